@@ -1,0 +1,23 @@
+# Debian 12 packages only; scripts/setup.sh installs them.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(absl REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(Catch2 2 REQUIRED)
+find_package(benchmark REQUIRED)
+pkg_check_modules(GRPCPP REQUIRED IMPORTED_TARGET grpc++)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+find_program(HEARTH_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+
+# LLVM 19 stays behind this one target; only compiler/codegen/llvm links it.
+set(HEARTH_LLVM_DIR /usr/lib/llvm-19 CACHE PATH "LLVM 19 installation")
+add_library(hearth_llvm INTERFACE)
+target_include_directories(hearth_llvm SYSTEM INTERFACE ${HEARTH_LLVM_DIR}/include)
+target_link_directories(hearth_llvm INTERFACE ${HEARTH_LLVM_DIR}/lib)
+target_link_libraries(hearth_llvm INTERFACE lldELF lldCommon LLVM-19 z)

@@ -1,0 +1,13 @@
+// Versions of everything that crosses a process boundary. A receiver answers an unknown version with
+// FAILED_PRECONDITION naming both versions; it never guesses.
+#pragma once
+#include <cstdint>
+
+namespace hearth {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;  // compiler_service.proto, admin_service.proto
+inline constexpr std::uint32_t kGraphVersion = 1;     // graph.proto
+inline constexpr std::uint32_t kPlanVersion = 1;      // plan.proto
+inline constexpr std::uint32_t kWorkerVersion = 1;    // worker.proto frames
+
+}  // namespace hearth
