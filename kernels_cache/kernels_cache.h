@@ -1,0 +1,148 @@
+// KernelsCache: the daemon's disk cache of compiled kernels and prepared plans. FORMAT.md describes the directory.
+//
+// Ownership: one cache a directory (a kernel-released lock); returned entries hold a Pin, which keeps their files from
+// being evicted until it is destroyed. Threads: every method is thread-safe; finds never wait for puts or eviction.
+// Errors: a find never fails, damage is a miss (quarantined); a put that returns OK survives kill -9 and power loss,
+// one that fails leaves nothing visible (RESOURCE_EXHAUSTED: no space; UNAVAILABLE: I/O error) and the cache goes on.
+// Example:
+//   auto cache = KernelsCache::open({.dir = dir, .limit_bytes = 10ull << 30});
+//   if (auto hit = (*cache)->find_plan(material)) return reply(hit->plan, hit->artifacts);
+//   absl::Status stored = (*cache)->put_plan(material, plan_bytes, digests).status();
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels_cache/action_key.h"
+#include "kernels_cache/file_system.h"
+#include "kernels_cache/pin_table.h"
+#include "runtime/sha256.h"
+
+namespace hearth::cache {
+
+enum class EntryKind { kPlan = 1, kKernel = 2 };
+
+struct Options {
+  std::string dir;                          // created 0700 if missing
+  std::uint64_t limit_bytes = 10ull << 30;  // 0: unlimited
+  bool allow_network_fs = false;
+  FileSystem* file_system = nullptr;                       // null: posix_file_system(); must outlive the cache
+  std::function<void(const std::string&)> on_warning;      // null: one line on stderr
+  std::function<std::int64_t()> now_unix_ns;               // null: the system clock
+  std::function<Digest(const KeyMaterial&)> key_function;  // null: key(); tests force collisions with it
+};
+
+struct ArtifactRef {
+  Digest digest{};
+  std::uint64_t size_bytes = 0;
+};
+
+struct ArtifactEntry {
+  Digest digest{};
+  std::uint64_t size_bytes = 0;
+  Pin pin;
+};
+
+struct PlanEntry {
+  std::string plan;                    // exactly the bytes that were put
+  std::vector<ArtifactRef> artifacts;  // in the order of put_plan's digests
+  Pin pin;                             // the plan and all its artifacts
+};
+
+struct CacheEntryInfo {
+  Digest key{};
+  EntryKind kind = EntryKind::kPlan;
+  std::uint64_t bytes = 0;  // plan: its bytes without artifacts; kernel: its artifact
+  std::int64_t created_unix_s = 0;
+  std::int64_t last_used_unix_s = 0;
+  bool leased = false;
+};
+
+struct VerifyReport {
+  std::uint64_t checked = 0;      // files hashed
+  std::uint64_t quarantined = 0;  // files moved away
+  std::vector<std::string> problems;
+};
+
+struct ClearReport {
+  std::uint64_t removed = 0;      // entries (plans and kernels)
+  std::uint64_t kept_leased = 0;  // entries kept because pinned
+  std::uint64_t freed_bytes = 0;
+};
+
+struct CacheStats {
+  std::uint64_t bytes = 0;  // files rounded up to 4 KiB blocks, plus key material
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t entries = 0;      // plans and kernels
+  std::uint64_t artifacts = 0;    // distinct files in the CAS
+  std::uint64_t pinned = 0;       // distinct pinned files
+  std::uint64_t quarantined = 0;  // since open
+  std::uint64_t evicted = 0;      // files, since open
+};
+
+struct CacheHealth {
+  bool degraded = false;
+  std::string reason;  // one line, empty when not degraded
+};
+
+struct MissExplanation {
+  Digest nearest_key{};                // the most similar stored entry
+  std::vector<std::string> differing;  // names of key parts, see differing_parts()
+};
+
+class KernelsCache {
+ public:
+  // FAILED_PRECONDITION: another daemon owns the directory (named by pid), it is not private, not a directory, or on a
+  // network file system; PERMISSION_DENIED, RESOURCE_EXHAUSTED: it cannot be written. A damaged index is moved to
+  // quarantine/ and rebuilt empty with a warning.
+  static absl::StatusOr<std::unique_ptr<KernelsCache>> open(Options options);
+  ~KernelsCache();
+  KernelsCache(const KernelsCache&) = delete;
+  KernelsCache& operator=(const KernelsCache&) = delete;
+
+  // Hits are verified: an artifact's digest is checked before its first hand-out in this process and whenever its
+  // file has changed since. A plan is a hit only if all its artifacts are there and sound.
+  std::optional<ArtifactEntry> find_kernel(const KeyMaterial& material);
+  std::optional<PlanEntry> find_plan(const KeyMaterial& material);
+
+  // Atomic and durable before they return OK. The returned pin lets a caller finish its plan before eviction.
+  absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact);
+  // `digests`: the plan's artifacts, all put before (FAILED_PRECONDITION otherwise).
+  absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
+
+  // Where an artifact's file is if it is in the cache. Does not check it: use entries from a find or put.
+  std::string artifact_path(const Digest& digest) const;
+  // Verified bytes. NOT_FOUND; DATA_LOSS when damaged (quarantined).
+  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+
+  // Keeps these files from eviction; nothing when one of them is just being evicted. Drop the Pin to unpin.
+  std::optional<Pin> pin(std::span<const Digest> digests);
+
+  // Most recently used first; 0: all.
+  std::vector<CacheEntryInfo> list(std::size_t limit = 0);
+  // Hashes every file, quarantines bad ones, drops entries that point to them, removes files nothing points to.
+  VerifyReport verify();
+  ClearReport clear();
+  CacheStats stats() const;
+  // Degraded after a failed write until one succeeds; probes the disk itself at most every 5 s.
+  CacheHealth health();
+  // The stored entry most like `material` and what differs; nothing when the cache holds none of its domain.
+  std::optional<MissExplanation> explain_miss(const KeyMaterial& material);
+
+  // Writes batched last-used times; call now and then (a hit itself never writes). Also done by puts and on close.
+  void flush();
+
+ private:
+  class Impl;
+  explicit KernelsCache(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hearth::cache
