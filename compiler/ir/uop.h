@@ -1,0 +1,152 @@
+// UOp: the one IR node, from tensor level down to the linear kernel body.
+//
+// Semantics
+//   integers   add, sub, mul, neg and shl wrap in two's complement; `index` is an unbounded integer (import proves that
+//              no index expression leaves int64).
+//   division   truncdiv/truncmod round towards zero, floordiv/floormod towards minus infinity; x div 0 = 0, x mod 0 = 0;
+//              INT_MIN div -1 wraps to INT_MIN, INT_MIN mod -1 = 0.
+//   shifts     by >= width or negative: shl and unsigned shr give 0, signed shr gives the sign (0 or -1).
+//   floats     IEEE 754, round to nearest even; f16, bf16 and fp8 compute in f32 and round once an op.
+//              max/min: NaN if either is NaN, the sign of a zero result is unspecified. eq/lt/le with NaN are false, ne true.
+//              A multiply feeding an add may be fused; the order of a float reduction is unspecified.
+//   cast       float -> int truncates, saturates, NaN gives 0; int -> int wraps; to bool is x != 0; bool is 0 or 1.
+//   where      chooses, never computes: the unchosen side may hold NaN or a value that was never loaded.
+//   load       whose gate is false touches no memory and gives the alternative value (zero if absent).
+//
+// Nodes live in a Graph, are immutable and hash-consed: pointer equality is structural equality within one Graph.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/dtype.h"
+
+namespace hearth::ir {
+
+enum class Op : std::uint8_t {
+#define OP(name, text, min, max, cls) name,
+#include "compiler/ir/ops.def"
+  kCount
+};
+inline constexpr int kNumOps = static_cast<int>(Op::kCount);
+
+enum class OpClass : std::uint8_t { Leaf, Unary, Binary, Compare, Ternary, Convert, Movement, Reduce, Composite, Range, Memory, Vector, Control };
+
+std::string_view op_name(Op op);
+OpClass op_class(Op op);
+int min_sources(Op op);
+int max_sources(Op op);  // -1: any number
+bool is_elementwise(Op op);  // Unary, Binary, Compare, Ternary, Convert
+bool is_commutative(Op op);
+
+// A bool/integer constant in `i` (wrapped to its dtype) or a float constant in `f` (rounded to its dtype).
+struct ConstValue {
+  bool is_float = false;
+  std::int64_t i = 0;
+  double f = 0;
+  // Bitwise, so that NaN equals itself and -0 differs from 0.
+  bool operator==(const ConstValue& other) const;
+};
+
+struct VarInfo {
+  std::string name;
+  std::int64_t min = 0, max = 0;
+  std::uint32_t slot = 0;  // position in the graph's (before split) or kernel's (after) variables
+  bool operator==(const VarInfo&) const = default;
+};
+
+enum class BufferKind : std::uint8_t { Input, Output, Parameter, Constant, Arena, Persistent };
+struct BufferInfo {
+  BufferKind kind = BufferKind::Arena;
+  std::uint32_t id = 0;  // position in the plan's buffers
+  bool operator==(const BufferInfo&) const = default;
+};
+
+struct ParamInfo {
+  std::uint32_t slot = 0;
+  bool operator==(const ParamInfo&) const = default;
+};
+
+enum class RangeKind : std::uint8_t {
+  Loop,    // an output axis
+  Reduce,  // a reduced axis
+  Grid,    // outermost output axis, divided between threads: runs grid_begin .. grid_end
+  Unroll,  // fully unrolled by the expand pass
+  Lanes,   // becomes vector lanes in the expand pass
+};
+struct RangeInfo {
+  std::uint32_t axis = 0;  // unique within a kernel
+  RangeKind kind = RangeKind::Loop;
+  bool operator==(const RangeInfo&) const = default;
+};
+
+struct Axes {
+  std::vector<std::int64_t> axes;
+  bool operator==(const Axes&) const = default;
+};
+
+enum class ReduceKind : std::uint8_t { Sum, Prod, Max, Min };
+struct ReduceInfo {
+  ReduceKind kind = ReduceKind::Sum;
+  std::vector<std::int64_t> axes;  // ReduceAxis only
+  bool operator==(const ReduceInfo&) const = default;
+};
+
+struct StageInfo {
+  std::uint32_t id = 0;   // unique within a graph
+  bool forced = false;    // outputs and `contiguous`: never inlined
+  bool operator==(const StageInfo&) const = default;
+};
+
+struct AccInfo {
+  std::uint32_t id = 0;
+  bool operator==(const AccInfo&) const = default;
+};
+
+struct LaneInfo {
+  std::uint32_t lane = 0;
+  bool operator==(const LaneInfo&) const = default;
+};
+
+// A kernel's root: its symbol and what the plan must know.
+struct KernelInfo {
+  std::string symbol;
+  bool operator==(const KernelInfo&) const = default;
+};
+
+using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, RangeInfo, Axes, ReduceInfo, StageInfo,
+                             AccInfo, LaneInfo, KernelInfo>;
+
+// Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
+struct Bounds {
+  std::int64_t min = 0, max = 0;
+  bool operator==(const Bounds&) const = default;
+};
+
+class UOp;
+using UOpRef = const UOp*;
+
+class UOp {
+ public:
+  Op op;
+  DType dtype;
+  std::uint32_t id;  // creation order within the graph: deterministic, never part of an identity
+  std::span<const UOpRef> sources;
+  Payload payload;
+  Bounds bounds;             // vmin/vmax, computed at creation
+  mutable std::uint32_t provenance = 0;  // index into Graph's provenance sets; 0 = none
+
+  UOpRef source(std::size_t i) const { return sources[i]; }
+  bool is(Op o) const { return op == o; }
+  bool is_const() const { return op == Op::Const; }
+  // The integer/bool constant's value; only for integer/bool Const.
+  std::int64_t int_value() const { return std::get<ConstValue>(payload).i; }
+  double float_value() const { return std::get<ConstValue>(payload).f; }
+  template <class T>
+  const T& as() const { return std::get<T>(payload); }
+};
+
+}  // namespace hearth::ir

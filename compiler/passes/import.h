@@ -1,0 +1,35 @@
+// import: traced graph (untrusted proto) -> checked tensor-level UOps.
+//
+// Every index, dtype, shape, bound and size is checked; shapes are re-derived, never believed. A refusal names node,
+// op and reason: INVALID_ARGUMENT "node 7 (PERMUTE): axes [0, 0] are not a permutation of rank 2".
+#pragma once
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+#include "hearth/v1/graph.pb.h"
+
+namespace hearth::passes {
+
+inline constexpr int kMaxRank = 16;
+
+// Result of import. `buffers[i]` describes the Buffer UOps whose BufferInfo.id == i: inputs and parameters
+// in the order of their nodes, constants behind a digest-free copy of their bytes.
+struct ImportedBuffer {
+  ir::BufferKind kind;
+  std::string name;       // input, parameter
+  ir::DType dtype;
+  std::vector<ir::UOpRef> shape;
+  std::string data;       // constant bytes
+};
+struct ImportedGraph {
+  std::vector<ir::UOpRef> vars;           // Op::Var, slot = position
+  std::vector<ImportedBuffer> buffers;
+  std::vector<ir::UOpRef> outputs;        // tensor-level values
+  std::vector<std::string> output_names;
+};
+
+absl::StatusOr<ImportedGraph> import_graph(ir::Graph& graph, const v1::Graph& proto);
+
+}  // namespace hearth::passes
