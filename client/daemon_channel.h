@@ -1,0 +1,64 @@
+// DaemonChannel: the connection to one hearthd over its unix socket. It starts a daemon when none listens (exactly
+// one, however many processes race), reconnects once when the daemon went away, and gives every call a deadline.
+// Thread-safe; shared by the whole process through DaemonChannel::get. gRPC stays inside the .cpp.
+// Errors: the daemon's status; UNAVAILABLE with the reason when there is no daemon and none can be started.
+//
+//   absl::StatusOr<std::shared_ptr<DaemonChannel>> channel = DaemonChannel::get({.socket = "", .auto_start = false});
+//   absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(std::chrono::seconds(2));
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hearth/v1/admin_service.pb.h"
+#include "hearth/v1/compiler_service.pb.h"
+
+namespace hearth::client {
+
+struct ChannelConfig {
+  std::string socket = {};  // empty: HEARTH_SOCKET, else the user's default
+  bool auto_start = true;   // HEARTH_NO_AUTOSTART=1 also turns it off
+};
+
+class DaemonChannel {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  using Millis = std::chrono::milliseconds;
+
+  // One channel a socket and process, made at first use; connects lazily.
+  static absl::StatusOr<std::shared_ptr<DaemonChannel>> get(const ChannelConfig& config);
+  ~DaemonChannel();
+
+  const std::string& socket_path() const;
+  // True when something accepts connections on the socket now. Starts nothing.
+  bool daemon_is_running() const;
+  // Starts a daemon when none runs and waits until it accepts connections.
+  absl::Status start_daemon(Deadline deadline);
+
+  // Fills in protocol version and session id. `progress` runs on the calling thread.
+  absl::StatusOr<v1::PrepareResult> prepare(v1::PrepareRequest request, Deadline deadline,
+                                            const std::function<void(const v1::PrepareProgress&)>& progress = {});
+  absl::StatusOr<std::string> fetch_artifact(std::string_view digest, Deadline deadline);
+  absl::StatusOr<v1::ExplainResponse> explain(v1::ExplainRequest request, Deadline deadline);
+  // Gives a lease back; lazy and without waiting. Every lease ends with the process anyway.
+  void release_lease(std::uint64_t lease_id);
+
+  // Admin calls never start a daemon.
+  absl::StatusOr<v1::StatsResponse> stats(Millis timeout);
+  absl::StatusOr<v1::CacheListResponse> cache_list(const v1::CacheListRequest& request, Millis timeout);
+  absl::StatusOr<v1::CacheVerifyResponse> cache_verify(Millis timeout);
+  absl::StatusOr<v1::CacheClearResponse> cache_clear(Millis timeout);
+  absl::Status shutdown(Millis timeout);
+
+ private:
+  struct State;
+  explicit DaemonChannel(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hearth::client

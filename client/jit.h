@@ -1,0 +1,85 @@
+// The one way from tensors to a replay: prepare() sends the traced graph to hearthd (starting one when none runs),
+// loads the plan and its kernels and binds the parameters; a PreparedPlan is immutable and shared, and makes
+// Instances (runtime/replay.h). A prepared plan keeps replaying when the daemon is gone. Thread-safe.
+// Errors: absl::Status with gRPC's codes (UNAVAILABLE: no daemon; DEADLINE_EXCEEDED; INVALID_ARGUMENT: the graph).
+//
+//   absl::StatusOr<PreparedPlan> plan = prepare({{"y", y}}, {.threads = 4});
+//   absl::StatusOr<Instance> run = plan->instantiate();
+//   run->bind_input("x", x.data(), x.size() * sizeof(float)); run->execute(); run->output("y")->data;
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/tensor.h"
+#include "client/tracer.h"
+#include "runtime/replay.h"
+
+namespace hearth::client {
+
+using runtime::ConstView;
+using runtime::Instance;
+using runtime::InstanceConfig;
+using runtime::MutableView;
+using runtime::Profile;
+using runtime::ValueInfo;
+using runtime::VariableInfo;
+
+struct PrepareProgress {
+  enum class State { kQueued, kLowering, kCompiling, kLoading };
+  State state = State::kQueued;
+  std::uint32_t kernels_done = 0;
+  std::uint32_t kernels_total = 0;
+};
+
+struct PrepareConfig {
+  std::string socket = {};     // empty: HEARTH_SOCKET, else the user's default (proto/socket_path.h)
+  std::string device = "cpu";  // "cpu" or "null" (records launches, computes nothing)
+  int threads = 0;             // 0: HEARTH_THREADS, else every CPU this process may use
+  std::chrono::milliseconds deadline = std::chrono::seconds(120);  // of the whole call, daemon start included
+  bool auto_start = true;                                          // HEARTH_NO_AUTOSTART=1 also turns it off
+  std::uint32_t opt_level = 2;
+  bool fast_math = false;
+  std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
+};
+
+struct PrepareStats {
+  double prepare_ms = 0;               // the whole prepare(): trace encoding to loaded kernels and `once` launches
+  double rpc_ms = 0;                   // the Prepare call alone
+  std::uint32_t kernels = 0;           // distinct kernels of the plan
+  std::uint32_t compiled_kernels = 0;  // compiled for this call
+  std::uint32_t cache_hits = 0;        // found in the daemon's cache
+  bool plan_hit = false;
+  bool joined = false;   // shared another caller's compile
+  std::string plan_key;  // 32 bytes
+};
+
+class PreparedPlan {
+ public:
+  const PrepareStats& stats() const;
+  const std::vector<ValueInfo>& inputs() const;
+  const std::vector<ValueInfo>& outputs() const;
+  const std::vector<VariableInfo>& variables() const;
+  const std::string& device() const;
+  int threads() const;
+  // Uses PrepareConfig.threads; the second form its own.
+  absl::StatusOr<Instance> instantiate() const;
+  absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
+
+  struct State;
+  explicit PreparedPlan(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config = {});
+// The same for a graph that is encoded already (importers, tools).
+absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config = {});
+
+}  // namespace hearth::client

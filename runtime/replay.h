@@ -1,0 +1,88 @@
+// Instance: one replayable copy of a loaded plan, with its own arena, inputs and outputs; weights, constants and
+// kernels are shared between instances. execute() allocates nothing, takes no lock, makes no RPC and, with one thread
+// on the CPU, no system call. One instance is used by one thread at a time; different instances run concurrently.
+// Errors: absl::Status naming the value; a refused call changes nothing.
+//
+//   absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+//   std::memcpy(instance->input("x")->data, pixels, bytes);
+//   absl::Status ran = instance->execute();          // then read instance->output("y")->data
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/dtype.h"
+#include "runtime/profiler.h"
+
+namespace hearth::runtime {
+
+class LoadedPlan;
+
+// What a plan takes or gives under one name. `max_shape` is at the variables' upper bounds.
+struct ValueInfo {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> max_shape;
+  std::size_t max_bytes = 0;
+};
+struct VariableInfo {
+  std::string name;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+// Memory of an input or output, dense and row-major at `shape`, which follows the variables' present values.
+struct MutableView {
+  void* data = nullptr;
+  std::size_t size_bytes = 0;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+};
+struct ConstView {
+  const void* data = nullptr;
+  std::size_t size_bytes = 0;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+};
+
+struct InstanceConfig {
+  int threads = 1;  // of this instance's own pool, the calling thread included; 0: every CPU this process may use
+};
+
+class Instance {
+ public:
+  static absl::StatusOr<Instance> create(std::shared_ptr<const LoadedPlan> plan, const InstanceConfig& config);
+  Instance(Instance&&) noexcept;
+  Instance& operator=(Instance&&) noexcept;
+  ~Instance();
+
+  const LoadedPlan& plan() const;
+
+  // Variables start at their upper bounds.
+  absl::Status set_var(std::string_view name, std::int64_t value);
+
+  // The buffer an input is read from: the instance's own (zeroed at first) unless another one is bound.
+  absl::StatusOr<MutableView> input(std::string_view name);
+  // Reads the input from the caller's memory from now on (no copy): aligned to the element, at least the size the
+  // variables' values need, alive and unchanged during execute().
+  absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes);
+  // Writes the output to the caller's memory from now on, which overlaps no input.
+  absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
+  // Valid until the next execute().
+  absl::StatusOr<ConstView> output(std::string_view name) const;
+
+  absl::Status execute();
+  // Slower: measures every launch.
+  absl::StatusOr<Profile> execute_profiled();
+
+ private:
+  struct State;
+  explicit Instance(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hearth::runtime
