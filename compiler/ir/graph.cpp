@@ -1,0 +1,180 @@
+#include "compiler/ir/graph.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "compiler/ir/bounds.h"
+#include "compiler/ir/rounding.h"
+
+namespace hearth::ir {
+namespace {
+
+void mix(std::size_t& h, std::uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2);
+  h *= 0xff51afd7ed558ccdULL;
+}
+void mix_text(std::size_t& h, const std::string& text) {
+  for (unsigned char c : text) mix(h, c);
+}
+
+struct PayloadHash {
+  std::size_t& h;
+  void operator()(std::monostate) const {}
+  void operator()(const ConstValue& v) const { mix(h, v.i), mix(h, std::bit_cast<std::uint64_t>(v.f)); }
+  void operator()(const VarInfo& v) const { mix_text(h, v.name), mix(h, v.min), mix(h, v.max), mix(h, v.slot); }
+  void operator()(const BufferInfo& v) const { mix(h, v.id); }
+  void operator()(const ParamInfo& v) const { mix(h, v.slot); }
+  void operator()(const RangeInfo& v) const { mix(h, v.axis), mix(h, static_cast<std::uint64_t>(v.kind)); }
+  void operator()(const Axes& v) const { for (auto a : v.axes) mix(h, a); }
+  void operator()(const ReduceInfo& v) const {
+    mix(h, static_cast<std::uint64_t>(v.kind));
+    for (auto a : v.axes) mix(h, a);
+  }
+  void operator()(const StageInfo& v) const { mix(h, v.id); }
+  void operator()(const AccInfo& v) const { mix(h, v.id); }
+  void operator()(const LaneInfo& v) const { mix(h, v.lane); }
+  void operator()(const KernelInfo& v) const { mix_text(h, v.symbol); }
+};
+
+std::int64_t wrap(DType t, std::int64_t v) {
+  if (is_bool(t)) return v != 0;
+  int bits = bit_width(t);
+  if (bits == 64) return v;
+  std::uint64_t low = static_cast<std::uint64_t>(v) & ((std::uint64_t{1} << bits) - 1);
+  if (is_unsigned_int(t)) return static_cast<std::int64_t>(low);
+  return static_cast<std::int64_t>(low << (64 - bits)) >> (64 - bits);
+}
+
+}  // namespace
+
+Graph::Graph() : table_(1024, 0) { provenance_sets_.emplace_back(); }
+Graph::~Graph() = default;
+
+void Graph::grow() {
+  std::vector<std::uint32_t> bigger(table_.size() * 2, 0);
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    std::size_t slot = hashes_[n] & (bigger.size() - 1);
+    while (bigger[slot]) slot = (slot + 1) & (bigger.size() - 1);
+    bigger[slot] = n + 1;
+  }
+  table_ = std::move(bigger);
+}
+
+UOpRef Graph::make(Op op, DType dtype, std::span<const UOpRef> sources, Payload payload) {
+  assert(static_cast<int>(sources.size()) >= min_sources(op));
+  assert(max_sources(op) < 0 || static_cast<int>(sources.size()) <= max_sources(op));
+  std::size_t h = 0;
+  mix(h, static_cast<std::uint64_t>(op));
+  mix(h, static_cast<std::uint64_t>(dtype.scalar) << 16 | dtype.lanes);
+  for (UOpRef s : sources) mix(h, s->id);
+  mix(h, payload.index());
+  std::visit(PayloadHash{h}, payload);
+
+  std::size_t slot = h & (table_.size() - 1);
+  for (; table_[slot]; slot = (slot + 1) & (table_.size() - 1)) {
+    std::uint32_t n = table_[slot] - 1;
+    if (hashes_[n] != h) continue;
+    UOp& node = nodes_[n];
+    if (node.op == op && node.dtype == dtype && std::ranges::equal(node.sources, sources) && node.payload == payload) {
+      if (current_provenance && node.provenance != current_provenance && op != Op::Const) {
+        node.provenance = merge_provenance(node.provenance, current_provenance);
+      }
+      return &node;
+    }
+  }
+  const std::vector<UOpRef>& stored = source_storage_.emplace_back(sources.begin(), sources.end());
+  UOp& node = nodes_.emplace_back();
+  node.op = op;
+  node.dtype = dtype;
+  node.id = static_cast<std::uint32_t>(nodes_.size() - 1);
+  node.sources = stored;
+  node.bounds = derive_bounds(op, dtype, stored, payload);
+  node.payload = std::move(payload);
+  node.provenance = op == Op::Const ? 0 : current_provenance;
+  hashes_.push_back(h);
+  table_[slot] = static_cast<std::uint32_t>(nodes_.size());
+  if (nodes_.size() * 2 > table_.size()) grow();
+  return &node;
+}
+
+UOpRef Graph::constant(DType dtype, std::int64_t value) {
+  if (is_float(dtype)) return constant(dtype, static_cast<double>(value));
+  if (dtype.lanes > 1) return make(Op::Broadcast, dtype, {constant(dtype.element(), value)});
+  return make(Op::Const, dtype, {}, ConstValue{false, wrap(dtype, value), 0});
+}
+
+UOpRef Graph::constant(DType dtype, double value) {
+  if (dtype.lanes > 1) return make(Op::Broadcast, dtype, {constant(dtype.element(), value)});
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
+  return make(Op::Const, dtype, {}, ConstValue{true, 0, round_to(dtype, value)});
+}
+
+UOpRef Graph::binary(Op op, UOpRef a, UOpRef b) {
+  DType dtype = op_class(op) == OpClass::Compare ? DType(Scalar::Bool, a->dtype.lanes) : a->dtype;
+  return make(op, dtype, {a, b});
+}
+
+std::uint32_t Graph::provenance_set(std::vector<std::string> texts) {
+  std::ranges::sort(texts);
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  auto found = std::ranges::find(provenance_sets_, texts);
+  if (found != provenance_sets_.end()) return static_cast<std::uint32_t>(found - provenance_sets_.begin());
+  provenance_sets_.push_back(std::move(texts));
+  return static_cast<std::uint32_t>(provenance_sets_.size() - 1);
+}
+
+std::uint32_t Graph::merge_provenance(std::uint32_t a, std::uint32_t b) {
+  if (a == b || b == 0) return a;
+  if (a == 0) return b;
+  std::vector<std::string> texts = provenance_sets_[a];
+  if (texts.size() >= 16) return a;  // enough to find the place; keeps merging linear
+  texts.insert(texts.end(), provenance_sets_[b].begin(), provenance_sets_[b].end());
+  return provenance_set(std::move(texts));
+}
+
+std::vector<UOpRef> toposort(std::span<const UOpRef> roots) {
+  std::vector<UOpRef> order;
+  std::unordered_map<UOpRef, bool> done;
+  struct Frame {
+    UOpRef node;
+    std::size_t next;
+  };
+  std::vector<Frame> stack;
+  for (UOpRef root : roots) {
+    if (!done.emplace(root, false).second) continue;
+    stack.push_back({root, 0});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.next < frame.node->sources.size()) {
+        UOpRef source = frame.node->sources[frame.next++];
+        if (done.emplace(source, false).second) stack.push_back({source, 0});
+      } else {
+        order.push_back(frame.node);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map) {
+  std::unordered_map<UOpRef, UOpRef> replaced(map.begin(), map.end());
+  std::vector<UOpRef> sources;
+  for (UOpRef node : toposort(root)) {
+    if (replaced.contains(node)) continue;
+    bool changed = false;
+    sources.clear();
+    for (UOpRef s : node->sources) {
+      sources.push_back(replaced.at(s));
+      changed |= sources.back() != s;
+    }
+    replaced[node] = changed ? graph.with_sources(node, sources) : node;
+  }
+  return replaced.at(root);
+}
+
+}  // namespace hearth::ir

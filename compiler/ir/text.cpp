@@ -1,0 +1,121 @@
+#include "compiler/ir/text.h"
+
+#include <cmath>
+#include <cstdio>
+#include <unordered_map>
+
+namespace hearth::ir {
+namespace {
+
+constexpr const char* kBufferKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
+constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes"};
+constexpr const char* kReduceKinds[] = {"sum", "prod", "max", "min"};
+
+std::string escape(const std::string& text) {
+  std::string out;
+  for (unsigned char c : text) {
+    bool plain = std::isalnum(c) || c == '_' || c == '.' || c == '/' || c == ':' || c == '-';
+    if (plain) {
+      out.push_back(static_cast<char>(c));
+    } else {
+      char code[4];
+      std::snprintf(code, sizeof code, "%%%02x", c);
+      out += code;
+    }
+  }
+  return out;
+}
+
+std::string join(const std::vector<std::int64_t>& values) {
+  std::string out;
+  for (auto v : values) out += (out.empty() ? "" : ",") + std::to_string(v);
+  return out;
+}
+
+std::string value_text(const ConstValue& v, DType dtype) {
+  if (!v.is_float) {
+    if (is_bool(dtype)) return v.i ? "true" : "false";
+    if (dtype.scalar == Scalar::U64) return std::to_string(static_cast<std::uint64_t>(v.i));
+    return std::to_string(v.i);
+  }
+  if (std::isnan(v.f)) return "nan";
+  if (std::isinf(v.f)) return v.f < 0 ? "-inf" : "inf";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", v.f);
+  for (int digits = 6; digits < 17; ++digits) {  // shortest of few that reads back
+    char shorter[40];
+    std::snprintf(shorter, sizeof shorter, "%.*g", digits, v.f);
+    if (std::strtod(shorter, nullptr) == v.f) return shorter;
+  }
+  return text;
+}
+
+struct PayloadText {
+  DType dtype;
+  std::string operator()(std::monostate) const { return ""; }
+  std::string operator()(const ConstValue& v) const { return value_text(v, dtype); }
+  std::string operator()(const VarInfo& v) const {
+    return "name=" + escape(v.name) + " min=" + std::to_string(v.min) + " max=" + std::to_string(v.max) + " slot=" + std::to_string(v.slot);
+  }
+  std::string operator()(const BufferInfo& v) const {
+    return std::string("kind=") + kBufferKinds[static_cast<int>(v.kind)] + " id=" + std::to_string(v.id);
+  }
+  std::string operator()(const ParamInfo& v) const { return "slot=" + std::to_string(v.slot); }
+  std::string operator()(const RangeInfo& v) const {
+    return "axis=" + std::to_string(v.axis) + " " + kRangeKinds[static_cast<int>(v.kind)];
+  }
+  std::string operator()(const Axes& v) const { return "axes=" + join(v.axes); }
+  std::string operator()(const ReduceInfo& v) const {
+    return std::string(kReduceKinds[static_cast<int>(v.kind)]) + (v.axes.empty() ? "" : " axes=" + join(v.axes));
+  }
+  std::string operator()(const StageInfo& v) const { return "id=" + std::to_string(v.id) + (v.forced ? " forced" : ""); }
+  std::string operator()(const AccInfo& v) const { return "id=" + std::to_string(v.id); }
+  std::string operator()(const LaneInfo& v) const { return "lane=" + std::to_string(v.lane); }
+  std::string operator()(const KernelInfo& v) const { return "symbol=" + escape(v.symbol); }
+};
+
+std::string const_text(UOpRef node) { return value_text(node->as<ConstValue>(), node->dtype) + ":" + to_string(node->dtype); }
+
+}  // namespace
+
+std::string print_list(std::span<const UOpRef> list) {
+  std::unordered_map<UOpRef, std::size_t> names;
+  std::string out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    UOpRef node = list[i];
+    if (node->is_const() && i + 1 != list.size()) continue;
+    std::size_t name = names.size();
+    names[node] = name;
+    out += "%" + std::to_string(name) + " = ";
+    out += op_name(node->op);
+    out += " " + to_string(node->dtype);
+    for (UOpRef s : node->sources) out += s->is_const() ? " " + const_text(s) : " %" + std::to_string(names.at(s));
+    std::string payload = std::visit(PayloadText{node->dtype}, node->payload);
+    if (!payload.empty()) out += " [" + payload + "]";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string print(UOpRef root) { return print_list(toposort(root)); }
+
+std::string describe(UOpRef node, int depth) {
+  if (node->is_const()) return const_text(node);
+  std::string out(op_name(node->op));
+  std::string payload = std::visit(PayloadText{node->dtype}, node->payload);
+  if (!payload.empty()) out += "[" + payload + "]";
+  if (node->sources.empty()) return out;
+  if (depth == 0) return out + "(…)";
+  out += "(";
+  for (std::size_t i = 0; i < node->sources.size(); ++i) {
+    if (i) out += ", ";
+    if (i == 8) {
+      out += "…";
+      break;
+    }
+    out += describe(node->sources[i], depth - 1);
+  }
+  return out + ")";
+}
+
+}  // namespace hearth::ir

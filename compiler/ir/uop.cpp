@@ -1,0 +1,57 @@
+#include "compiler/ir/uop.h"
+
+#include <bit>
+
+namespace hearth::ir {
+namespace {
+
+struct OpRow {
+  std::string_view name;
+  int min_sources;
+  int max_sources;
+  OpClass cls;
+};
+constexpr OpRow kOps[] = {
+#define OP(name, text, min, max, cls) {text, min, max, OpClass::cls},
+#include "compiler/ir/ops.def"
+};
+const OpRow& row(Op op) { return kOps[static_cast<int>(op)]; }
+
+}  // namespace
+
+std::string_view op_name(Op op) { return row(op).name; }
+OpClass op_class(Op op) { return row(op).cls; }
+int min_sources(Op op) { return row(op).min_sources; }
+int max_sources(Op op) { return row(op).max_sources; }
+
+bool is_elementwise(Op op) {
+  switch (op_class(op)) {
+    case OpClass::Unary:
+    case OpClass::Binary:
+    case OpClass::Compare:
+    case OpClass::Ternary:
+    case OpClass::Convert: return true;
+    default: return false;
+  }
+}
+
+bool is_commutative(Op op) {
+  switch (op) {
+    case Op::Add:
+    case Op::Mul:
+    case Op::Max:
+    case Op::Min:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Eq:
+    case Op::Ne: return true;
+    default: return false;
+  }
+}
+
+bool ConstValue::operator==(const ConstValue& other) const {
+  return is_float == other.is_float && i == other.i && std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(other.f);
+}
+
+}  // namespace hearth::ir
