@@ -21,27 +21,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels_cache/action_key.h"
+#include "kernels_cache/entry.h"
 #include "kernels_cache/file_system.h"
 #include "kernels_cache/pin_table.h"
 #include "runtime/sha256.h"
 
 namespace hearth::cache {
 
-enum class EntryKind { kPlan = 1, kKernel = 2 };
-
 struct Options {
-  std::string dir;                          // created 0700 if missing
+  std::string dir = {};                     // created 0700 if missing
   std::uint64_t limit_bytes = 10ull << 30;  // 0: unlimited
   bool allow_network_fs = false;
-  FileSystem* file_system = nullptr;                       // null: posix_file_system(); must outlive the cache
-  std::function<void(const std::string&)> on_warning;      // null: one line on stderr
-  std::function<std::int64_t()> now_unix_ns;               // null: the system clock
-  std::function<Digest(const KeyMaterial&)> key_function;  // null: key(); tests force collisions with it
-};
-
-struct ArtifactRef {
-  Digest digest{};
-  std::uint64_t size_bytes = 0;
+  FileSystem* file_system = nullptr;                            // null: posix_file_system(); must outlive the cache
+  std::function<void(const std::string&)> on_warning = {};      // null: one line on stderr
+  std::function<std::int64_t()> now_unix_ns = {};               // null: the system clock
+  std::function<Digest(const KeyMaterial&)> key_function = {};  // null: key(); tests force collisions with it
 };
 
 struct ArtifactEntry {

@@ -1,0 +1,102 @@
+// ActionCache: the SQLite (WAL) index, action key → result, with what LRU eviction needs. FORMAT.md has the schema.
+//
+// Full key material is stored with every action; callers compare it. A put is one durable transaction. touch() only
+// notes a use in memory; the next put or flush_touches() writes it. Thread-safe: finds use a reader connection of
+// their own and never wait for writers. Errors: DATA_LOSS when the file is damaged (the owner moves it aside),
+// RESOURCE_EXHAUSTED, UNAVAILABLE; after those two the object keeps working. Example:
+//   auto index = ActionCache::open(dir + "/index.sqlite");
+//   absl::Status stored = (*index)->put({key, EntryKind::kKernel, material, {artifact}, now, now});
+//   absl::StatusOr<std::optional<ActionRow>> row = (*index)->find(key);
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels_cache/entry.h"
+#include "runtime/sha256.h"
+
+namespace hearth::cache {
+
+class SqliteConnection;
+
+struct ActionRow {
+  Digest key{};
+  EntryKind kind = EntryKind::kPlan;
+  std::string material;            // KeyMaterial::encode()
+  std::vector<ArtifactRef> blobs;  // kernel: its artifact; plan: the plan's bytes, then its artifacts
+  std::int64_t created_unix_ns = 0;
+  std::int64_t last_used_unix_ns = 0;
+  bool damaged = false;  // the stored row does not match its check digest
+};
+
+struct BlobRow {
+  Digest digest{};
+  std::uint64_t size_bytes = 0;
+  std::int64_t last_used_unix_ns = 0;
+};
+
+struct IndexTotals {
+  std::uint64_t bytes = 0;  // disk_bytes() of blobs plus key material
+  std::uint64_t actions = 0;
+  std::uint64_t blobs = 0;
+};
+
+class ActionCache {
+ public:
+  static absl::StatusOr<std::unique_ptr<ActionCache>> open(const std::string& path);
+  ~ActionCache();
+
+  absl::StatusOr<std::optional<ActionRow>> find(const Digest& key);
+  absl::StatusOr<bool> contains_blob(const Digest& digest);
+  // Inserts or replaces the action, and adds its blobs.
+  absl::Status put(const ActionRow& row);
+
+  void touch(const ActionRow& row, std::int64_t now_unix_ns);
+  absl::Status flush_touches();
+
+  // Least recently used first, strictly after (`last_used`, `digest`) in that order.
+  absl::StatusOr<std::vector<BlobRow>> oldest_blobs(const BlobRow& after, std::size_t limit);
+  // Removes blobs and every action that points to one of them; gives the number of actions removed.
+  absl::StatusOr<std::uint64_t> drop_blobs(std::span<const Digest> digests);
+  absl::Status drop_action(const Digest& key);
+  // A durable write that changes nothing: can the index take a put?
+  absl::Status probe();
+  // Gives free pages back to the file system, a few at a time.
+  absl::Status reclaim();
+
+  // Most recently used first, strictly before `before_last_used`/`before_key` (none: from the start).
+  absl::StatusOr<std::vector<ActionRow>> recent_actions(std::size_t limit, const ActionRow* before = nullptr);
+  // By digest / key, strictly after it (none: from the start).
+  absl::StatusOr<std::vector<BlobRow>> blobs_after(const Digest* after, std::size_t limit);
+
+  IndexTotals totals() const;
+
+  // Pending touches are dropped beyond this many.
+  static constexpr std::size_t kMaxPendingTouches = 65536;
+
+ private:
+  ActionCache() = default;
+  absl::Status load_totals();
+  absl::Status write_touches();
+  absl::Status insert(const ActionRow& row, IndexTotals& totals);
+  absl::Status remove_action(std::int64_t row_id, IndexTotals& totals);
+
+  mutable std::mutex writer_mutex_;
+  std::unique_ptr<SqliteConnection> writer_;
+  std::mutex reader_mutex_;
+  std::unique_ptr<SqliteConnection> reader_;
+  mutable std::mutex totals_mutex_;
+  IndexTotals totals_;
+  std::mutex touches_mutex_;
+  std::map<Digest, std::int64_t> touched_actions_;
+  std::map<Digest, std::int64_t> touched_blobs_;
+};
+
+}  // namespace hearth::cache

@@ -1,0 +1,153 @@
+#include "kernels_cache/action_key.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/graph.pb.h"
+#include "hearth/v1/worker.pb.h"
+#include "kernels_cache/canonical_bytes.h"
+
+namespace hearth::cache {
+namespace {
+
+std::string number_bytes(std::uint64_t value) { return Writer().u64(value).take(); }
+
+void write_expr(Writer& out, const v1::Expr& expr) {
+  out.u64(static_cast<std::uint64_t>(expr.tokens_size()));
+  for (const v1::ExprToken& token : expr.tokens()) {
+    out.u32(static_cast<std::uint32_t>(token.kind())).i64(token.value());
+  }
+}
+
+std::string vars_bytes(const v1::Graph& graph) {
+  Writer out;
+  out.u64(static_cast<std::uint64_t>(graph.vars_size()));
+  for (const v1::Variable& var : graph.vars()) out.bytes(var.name()).i64(var.min()).i64(var.max());
+  return out.take();
+}
+
+void write_node(Writer& out, const v1::Node& node) {
+  out.u32(static_cast<std::uint32_t>(node.op())).u32(static_cast<std::uint32_t>(node.dtype()));
+  out.u64(static_cast<std::uint64_t>(node.inputs_size()));
+  for (std::uint32_t input : node.inputs()) out.u32(input);
+  out.u64(static_cast<std::uint64_t>(node.axes_size()));
+  for (std::int64_t axis : node.axes()) out.i64(axis);
+  out.u64(static_cast<std::uint64_t>(node.args_size()));
+  for (const v1::Expr& arg : node.args()) write_expr(out, arg);
+  out.bytes(node.data()).bytes(node.name());
+}
+
+std::string nodes_bytes(const v1::Graph& graph) {
+  Writer out;
+  out.u64(static_cast<std::uint64_t>(graph.nodes_size()));
+  for (const v1::Node& node : graph.nodes()) write_node(out, node);
+  return out.take();
+}
+
+std::string outputs_bytes(const v1::Graph& graph) {
+  Writer out;
+  out.u64(static_cast<std::uint64_t>(graph.outputs_size()));
+  for (const v1::GraphOutput& output : graph.outputs()) out.bytes(output.name()).u32(output.node());
+  return out.take();
+}
+
+void add_number(KeyMaterial& material, std::string name, std::uint64_t value) {
+  material.add(std::move(name), number_bytes(value), absl::StrCat(value));
+}
+
+void add_text(KeyMaterial& material, std::string name, std::string_view value) {
+  material.add(std::move(name), std::string(value), std::string(value));
+}
+
+// Features are a set: order and repetition do not matter to the compiler, so they do not matter here.
+void add_target(KeyMaterial& material, const v1::Target& target) {
+  add_text(material, "target.device", target.device());
+  add_text(material, "target.triple", target.triple());
+  add_text(material, "target.arch", target.arch());
+  std::set<std::string> features(target.features().begin(), target.features().end());
+  Writer bytes;
+  bytes.u64(features.size());
+  for (const std::string& feature : features) bytes.bytes(feature);
+  material.add("target.features", bytes.take(), absl::StrJoin(features, ","));
+  add_number(material, "target.vector_bits", target.vector_bits());
+  add_number(material, "target.threads", target.threads());
+  add_number(material, "target.abi_version", target.abi_version());
+}
+
+void add_options(KeyMaterial& material, const v1::CompileOptions& options) {
+  add_number(material, "options.opt_level", options.opt_level());
+  add_number(material, "options.fast_math", options.fast_math() ? 1 : 0);
+}
+
+}  // namespace
+
+void KeyMaterial::add(std::string name, std::string bytes, std::string detail) {
+  parts_.push_back({std::move(name), std::move(bytes), std::move(detail)});
+}
+
+std::string KeyMaterial::encode() const {
+  Writer out;
+  out.bytes(domain_).u64(parts_.size());
+  for (const KeyPart& part : parts_) out.bytes(part.name).bytes(part.bytes);
+  return out.take();
+}
+
+absl::StatusOr<KeyMaterial> KeyMaterial::decode(std::string_view bytes) {
+  Reader in(bytes);
+  KeyMaterial material{std::string(in.bytes())};
+  std::uint64_t num_parts = in.u64();
+  for (std::uint64_t i = 0; in.ok() && i < num_parts; ++i) {
+    std::string name(in.bytes());
+    material.add(std::move(name), std::string(in.bytes()));
+  }
+  if (!in.ok() || !in.at_end()) return absl::InvalidArgumentError("not the canonical bytes of a key");
+  return material;
+}
+
+Digest key(const KeyMaterial& material) { return sha256(material.encode()); }
+
+std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMaterial& other) {
+  auto find = [](const KeyMaterial& in, const std::string& name) {
+    return std::find_if(in.parts().begin(), in.parts().end(), [&](const KeyPart& part) { return part.name == name; });
+  };
+  std::vector<std::string> names;
+  if (wanted.domain() != other.domain()) names.push_back("domain");
+  for (const KeyPart& part : wanted.parts()) {
+    auto same = find(other, part.name);
+    if (same == other.parts().end() || same->bytes != part.bytes) names.push_back(part.name);
+  }
+  for (const KeyPart& part : other.parts()) {
+    if (find(wanted, part.name) == wanted.parts().end()) names.push_back(part.name);
+  }
+  return names;
+}
+
+KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
+                              std::string_view build_id) {
+  KeyMaterial material("hearth.plan.v1");
+  add_number(material, "graph.version", graph.version());
+  material.add("graph.vars", vars_bytes(graph), absl::StrCat(graph.vars_size(), " variables"));
+  material.add("graph.nodes", nodes_bytes(graph), absl::StrCat(graph.nodes_size(), " nodes"));
+  material.add("graph.outputs", outputs_bytes(graph), absl::StrCat(graph.outputs_size(), " outputs"));
+  add_target(material, target);
+  add_options(material, options);
+  add_text(material, "build_id", build_id);
+  return material;
+}
+
+KeyMaterial kernel_key_material(const v1::KernelSpec& spec, const v1::Target& target, const v1::CompileOptions& options,
+                                std::string_view build_id) {
+  KeyMaterial material("hearth.kernel.v1");
+  add_text(material, "kernel.symbol", spec.symbol());
+  material.add("kernel.ast", spec.ast(), absl::StrCat(spec.ast().size(), " bytes"));
+  add_target(material, target);
+  add_options(material, options);
+  add_text(material, "build_id", build_id);
+  return material;
+}
+
+}  // namespace hearth::cache

@@ -1,0 +1,168 @@
+#include "kernels_cache/cas_store.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace hearth::cache {
+namespace {
+
+constexpr unsigned kNumShards = 256;
+
+std::optional<Digest> parse_hex_digest(std::string_view hex) {
+  if (hex.size() != 64) return std::nullopt;
+  Digest digest{};
+  for (std::size_t i = 0; i < 64; ++i) {
+    unsigned char c = static_cast<unsigned char>(hex[i]);
+    unsigned value;
+    if (c >= '0' && c <= '9') {
+      value = c - '0';
+    } else if (c >= 'a' && c <= 'f') {
+      value = c - 'a' + 10;
+    } else {
+      return std::nullopt;
+    }
+    digest[i / 2] = static_cast<std::uint8_t>(digest[i / 2] << 4 | value);
+  }
+  return digest;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CasStore>> CasStore::open(FileSystem& file_system, std::string dir) {
+  std::unique_ptr<CasStore> store(new CasStore(file_system, std::move(dir)));
+  if (absl::Status made = store->make_folders(); !made.ok()) return made;
+  if (absl::Status swept = store->sweep_temps(); !swept.ok()) return swept;
+  return store;
+}
+
+std::string CasStore::shard_dir(unsigned shard) const { return absl::StrFormat("%s/cas/%02x", dir_, shard); }
+
+std::string CasStore::path_of(const Digest& digest) const {
+  return absl::StrCat(shard_dir(digest[0]), "/", to_hex(digest));
+}
+
+absl::Status CasStore::make_folders() {
+  for (const char* name : {"cas", "tmp", "quarantine"}) {
+    absl::Status made = file_system_.make_dir(absl::StrCat(dir_, "/", name), 0700);
+    if (!made.ok()) return made;
+  }
+  absl::StatusOr<std::vector<std::string>> present = file_system_.list_dir(dir_ + "/cas");
+  if (!present.ok()) return present.status();
+  if (present->size() >= kNumShards) return absl::OkStatus();
+  for (unsigned shard = 0; shard < kNumShards; ++shard) {
+    absl::Status made = file_system_.make_dir(shard_dir(shard), 0700);
+    if (!made.ok()) return made;
+  }
+  absl::Status synced = file_system_.sync_dir(dir_ + "/cas");
+  return synced.ok() ? file_system_.sync_dir(dir_) : synced;
+}
+
+absl::Status CasStore::sweep_temps() {
+  absl::StatusOr<std::vector<std::string>> names = file_system_.list_dir(dir_ + "/tmp");
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    std::string path = absl::StrCat(dir_, "/tmp/", name);
+    std::optional<Digest> digest = parse_hex_digest(std::string_view(name).substr(0, name.find('.')));
+    if (digest && absl::EndsWith(name, ".intent")) {
+      left_intents_.push_back({*digest, path});
+      continue;
+    }
+    file_system_.remove_file(path).IgnoreError();  // a leftover is a nuisance, not a reason to refuse to start
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CasStore::write_temp(const std::string& temp, std::string_view bytes) {
+  absl::StatusOr<int> fd = file_system_.create(temp, 0400);
+  if (!fd.ok()) return fd.status();
+  absl::Status status = file_system_.write_all(*fd, bytes);
+  if (status.ok()) status = file_system_.sync(*fd);
+  absl::Status closed = file_system_.close_file(*fd);
+  return status.ok() ? closed : status;
+}
+
+absl::Status CasStore::write(const Digest& digest, std::string_view bytes) {
+  std::string temp = absl::StrCat(dir_, "/tmp/", to_hex(digest), ".", ++sequence_, ".tmp");
+  std::string path = path_of(digest);
+  absl::Status status = write_temp(temp, bytes);
+  if (status.ok()) {
+    status = file_system_.rename_file(temp, path);
+    if (absl::IsNotFound(status) && file_system_.make_dir(shard_dir(digest[0]), 0700).ok()) {
+      // Somebody removed the folder under us: make it anew.
+      status = file_system_.rename_file(temp, path);
+      if (status.ok()) status = file_system_.sync_dir(dir_ + "/cas");
+    }
+  }
+  if (!status.ok()) {
+    file_system_.remove_file(temp).IgnoreError();
+    return status;
+  }
+  status = file_system_.sync_dir(shard_dir(digest[0]));
+  if (!status.ok()) file_system_.remove_file(path).IgnoreError();
+  return status;
+}
+
+absl::StatusOr<std::string> CasStore::read(const Digest& digest) {
+  absl::StatusOr<std::string> bytes = file_system_.read_file(path_of(digest));
+  if (!bytes.ok()) return bytes.status();
+  if (sha256(*bytes) != digest) {
+    return absl::DataLossError(absl::StrCat(path_of(digest), ": the bytes do not match the file's SHA-256 name"));
+  }
+  return bytes;
+}
+
+absl::Status CasStore::quarantine(const Digest& digest, std::int64_t now_unix_ns) {
+  return quarantine_file(path_of(digest), to_hex(digest), now_unix_ns);
+}
+
+absl::Status CasStore::quarantine_file(const std::string& path, std::string_view name, std::int64_t now_unix_ns) {
+  std::string folder = dir_ + "/quarantine";
+  std::string to = absl::StrFormat("%s/%s-%020d-%d", folder, name, now_unix_ns, ++sequence_);
+  absl::Status moved = file_system_.rename_file(path, to);
+  if (!moved.ok()) return moved;
+  absl::StatusOr<std::vector<std::string>> names = file_system_.list_dir(folder);
+  if (!names.ok() || names->size() <= kMaxQuarantined) return absl::OkStatus();
+  // Oldest first: the time stands between the first and the last '-' with leading zeros.
+  auto time_of = [](const std::string& file) { return file.substr(std::min(file.find('-'), file.size())); };
+  std::stable_sort(names->begin(), names->end(),
+                   [&](const std::string& a, const std::string& b) { return time_of(a) < time_of(b); });
+  for (std::size_t i = 0; i + kMaxQuarantined < names->size(); ++i) {
+    file_system_.remove_file(absl::StrCat(folder, "/", (*names)[i])).IgnoreError();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> CasStore::begin_intent(const Digest& digest) {
+  std::string marker = absl::StrCat(dir_, "/tmp/", to_hex(digest), ".", ++sequence_, ".intent");
+  absl::StatusOr<int> fd = file_system_.create(marker, 0600);
+  if (!fd.ok()) return fd.status();
+  absl::Status closed = file_system_.close_file(*fd);
+  if (!closed.ok()) return closed;
+  return marker;
+}
+
+void CasStore::end_intent(const std::string& marker) { file_system_.remove_file(marker).IgnoreError(); }
+
+absl::StatusOr<std::vector<Digest>> CasStore::list_shard(unsigned shard) {
+  absl::StatusOr<std::vector<std::string>> names = file_system_.list_dir(shard_dir(shard));
+  if (!names.ok()) return names.status();
+  std::vector<Digest> digests;
+  for (const std::string& name : *names) {
+    if (std::optional<Digest> digest = parse_hex_digest(name)) digests.push_back(*digest);
+  }
+  return digests;
+}
+
+absl::Status CasStore::probe() {
+  std::string temp = absl::StrCat(dir_, "/tmp/probe.", ++sequence_, ".tmp");
+  absl::Status status = write_temp(temp, std::string(64 * 1024, '\0'));
+  absl::Status removed = file_system_.remove_file(temp);
+  return status.ok() ? removed : status;
+}
+
+}  // namespace hearth::cache

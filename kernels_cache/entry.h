@@ -1,0 +1,20 @@
+// What the cache is made of: kinds of entries and references to files in the CAS. Plain values.
+#pragma once
+#include <cstdint>
+
+#include "runtime/sha256.h"
+
+namespace hearth::cache {
+
+enum class EntryKind { kPlan = 1, kKernel = 2 };
+
+struct ArtifactRef {
+  Digest digest{};
+  std::uint64_t size_bytes = 0;
+  bool operator==(const ArtifactRef&) const = default;
+};
+
+// What a file of this size takes on disk: whole 4 KiB blocks.
+inline std::uint64_t disk_bytes(std::uint64_t size_bytes) { return (size_bytes + 4095) / 4096 * 4096; }
+
+}  // namespace hearth::cache

@@ -1,0 +1,310 @@
+#include "kernels_cache/kernels_cache.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "kernels_cache/kernels_cache_impl.h"
+
+namespace hearth::cache {
+namespace {
+
+constexpr const char* kRemedy = "; choose another cache directory or fix this one";
+
+absl::Status with_remedy(const absl::Status& status, const std::string& dir) {
+  return absl::Status(status.code(), absl::StrCat("cache directory ", dir, ": ", status.message(), kRemedy));
+}
+
+absl::Status make_dirs(FileSystem& file_system, const std::string& dir) {
+  std::filesystem::path path;
+  for (const std::filesystem::path& part : std::filesystem::path(dir)) {
+    path /= part;
+    if (std::error_code error; std::filesystem::is_directory(path, error)) continue;
+    if (absl::Status made = file_system.make_dir(path.string(), 0700); !made.ok()) return made;
+  }
+  return absl::OkStatus();
+}
+
+// Writing the cache is code execution in every client: only the daemon's user may. An empty folder is tightened.
+absl::Status make_private(FileSystem& file_system, const std::string& dir) {
+  struct stat info{};
+  if (::stat(dir.c_str(), &info) != 0) return errno_status(errno, "stat");
+  if (info.st_uid != ::geteuid()) {
+    return absl::FailedPreconditionError(absl::StrCat("belongs to uid ", info.st_uid, ", not to ", ::geteuid()));
+  }
+  if ((info.st_mode & 022) == 0) return absl::OkStatus();
+  absl::StatusOr<std::vector<std::string>> names = file_system.list_dir(dir);
+  if (!names.ok()) return names.status();
+  if (!names->empty()) {
+    return absl::FailedPreconditionError("others can write it, so its files cannot be trusted (empty it, chmod 700)");
+  }
+  return ::chmod(dir.c_str(), 0700) == 0 ? absl::OkStatus() : errno_status(errno, "chmod 700");
+}
+
+absl::Status refuse_network(FileSystem& file_system, const Options& options) {
+  if (options.allow_network_fs) return absl::OkStatus();
+  absl::StatusOr<std::uint64_t> magic = file_system.type_magic(options.dir);
+  if (!magic.ok()) return magic.status();
+  std::string_view name = network_file_system_name(*magic);
+  if (name.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("is on a network file system (", std::string(name),
+                                                    "), whose locks and renames cannot be relied on"));
+}
+
+std::vector<Digest> digests_of(const std::vector<ArtifactRef>& blobs) {
+  std::vector<Digest> digests;
+  for (const ArtifactRef& blob : blobs) digests.push_back(blob.digest);
+  return digests;
+}
+
+}  // namespace
+
+KernelsCache::KernelsCache(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KernelsCache::~KernelsCache() = default;
+
+absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options) {
+  if (options.dir.empty()) return absl::InvalidArgumentError("cache directory: no path given");
+  std::error_code error;
+  options.dir = std::filesystem::absolute(options.dir, error).lexically_normal().string();
+  while (options.dir.size() > 1 && options.dir.back() == '/') options.dir.pop_back();
+  FileSystem& file_system = options.file_system ? *options.file_system : posix_file_system();
+  absl::Status usable = make_dirs(file_system, options.dir);
+  if (usable.ok()) usable = refuse_network(file_system, options);
+  if (usable.ok()) usable = make_private(file_system, options.dir);
+  if (!usable.ok()) return with_remedy(usable, options.dir);
+  absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir + "/lock");
+  if (absl::IsFailedPrecondition(lock.status())) return lock.status();
+  if (!lock.ok()) return with_remedy(lock.status(), options.dir);
+  absl::StatusOr<std::unique_ptr<CasStore>> cas = CasStore::open(file_system, options.dir);
+  if (!cas.ok()) return with_remedy(cas.status(), options.dir);
+  std::string dir = options.dir;
+  auto impl = std::make_unique<Impl>(std::move(options), file_system, *std::move(lock), *std::move(cas));
+  if (absl::Status opened = impl->open_index(); !opened.ok()) return with_remedy(opened, dir);
+  return std::unique_ptr<KernelsCache>(new KernelsCache(std::move(impl)));
+}
+
+KernelsCache::Impl::Impl(Options options, FileSystem& file_system, DirectoryLock lock, std::unique_ptr<CasStore> cas)
+    : options_(std::move(options)), file_system_(file_system), lock_(std::move(lock)), cas_(std::move(cas)) {}
+
+KernelsCache::Impl::~Impl() { flush(); }
+
+KernelsCache::Impl::KeyedMaterial KernelsCache::Impl::keyed(const KeyMaterial& material) const {
+  KeyedMaterial result;
+  result.bytes = material.encode();
+  result.key = options_.key_function ? options_.key_function(material) : sha256(result.bytes);
+  return result;
+}
+
+std::int64_t KernelsCache::Impl::now() {
+  using namespace std::chrono;
+  std::int64_t time = options_.now_unix_ns ? options_.now_unix_ns()
+                                           : duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+  std::int64_t last = last_now_ns_.load();
+  while (!last_now_ns_.compare_exchange_weak(last, std::max(last + 1, time))) {
+  }
+  return std::max(last + 1, time);
+}
+
+void KernelsCache::Impl::warn(const std::string& text) const {
+  if (options_.on_warning) return options_.on_warning(text);
+  std::cerr << absl::StrCat("warning: ", text, "\n");
+}
+
+// ---- finds -------------------------------------------------------------------------------------------------------
+
+std::optional<ActionRow> KernelsCache::Impl::find_row(const KeyedMaterial& wanted, EntryKind kind) {
+  auto row = with_index([&](ActionCache& index) { return index.find(wanted.key); });
+  if (!row.ok() || !row->has_value()) return std::nullopt;
+  ActionRow& found = **row;
+  if (found.damaged || found.kind != kind || found.material != wanted.bytes || found.blobs.empty()) return std::nullopt;
+  return std::move(found);
+}
+
+bool KernelsCache::Impl::sound(const Digest& digest) {
+  absl::StatusOr<FileId> id = cas_->identify(digest);
+  if (id.ok()) {
+    std::lock_guard lock(verified_mutex_);
+    auto known = verified_.find(digest);
+    if (known != verified_.end() && known->second == *id) return true;
+  } else if (absl::IsNotFound(id.status())) {
+    drop_missing(digest);
+    return false;
+  }
+  absl::StatusOr<std::string> bytes = cas_->read(digest);
+  if (bytes.ok() && id.ok()) {
+    std::lock_guard lock(verified_mutex_);
+    verified_[digest] = *id;
+    return true;
+  }
+  if (absl::IsDataLoss(bytes.status()) || absl::IsFailedPrecondition(bytes.status())) quarantine(digest);
+  return false;
+}
+
+void KernelsCache::Impl::remember(const Digest& digest) {
+  absl::StatusOr<FileId> id = cas_->identify(digest);
+  if (!id.ok()) return;
+  std::lock_guard lock(verified_mutex_);
+  verified_[digest] = *id;
+}
+
+void KernelsCache::Impl::forget(const Digest& digest) {
+  std::lock_guard lock(verified_mutex_);
+  verified_.erase(digest);
+}
+
+std::optional<ArtifactEntry> KernelsCache::Impl::find_kernel(const KeyMaterial& material) {
+  std::optional<ActionRow> row = find_row(keyed(material), EntryKind::kKernel);
+  if (!row) return std::nullopt;
+  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row->blobs));
+  if (!pin || !sound(row->blobs[0].digest)) return std::nullopt;
+  std::shared_lock lock(index_mutex_);
+  if (index_) index_->touch(*row, now());
+  return ArtifactEntry{row->blobs[0].digest, row->blobs[0].size_bytes, *std::move(pin)};
+}
+
+std::optional<PlanEntry> KernelsCache::Impl::find_plan(const KeyMaterial& material) {
+  std::optional<ActionRow> row = find_row(keyed(material), EntryKind::kPlan);
+  if (!row) return std::nullopt;
+  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row->blobs));
+  if (!pin) return std::nullopt;
+  absl::StatusOr<std::string> plan = cas_->read(row->blobs[0].digest);
+  if (!plan.ok()) {
+    sound(row->blobs[0].digest);  // sets a damaged or missing file straight
+    return std::nullopt;
+  }
+  for (std::size_t i = 1; i < row->blobs.size(); ++i) {
+    if (!sound(row->blobs[i].digest)) return std::nullopt;
+  }
+  {
+    std::shared_lock lock(index_mutex_);
+    if (index_) index_->touch(*row, now());
+  }
+  PlanEntry entry{*std::move(plan), {row->blobs.begin() + 1, row->blobs.end()}, *std::move(pin)};
+  return entry;
+}
+
+absl::StatusOr<std::string> KernelsCache::Impl::read_artifact(const Digest& digest) {
+  std::optional<Pin> pin = PinTable::pin(pins_, {&digest, 1});
+  if (!pin) return absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
+  absl::StatusOr<std::string> bytes = cas_->read(digest);
+  if (bytes.ok()) return bytes;
+  sound(digest);
+  if (absl::IsNotFound(bytes.status())) {
+    return absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
+  }
+  return bytes.status();
+}
+
+// ---- puts --------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_kernel(const KeyMaterial& material, std::string_view artifact) {
+  KeyedMaterial keyed_material = keyed(material);
+  ActionRow row;
+  row.key = keyed_material.key;
+  row.kind = EntryKind::kKernel;
+  row.material = std::move(keyed_material.bytes);
+  row.blobs = {{sha256(artifact), artifact.size()}};
+  ArtifactEntry entry{row.blobs[0].digest, artifact.size(), {}};
+  absl::StatusOr<Pin> pin = publish(std::move(row), artifact);
+  if (!pin.ok()) return pin.status();
+  entry.pin = *std::move(pin);
+  return entry;
+}
+
+absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, std::string_view plan,
+                                                 std::span<const Digest> digests) {
+  KeyedMaterial keyed_material = keyed(material);
+  ActionRow row;
+  row.key = keyed_material.key;
+  row.kind = EntryKind::kPlan;
+  row.material = std::move(keyed_material.bytes);
+  row.blobs = {{sha256(plan), plan.size()}};
+  for (const Digest& digest : digests) {
+    absl::StatusOr<FileId> id = cas_->identify(digest);
+    if (!id.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("plan not stored: its artifact ", to_hex(digest), " is not in the cache"));
+    }
+    row.blobs.push_back({digest, id->size_bytes});
+  }
+  return publish(std::move(row), plan);
+}
+
+absl::StatusOr<Pin> KernelsCache::Impl::publish(ActionRow row, std::string_view fresh_bytes) {
+  row.created_unix_ns = row.last_used_unix_ns = now();
+  const Digest fresh = row.blobs[0].digest;
+  if (absl::IsNotFound(cas_->identify(fresh).status()) || !sound(fresh)) {
+    absl::StatusOr<std::string> intent = cas_->begin_intent(fresh);
+    if (!intent.ok()) return note_write(intent.status());
+    absl::Status written = cas_->write(fresh, fresh_bytes);
+    absl::StatusOr<Pin> pin = written.ok() ? commit(row, fresh_bytes) : written;
+    if (!pin.ok()) abandon(fresh);
+    cas_->end_intent(*intent);
+    return pin.ok() ? std::move(pin) : note_write(pin.status());
+  }
+  absl::StatusOr<Pin> pin = commit(row, fresh_bytes);
+  return pin.ok() ? std::move(pin) : note_write(pin.status());
+}
+
+absl::StatusOr<Pin> KernelsCache::Impl::commit(const ActionRow& row, std::string_view fresh_bytes) {
+  std::lock_guard lock(write_mutex_);
+  if (sweep_wanted_.exchange(false)) sweep_orphans_locked();
+  // Nothing is condemned while we hold write_mutex_, so this pin cannot fail, and no file can vanish after it.
+  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row.blobs));
+  if (!pin) return absl::UnavailableError("an entry of the cache is being evicted; try again");
+  for (std::size_t i = 0; i < row.blobs.size(); ++i) {
+    const Digest& digest = row.blobs[i].digest;
+    if (cas_->identify(digest).ok()) continue;
+    if (i > 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("plan not stored: its artifact ", to_hex(digest), " is not in the cache"));
+    }
+    if (absl::Status written = cas_->write(digest, fresh_bytes); !written.ok()) return written;
+  }
+  remember(row.blobs[0].digest);
+  absl::Status stored = with_index([&](ActionCache& index) { return index.put(row); });
+  if (!stored.ok()) return stored;
+  note_write(absl::OkStatus()).IgnoreError();
+  evict_locked();
+  return *std::move(pin);
+}
+
+// A put failed: the file must not stay unless another entry has it.
+void KernelsCache::Impl::abandon(const Digest& digest) {
+  std::lock_guard lock(write_mutex_);
+  auto known = with_index([&](ActionCache& index) { return index.contains_blob(digest); });
+  if (known.ok() && !*known && pins_->condemn(digest)) {
+    cas_->remove(digest).IgnoreError();
+    forget(digest);
+    pins_->reprieve(digest);
+  }
+}
+
+// ---- the facade --------------------------------------------------------------------------------------------------
+
+std::optional<ArtifactEntry> KernelsCache::find_kernel(const KeyMaterial& m) { return impl_->find_kernel(m); }
+std::optional<PlanEntry> KernelsCache::find_plan(const KeyMaterial& m) { return impl_->find_plan(m); }
+absl::StatusOr<ArtifactEntry> KernelsCache::put_kernel(const KeyMaterial& material, std::string_view artifact) {
+  return impl_->put_kernel(material, artifact);
+}
+absl::StatusOr<Pin> KernelsCache::put_plan(const KeyMaterial& material, std::string_view plan,
+                                           std::span<const Digest> digests) {
+  return impl_->put_plan(material, plan, digests);
+}
+std::string KernelsCache::artifact_path(const Digest& digest) const { return impl_->cas().path_of(digest); }
+absl::StatusOr<std::string> KernelsCache::read_artifact(const Digest& digest) { return impl_->read_artifact(digest); }
+std::optional<Pin> KernelsCache::pin(std::span<const Digest> digests) { return PinTable::pin(impl_->pins(), digests); }
+std::vector<CacheEntryInfo> KernelsCache::list(std::size_t limit) { return impl_->list(limit); }
+VerifyReport KernelsCache::verify() { return impl_->verify(); }
+ClearReport KernelsCache::clear() { return impl_->clear(); }
+CacheStats KernelsCache::stats() const { return impl_->stats(); }
+CacheHealth KernelsCache::health() { return impl_->health(); }
+std::optional<MissExplanation> KernelsCache::explain_miss(const KeyMaterial& m) { return impl_->explain_miss(m); }
+void KernelsCache::flush() { impl_->flush(); }
+
+}  // namespace hearth::cache

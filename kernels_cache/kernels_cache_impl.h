@@ -1,0 +1,127 @@
+// KernelsCache::Impl: the state behind the facade. Internal; kernels_cache.cpp has finds and puts, maintenance.cpp
+// eviction, verification and health, index_recovery.cpp opening and rebuilding the index.
+//
+// Locks, in this order: write_mutex_ (commit, eviction, quarantine; never taken by a hit) → index_mutex_ (shared by
+// every use of the index, exclusive while it is rebuilt) → the leaf mutexes of the members.
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+#include "kernels_cache/action_cache.h"
+#include "kernels_cache/cas_store.h"
+#include "kernels_cache/directory_lock.h"
+#include "kernels_cache/kernels_cache.h"
+
+namespace hearth::cache {
+
+class KernelsCache::Impl {
+ public:
+  Impl(Options options, FileSystem& file_system, DirectoryLock lock, std::unique_ptr<CasStore> cas);
+  ~Impl();
+
+  // index_recovery.cpp
+  absl::Status open_index();
+
+  // kernels_cache.cpp
+  std::optional<ArtifactEntry> find_kernel(const KeyMaterial& material);
+  std::optional<PlanEntry> find_plan(const KeyMaterial& material);
+  absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact);
+  absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
+  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+
+  // maintenance.cpp
+  std::vector<CacheEntryInfo> list(std::size_t limit);
+  VerifyReport verify();
+  ClearReport clear();
+  CacheStats stats() const;
+  CacheHealth health();
+  std::optional<MissExplanation> explain_miss(const KeyMaterial& material);
+  void flush();
+
+  const CasStore& cas() const { return *cas_; }
+  const std::shared_ptr<PinTable>& pins() const { return pins_; }
+
+ private:
+  struct KeyedMaterial {
+    Digest key{};
+    std::string bytes;
+  };
+
+  KeyedMaterial keyed(const KeyMaterial& material) const;
+  std::int64_t now();  // strictly increasing
+  void warn(const std::string& text) const;
+
+  // A row for exactly this material and kind.
+  std::optional<ActionRow> find_row(const KeyedMaterial& wanted, EntryKind kind);
+  // Is the file there with the right bytes? Hashes it unless it is known and unchanged; quarantines a damaged one.
+  bool sound(const Digest& digest);
+  void remember(const Digest& digest);
+  void forget(const Digest& digest);
+  // Writes the file if it is not there soundly, then commits the row. `fresh`: digest = row.blobs[0].
+  absl::StatusOr<Pin> publish(ActionRow row, std::string_view fresh_bytes);
+  absl::StatusOr<Pin> commit(const ActionRow& row, std::string_view fresh_bytes);
+  void abandon(const Digest& digest);
+
+  // These hold write_mutex_ (`locked`: the caller does).
+  void evict_locked();
+  void drop_unpinned_locked(const std::vector<BlobRow>& rows, std::uint64_t enough_bytes);
+  std::uint64_t sweep_orphans_locked();
+  void quarantine(const Digest& digest);
+  void drop_missing(const Digest& digest);
+  absl::Status note_write(absl::Status status);
+
+  // Runs `use` on the index; if that finds damage the index is rebuilt and the call fails with UNAVAILABLE.
+  template <typename Use>
+  auto with_index(Use use) -> decltype(use(std::declval<ActionCache&>()));
+  absl::Status status_of(const absl::Status& status) const { return status; }
+  template <typename T>
+  absl::Status status_of(const absl::StatusOr<T>& result) const {
+    return result.status();
+  }
+  void rebuild_index(std::uint64_t seen_generation);
+  absl::Status open_or_create_index();
+  absl::Status set_index_aside();
+  std::string index_path() const { return options_.dir + "/index.sqlite"; }
+
+  const Options options_;
+  FileSystem& file_system_;
+  DirectoryLock lock_;
+  const std::unique_ptr<CasStore> cas_;
+  const std::shared_ptr<PinTable> pins_ = std::make_shared<PinTable>();
+
+  std::mutex write_mutex_;
+  mutable std::shared_mutex index_mutex_;
+  std::unique_ptr<ActionCache> index_;  // null while it cannot be opened
+  std::atomic<std::uint64_t> index_generation_{0};
+  std::atomic<bool> sweep_wanted_{false};
+
+  std::mutex verified_mutex_;
+  std::map<Digest, FileId> verified_;
+
+  std::mutex health_mutex_;
+  absl::Status last_write_;
+  std::int64_t last_probe_ns_ = 0;
+
+  std::atomic<std::int64_t> last_now_ns_{0};
+  std::atomic<std::uint64_t> quarantined_{0};
+  std::atomic<std::uint64_t> evicted_{0};
+};
+
+template <typename Use>
+auto KernelsCache::Impl::with_index(Use use) -> decltype(use(std::declval<ActionCache&>())) {
+  std::uint64_t generation;
+  {
+    std::shared_lock lock(index_mutex_);
+    generation = index_generation_;
+    if (index_) {
+      auto result = use(*index_);
+      if (!absl::IsDataLoss(status_of(result))) return result;
+    }
+  }
+  rebuild_index(generation);
+  return absl::UnavailableError("the cache index was damaged and is being rebuilt");
+}
+
+}  // namespace hearth::cache

@@ -1,0 +1,229 @@
+// KernelsCache::Impl: eviction, quarantine, verification, listing and health.
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "kernels_cache/kernels_cache_impl.h"
+
+namespace hearth::cache {
+namespace {
+
+constexpr std::size_t kEvictionBatch = 64;
+constexpr std::size_t kPage = 256;
+constexpr std::size_t kMostCompared = 256;  // entries explain_miss() looks at
+constexpr std::int64_t kProbePeriod_ns = 5'000'000'000;
+constexpr std::int64_t kSecond_ns = 1'000'000'000;
+
+}  // namespace
+
+void KernelsCache::Impl::evict_locked() {
+  if (options_.limit_bytes == 0 || stats().bytes <= options_.limit_bytes) return;
+  // A little below the limit, so that a full cache does not evict at every put.
+  std::uint64_t target = options_.limit_bytes - options_.limit_bytes / 32;
+  with_index([](ActionCache& index) { return index.flush_touches(); }).IgnoreError();
+  BlobRow cursor;
+  cursor.last_used_unix_ns = std::numeric_limits<std::int64_t>::min();
+  while (stats().bytes > target) {
+    auto rows = with_index([&](ActionCache& index) { return index.oldest_blobs(cursor, kEvictionBatch); });
+    if (!rows.ok() || rows->empty()) return;
+    cursor = rows->back();
+    drop_unpinned_locked(*rows, stats().bytes - target);
+  }
+}
+
+void KernelsCache::Impl::drop_unpinned_locked(const std::vector<BlobRow>& rows, std::uint64_t enough_bytes) {
+  std::vector<Digest> victims;
+  std::uint64_t freed = 0;
+  for (const BlobRow& row : rows) {
+    if (freed >= enough_bytes) break;
+    if (!pins_->condemn(row.digest)) continue;
+    victims.push_back(row.digest);
+    freed += disk_bytes(row.size_bytes);
+  }
+  auto dropped = with_index([&](ActionCache& index) { return index.drop_blobs(victims); });
+  for (const Digest& digest : victims) {
+    if (dropped.ok()) {
+      cas_->remove(digest).IgnoreError();
+      forget(digest);
+      ++evicted_;
+    }
+    pins_->reprieve(digest);
+  }
+  if (dropped.ok()) with_index([](ActionCache& index) { return index.reclaim(); }).IgnoreError();
+}
+
+std::uint64_t KernelsCache::Impl::sweep_orphans_locked() {
+  std::uint64_t removed = 0;
+  for (unsigned shard = 0; shard < 256; ++shard) {
+    absl::StatusOr<std::vector<Digest>> digests = cas_->list_shard(shard);
+    if (!digests.ok()) continue;
+    for (const Digest& digest : *digests) {
+      auto known = with_index([&](ActionCache& index) { return index.contains_blob(digest); });
+      if (!known.ok() || *known || !pins_->condemn(digest)) continue;
+      if (cas_->remove(digest).ok()) ++removed;
+      forget(digest);
+      pins_->reprieve(digest);
+    }
+  }
+  return removed;
+}
+
+void KernelsCache::Impl::quarantine(const Digest& digest) {
+  std::lock_guard lock(write_mutex_);
+  absl::StatusOr<std::string> bytes = cas_->read(digest);
+  if (bytes.ok()) return;  // a put has replaced it meanwhile
+  forget(digest);
+  absl::Status moved = cas_->quarantine(digest, now());
+  // A file that cannot be moved away must still never be handed out.
+  if (!moved.ok()) cas_->remove(digest).IgnoreError();
+  with_index([&](ActionCache& index) { return index.drop_blobs({&digest, 1}); }).status().IgnoreError();
+  ++quarantined_;
+  warn(absl::StrCat("cache file ", cas_->path_of(digest), " is damaged; it was moved to quarantine and its kernel or",
+                    " plan will be compiled again"));
+}
+
+void KernelsCache::Impl::drop_missing(const Digest& digest) {
+  std::lock_guard lock(write_mutex_);
+  if (!absl::IsNotFound(cas_->identify(digest).status())) return;
+  forget(digest);
+  with_index([&](ActionCache& index) { return index.drop_blobs({&digest, 1}); }).status().IgnoreError();
+}
+
+std::vector<CacheEntryInfo> KernelsCache::Impl::list(std::size_t limit) {
+  flush();
+  std::vector<CacheEntryInfo> entries;
+  ActionRow last;
+  while (limit == 0 || entries.size() < limit) {
+    std::size_t page = limit == 0 ? kPage : std::min(kPage, limit - entries.size());
+    const ActionRow* before = entries.empty() ? nullptr : &last;
+    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(page, before); });
+    if (!rows.ok() || rows->empty()) break;
+    for (const ActionRow& row : *rows) {
+      ArtifactRef main = row.blobs.empty() ? ArtifactRef{} : row.blobs[0];
+      entries.push_back({row.key, row.kind, main.size_bytes, row.created_unix_ns / kSecond_ns,
+                         row.last_used_unix_ns / kSecond_ns, pins_->pinned(main.digest)});
+    }
+    last = rows->back();
+  }
+  return entries;
+}
+
+VerifyReport KernelsCache::Impl::verify() {
+  VerifyReport report;
+  Digest cursor{};
+  for (const Digest* after = nullptr;; after = &cursor) {
+    auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });
+    if (!rows.ok()) report.problems.push_back(std::string(rows.status().message()));
+    if (!rows.ok() || rows->empty()) break;
+    for (const BlobRow& row : *rows) {
+      absl::StatusOr<std::string> bytes = cas_->read(row.digest);
+      ++report.checked;
+      if (bytes.ok()) continue;
+      report.problems.push_back(std::string(bytes.status().message()));
+      forget(row.digest);
+      std::uint64_t quarantined_before = quarantined_;
+      sound(row.digest);
+      report.quarantined += quarantined_ - quarantined_before;
+    }
+    cursor = rows->back().digest;
+  }
+  ActionRow last;
+  for (const ActionRow* before = nullptr;; before = &last) {
+    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kPage, before); });
+    if (!rows.ok()) report.problems.push_back(std::string(rows.status().message()));
+    if (!rows.ok() || rows->empty()) break;
+    for (const ActionRow& row : *rows) {
+      bool whole = !row.damaged && !row.blobs.empty();
+      if (!options_.key_function) whole = whole && sha256(row.material) == row.key;
+      for (const ArtifactRef& blob : row.blobs) {
+        auto known = with_index([&](ActionCache& index) { return index.contains_blob(blob.digest); });
+        whole = whole && (!known.ok() || *known);
+      }
+      if (whole) continue;
+      report.problems.push_back(absl::StrCat("entry ", to_hex(row.key), ": its index row is damaged; dropped"));
+      with_index([&](ActionCache& index) { return index.drop_action(row.key); }).IgnoreError();
+    }
+    last = rows->back();
+  }
+  std::lock_guard lock(write_mutex_);
+  if (std::uint64_t orphans = sweep_orphans_locked(); orphans > 0) {
+    report.problems.push_back(absl::StrCat(orphans, " files that no entry points to were removed"));
+  }
+  return report;
+}
+
+ClearReport KernelsCache::Impl::clear() {
+  std::lock_guard lock(write_mutex_);
+  CacheStats before = stats();
+  std::uint64_t evicted_before = evicted_;
+  Digest cursor{};
+  for (const Digest* after = nullptr;; after = &cursor) {
+    auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });
+    if (!rows.ok() || rows->empty()) break;
+    cursor = rows->back().digest;
+    drop_unpinned_locked(*rows, std::numeric_limits<std::uint64_t>::max());
+  }
+  evicted_ = evicted_before;  // cleared is not evicted
+  sweep_orphans_locked();
+  CacheStats after = stats();
+  return {before.entries - after.entries, after.entries, before.bytes - std::min(before.bytes, after.bytes)};
+}
+
+CacheStats KernelsCache::Impl::stats() const {
+  CacheStats stats;
+  {
+    std::shared_lock lock(index_mutex_);
+    IndexTotals totals = index_ ? index_->totals() : IndexTotals{};
+    stats.bytes = totals.bytes;
+    stats.entries = totals.actions;
+    stats.artifacts = totals.blobs;
+  }
+  stats.limit_bytes = options_.limit_bytes;
+  stats.pinned = pins_->num_pinned();
+  stats.quarantined = quarantined_;
+  stats.evicted = evicted_;
+  return stats;
+}
+
+absl::Status KernelsCache::Impl::note_write(absl::Status status) {
+  // A caller's mistake says nothing about the disk.
+  if (absl::IsFailedPrecondition(status)) return status;
+  std::lock_guard lock(health_mutex_);
+  last_write_ = status;
+  return status;
+}
+
+CacheHealth KernelsCache::Impl::health() {
+  {
+    std::lock_guard lock(health_mutex_);
+    if (last_write_.ok()) return {};
+    std::int64_t time = now();
+    if (time - last_probe_ns_ < kProbePeriod_ns) return {true, absl::StrCat("cache: ", last_write_.message())};
+    last_probe_ns_ = time;
+  }
+  absl::Status probed = cas_->probe();
+  if (probed.ok()) probed = with_index([](ActionCache& index) { return index.probe(); });
+  note_write(probed).IgnoreError();
+  if (probed.ok()) return {};
+  return {true, absl::StrCat("cache: ", probed.message())};
+}
+
+std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMaterial& material) {
+  flush();
+  auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kMostCompared); });
+  if (!rows.ok()) return std::nullopt;
+  std::optional<MissExplanation> nearest;
+  for (const ActionRow& row : *rows) {
+    absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(row.material);
+    if (!other.ok() || other->domain() != material.domain()) continue;
+    std::vector<std::string> differing = differing_parts(material, *other);
+    if (nearest && nearest->differing.size() <= differing.size()) continue;
+    nearest = MissExplanation{row.key, std::move(differing)};
+  }
+  return nearest;
+}
+
+void KernelsCache::Impl::flush() {
+  with_index([](ActionCache& index) { return index.flush_touches(); }).IgnoreError();
+}
+
+}  // namespace hearth::cache
