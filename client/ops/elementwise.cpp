@@ -1,0 +1,241 @@
+#include "client/ops/elementwise.h"
+
+#include <limits>
+
+#include "client/ops/support.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+Tensor float_function(v1::Op op, std::string_view name, const Tensor& x, const Loc& loc) {
+  OpScope scope(name, loc);
+  return unary(op, to_float(require(x, "x")));
+}
+
+Tensor rounding(v1::Op op, std::string_view name, const Tensor& x, const Loc& loc) {
+  OpScope scope(name, loc);
+  return is_float(require(x, "x").dtype()) ? unary(op, x) : x;
+}
+
+std::pair<Tensor, Tensor> match_integers(const Operand& a, const Operand& b, bool bool_allowed) {
+  auto [x, y] = match(a, b);
+  if (!is_integer(x.dtype()) && !(bool_allowed && x.dtype() == DType::kBool)) {
+    fail_op(str_cat("the operands' dtype is ", dtype_name(x.dtype()), "; expected integers",
+                    bool_allowed ? " or bool" : ""));
+  }
+  return {x, y};
+}
+
+}  // namespace
+
+Tensor neg(const Tensor& x, Loc loc) { return -Operand(x, loc); }
+Tensor recip(const Tensor& x, Loc loc) { return float_function(v1::RECIP, "recip", x, loc); }
+Tensor sqrt(const Tensor& x, Loc loc) { return float_function(v1::SQRT, "sqrt", x, loc); }
+Tensor exp(const Tensor& x, Loc loc) { return float_function(v1::EXP, "exp", x, loc); }
+Tensor log(const Tensor& x, Loc loc) { return float_function(v1::LOG, "log", x, loc); }
+Tensor sin(const Tensor& x, Loc loc) { return float_function(v1::SIN, "sin", x, loc); }
+Tensor cos(const Tensor& x, Loc loc) { return float_function(v1::COS, "cos", x, loc); }
+Tensor tanh(const Tensor& x, Loc loc) { return float_function(v1::TANH, "tanh", x, loc); }
+Tensor erf(const Tensor& x, Loc loc) { return float_function(v1::ERF, "erf", x, loc); }
+Tensor sigmoid(const Tensor& x, Loc loc) { return float_function(v1::SIGMOID, "sigmoid", x, loc); }
+Tensor floor(const Tensor& x, Loc loc) { return rounding(v1::FLOOR, "floor", x, loc); }
+Tensor ceil(const Tensor& x, Loc loc) { return rounding(v1::CEIL, "ceil", x, loc); }
+Tensor round(const Tensor& x, Loc loc) { return rounding(v1::ROUND, "round", x, loc); }
+Tensor trunc(const Tensor& x, Loc loc) { return rounding(v1::TRUNC, "trunc", x, loc); }
+
+Tensor rsqrt(const Tensor& x, Loc loc) {
+  OpScope scope("rsqrt", loc);
+  return recip(sqrt(x));
+}
+
+Tensor tan(const Tensor& x, Loc loc) {
+  OpScope scope("tan", loc);
+  return sin(x) / cos(x);
+}
+
+Tensor abs(const Tensor& x, Loc loc) {
+  OpScope scope("abs", loc);
+  require(x, "x");
+  return is_signed(x.dtype()) ? unary(v1::ABS, x) : x;
+}
+
+Tensor sign(const Tensor& x, Loc loc) {
+  OpScope scope("sign", loc);
+  // x itself where neither holds keeps NaN and signed zero.
+  if (!is_signed(require(x, "x").dtype())) return cast_to(not_equal(x, 0), x.dtype());
+  return where(greater(x, 0), 1, where(less(x, 0), -1, x));
+}
+
+Tensor square(const Tensor& x, Loc loc) {
+  OpScope scope("square", loc);
+  return x * x;
+}
+
+Tensor logical_not(const Tensor& x, Loc loc) {
+  OpScope scope("logical_not", loc);
+  return unary(v1::NOT, cast(require(x, "x"), DType::kBool));
+}
+
+Tensor bitwise_not(const Tensor& x, Loc loc) {
+  OpScope scope("bitwise_not", loc);
+  return unary(v1::NOT, require_integer(x, "x"));
+}
+
+Tensor is_nan(const Tensor& x, Loc loc) {
+  OpScope scope("is_nan", loc);
+  return not_equal(x, x);
+}
+
+Tensor is_inf(const Tensor& x, Loc loc) {
+  OpScope scope("is_inf", loc);
+  return equal(abs(to_float(require(x, "x"))), std::numeric_limits<double>::infinity());
+}
+
+Tensor maximum(const Operand& a, const Operand& b) {
+  OpScope scope("maximum", a.loc);
+  return binary(v1::MAX, a, b);
+}
+Tensor minimum(const Operand& a, const Operand& b) {
+  OpScope scope("minimum", a.loc);
+  return binary(v1::MIN, a, b);
+}
+Tensor pow(const Operand& a, const Operand& b) {
+  OpScope scope("pow", a.loc);
+  auto [x, y] = match(a, b);
+  return binary(v1::POW, to_float(x), to_float(y));
+}
+
+Tensor trunc_div(const Operand& a, const Operand& b) {
+  OpScope scope("trunc_div", a.loc);
+  auto [x, y] = match_integers(a, b, false);
+  return binary(v1::TRUNCDIV, x, y);
+}
+
+Tensor trunc_mod(const Operand& a, const Operand& b) {
+  OpScope scope("trunc_mod", a.loc);
+  auto [x, y] = match(a, b);
+  if (is_float(x.dtype())) return x - trunc(x / y) * y;
+  match_integers(x, y, false);
+  return binary(v1::TRUNCMOD, x, y);
+}
+
+Tensor floor_div(const Operand& a, const Operand& b) {
+  OpScope scope("floor_div", a.loc);
+  auto [x, y] = match(a, b);
+  if (is_float(x.dtype())) return floor(x / y);
+  match_integers(x, y, false);
+  return binary(v1::FLOORDIV, x, y);
+}
+
+Tensor floor_mod(const Operand& a, const Operand& b) {
+  OpScope scope("floor_mod", a.loc);
+  auto [x, y] = match(a, b);
+  if (is_float(x.dtype())) return x - floor(x / y) * y;
+  match_integers(x, y, false);
+  return binary(v1::FLOORMOD, x, y);
+}
+
+Tensor less(const Operand& a, const Operand& b) {
+  OpScope scope("less", a.loc);
+  return compare(v1::LT, a, b);
+}
+Tensor less_equal(const Operand& a, const Operand& b) {
+  OpScope scope("less_equal", a.loc);
+  return compare(v1::LE, a, b);
+}
+Tensor greater(const Operand& a, const Operand& b) {
+  OpScope scope("greater", a.loc);
+  return compare(v1::LT, b, a);
+}
+Tensor greater_equal(const Operand& a, const Operand& b) {
+  OpScope scope("greater_equal", a.loc);
+  return compare(v1::LE, b, a);
+}
+Tensor equal(const Operand& a, const Operand& b) {
+  OpScope scope("equal", a.loc);
+  return compare(v1::EQ, a, b);
+}
+Tensor not_equal(const Operand& a, const Operand& b) {
+  OpScope scope("not_equal", a.loc);
+  return compare(v1::NE, a, b);
+}
+
+Tensor bit_and(const Operand& a, const Operand& b) {
+  OpScope scope("bit_and", a.loc);
+  auto [x, y] = match_integers(a, b, true);
+  return binary(v1::AND, x, y);
+}
+Tensor bit_or(const Operand& a, const Operand& b) {
+  OpScope scope("bit_or", a.loc);
+  auto [x, y] = match_integers(a, b, true);
+  return binary(v1::OR, x, y);
+}
+Tensor bit_xor(const Operand& a, const Operand& b) {
+  OpScope scope("bit_xor", a.loc);
+  auto [x, y] = match_integers(a, b, true);
+  return binary(v1::XOR, x, y);
+}
+Tensor shift_left(const Operand& a, const Operand& b) {
+  OpScope scope("shift_left", a.loc);
+  auto [x, y] = match_integers(a, b, false);
+  return binary(v1::SHL, x, y);
+}
+Tensor shift_right(const Operand& a, const Operand& b) {
+  OpScope scope("shift_right", a.loc);
+  auto [x, y] = match_integers(a, b, false);
+  return binary(v1::SHR, x, y);
+}
+
+Tensor where(const Tensor& condition, const Operand& then, const Operand& otherwise) {
+  OpScope scope("where", then.loc);
+  require(condition, "condition");
+  if (condition.dtype() != DType::kBool) {
+    fail_op(str_cat("argument 'condition' is ", describe(condition), "; expected bool"));
+  }
+  if (then.kind != Operand::Kind::kTensor && otherwise.kind != Operand::Kind::kTensor) {
+    fail_op("both 'then' and 'otherwise' are scalars; expected at least one tensor, which gives the dtype");
+  }
+  auto [a, b] = match(then, otherwise);
+  const Shape shape = broadcast_shapes(condition.shape(), a.shape(), "where", then.loc);
+  Node node;
+  node.op = v1::WHERE;
+  node.dtype = a.dtype();
+  node.shape = shape;
+  node.inputs = {expand_to(condition, shape), expand_to(a, shape), expand_to(b, shape)};
+  return make_node(std::move(node), then.loc);
+}
+
+Tensor clip(const Tensor& x, const Operand& low, const Operand& high) {
+  OpScope scope("clip", low.loc);
+  return minimum(maximum(x, low), high);
+}
+
+Tensor cast(const Tensor& x, DType dtype, Loc loc) {
+  OpScope scope("cast", loc);
+  require(x, "x");
+  if (dtype == DType::kBool && x.dtype() != DType::kBool) return not_equal(x, 0);
+  return cast_to(x, dtype);
+}
+
+Tensor bitcast(const Tensor& x, DType dtype, Loc loc) {
+  OpScope scope("bitcast", loc);
+  require(x, "x");
+  if (dtype_bytes(x.dtype()) != dtype_bytes(dtype)) {
+    fail_op(str_cat("argument 'x' is ", describe(x), "; expected a dtype as wide as ", dtype_name(dtype)));
+  }
+  if (x.dtype() == dtype) return x;
+  Node node;
+  node.op = v1::BITCAST;
+  node.dtype = dtype;
+  node.shape = x.shape();
+  node.inputs = {x};
+  return make_node(std::move(node), loc);
+}
+
+Tensor contiguous(const Tensor& x, Loc loc) {
+  OpScope scope("contiguous", loc);
+  return unary(v1::CONTIGUOUS, require(x, "x"));
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,123 @@
+#include "client/ops/linear.h"
+
+#include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
+#include "client/ops/support.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+Tensor product(const Tensor& a, const Tensor& b) {
+  Node node;
+  node.op = v1::MATMUL;
+  node.dtype = a.dtype();
+  node.shape = a.shape();
+  node.shape.back() = b.shape().back();
+  node.inputs = {a, b};
+  return make_node(std::move(node), OpScope::outermost()->loc());
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a_given, const Tensor& b_given, Loc loc) {
+  OpScope scope("matmul", loc);
+  const DType dtype = promote(require(a_given, "a").dtype(), require(b_given, "b").dtype());
+  if (dtype == DType::kBool) fail_op("both operands are bool; cast one to a number");
+  Tensor a = cast_to(a_given, dtype), b = cast_to(b_given, dtype);
+  if (a.rank() == 0 || b.rank() == 0) {
+    fail_op(str_cat("operands are ", describe(a), " and ", describe(b), "; expected at least one axis each"));
+  }
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  if (row) a = unsqueeze(a, {0});
+  if (column) b = unsqueeze(b, {1});
+  if (!(a.dim(-1) == b.dim(-2))) {
+    fail_op(str_cat("operands are ", describe(a_given), " and ", describe(b_given), "; the inner lengths ",
+                    a.dim(-1).to_string(), " and ", b.dim(-2).to_string(), " must be equal"));
+  }
+  Tensor result;
+  if (b.rank() == 2 && a.rank() > 2) {
+    // One matrix for the whole batch: rows of all batches in one product.
+    Shape shape = a.shape();
+    shape.back() = b.dim(-1);
+    result = reshape_to(product(reshape(a, {-1, a.dim(-1)}), b), shape);
+  } else {
+    const Shape a_batch(a.shape().begin(), a.shape().end() - 2), b_batch(b.shape().begin(), b.shape().end() - 2);
+    Shape a_shape = broadcast_shapes(a_batch, b_batch, "matmul", loc), b_shape = a_shape;
+    a_shape.insert(a_shape.end(), {a.dim(-2), a.dim(-1)});
+    b_shape.insert(b_shape.end(), {b.dim(-2), b.dim(-1)});
+    result = product(expand_to(a, a_shape), expand_to(b, b_shape));
+  }
+  if (column) result = squeeze(result, {-1});
+  if (row) result = squeeze(result, {column ? -1 : -2});
+  return result;
+}
+
+Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b, Loc loc) {
+  OpScope scope("linear", loc);
+  if (require(w, "w").rank() != 2) fail_op(str_cat("argument 'w' is ", describe(w), "; expected 2 axes, [n, k]"));
+  const Tensor result = matmul(x, transpose(w, 0, 1));
+  return b.empty() ? result : result + b;
+}
+
+Tensor gather(const Tensor& data, const Tensor& indices, std::int64_t axis, Loc loc) {
+  OpScope scope("gather", loc);
+  axis = normal_axis(axis, require(data, "data").rank());
+  require_integer(indices, "indices");
+  if (data.dim(axis).min() < 1) fail_op(str_cat("axis ", axis, " of ", describe(data), " may be empty"));
+  Node node;
+  node.op = v1::GATHER;
+  node.dtype = data.dtype();
+  node.shape.assign(data.shape().begin(), data.shape().begin() + axis);
+  node.shape.insert(node.shape.end(), indices.shape().begin(), indices.shape().end());
+  node.shape.insert(node.shape.end(), data.shape().begin() + axis + 1, data.shape().end());
+  node.inputs = {data, indices};
+  node.axes = {axis};
+  return make_node(std::move(node), loc);
+}
+
+Tensor gather_elements(const Tensor& data, const Tensor& indices, std::int64_t axis, Loc loc) {
+  OpScope scope("gather_elements", loc);
+  const std::int64_t rank = require(data, "data").rank();
+  axis = normal_axis(axis, rank);
+  require_integer(indices, "indices");
+  if (indices.rank() != rank) {
+    fail_op(str_cat("'data' is ", describe(data), " and 'indices' is ", describe(indices),
+                    "; expected the same number of axes"));
+  }
+  for (std::int64_t i = 0; i < rank; ++i) {
+    if (i != axis && !(data.dim(i) == indices.dim(i))) {
+      fail_op(str_cat("'data' is ", describe(data), " and 'indices' is ", describe(indices),
+                      "; expected equal lengths except along axis ", axis));
+    }
+  }
+  // Positions in the flat data: each index, wrapped and clamped, plus the offset of its place along the other axes.
+  const std::int64_t length = const_length(data, axis, "since it is indexed");
+  if (length < 1) fail_op(str_cat("axis ", axis, " of ", describe(data), " is empty"));
+  Tensor position = cast_to(indices, DType::kI64);
+  position = clip(where(less(position, 0), position + length, position), 0, length - 1);
+  Dim stride = 1;
+  Tensor flat;
+  for (std::int64_t i = rank - 1; i >= 0; --i) {
+    const Tensor along = i == axis ? position : iota(indices.shape(), i, DType::kI64);
+    const Tensor part = along * const_shape({stride})[0];
+    flat = flat.empty() ? part : flat + part;
+    if (i > 0) stride = stride * const_length(data, i, "since 'data' is addressed by element");
+  }
+  return gather(reshape(data, {-1}), flat, 0);
+}
+
+Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis, Loc loc) {
+  OpScope scope("one_hot", loc);
+  require_integer(indices, "indices");
+  if (depth < 1) fail_op(str_cat("depth is ", depth, "; expected >= 1"));
+  const std::int64_t at = normal_axis(axis, indices.rank() + 1);
+  Tensor position = cast_to(indices, DType::kI64);
+  position = unsqueeze(where(less(position, 0), position + depth, position), {at});
+  Shape shape = position.shape();
+  shape[static_cast<std::size_t>(at)] = depth;
+  return cast_to(equal(position, iota(shape, at, DType::kI64)), dtype);
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,168 @@
+#include "client/ops/reduce.h"
+
+#include <algorithm>
+
+#include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
+#include "client/ops/support.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+Axes reduced_axes(const Tensor& x, const Axes& axes) {
+  if (!axes.empty()) return normal_axes(axes, x.rank());
+  Axes every;
+  for (std::int64_t i = 0; i < x.rank(); ++i) every.push_back(i);
+  return every;
+}
+
+Tensor drop_axes(const Tensor& x, const Axes& axes) {
+  Shape shape;
+  for (std::int64_t i = 0; i < x.rank(); ++i) {
+    if (!std::binary_search(axes.begin(), axes.end(), i)) shape.push_back(x.dim(i));
+  }
+  return reshape_to(x, shape);
+}
+
+Tensor reduce(v1::Op op, const Tensor& x, const Axes& given, bool keepdims) {
+  const Axes axes = reduced_axes(x, given);
+  if (axes.empty()) return x;
+  Node node;
+  node.op = op;
+  node.dtype = x.dtype();
+  node.shape = x.shape();
+  for (std::int64_t axis : axes) {
+    const bool needs_elements = op == v1::REDUCE_MAX || op == v1::REDUCE_MIN;
+    if (needs_elements && x.dim(axis).min() < 1) {
+      fail_op(str_cat("axis ", axis, " of ", describe(x), " may be empty; a maximum or minimum needs an element"));
+    }
+    node.shape[static_cast<std::size_t>(axis)] = 1;
+  }
+  node.inputs = {x};
+  node.axes = axes;
+  const Tensor result = make_node(std::move(node), OpScope::outermost()->loc());
+  return keepdims ? result : drop_axes(result, axes);
+}
+
+// The dtype sums are kept in: narrow integers and bool widen to i32.
+Tensor widen(const Tensor& x) {
+  const bool narrow = x.dtype() == DType::kBool || (is_integer(x.dtype()) && dtype_bytes(x.dtype()) < 4);
+  return narrow ? cast_to(x, DType::kI32) : x;
+}
+
+Dim reduced_count(const Tensor& x, const Axes& axes) {
+  Dim count = 1;
+  for (std::int64_t axis : axes) count = count * Dim(const_length(x, axis, "since it is averaged over"));
+  return count;
+}
+
+Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims, bool last) {
+  axis = normal_axis(axis, require(x, "x").rank());
+  const std::int64_t length = const_length(x, axis, "since positions along it are compared");
+  const Tensor best = reduce(op, x, {axis}, true);
+  const Tensor at_best = equal(x, best);
+  const Tensor position = iota(x.shape(), axis, DType::kI32);
+  // Scores are positive exactly where the extreme stands; the largest is the first (or last) position.
+  const Tensor score = where(at_best, last ? position + 1 : Operand(length) - position, 0);
+  const Tensor top = reduce(v1::REDUCE_MAX, score, {axis}, keepdims);
+  return cast_to(last ? top - 1 : Operand(length) - top, DType::kI64);
+}
+
+}  // namespace
+
+Tensor reduce_sum(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("reduce_sum", loc);
+  return reduce(v1::REDUCE_SUM, widen(require(x, "x")), axes, keepdims);
+}
+
+Tensor reduce_prod(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("reduce_prod", loc);
+  return reduce(v1::REDUCE_PROD, widen(require(x, "x")), axes, keepdims);
+}
+
+Tensor reduce_max(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("reduce_max", loc);
+  return reduce(v1::REDUCE_MAX, require(x, "x"), axes, keepdims);
+}
+
+Tensor reduce_min(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("reduce_min", loc);
+  return reduce(v1::REDUCE_MIN, require(x, "x"), axes, keepdims);
+}
+
+Tensor mean(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("mean", loc);
+  const Tensor value = to_float(require(x, "x"));
+  const Dim count = reduced_count(value, reduced_axes(value, axes));
+  if (count == Dim(0)) fail_op(str_cat(describe(x), " has no elements to average"));
+  return reduce(v1::REDUCE_SUM, value, axes, keepdims) / static_cast<double>(count.value());
+}
+
+Tensor variance(const Tensor& x, Axes axes, bool keepdims, std::int64_t correction, Loc loc) {
+  OpScope scope("variance", loc);
+  const Tensor value = to_float(require(x, "x"));
+  const std::int64_t count = reduced_count(value, reduced_axes(value, axes)).value() - correction;
+  if (count <= 0) fail_op(str_cat(describe(x), " has too few elements for correction ", correction));
+  return reduce(v1::REDUCE_SUM, square(value - mean(value, axes, true)), axes, keepdims) / static_cast<double>(count);
+}
+
+Tensor any(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("any", loc);
+  const Tensor value = cast_to(cast(require(x, "x"), DType::kBool), DType::kI32);
+  return not_equal(reduce(v1::REDUCE_SUM, value, axes, keepdims), 0);
+}
+
+Tensor all(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("all", loc);
+  return logical_not(any(logical_not(require(x, "x")), axes, keepdims));
+}
+
+Tensor argmax(const Tensor& x, std::int64_t axis, bool keepdims, bool last, Loc loc) {
+  OpScope scope("argmax", loc);
+  return arg_extreme(v1::REDUCE_MAX, x, axis, keepdims, last);
+}
+
+Tensor argmin(const Tensor& x, std::int64_t axis, bool keepdims, bool last, Loc loc) {
+  OpScope scope("argmin", loc);
+  return arg_extreme(v1::REDUCE_MIN, x, axis, keepdims, last);
+}
+
+Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse, Loc loc) {
+  OpScope scope("cumsum", loc);
+  axis = normal_axis(axis, require(x, "x").rank());
+  const std::int64_t length = const_length(x, axis, "since it is summed along");
+  if (length == 0) return x;
+  Tensor value = reverse ? flip(x, {axis}) : x;
+  // Window i holds the elements up to i: n-1 zeros in front, one more (and the last element cut) when exclusive.
+  Shape before(x.shape().size(), Dim(0)), after = before;
+  before[static_cast<std::size_t>(axis)] = exclusive ? length : length - 1;
+  after[static_cast<std::size_t>(axis)] = exclusive ? -1 : 0;
+  value = unfold(pad(value, before, after), axis, length);
+  value = cast_to(reduce(v1::REDUCE_SUM, value, {-1}, false), x.dtype());
+  return reverse ? flip(value, {axis}) : value;
+}
+
+Tensor softmax(const Tensor& x, std::int64_t axis, Loc loc) {
+  OpScope scope("softmax", loc);
+  const Tensor value = to_float(require(x, "x"));
+  const Tensor powers = exp(value - reduce(v1::REDUCE_MAX, value, {axis}, true));
+  return powers / reduce(v1::REDUCE_SUM, powers, {axis}, true);
+}
+
+Tensor log_softmax(const Tensor& x, std::int64_t axis, Loc loc) {
+  OpScope scope("log_softmax", loc);
+  const Tensor value = to_float(require(x, "x"));
+  const Tensor centred = value - reduce(v1::REDUCE_MAX, value, {axis}, true);
+  return centred - log(reduce(v1::REDUCE_SUM, exp(centred), {axis}, true));
+}
+
+Tensor logsumexp(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("logsumexp", loc);
+  const Tensor value = to_float(require(x, "x"));
+  const Tensor top = reduce(v1::REDUCE_MAX, value, axes, true);
+  const Tensor result = log(reduce(v1::REDUCE_SUM, exp(value - top), axes, true)) + top;
+  return keepdims ? result : drop_axes(result, reduced_axes(value, axes));
+}
+
+}  // namespace hearth::client
