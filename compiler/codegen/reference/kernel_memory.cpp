@@ -1,0 +1,83 @@
+#include "compiler/codegen/reference/kernel_memory.h"
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/text.h"
+
+namespace hearth::codegen::reference {
+namespace {
+
+// A value of one lane counts for every lane.
+Element lane_of(const Value& value, std::size_t lane) { return value[value.size() == 1 ? 0 : lane]; }
+
+bool fits(const Value& value, std::size_t lanes) { return value.size() == 1 || value.size() == lanes; }
+
+absl::Status wrong_lanes(ir::UOpRef where) {
+  return absl::InvalidArgumentError(absl::StrCat("reference: lane counts do not agree in ", ir::describe(where, 3)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, ir::DType dtype, const Value& indices,
+                                                    std::size_t lane, const char* verb, ir::UOpRef where) const {
+  if (!param->is(ir::Op::Param))
+    return absl::InvalidArgumentError(absl::StrCat("reference: not a param: ", ir::describe(param)));
+  const std::uint32_t slot = param->as<ir::ParamInfo>().slot;
+  if (slot >= run_.buffers.size())
+    return absl::InvalidArgumentError(absl::StrCat("reference: no buffer for slot ", slot));
+  HostTensor& buffer = run_.buffers[slot];
+  if (buffer.dtype != dtype.scalar) {
+    return absl::InvalidArgumentError(absl::StrCat("reference: ", verb, " of ", ir::to_string(dtype), " in slot ", slot,
+                                                   " of ", ir::to_string(buffer.dtype), ": ", ir::describe(where, 3)));
+  }
+  const int width = ir::byte_size(dtype);
+  const auto size = static_cast<std::int64_t>(buffer.bytes.size()) / width;
+  const std::int64_t index = indices.size() == 1 ? indices[0].i + static_cast<std::int64_t>(lane) : indices[lane].i;
+  if (index < 0 || index >= size) {
+    return absl::OutOfRangeError(absl::StrCat("reference: ", verb, " of element ", index, " of slot ", slot, " with ",
+                                              size, " elements: ", ir::describe(where, 6)));
+  }
+  return buffer.bytes.data() + index * width;
+}
+
+absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
+                                         const Value& alternative, ir::UOpRef where) const {
+  Value result(dtype.lanes);
+  if (!fits(indices, dtype.lanes) || !fits(gate, dtype.lanes) || !fits(alternative, dtype.lanes))
+    return wrong_lanes(where);
+  for (std::size_t lane = 0; lane < result.size(); ++lane) {
+    if (lane_of(gate, lane).i == 0) {
+      result[lane] = lane_of(alternative, lane);
+      continue;
+    }
+    absl::StatusOr<std::uint8_t*> at = address(param, dtype, indices, lane, "load", where);
+    if (!at.ok()) return at.status();
+    result[lane] = read_element(dtype.scalar, *at);
+  }
+  return result;
+}
+
+absl::Status KernelMemory::store(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
+                                 const Value& value, ir::UOpRef where) {
+  if (!fits(indices, value.size()) || !fits(gate, value.size())) return wrong_lanes(where);
+  for (std::size_t lane = 0; lane < value.size(); ++lane) {
+    if (lane_of(gate, lane).i == 0) continue;
+    absl::StatusOr<std::uint8_t*> at = address(param, dtype, indices, lane, "store", where);
+    if (!at.ok()) return at.status();
+    write_element(dtype.scalar, value[lane], *at);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::int64_t> KernelMemory::variable(ir::UOpRef var) const {
+  const auto& info = var->as<ir::VarInfo>();
+  if (info.slot >= run_.vars.size())
+    return absl::InvalidArgumentError(absl::StrCat("reference: no value for variable ", info.name));
+  const std::int64_t value = run_.vars[info.slot];
+  if (value < info.min || value > info.max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reference: ", info.name, " = ", value, " is not in [", info.min, ", ", info.max, "]"));
+  }
+  return value;
+}
+
+}  // namespace hearth::codegen::reference

@@ -1,0 +1,49 @@
+// Buffers, variables and grid part of one kernel run, with every access checked.
+//
+// Borrows the caller's tensors; only their dtype and bytes matter (kernels index flat elements). Errors: an access
+// outside the buffer names the slot, the index, the size and the index expression. Not thread-safe.
+//
+//   std::vector<HostTensor> buffers = {out, in};
+//   KernelRun run{buffers, vars};
+//   KernelMemory memory(run);
+#pragma once
+#include <optional>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "compiler/codegen/reference/host_tensor.h"
+#include "compiler/codegen/reference/lane_ops.h"
+#include "compiler/ir/uop.h"
+
+namespace hearth::codegen::reference {
+
+struct GridPart {
+  std::int64_t begin = 0, end = 0;  // half open
+};
+
+struct KernelRun {
+  std::span<HostTensor> buffers;       // by ParamInfo.slot; stores write here
+  std::span<const std::int64_t> vars;  // by VarInfo.slot
+  std::optional<GridPart> grid;        // absent: the whole grid
+};
+
+class KernelMemory {
+ public:
+  explicit KernelMemory(const KernelRun& run) : run_(run) {}
+
+  // `lanes` elements: from `indices[0]` on if there is one index, else one an index. A lane whose gate is false takes
+  // its lane of `alternative`. `gate` and `alternative` have one or `lanes` elements. `where` is for messages.
+  absl::StatusOr<Value> load(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
+                             const Value& alternative, ir::UOpRef where) const;
+  absl::Status store(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate, const Value& value,
+                     ir::UOpRef where);
+  absl::StatusOr<std::int64_t> variable(ir::UOpRef var) const;
+
+ private:
+  // The address of the element of one lane.
+  absl::StatusOr<std::uint8_t*> address(ir::UOpRef param, ir::DType dtype, const Value& indices, std::size_t lane,
+                                        const char* verb, ir::UOpRef where) const;
+  const KernelRun& run_;
+};
+
+}  // namespace hearth::codegen::reference

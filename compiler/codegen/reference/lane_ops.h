@@ -1,0 +1,21 @@
+// Values of kernel nodes: one Element a lane, and the ops that need nothing but their sources' values.
+// Thread-safe.
+//
+//   Value v = {Element::of_int(1), Element::of_int(2)};     // an i32x2
+#pragma once
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/codegen/reference/element.h"
+#include "compiler/ir/uop.h"
+
+namespace hearth::codegen::reference {
+
+using Value = std::vector<Element>;
+
+// Const, elementwise ops, stack, broadcast, extract and horizontal (floats: summed in double, rounded once).
+// Errors: another op, lane counts that do not agree, those of `evaluate`.
+absl::StatusOr<Value> evaluate_lanes(ir::UOpRef node, std::span<const Value* const> sources);
+
+}  // namespace hearth::codegen::reference
