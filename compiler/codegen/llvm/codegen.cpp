@@ -1,0 +1,151 @@
+#include "compiler/codegen/llvm/codegen.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/llvm/linker.h"
+#include "compiler/codegen/llvm/target_machine.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+
+namespace hearth::codegen {
+namespace {
+
+// Keeps LLVM's errors as text instead of printing them and exiting.
+class Diagnostics : public llvm::DiagnosticHandler {
+ public:
+  explicit Diagnostics(std::string& errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(errors_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+
+ private:
+  std::string& errors_;
+};
+
+// One kernel on its way through LLVM.
+class Compilation {
+ public:
+  static absl::StatusOr<std::unique_ptr<Compilation>> start(const passes::LinearKernel& kernel,
+                                                            const v1::Target& target,
+                                                            const v1::CompileOptions& options) {
+    absl::StatusOr<TargetDescription> description = describe_target(target, options);
+    if (!description.ok()) return description.status();
+    std::unique_ptr<Compilation> result(new Compilation(kernel, *std::move(description)));
+    absl::Status status = result->emit(target, options);
+    if (!status.ok()) return status;
+    return result;
+  }
+
+  llvm::Module& module() { return module_; }
+
+  void optimise() {
+    llvm::TargetMachine* machine = target_.machine.get();
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = true;
+    tuning.SLPVectorization = true;
+    tuning.LoopInterleaving = true;
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder builder(machine, tuning);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module_, modules);
+  }
+
+  absl::StatusOr<std::string> generate(llvm::CodeGenFileType kind) {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    if (target_.machine->addPassesToEmitFile(passes, stream, nullptr, kind)) {
+      return absl::InternalError("codegen: LLVM cannot write this kind of file for the target");
+    }
+    passes.run(module_);
+    if (!errors_.empty()) return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", errors_));
+    return std::string(bytes.begin(), bytes.end());
+  }
+
+ private:
+  Compilation(const passes::LinearKernel& kernel, TargetDescription target)
+      : kernel_(kernel), target_(std::move(target)), module_(kernel.symbol, context_) {
+    context_.setDiagnosticHandler(std::make_unique<Diagnostics>(errors_));
+    module_.setTargetTriple(target_.machine->getTargetTriple().str());
+    module_.setDataLayout(target_.machine->createDataLayout());
+    module_.setPICLevel(llvm::PICLevel::BigPIC);
+  }
+
+  absl::Status emit(const v1::Target& target, const v1::CompileOptions& options) {
+    Emitter emitter(kernel_, module_, target_.traits, options.fast_math());
+    if (absl::Status status = emitter.run(); !status.ok()) return status;
+    for (llvm::Function& function : module_) {
+      if (function.isDeclaration()) continue;
+      function.addFnAttr("target-cpu", target_.cpu);
+      if (!target_.features.empty()) function.addFnAttr("target-features", target_.features);
+      if (target.vector_bits() > 0) {
+        function.addFnAttr("prefer-vector-width", absl::StrCat(target.vector_bits()));
+        function.addFnAttr("min-legal-vector-width", "0");
+      }
+    }
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    if (llvm::verifyModule(module_, &stream)) {
+      return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": invalid LLVM IR: ", message));
+    }
+    return absl::OkStatus();
+  }
+
+  const passes::LinearKernel& kernel_;
+  TargetDescription target_;
+  std::string errors_;
+  llvm::LLVMContext context_;
+  llvm::Module module_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> emit_llvm_ir(const passes::LinearKernel& kernel, const v1::Target& target,
+                                         const v1::CompileOptions& options) {
+  auto compilation = Compilation::start(kernel, target, options);
+  if (!compilation.ok()) return compilation.status();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*compilation)->module().print(stream, nullptr);
+  return text;
+}
+
+absl::StatusOr<std::string> emit_assembly(const passes::LinearKernel& kernel, const v1::Target& target,
+                                          const v1::CompileOptions& options) {
+  auto compilation = Compilation::start(kernel, target, options);
+  if (!compilation.ok()) return compilation.status();
+  if (options.opt_level() > 0) (*compilation)->optimise();
+  return (*compilation)->generate(llvm::CodeGenFileType::AssemblyFile);
+}
+
+absl::StatusOr<std::string> compile_cpu(const passes::LinearKernel& kernel, const v1::Target& target,
+                                        const v1::CompileOptions& options) {
+  auto compilation = Compilation::start(kernel, target, options);
+  if (!compilation.ok()) return compilation.status();
+  if (options.opt_level() > 0) (*compilation)->optimise();
+  absl::StatusOr<std::string> object = (*compilation)->generate(llvm::CodeGenFileType::ObjectFile);
+  if (!object.ok()) return object.status();
+  return link_shared(*object);
+}
+
+}  // namespace hearth::codegen

@@ -1,0 +1,31 @@
+// LLVM code generator for CPU targets: a linear kernel body -> LLVM IR -> ELF shared object.
+//
+// Output depends on the arguments only: never on the host, the process, a path or the time. Nothing is detected: CPU
+// features come from `target`. Safe to call from any thread (linking is serialised inside). An unknown triple or
+// feature is INVALID_ARGUMENT, a malformed body INTERNAL naming the node; LLVM is initialised on first use.
+//
+//   absl::StatusOr<std::string> elf = codegen::compile_cpu(kernel, target, options);
+//   // dlopen it, look up kernel.symbol: a hearth_kernel_fn of runtime/kernel_abi.h
+#pragma once
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "compiler/passes/linearize.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::codegen {
+
+// Text of the kernel's LLVM IR before LLVM's own optimisation: for golden tests and `explain`.
+absl::StatusOr<std::string> emit_llvm_ir(const passes::LinearKernel& kernel, const v1::Target& target,
+                                         const v1::CompileOptions& options);
+
+// Assembly text of the optimised kernel: for `explain`.
+absl::StatusOr<std::string> emit_assembly(const passes::LinearKernel& kernel, const v1::Target& target,
+                                          const v1::CompileOptions& options);
+
+// Bytes of an ELF shared object that exports kernel.symbol and nothing else, and needs nothing beyond memcpy,
+// memmove and memset. options.opt_level 0 skips LLVM's optimisation.
+absl::StatusOr<std::string> compile_cpu(const passes::LinearKernel& kernel, const v1::Target& target,
+                                        const v1::CompileOptions& options);
+
+}  // namespace hearth::codegen

@@ -1,0 +1,149 @@
+// Loads and stores of Emitter: plain, gated, masked, gathered and scattered.
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/llvm/emitter.h"
+
+namespace hearth::codegen {
+
+using ir::DType;
+using ir::Op;
+using ir::UOpRef;
+
+absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
+  if (index->op != Op::Index || index->sources.size() < 2 || index->sources.size() > 3) {
+    return malformed(index, "an address must be index(param, i[, gate])");
+  }
+  UOpRef param = index->source(0);
+  if (param->op != Op::Param) return malformed(index, "only params have an address here");
+  std::uint32_t slot = param->as<ir::ParamInfo>().slot;
+  if (slot >= slots_.size() || !slots_[slot].used) return malformed(param, "used before it is defined");
+  absl::StatusOr<Value*> position = value(index->source(1));
+  if (!position.ok()) return position.status();
+  Value* gate = nullptr;
+  if (index->sources.size() == 3) {
+    UOpRef condition = index->source(2);
+    if (!ir::is_bool(condition->dtype)) return malformed(index, "the gate must be bool");
+    UOpRef known = condition->op == Op::Broadcast ? condition->source(0) : condition;
+    if (!known->is_const() || known->int_value() == 0) {
+      absl::StatusOr<Value*> computed = value(condition);
+      if (!computed.ok()) return computed.status();
+      gate = *computed;
+    }
+  }
+  return Access{&slots_[slot], *position, gate};
+}
+
+llvm::Value* Emitter::element_pointer(const Access& access, bool in_bounds) {
+  llvm::Type* element = arithmetic_.memory_type(access.slot->element);
+  return in_bounds ? b_.CreateInBoundsGEP(element, access.slot->pointer, access.position)
+                   : b_.CreateGEP(element, access.slot->pointer, access.position);
+}
+
+llvm::Value* Emitter::mask(const Access& access, unsigned lanes) {
+  if (!access.gate) return llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
+  return access.gate->getType()->isVectorTy() ? access.gate : b_.CreateVectorSplat(lanes, access.gate);
+}
+
+void Emitter::annotate(llvm::Instruction* instruction, const Slot& slot) {
+  instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, slot.scope);
+  if (slot.others) instruction->setMetadata(llvm::LLVMContext::MD_noalias, slot.others);
+}
+
+namespace {
+bool is_vector(llvm::Value* v) { return v && v->getType()->isVectorTy(); }
+}  // namespace
+
+absl::Status Emitter::load(UOpRef node) {
+  absl::StatusOr<Access> found = access_of(node->source(0));
+  if (!found.ok()) return found.status();
+  const Access& access = *found;
+  DType dtype = node->dtype;
+  if (dtype.element() != access.slot->element) return malformed(node, "dtype differs from its param's");
+  llvm::Type* type = arithmetic_.memory_type(dtype);
+  llvm::Align align(static_cast<std::uint64_t>(ir::byte_size(dtype)));
+  Value* otherwise = llvm::Constant::getNullValue(arithmetic_.value_type(dtype));
+  if (node->sources.size() == 2) {
+    absl::StatusOr<Value*> given = value(node->source(1));
+    if (!given.ok()) return given.status();
+    otherwise = *given;
+    if (dtype.lanes > 1 && !is_vector(otherwise)) otherwise = b_.CreateVectorSplat(dtype.lanes, otherwise);
+  }
+  auto finish = [&](llvm::Instruction* instruction) {
+    annotate(instruction, *access.slot);
+    if (!access.slot->stored) {
+      instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
+    }
+    return arithmetic_.from_memory(dtype, instruction);
+  };
+
+  if (is_vector(access.position) || is_vector(access.gate)) {
+    bool lanes_match = (!is_vector(access.position) || node->source(0)->source(1)->dtype.lanes == dtype.lanes) &&
+                       (!is_vector(access.gate) || node->source(0)->source(2)->dtype.lanes == dtype.lanes);
+    if (!lanes_match) return malformed(node, "index, gate and value differ in lanes");
+    Value* pointer = element_pointer(access, false);
+    Value* active = mask(access, dtype.lanes);
+    Value* pass = arithmetic_.to_memory(dtype, otherwise);
+    values_[node] = finish(is_vector(access.position) ? b_.CreateMaskedGather(type, pointer, align, active, pass)
+                                                      : b_.CreateMaskedLoad(type, pointer, align, active, pass));
+    return absl::OkStatus();
+  }
+  if (!access.gate) {
+    values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
+    return absl::OkStatus();
+  }
+  // A branch, not a chosen address: the vectoriser turns it into a masked load.
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  auto* inside = llvm::BasicBlock::Create(context, "load", function_);
+  auto* after = llvm::BasicBlock::Create(context, "loaded", function_);
+  b_.CreateCondBr(access.gate, inside, after);
+  b_.SetInsertPoint(inside);
+  Value* loaded = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  llvm::PHINode* chosen = b_.CreatePHI(loaded->getType(), 2);
+  chosen->addIncoming(otherwise, before);
+  chosen->addIncoming(loaded, inside);
+  values_[node] = chosen;
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::store(UOpRef node) {
+  if (node->sources.size() != 2) return malformed(node, "ranges among the sources of a linear store");
+  absl::StatusOr<Access> found = access_of(node->source(0));
+  if (!found.ok()) return found.status();
+  const Access& access = *found;
+  absl::StatusOr<Value*> given = value(node->source(1));
+  if (!given.ok()) return given.status();
+  DType dtype = node->source(1)->dtype;
+  if (dtype.element() != access.slot->element) return malformed(node, "dtype differs from its param's");
+  Value* stored = arithmetic_.to_memory(dtype, *given);
+  llvm::Align align(static_cast<std::uint64_t>(ir::byte_size(dtype)));
+  values_[node] = nullptr;
+
+  if (is_vector(access.position) || is_vector(access.gate)) {
+    bool lanes_match = (!is_vector(access.position) || node->source(0)->source(1)->dtype.lanes == dtype.lanes) &&
+                       (!is_vector(access.gate) || node->source(0)->source(2)->dtype.lanes == dtype.lanes);
+    if (!lanes_match) return malformed(node, "index, gate and value differ in lanes");
+    Value* pointer = element_pointer(access, false);
+    Value* active = mask(access, dtype.lanes);
+    annotate(is_vector(access.position) ? b_.CreateMaskedScatter(stored, pointer, align, active)
+                                        : b_.CreateMaskedStore(stored, pointer, align, active),
+             *access.slot);
+    return absl::OkStatus();
+  }
+  llvm::BasicBlock* after = nullptr;
+  if (access.gate) {
+    auto* inside = llvm::BasicBlock::Create(module_.getContext(), "store", function_);
+    after = llvm::BasicBlock::Create(module_.getContext(), "stored", function_);
+    b_.CreateCondBr(access.gate, inside, after);
+    b_.SetInsertPoint(inside);
+  }
+  annotate(b_.CreateAlignedStore(stored, element_pointer(access, true), align), *access.slot);
+  if (after) {
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::codegen

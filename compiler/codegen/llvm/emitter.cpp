@@ -1,0 +1,285 @@
+#include "compiler/codegen/llvm/emitter.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/text.h"
+#include "llvm/IR/ConstantRange.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace hearth::codegen {
+
+using ir::DType;
+using ir::Op;
+using ir::UOpRef;
+
+Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, bool fast_math)
+    : kernel_(kernel), module_(module), b_(module.getContext()), arithmetic_(b_, traits, fast_math) {}
+
+absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
+  return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
+}
+
+absl::Status Emitter::run() {
+  if (absl::Status status = prologue(); !status.ok()) return status;
+  for (UOpRef node : kernel_.body) {
+    if (absl::Status status = emit(node); !status.ok()) return status;
+  }
+  if (!loops_.empty()) return malformed(loops_.back().range, "this range has no end");
+  b_.CreateRetVoid();
+  return absl::OkStatus();
+}
+
+// The function, its buffer pointers and variables: everything of the entry block but accumulators.
+absl::Status Emitter::prologue() {
+  if (kernel_.symbol.empty()) return absl::InternalError("codegen: a kernel without a symbol");
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::Type *ptr = b_.getPtrTy(), *i64 = b_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, i64, i64}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.symbol, module_);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr(llvm::Attribute::MustProgress);
+  function_->addFnAttr(llvm::Attribute::WillReturn);
+  function_->addFnAttr(llvm::Attribute::NoFree);
+  function_->addFnAttr(llvm::Attribute::NoSync);
+  const char* names[] = {"buffers", "vars", "grid_begin", "grid_end"};
+  for (unsigned i = 0; i < 4; ++i) function_->getArg(i)->setName(names[i]);
+  for (unsigned i = 0; i < 2; ++i) {
+    function_->addParamAttr(i, llvm::Attribute::NoCapture);
+    function_->addParamAttr(i, llvm::Attribute::NoUndef);
+    function_->addParamAttr(i, llvm::Attribute::ReadOnly);
+  }
+  b_.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
+
+  slots_.resize(static_cast<std::size_t>(std::max(kernel_.num_buffers, 0)));
+  for (UOpRef node : kernel_.body) {
+    if (node->op == Op::Param) {
+      std::uint32_t slot = node->as<ir::ParamInfo>().slot;
+      if (slot >= slots_.size()) return malformed(node, absl::StrCat("the kernel has ", slots_.size(), " buffers"));
+      if (slots_[slot].used) return malformed(node, "two params of one slot");
+      slots_[slot].used = true;
+      slots_[slot].element = node->dtype.element();
+    } else if (node->op == Op::Store) {
+      UOpRef param = node->source(0)->source(0);
+      if (param->op == Op::Param && param->as<ir::ParamInfo>().slot < slots_.size()) {
+        slots_[param->as<ir::ParamInfo>().slot].stored = true;
+      }
+    }
+  }
+  // A slot that is stored to overlaps no other: every slot is an alias scope that the others' accesses exclude.
+  llvm::MDBuilder metadata(context);
+  llvm::MDNode* domain = metadata.createAliasScopeDomain(kernel_.symbol);
+  std::vector<llvm::MDNode*> scopes(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    scopes[i] = metadata.createAliasScope(absl::StrCat("buffer", i), domain);
+    slots_[i].scope = llvm::MDNode::get(context, {scopes[i]});
+  }
+  llvm::MDNode* empty = llvm::MDNode::get(context, {});
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (!slot.used) continue;
+    llvm::SmallVector<llvm::Metadata*> others;
+    for (std::size_t k = 0; k < slots_.size(); ++k) {
+      if (k != i && slots_[k].used) others.push_back(scopes[k]);
+    }
+    slot.others = others.empty() ? nullptr : llvm::MDNode::get(context, others);
+    auto* load = b_.CreateAlignedLoad(ptr, b_.CreateConstInBoundsGEP1_64(ptr, function_->getArg(0), i), llvm::Align(8),
+                                      absl::StrCat("buffer", i));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
+    load->setMetadata(llvm::LLVMContext::MD_noundef, empty);
+    slot.pointer = load;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<llvm::Value*> Emitter::value(UOpRef node) {
+  if (node->is_const()) return arithmetic_.constant(node->dtype, node->as<ir::ConstValue>());
+  auto found = values_.find(node);
+  if (found == values_.end()) return malformed(node, "used before it is defined");
+  if (!found->second) return malformed(node, "used as a value, but it has none");
+  return found->second;
+}
+
+absl::Status Emitter::emit(UOpRef node) {
+  if (values_.contains(node)) return malformed(node, "stands twice in the body");
+  switch (node->op) {
+    case Op::Const:
+    case Op::Param:
+    case Op::Index:
+      return absl::OkStatus();
+    case Op::Sink:
+      values_[node] = nullptr;
+      return absl::OkStatus();
+    case Op::Var: {
+      const auto& var = node->as<ir::VarInfo>();
+      if (static_cast<int>(var.slot) >= kernel_.num_vars) {
+        return malformed(node, absl::StrCat("the kernel has ", kernel_.num_vars, " variables"));
+      }
+      Value* address = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(1), var.slot);
+      auto* load = b_.CreateAlignedLoad(b_.getInt64Ty(), address, llvm::Align(8), absl::StrCat("var", var.slot));
+      llvm::LLVMContext& context = module_.getContext();
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
+      if (var.min <= var.max && var.max < std::numeric_limits<std::int64_t>::max()) {
+        llvm::APInt low(64, static_cast<std::uint64_t>(var.min), true),
+            high(64, static_cast<std::uint64_t>(var.max) + 1, true);
+        load->setMetadata(llvm::LLVMContext::MD_range, llvm::MDBuilder(context).createRange(low, high));
+      }
+      values_[node] = load;
+      return absl::OkStatus();
+    }
+    case Op::Range:
+      return open_range(node);
+    case Op::End:
+      return close_range(node);
+    case Op::Acc:
+    case Op::AccUpdate:
+    case Op::AccResult:
+      return accumulate(node);
+    case Op::Load:
+      return load(node);
+    case Op::Store:
+      return store(node);
+    case Op::Stack:
+      return gather_lanes(node);
+    default:
+      break;
+  }
+  std::vector<Value*> operands;
+  for (UOpRef source : node->sources) {
+    absl::StatusOr<Value*> operand = value(source);
+    if (!operand.ok()) return operand.status();
+    operands.push_back(*operand);
+  }
+  switch (node->op) {
+    case Op::Broadcast:
+      values_[node] = node->dtype.lanes > 1 ? b_.CreateVectorSplat(node->dtype.lanes, operands[0]) : operands[0];
+      return absl::OkStatus();
+    case Op::Extract: {
+      std::uint32_t lane = node->as<ir::LaneInfo>().lane;
+      DType source = node->source(0)->dtype;
+      if (lane >= source.lanes) return malformed(node, "no such lane");
+      values_[node] = source.lanes > 1 ? b_.CreateExtractElement(operands[0], std::uint64_t{lane}) : operands[0];
+      return absl::OkStatus();
+    }
+    case Op::Horizontal:
+      values_[node] = arithmetic_.horizontal(node->as<ir::ReduceInfo>().kind, node->dtype, operands[0]);
+      return absl::OkStatus();
+    default:
+      break;
+  }
+  if (!ir::is_elementwise(node->op)) return malformed(node, "this op belongs to an earlier stage");
+  for (UOpRef source : node->sources) {
+    if (source->dtype.lanes != node->dtype.lanes &&
+        !(node->op == Op::Where && source == node->source(0) && source->dtype.lanes == 1)) {
+      return malformed(node, "operands of different lane counts");
+    }
+  }
+  absl::StatusOr<Value*> result = arithmetic_.elementwise(node, operands);
+  if (!result.ok()) return result.status();
+  values_[node] = *result;
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::gather_lanes(UOpRef node) {
+  if (node->sources.size() != node->dtype.lanes) return malformed(node, "needs one source a lane");
+  if (node->dtype.lanes == 1) {
+    absl::StatusOr<Value*> only = value(node->source(0));
+    if (!only.ok()) return only.status();
+    values_[node] = *only;
+    return absl::OkStatus();
+  }
+  Value* vector = llvm::PoisonValue::get(arithmetic_.value_type(node->dtype));
+  for (std::size_t i = 0; i < node->sources.size(); ++i) {
+    absl::StatusOr<Value*> lane = value(node->source(i));
+    if (!lane.ok()) return lane.status();
+    vector = b_.CreateInsertElement(vector, *lane, std::uint64_t{i});
+  }
+  values_[node] = vector;
+  return absl::OkStatus();
+}
+
+// for (i = begin; i < end; ++i): the header tests, so that a range may be empty; LLVM rotates the loop.
+absl::Status Emitter::open_range(UOpRef node) {
+  auto info = node->as<ir::RangeInfo>();
+  if (info.kind == ir::RangeKind::Unroll || info.kind == ir::RangeKind::Lanes) {
+    return malformed(node, "unroll and lanes ranges are gone after the expand pass");
+  }
+  absl::StatusOr<Value*> size = value(node->source(0));
+  if (!size.ok()) return size.status();
+  Value *begin = b_.getInt64(0), *end = *size;
+  if (info.kind == ir::RangeKind::Grid) {
+    if (has_grid_) return malformed(node, "a kernel has one grid range");
+    has_grid_ = true;
+    begin = function_->getArg(2), end = function_->getArg(3);
+    // The launch divides [0, size): both ends lie in it.
+    std::int64_t most = node->source(0)->bounds.max;
+    if (most >= 0 && most < std::numeric_limits<std::int64_t>::max() - 1) {
+      llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, static_cast<std::uint64_t>(most) + 1));
+      for (unsigned arg : {2u, 3u}) {
+        function_->addParamAttr(arg, llvm::Attribute::get(module_.getContext(), llvm::Attribute::Range, range));
+      }
+    }
+  }
+  llvm::LLVMContext& context = module_.getContext();
+  std::string name = absl::StrCat("axis", info.axis);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  auto* header = llvm::BasicBlock::Create(context, absl::StrCat(name, ".head"), function_);
+  auto* body = llvm::BasicBlock::Create(context, absl::StrCat(name, ".body"), function_);
+  auto* exit = llvm::BasicBlock::Create(context, absl::StrCat(name, ".exit"));
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, name);
+  counter->addIncoming(begin, before);
+  b_.CreateCondBr(b_.CreateICmpSLT(counter, end), body, exit);
+  b_.SetInsertPoint(body);
+  loops_.push_back({node, header, exit, counter});
+  values_[node] = counter;
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::close_range(UOpRef node) {
+  if (loops_.empty() || loops_.back().range != node->source(0)) {
+    return malformed(node, "does not close the innermost open range");
+  }
+  Loop loop = loops_.back();
+  loops_.pop_back();
+  Value* next =
+      b_.CreateAdd(loop.counter, b_.getInt64(1), absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
+  loop.counter->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateBr(loop.header);
+  loop.exit->insertInto(function_);
+  b_.SetInsertPoint(loop.exit);
+  values_[node] = nullptr;
+  return absl::OkStatus();
+}
+
+// An accumulator lives in an alloca of the entry block; LLVM promotes it to a register.
+absl::Status Emitter::accumulate(UOpRef node) {
+  llvm::Type* type = arithmetic_.value_type(node->source(0)->dtype);
+  if (node->op == Op::Acc) {
+    absl::StatusOr<Value*> initial = value(node->source(0));
+    if (!initial.ok()) return initial.status();
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    Value* cell = at_entry.CreateAlloca(type, nullptr, absl::StrCat("acc", node->as<ir::AccInfo>().id));
+    b_.CreateStore(*initial, cell);
+    values_[node] = cell;
+    return absl::OkStatus();
+  }
+  if (node->source(0)->op != Op::Acc) return malformed(node, "the first source must be an acc");
+  absl::StatusOr<Value*> cell = value(node->source(0));
+  if (!cell.ok()) return cell.status();
+  Value* current = b_.CreateLoad(type, *cell);
+  if (node->op == Op::AccResult) {
+    values_[node] = current;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Value*> update = value(node->source(1));
+  if (!update.ok()) return update.status();
+  if ((*update)->getType() != type) return malformed(node, "value and accumulator differ in dtype");
+  b_.CreateStore(arithmetic_.combine(node->as<ir::ReduceInfo>().kind, node->source(0)->dtype, current, *update), *cell);
+  values_[node] = nullptr;
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::codegen

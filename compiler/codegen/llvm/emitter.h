@@ -1,0 +1,70 @@
+// Linear kernel body -> one LLVM function of kernel_abi.h's type, straight from the list in one pass.
+// INTERNAL names the node of a malformed body (use before definition, unclosed range, an op of an earlier stage).
+//
+//   Emitter emitter(kernel, module, traits, options.fast_math());
+//   absl::Status status = emitter.run();
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "compiler/codegen/llvm/arithmetic.h"
+#include "compiler/passes/linearize.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace hearth::codegen {
+
+class Emitter {
+ public:
+  Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, bool fast_math);
+  absl::Status run();
+
+ private:
+  using Value = llvm::Value;
+
+  struct Slot {  // one kernel buffer
+    Value* pointer = nullptr;
+    ir::DType element;
+    bool used = false, stored = false;
+    llvm::MDNode *scope = nullptr, *others = nullptr;
+  };
+  struct Loop {
+    ir::UOpRef range;
+    llvm::BasicBlock *header, *exit;
+    llvm::PHINode* counter;
+  };
+  struct Access {  // a resolved index
+    const Slot* slot;
+    Value* position;
+    Value* gate;  // null: always
+  };
+
+  absl::Status prologue();
+  absl::Status emit(ir::UOpRef node);
+  absl::Status open_range(ir::UOpRef node);
+  absl::Status close_range(ir::UOpRef node);
+  absl::Status accumulate(ir::UOpRef node);
+  absl::StatusOr<Access> access_of(ir::UOpRef index);
+  absl::Status load(ir::UOpRef node);
+  absl::Status store(ir::UOpRef node);
+  absl::Status gather_lanes(ir::UOpRef node);  // stack
+
+  absl::StatusOr<Value*> value(ir::UOpRef node);
+  Value* element_pointer(const Access& access, bool in_bounds);
+  Value* mask(const Access& access, unsigned lanes);
+  void annotate(llvm::Instruction* instruction, const Slot& slot);
+  absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
+
+  const passes::LinearKernel& kernel_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  Arithmetic arithmetic_;
+  llvm::Function* function_ = nullptr;
+  std::vector<Slot> slots_;
+  std::vector<Loop> loops_;
+  std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
+  bool has_grid_ = false;
+};
+
+}  // namespace hearth::codegen

@@ -1,0 +1,97 @@
+#include "compiler/codegen/llvm/target_machine.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Triple.h"
+
+// Declared by hand: LLVM's AArch64 and X86 initialisers without the other back ends of InitializeAllTargets.
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+void LLVMInitializeAArch64TargetInfo();
+void LLVMInitializeAArch64Target();
+void LLVMInitializeAArch64TargetMC();
+void LLVMInitializeAArch64AsmPrinter();
+}
+
+namespace hearth::codegen {
+namespace {
+
+void initialize_llvm_once() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInfo& known) {
+  auto all = known.getAllProcessorFeatures();
+  for (const std::string& feature : target.features()) {
+    bool found = std::any_of(all.begin(), all.end(), [&](const auto& entry) { return feature == entry.Key; });
+    if (!found) {
+      return absl::InvalidArgumentError(absl::StrCat("target.features: \"", feature, "\" is not an LLVM feature of ",
+                                                     target.triple(),
+                                                     "; give names as in `llc -mattr=help`, without + or -"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget) {
+  if (triple.isAArch64()) return {.has_fma = true, .has_round = true, .has_half_convert = true};
+  return {.has_fma = subtarget.checkFeatures("+fma"),
+          .has_round = subtarget.checkFeatures("+sse4.1"),
+          .has_half_convert = subtarget.checkFeatures("+f16c")};
+}
+
+}  // namespace
+
+absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, const v1::CompileOptions& options) {
+  initialize_llvm_once();
+  llvm::Triple triple(llvm::Triple::normalize(target.triple()));
+  bool known_arch = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64;
+  if (!known_arch || !triple.isOSLinux() || !triple.isOSBinFormatELF()) {
+    return absl::InvalidArgumentError(absl::StrCat("target.triple: \"", target.triple(),
+                                                   "\" is not supported; give x86_64-unknown-linux-gnu or "
+                                                   "aarch64-unknown-linux-gnu"));
+  }
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple.str(), error);
+  if (!backend) return absl::InvalidArgumentError(absl::StrCat("target.triple: \"", target.triple(), "\": ", error));
+
+  TargetDescription result;
+  result.cpu = triple.isAArch64() ? "generic" : "x86-64";
+  std::unique_ptr<llvm::MCSubtargetInfo> baseline(backend->createMCSubtargetInfo(triple.str(), result.cpu, ""));
+  if (absl::Status status = check_features(target, *baseline); !status.ok()) return status;
+  result.features = absl::StrJoin(
+      target.features(), ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });
+
+  llvm::TargetOptions llvm_options;
+  llvm_options.TrapUnreachable = false;
+  auto level = options.opt_level() == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  result.machine.reset(backend->createTargetMachine(triple.str(), result.cpu, result.features, llvm_options,
+                                                    llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
+  if (!result.machine) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("target.triple: LLVM has no code generator for \"", target.triple(), "\""));
+  }
+  result.traits = traits_of(triple, *result.machine->getMCSubtargetInfo());
+  return result;
+}
+
+}  // namespace hearth::codegen

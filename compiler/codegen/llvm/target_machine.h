@@ -1,0 +1,29 @@
+// LLVM's TargetMachine for a hearth target, and what the emitter must know of it (the target hooks).
+// Errors name the triple or feature that LLVM does not know. Initialises LLVM's x86 and AArch64 back ends once.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "hearth/v1/artifact.pb.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace hearth::codegen {
+
+// Instructions whose absence would make LLVM call a library function; the emitter expands those itself.
+struct TargetTraits {
+  bool has_fma = false;           // fused multiply-add
+  bool has_round = false;         // floor, ceil, trunc, round-to-even as instructions
+  bool has_half_convert = false;  // f16 <-> f32
+};
+
+struct TargetDescription {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  TargetTraits traits;
+  std::string cpu;       // baseline, e.g. "x86-64"
+  std::string features;  // "+avx,+avx2"
+};
+
+absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, const v1::CompileOptions& options);
+
+}  // namespace hearth::codegen
