@@ -1,0 +1,41 @@
+# Stages: build (programs and SDK), test, daemon (slim: daemon, worker, CLI), sdk (slim: client library and headers).
+#   docker build --target daemon -t hearthd .
+#   docker build --target test .
+# Packages come from scripts/packages.txt through scripts/setup.sh, as on any machine.
+
+FROM debian:12 AS base
+WORKDIR /src
+COPY scripts/setup.sh scripts/packages.txt scripts/
+RUN bash scripts/setup.sh && rm -rf /var/lib/apt/lists/*
+
+FROM base AS build
+COPY . .
+RUN cmake --preset release && cmake --build --preset release --parallel "$(nproc)"
+# The client SDK: headers of client/ and runtime/, libhearth.
+RUN mkdir -p /sdk/include /sdk/lib \
+ && find client runtime -name '*.h' -exec cp --parents {} /sdk/include/ \; \
+ && cp -a build/release/lib/libhearth* /sdk/lib/
+
+FROM build AS test
+RUN bash scripts/test.sh
+
+FROM debian:12-slim AS daemon
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libprotobuf32 libsqlite3-0 libssl3 libzstd1 libspdlog1.10 \
+    libfmt9 libonnx1 libtomlplusplus3 zlib1g \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --system --create-home --home-dir /var/lib/hearth hearth
+COPY --from=build /src/build/release/bin/hearthd /src/build/release/bin/hearth-worker /src/build/release/bin/hearth /usr/local/bin/
+COPY --from=build /src/LICENSE /usr/share/doc/hearth/LICENSE
+USER hearth
+ENV HEARTH_CACHE_DIR=/var/lib/hearth/cache HEARTH_SOCKET=/var/lib/hearth/hearthd.sock
+VOLUME /var/lib/hearth
+ENTRYPOINT ["hearthd"]
+
+FROM debian:12-slim AS sdk
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libgrpc++1.51 libprotobuf32 libssl3 libfmt9 libonnx1 \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /sdk /usr/local
+COPY --from=build /src/build/release/bin/hearth /usr/local/bin/
+COPY --from=build /src/LICENSE /usr/share/doc/hearth/LICENSE

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Every test: release, AddressSanitizer + UndefinedBehaviorSanitizer, and the threaded parts under ThreadSanitizer.
+# Does all its set-up (scripts/setup.sh). Ends with ctest's own summary line of the release tests.
+#
+#   scripts/test.sh            everything
+#   scripts/test.sh release    one of: release asan tsan
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bash scripts/setup.sh
+
+export LC_ALL=C.UTF-8 CTEST_OUTPUT_ON_FAILURE=1
+for name in $(compgen -e HEARTH_ || true); do unset "$name"; done  # a user's own daemon is none of the tests' business
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp:halt_on_error=1:second_deadlock_stack=1
+jobs=${HEARTH_TEST_JOBS:-$(nproc)}
+phases=("${@:-release}")
+(($# > 0)) || phases=(release asan tsan)
+# Test programs (a test is named after its program) worth a ThreadSanitizer build: those that share state between threads.
+threaded='^(runtime|client|daemon|cache|worker_pool|thread_pool)_test$'
+
+started=$SECONDS
+say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
+configure() { [[ -f build/$1/build.ninja ]] || cmake --preset "$1"; }
+
+run_phase() {
+  local phase=$1 targets=() select=() run=()
+  say "$phase: build"
+  configure "$phase"
+  if [[ $phase == tsan ]]; then
+    mapfile -t targets < <(ctest --preset tsan -N -R "$threaded" | sed -n 's/^ *Test *#[0-9]*: //p')
+    if ((${#targets[@]} == 0)); then
+      echo "tsan: no test matches $threaded" >&2
+      return 1
+    fi
+    select=(-R "$threaded")
+    # Its shadow memory does not fit every address-space layout.
+    if setarch -R true 2>/dev/null; then run=(setarch -R); fi
+    cmake --build --preset tsan --parallel "$jobs" --target "${targets[@]}"
+  else
+    cmake --build --preset "$phase" --parallel "$jobs"
+  fi
+  say "$phase: test"
+  "${run[@]}" ctest --preset "$phase" --parallel "$jobs" "${select[@]}" | tee "build/$phase/ctest.log"
+}
+
+failed=()
+for phase in "${phases[@]}"; do
+  case $phase in release | asan | tsan) ;; *) echo "test.sh: unknown phase '$phase'; use release, asan or tsan" >&2; exit 2 ;; esac
+  rm -f "build/$phase/ctest.log"
+  # Not `run_phase || ...`: that would switch off errexit inside.
+  set +e
+  (set -e; run_phase "$phase")
+  status=$?
+  set -e
+  ((status == 0)) || failed+=("$phase")
+done
+
+say "summary"
+summary() { grep -h 'tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
+for phase in "${phases[@]}"; do
+  echo "$phase: $(summary "$phase")"
+done
+last=${failed[0]:-${phases[0]}}
+((${#failed[@]} == 0)) || echo "FAILED: ${failed[*]}"
+summary "$last"
+((${#failed[@]} == 0))
