@@ -1,0 +1,31 @@
+// RuleSet: rules indexed by root operation, tried in declared order (rules whose left side may be any node included).
+// Immutable after construction; safe to share between threads.
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/rewrite/rule.h"
+
+namespace hearth::rewrite {
+
+class RuleSet {
+ public:
+  // Rules of for_ops become one rule an operation.
+  explicit RuleSet(std::initializer_list<std::span<const Rule>> parts);
+
+  struct Result {
+    ir::UOpRef node = nullptr;  // null: no rule applies
+    std::size_t rule = 0;       // position in rules()
+  };
+  Result apply(Context& context, ir::UOpRef node) const;
+
+  const std::vector<Rule>& rules() const { return rules_; }
+
+ private:
+  std::vector<Rule> rules_;
+  std::vector<std::vector<std::uint16_t>> by_op_;
+};
+
+}  // namespace hearth::rewrite

@@ -1,0 +1,104 @@
+// Casts: of the same type, of constants (folded), of exact widenings. Types differ within one rule, so these are
+// functions.
+#include "compiler/rewrite/fold.h"
+#include "compiler/rules/rules.h"
+
+namespace hearth::rules {
+
+using ir::DType;
+using ir::Op;
+using ir::Scalar;
+using ir::UOpRef;
+using namespace rewrite;
+
+namespace {
+
+// Whether every value of integer or bool type `from` is one of `to`. Index stands for any int64 value.
+bool contains(DType to, DType from) {
+  if (ir::is_float(to) || ir::is_float(from)) return false;
+  if (ir::is_bool(from)) return true;
+  if (ir::is_bool(to)) return false;
+  const int bits_to = ir::bit_width(to), bits_from = ir::bit_width(from);
+  if (ir::is_signed_int(from)) return ir::is_signed_int(to) && bits_to >= bits_from;
+  return ir::is_signed_int(to) ? bits_to > bits_from : bits_to >= bits_from;
+}
+
+int mantissa_bits(DType t) {
+  switch (t.scalar) {
+    case Scalar::F64:
+      return 53;
+    case Scalar::F32:
+      return 24;
+    case Scalar::F16:
+      return 11;
+    case Scalar::BF16:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+// Whether a cast from `from` to `to` keeps every value.
+bool exact(DType to, DType from) {
+  if (!ir::is_float(to)) return contains(to, from);
+  if (ir::is_bool(from)) return mantissa_bits(to) > 0;
+  if (!ir::is_float(from)) return mantissa_bits(to) >= ir::bit_width(from);
+  if (to.scalar == Scalar::F64) return from.scalar != Scalar::F64 && mantissa_bits(from) > 0;
+  return to.scalar == Scalar::F32 && (from.scalar == Scalar::F16 || from.scalar == Scalar::BF16);
+}
+
+// Whether A -> B -> C is A -> C, given that A -> B is exact.
+bool composes(DType a, DType b, DType c) {
+  if (ir::is_bool(c)) return true;
+  if (ir::is_float(c)) {
+    // Into the types that round once; the narrow ones may round by way of f32.
+    return c.scalar == Scalar::F32 || c.scalar == Scalar::F64 || (ir::is_float(a) && ir::is_float(b));
+  }
+  if (ir::is_float(b) && !ir::is_float(a)) return contains(c, a);  // float -> int saturates, int -> int wraps
+  return true;
+}
+
+UOpRef cast_same(Context&, UOpRef node, const Match&) {
+  return node->source(0)->dtype == node->dtype ? node->source(0) : nullptr;
+}
+
+UOpRef cast_cast(Context& context, UOpRef node, const Match&) {
+  const UOpRef inner = node->source(0);
+  if (!inner->is(Op::Cast)) return nullptr;
+  const DType a = inner->source(0)->dtype.element(), b = inner->dtype.element(), c = node->dtype.element();
+  const bool wraps_through = ir::is_int(a) && ir::is_int(b) && ir::is_int(c) && !ir::is_index(b) &&
+                             ir::bit_width(b) >= ir::bit_width(c);  // both wrap: only the low bits of C count
+  if (!wraps_through && !(exact(b, a) && composes(a, b, c))) return nullptr;
+  return context.graph.cast(inner->source(0), node->dtype);
+}
+
+// A comparison with zero is what a cast to bool means; of a bool widened before it is the bool.
+UOpRef bool_round_trip(Context& context, UOpRef node, const Match&) {
+  const UOpRef a = node->source(0), zero = node->source(1);
+  if (!a->is(Op::Cast) || !ir::is_bool(a->source(0)->dtype) || ir::is_float(a->dtype)) return nullptr;
+  const ir::ConstValue* value = as_const(zero);
+  if (value == nullptr || value->i != 0) return nullptr;
+  return node->is(Op::Ne) ? a->source(0) : context.graph.unary(Op::Not, a->source(0));
+}
+
+UOpRef bitcast_bitcast(Context& context, UOpRef node, const Match&) {
+  const UOpRef inner = node->source(0);
+  if (inner->dtype == node->dtype) return inner;
+  if (!inner->is(Op::Bitcast)) return nullptr;
+  if (inner->source(0)->dtype == node->dtype) return inner->source(0);
+  return context.graph.make(Op::Bitcast, node->dtype, {inner->source(0)});
+}
+
+constexpr Rule kRules[] = {
+    rule_fn("cast_same", dsl::any(Op::Cast), cast_same),
+    rule_fn("cast_cast", dsl::any(Op::Cast), cast_cast),
+    rule_fn("bool_round_trip_ne", dsl::any(Op::Ne), bool_round_trip),
+    rule_fn("bool_round_trip_eq", dsl::any(Op::Eq), bool_round_trip),
+    rule_fn("bitcast_bitcast", dsl::any(Op::Bitcast), bitcast_bitcast),
+};
+
+}  // namespace
+
+std::span<const Rule> cast_rules() { return kRules; }
+
+}  // namespace hearth::rules
