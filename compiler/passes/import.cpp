@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/ir/shape.h"
+#include "compiler/ir/text.h"
 #include "compiler/passes/import_expr.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"

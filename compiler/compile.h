@@ -1,0 +1,16 @@
+// The compiler, whole: what a worker calls. Pure functions of their arguments: same input, same bytes out, on any host.
+// Safe from several threads. Errors: INVALID_ARGUMENT for what is wrong with the graph (node, op, reason),
+// UNIMPLEMENTED for what this version does not do, INTERNAL for a bug (pass and node).
+#pragma once
+#include "absl/status/statusor.h"
+#include "hearth/v1/worker.pb.h"
+
+namespace hearth::compiler {
+
+// Traced graph -> plan and canonical kernels; compiles nothing.
+absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options);
+
+// One canonical kernel -> artifact.
+absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& target, const v1::CompileOptions& options);
+
+}  // namespace hearth::compiler

@@ -1,0 +1,74 @@
+#include "compiler/passes/decompose.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/passes/decompose_value.h"
+
+namespace hearth::passes {
+
+using ir::DType;
+using ir::Op;
+using ir::Scalar;
+using ir::UOpRef;
+
+namespace {
+
+bool is_decomposed(Op op) {
+  switch (op) {
+    case Op::Exp:
+    case Op::Log:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tanh:
+    case Op::Erf:
+    case Op::Sigmoid:
+    case Op::Pow: return true;
+    default: return false;
+  }
+}
+
+Value lower(Op op, Value x, Value y) {
+  switch (op) {
+    case Op::Exp: return lower_exp(x);
+    case Op::Log: return lower_log(x);
+    case Op::Sin: return lower_sin(x);
+    case Op::Cos: return lower_cos(x);
+    case Op::Tanh: return lower_tanh(x);
+    case Op::Erf: return lower_erf(x);
+    case Op::Sigmoid: return lower_sigmoid(x);
+    default: return lower_pow(x, y);
+  }
+}
+
+UOpRef lower_node(ir::Graph& graph, Op op, DType dtype, std::span<const UOpRef> sources) {
+  bool narrow = dtype.scalar != Scalar::F32 && dtype.scalar != Scalar::F64;
+  DType compute = narrow ? DType(Scalar::F32, dtype.lanes) : dtype;
+  Value x{&graph, graph.cast(sources[0], compute)};
+  Value y = sources.size() > 1 ? Value{&graph, graph.cast(sources[1], compute)} : x;
+  return graph.cast(lower(op, x, y).node, dtype);
+}
+
+}  // namespace
+
+UOpRef decompose(ir::Graph& graph, UOpRef root) {
+  std::unordered_map<UOpRef, UOpRef> lowered;
+  std::vector<UOpRef> sources;
+  for (UOpRef node : ir::toposort(root)) {
+    sources.clear();
+    bool changed = false;
+    for (UOpRef source : node->sources) {
+      sources.push_back(lowered.at(source));
+      changed |= sources.back() != source;
+    }
+    ir::ProvenanceScope provenance(graph, node->provenance);
+    if (is_decomposed(node->op) && ir::is_float(node->dtype)) {
+      lowered[node] = lower_node(graph, node->op, node->dtype, sources);
+    } else {
+      lowered[node] = changed ? graph.with_sources(node, sources) : node;
+    }
+  }
+  return lowered.at(root);
+}
+
+}  // namespace hearth::passes

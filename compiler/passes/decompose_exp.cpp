@@ -1,0 +1,83 @@
+// exp and what is made of it: sigmoid, tanh, erf.
+//
+// exp: x = n ln2 + r (Cody and Waite 1980), e^r by a minimax polynomial (Remez), 2^n by exponent arithmetic. n comes
+// from the low mantissa bits of x / ln2 + 1.5 * 2^(mantissa bits): no conversion to an integer, which would have to
+// saturate. 2^n is applied as two factors, so that subnormal results round once and overflow gives infinity.
+#include "compiler/passes/decompose_value.h"
+
+namespace hearth::passes {
+
+namespace {
+// 1.5 * 2^23 + 2 * 127, 1.5 * 2^52 + 2 * 1023: rounds to an integer and leaves n + 2 * bias in the low bits.
+constexpr double kRound32 = 12582912.0 + 254, kRound64 = 6755399441055744.0 + 2046;
+}  // namespace
+
+ExpParts exp_parts(Value x) {
+  bool wide = x.is_f64();
+  double round = wide ? kRound64 : kRound32;
+  Value rounded = x * 1.4426950408889634074 + round;
+  Value n = rounded - round;
+  // The high part of ln2 has few enough bits that its product with n is exact.
+  Value r = wide ? x - n * 6.93147180369123816490e-01 - n * 1.90821492927058770002e-10
+                 : x - n * 0.693359375 + n * 2.12194440e-4;
+  Value mantissa =
+      wide ? polynomial(r, {1.0, 1.0, 0x1.000000000000ap-1, 0x1.55555555554f7p-3, 0x1.55555555506eap-5, 0x1.1111111128345p-7,
+                            0x1.6c16c18488bb6p-10, 0x1.a01a01288d83ep-13, 0x1.a01998fcf30bdp-16, 0x1.71df27af11736p-19,
+                            0x1.28ae795466abep-22, 0x1.ad7e548a69d3dp-26})
+           : polynomial(r, {1.0, 1.0, 0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558fap-5, 0x1.123b68p-7, 0x1.6a21e0p-10});
+  return {mantissa, bits(rounded)};
+}
+
+Value exp_scale(Value scaled) {
+  bool wide = scaled.dtype().scalar == ir::Scalar::I64;
+  int mantissa_bits = wide ? 52 : 23;
+  return from_bits((scaled - scaled.whole(wide ? 1023 : 127)) << mantissa_bits);
+}
+
+Value lower_exp(Value x) {
+  x = x.is_f64() ? clamp(x, -746.0, 710.0) : clamp(x, -104.0, 89.0);
+  auto [mantissa, scaled] = exp_parts(x);
+  int mantissa_bits = x.is_f64() ? 52 : 23;
+  Value half = scaled >> 1;
+  return mantissa * from_bits(half << mantissa_bits) * from_bits((scaled - half) << mantissa_bits);
+}
+
+// 1 / (1 + e^-x), from e^-|x| so that nothing overflows and small results keep their precision.
+Value lower_sigmoid(Value x) {
+  Value e = lower_exp(-abs(x));
+  return select(x < 0.0, e, 1.0) / (1.0 + e);
+}
+
+// |x| < 0.625: odd minimax polynomial (Remez); else 1 - 2 / (e^2|x| + 1), as Cephes' tanhf (Moshier 1989).
+Value lower_tanh(Value x) {
+  bool wide = x.is_f64();
+  Value magnitude = abs(x);
+  double saturated = wide ? 20.0 : 10.0;
+  auto [mantissa, scaled] = exp_parts(select(saturated < magnitude, saturated, magnitude) * 2.0);
+  Value large = with_sign(1.0 - 2.0 / (mantissa * exp_scale(scaled) + 1.0), x);
+  Value z = x * x;
+  Value series = wide ? polynomial(z, {TANH64}) : polynomial(z, {-0x1.555534p-2, 0x1.110768p-3, -0x1.b8444ap-5, 0x1.5256dcp-6, -0x1.76ac26p-8});
+  Value small = x + x * (z * series);
+  return select(magnitude < 0.625, small, large);
+}
+
+// |x| < 0.927: odd minimax polynomial; else 1 - e^p(|x|), p(t) = ln(erfc(t)). f32: N. Juffa's erff (2019).
+Value lower_erf(Value x) {
+  bool wide = x.is_f64();
+  Value t = abs(x), z = x * x;
+  Value small = t, power = t;
+  if (wide) {
+    t = select(6.0 < t, 6.0, t);
+    small = x + x * polynomial(z, {ERF64SMALL});
+    power = polynomial((t - 3.5) * 0.4, {ERF64LARGE});
+  } else {
+    t = select(4.0 < t, 4.0, t);
+    small = x + x * polynomial(z, {1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4});
+    power = t * polynomial(t, {-1.28717512e-1, -6.34846687e-1, -1.06777877e-1, 2.42546219e-2, -3.88396438e-3, 3.83197126e-4, -1.72853470e-5}) - t;
+  }
+  auto [mantissa, scaled] = exp_parts(power);
+  Value large = with_sign(1.0 - mantissa * exp_scale(scaled), x);
+  return select(abs(x) < 0.927734375, small, large);
+}
+
+}  // namespace hearth::passes

@@ -1,0 +1,182 @@
+#include "compiler/passes/kernel_ast.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/ir/shape.h"
+#include "compiler/passes/fuse.h"
+#include "compiler/passes/movement_index.h"
+#include "compiler/rules/rules.h"
+#include "fmt/format.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::Shape;
+using ir::UOpRef;
+
+// Dims along which index(buffer, ...) runs.
+Shape axes_of(UOpRef buffer) {
+  Shape shape;
+  if (buffer->is(Op::Stage)) {
+    for (std::size_t i = 1; i < buffer->sources.size(); ++i) shape.push_back(buffer->source(i)->source(0));
+  } else {
+    shape.assign(buffer->sources.begin(), buffer->sources.end());
+  }
+  return shape;
+}
+
+UOpRef param(ir::Graph& g, ir::DType dtype, std::size_t slot) {
+  return g.make(Op::Param, dtype, {}, ir::ParamInfo{static_cast<std::uint32_t>(slot)});
+}
+
+// Bodies with placeholder buffers -> params, flat indices. Slots are in order of first appearance.
+struct Flattener {
+  ir::Graph& g;
+  KernelAst& out;
+
+  UOpRef slot_of(UOpRef buffer) {
+    auto found = std::ranges::find(out.buffers, buffer);
+    std::size_t slot = found - out.buffers.begin();
+    if (found == out.buffers.end()) out.buffers.push_back(buffer);
+    return param(g, buffer->dtype, slot);
+  }
+
+  absl::StatusOr<UOpRef> run(UOpRef stage) {
+    std::unordered_map<UOpRef, UOpRef> done;
+    std::vector<UOpRef> sources;
+    for (UOpRef x : stage_body(stage)) {
+      out.provenance = g.merge_provenance(out.provenance, x->provenance);
+      if (x->is(Op::Buffer)) continue;  // named by its index nodes only
+      sources.clear();
+      if (x->is(Op::Index)) {
+        std::vector<UOpRef> at;
+        for (std::size_t i = 1; i + 1 < x->sources.size(); ++i) at.push_back(done.at(x->source(i)));
+        UOpRef flat = flat_index(g, axes_of(x->source(0)), at);
+        done[x] = g.make(Op::Index, ir::Scalar::Void, {slot_of(x->source(0)), flat, done.at(x->sources.back())});
+        continue;
+      }
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      done[x] = g.with_sources(x, sources);
+    }
+    std::vector<UOpRef> ranges, at;
+    for (std::size_t i = 1; i < stage->sources.size(); ++i) {
+      ranges.push_back(done.at(stage->source(i)));
+      at.push_back(ranges.back());
+    }
+    UOpRef target = g.make(Op::Index, ir::Scalar::Void, {param(g, stage->dtype, 0), flat_index(g, axes_of(stage), at), g.boolean(true)});
+    std::vector<UOpRef> store = {target, done.at(stage->source(0))};
+    store.insert(store.end(), ranges.begin(), ranges.end());
+    return g.make(Op::Sink, ir::Scalar::Void, {g.make(Op::Store, ir::Scalar::Void, store)});
+  }
+};
+
+// Ranges that the grid divides between threads: the first of at least two units.
+UOpRef mark_grid(ir::Graph& g, UOpRef root, UOpRef& grid) {
+  UOpRef store = root->source(0);
+  for (std::size_t i = 2; i < store->sources.size(); ++i) {
+    UOpRef r = store->source(i);
+    if (r->source(0)->bounds.max < 2) continue;
+    grid = r->source(0);
+    UOpRef marked = g.range(r->source(0), r->as<ir::RangeInfo>().axis, ir::RangeKind::Grid);
+    std::pair<UOpRef, UOpRef> map[] = {{r, marked}};
+    // The grid loop stands outermost: move it to the front.
+    UOpRef changed = substitute(g, root, map);
+    store = changed->source(0);
+    std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+    std::rotate(sources.begin() + 2, sources.begin() + i, sources.begin() + i + 1);
+    return g.make(Op::Sink, ir::Scalar::Void, {g.with_sources(store, sources)});
+  }
+  return root;
+}
+
+// Slots, axes and variables in order of appearance: the canonical numbering.
+UOpRef renumber(ir::Graph& g, UOpRef root, KernelAst& out) {
+  std::vector<std::pair<UOpRef, UOpRef>> map;
+  std::vector<UOpRef> slots(1, nullptr);
+  std::vector<UOpRef> old_buffers = out.buffers;
+  out.buffers.resize(1);
+  std::unordered_map<UOpRef, UOpRef> done;
+  std::unordered_map<std::uint32_t, std::uint32_t> axes;
+  std::vector<UOpRef> sources;
+  for (UOpRef x : toposort(root)) {
+    if (x->is(Op::Param)) {
+      std::uint32_t slot = x->as<ir::ParamInfo>().slot;
+      if (slot != 0) {
+        out.buffers.push_back(old_buffers[slot]);
+        slot = static_cast<std::uint32_t>(out.buffers.size() - 1);
+      }
+      done[x] = param(g, x->dtype, slot);
+    } else if (x->is(Op::Var)) {
+      const auto& info = x->as<ir::VarInfo>();
+      auto slot = static_cast<std::uint32_t>(out.vars.size());
+      out.vars.push_back(info.slot);
+      done[x] = g.var(fmt::format("v{}", slot), info.min, info.max, slot);
+    } else {
+      sources.clear();
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      if (x->is(Op::Range)) {
+        const auto& info = x->as<ir::RangeInfo>();
+        auto axis = axes.emplace(info.axis, static_cast<std::uint32_t>(axes.size())).first->second;
+        done[x] = g.range(sources[0], axis, info.kind);
+      } else {
+        done[x] = g.with_sources(x, sources);
+      }
+    }
+  }
+  return done.at(root);
+}
+
+double trip_count(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
+
+// Arithmetic at upper bounds: every node once for each combination of the ranges it depends on.
+double count_ops(UOpRef root) {
+  double total = 0;
+  std::unordered_map<UOpRef, std::vector<UOpRef>> depends;
+  for (UOpRef x : toposort(root)) {
+    std::vector<UOpRef>& d = depends[x];
+    if (x->is(Op::Range)) d.push_back(x);
+    for (UOpRef s : x->sources) {
+      for (UOpRef r : depends.at(s)) {
+        if (std::ranges::find(d, r) == d.end()) d.push_back(r);
+      }
+    }
+    double times = 1;
+    for (UOpRef r : d) times *= trip_count(r);
+    if (x->is(Op::Reduce)) {
+      total += times;
+      std::erase_if(d, [&](UOpRef r) { return std::find(x->sources.begin() + 1, x->sources.end(), r) != x->sources.end(); });
+    } else if (ir::is_elementwise(x->op) && !is_index(x->dtype) && !is_bool(x->dtype)) {
+      total += times;
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const std::vector<UOpRef>& vars) {
+  KernelAst out;
+  out.buffers.push_back(stage);
+  Flattener flattener{g, out};
+  auto flat = flattener.run(stage);
+  if (!flat.ok()) return flat.status();
+  auto simple = rules::simplify(g, *flat);
+  if (!simple.ok()) return simple.status();
+  out.grid = g.index(1);
+  UOpRef root = mark_grid(g, *simple, out.grid);
+  std::string extents;
+  bool reduces = false;
+  for (UOpRef x : toposort(root)) {
+    if (x->is(Op::Range)) extents += fmt::format("_{}", x->source(0)->bounds.max);
+    reduces |= x->is(Op::Reduce);
+  }
+  if (extents.size() > 48) extents.resize(48);
+  out.name = (reduces ? "r" : "e") + extents;
+  out.num_ops = count_ops(root);
+  out.root = renumber(g, root, out);
+  return out;
+}
+
+}  // namespace hearth::passes

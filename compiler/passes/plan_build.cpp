@@ -1,0 +1,70 @@
+#include "compiler/passes/plan_build.h"
+
+#include <algorithm>
+
+#include "compiler/passes/import_expr.h"
+#include "proto/versions.h"
+
+namespace hearth::passes {
+namespace {
+
+v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
+  switch (kind) {
+    case ir::BufferKind::Input: return v1::PlanBuffer::INPUT;
+    case ir::BufferKind::Output: return v1::PlanBuffer::OUTPUT;
+    case ir::BufferKind::Parameter: return v1::PlanBuffer::PARAMETER;
+    case ir::BufferKind::Constant: return v1::PlanBuffer::CONSTANT;
+    case ir::BufferKind::Arena: return v1::PlanBuffer::ARENA;
+    case ir::BufferKind::Persistent: return v1::PlanBuffer::PERSISTENT;
+  }
+  return v1::PlanBuffer::KIND_UNSPECIFIED;
+}
+
+// A thread is worth waking for about this much arithmetic.
+constexpr double kOpsPerThread = 40'000;
+
+}  // namespace
+
+v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported, const v1::Graph& graph,
+                           const v1::Target& target) {
+  v1::LoweredPlan out;
+  v1::Plan& plan = *out.mutable_plan();
+  plan.set_version(kPlanVersion);
+  *plan.mutable_target() = target;
+  *plan.mutable_vars() = graph.vars();
+  for (const PlannedBuffer& b : schedule.buffers) {
+    v1::PlanBuffer& buffer = *plan.add_buffers();
+    buffer.set_kind(wire_kind(b.kind));
+    buffer.set_name(b.name);
+    buffer.set_dtype(static_cast<v1::DType>(b.dtype.scalar));
+    for (ir::UOpRef dim : b.shape) *buffer.add_shape() = export_expr(dim);
+    buffer.set_max_bytes(b.max_bytes);
+    buffer.set_offset(b.offset);
+    buffer.set_data(b.data);
+  }
+  for (const PlannedKernel& k : schedule.kernels) {
+    v1::PlanKernel& kernel = *plan.add_kernels();
+    kernel.set_symbol(k.symbol);
+    kernel.set_num_ops(static_cast<std::uint64_t>(k.num_ops));
+    v1::KernelSpec& spec = *out.add_kernels();
+    spec.set_symbol(k.symbol);
+    spec.set_ast(k.ast);
+    out.add_kernel_sources(k.source);
+  }
+  for (const PlannedLaunch& l : schedule.launches) {
+    v1::Launch& launch = *plan.add_launches();
+    launch.set_kernel(l.kernel);
+    launch.mutable_buffers()->Add(l.buffers.begin(), l.buffers.end());
+    launch.mutable_vars()->Add(l.vars.begin(), l.vars.end());
+    *launch.mutable_grid() = export_expr(l.grid);
+    launch.set_once(l.once);
+    double units = static_cast<double>(std::max<std::int64_t>(1, l.grid->bounds.max));
+    double per_unit = std::max(1.0, schedule.kernels[l.kernel].num_ops / units);
+    launch.set_min_units_per_thread(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kOpsPerThread / per_unit)));
+  }
+  plan.set_arena_bytes(memory.arena_bytes);
+  plan.set_persistent_bytes(memory.persistent_bytes);
+  return out;
+}
+
+}  // namespace hearth::passes

@@ -1,0 +1,97 @@
+#include "compiler/passes/realize_map.h"
+
+#include <algorithm>
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr int kMaxChain = 200;  // ops inlined in a row: bounds recursion and kernel size
+
+bool is_leaf(UOpRef x) { return ir::op_class(x->op) == ir::OpClass::Leaf; }
+bool is_view(UOpRef x) {  // moves elements without choosing between sources
+  return x->is(Op::Reshape) || x->is(Op::Expand) || x->is(Op::Permute) || x->is(Op::Shrink) || x->is(Op::Flip) || x->is(Op::Unfold);
+}
+bool reads_repeatedly(UOpRef x) { return x->is(Op::Expand) || x->is(Op::Unfold); }
+// Sources that are values (not dims).
+std::size_t num_values(UOpRef x) {
+  switch (x->op) {
+    case Op::Buffer:
+    case Op::Iota: return 0;
+    case Op::Reshape:
+    case Op::Expand:
+    case Op::Pad:
+    case Op::Shrink:
+    case Op::Unfold: return 1;
+    default: return x->sources.size();
+  }
+}
+
+// Depends on parameters (and constants) only, and on at least one parameter.
+enum class Origin { Constant, Parameter, Varying };
+Origin origin_of(UOpRef x, const std::unordered_map<UOpRef, Origin>& known) {
+  if (x->is(Op::Buffer)) {
+    switch (x->as<ir::BufferInfo>().kind) {
+      case ir::BufferKind::Input: return Origin::Varying;
+      case ir::BufferKind::Parameter: return Origin::Parameter;
+      default: return Origin::Constant;
+    }
+  }
+  if (x->is(Op::Var)) return Origin::Varying;
+  Origin result = Origin::Constant;
+  for (UOpRef s : x->sources) result = std::max(result, known.at(s));
+  return result;
+}
+
+}  // namespace
+
+RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& outputs) {
+  RealizeMap map;
+  std::vector<UOpRef> order = toposort(outputs);
+  std::unordered_map<UOpRef, Origin> origin;
+  for (UOpRef node : order) origin[node] = origin_of(node, origin);
+
+  std::unordered_map<UOpRef, int> uses;
+  std::unordered_map<UOpRef, bool> repeated;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    UOpRef node = *it;
+    bool view = is_view(node);
+    for (std::size_t i = 0; i < num_values(node); ++i) {
+      UOpRef s = node->source(i);
+      uses[s] += view ? std::max(uses[node], 1) : 1;
+      repeated[s] |= view && (repeated[node] || reads_repeatedly(node));
+    }
+  }
+  auto force = [&](UOpRef x) {
+    while (is_view(x)) x = x->source(0);
+    if (!is_leaf(x)) map[x] = Realize::Forced;
+  };
+  for (UOpRef node : order) {
+    if (node->is(Op::Contiguous)) {
+      map[node] = Realize::Forced;
+    } else if (node->is(Op::ReduceAxis)) {
+      map[node] = std::max(map[node], Realize::Candidate);
+    } else if (ir::is_elementwise(node->op) || node->is(Op::Cat) || node->is(Op::Pad) || node->is(Op::Gather)) {
+      if (uses[node] > 1 || repeated[node]) map[node] = std::max(map[node], Realize::Candidate);
+    }
+    // Where parameters meet inputs: compute the parameters' side once, at prepare.
+    for (std::size_t i = 0; i < num_values(node); ++i) {
+      if (origin.at(node) == Origin::Varying && origin.at(node->source(i)) == Origin::Parameter) force(node->source(i));
+    }
+  }
+  std::unordered_map<UOpRef, int> chain;
+  for (UOpRef node : order) {
+    int length = 0;
+    for (std::size_t i = 0; i < num_values(node); ++i) {
+      UOpRef s = node->source(i);
+      length = std::max(length, map.contains(s) && map[s] != Realize::No ? 0 : chain[s]);
+    }
+    chain[node] = length + 1;
+    if (length + 1 >= kMaxChain && !is_leaf(node)) map[node] = Realize::Forced;
+  }
+  return map;
+}
+
+}  // namespace hearth::passes

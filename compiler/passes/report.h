@@ -1,0 +1,74 @@
+// PassLog: one line a pass (name, time, node count, text on demand) and the spec check after it.
+//
+//   HEARTH_ASSIGN_OR_RETURN(UOpRef sink, log.run("fuse", Level::Ranged, [&] { return fuse(g, sink); }));
+#pragma once
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "compiler/ir/text.h"
+#include "compiler/passes/spec.h"
+#include "google/protobuf/repeated_field.h"
+#include "hearth/v1/worker.pb.h"
+
+// lhs = value of a StatusOr expression, or return its error.
+#define HEARTH_CONCAT_INNER(a, b) a##b
+#define HEARTH_CONCAT(a, b) HEARTH_CONCAT_INNER(a, b)
+#define HEARTH_ASSIGN_OR_RETURN(lhs, expression) HEARTH_ASSIGN_OR_RETURN_IMPL(HEARTH_CONCAT(status_or_, __LINE__), lhs, expression)
+#define HEARTH_ASSIGN_OR_RETURN_IMPL(temporary, lhs, expression) \
+  auto temporary = (expression);                                 \
+  if (!temporary.ok()) return temporary.status();                \
+  lhs = std::move(temporary).value()
+#define HEARTH_RETURN_IF_ERROR(expression) \
+  if (absl::Status status_ = (expression); !status_.ok()) return status_
+
+namespace hearth::passes {
+
+class PassLog {
+ public:
+  using Reports = google::protobuf::RepeatedPtrField<v1::PassReport>;
+  // `dump`: keep texts. Borrowed pointer: must outlive the log.
+  PassLog(Reports* reports, bool dump) : reports_(reports), dump_(dump) {}
+
+  // Runs a pass that gives StatusOr<UOpRef>, checks its result, records it.
+  template <class F>
+  absl::StatusOr<ir::UOpRef> run(std::string_view name, Level level, F pass) {
+    auto begin = std::chrono::steady_clock::now();
+    absl::StatusOr<ir::UOpRef> result = pass();
+    if (result.ok()) {
+      if (absl::Status legal = check(level, name, *result); !legal.ok()) result = legal;
+    }
+    if (result.ok()) record(name, begin, *result);
+    return result;
+  }
+
+  // Any other step: only timed.
+  template <class F>
+  auto time(std::string_view name, F step) {
+    auto begin = std::chrono::steady_clock::now();
+    auto result = step();
+    record(name, begin, nullptr);
+    return result;
+  }
+
+  // Adds text to the last record.
+  void attach(std::string text) {
+    if (dump_ && !reports_->empty()) *reports_->rbegin()->mutable_text() += text;
+  }
+  bool dump() const { return dump_; }
+
+ private:
+  void record(std::string_view name, std::chrono::steady_clock::time_point begin, ir::UOpRef root) {
+    v1::PassReport& report = *reports_->Add();
+    report.set_name(std::string(name));
+    report.set_time_ns(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+    if (!root) return;
+    report.set_num_nodes(static_cast<std::uint32_t>(ir::toposort(root).size()));
+    if (dump_) report.set_text(ir::print(root));
+  }
+  Reports* reports_;
+  bool dump_;
+};
+
+}  // namespace hearth::passes

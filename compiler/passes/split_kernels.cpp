@@ -1,0 +1,126 @@
+#include "compiler/passes/split_kernels.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/ir/shape.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/fuse.h"
+#include "compiler/passes/kernel_ast.h"
+#include "compiler/rules/rules.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "runtime/sha256.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+class Splitter {
+ public:
+  Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported, const std::vector<std::vector<UOpRef>>& output_shapes)
+      : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes) {}
+
+  absl::StatusOr<Schedule> run() {
+    for (const ImportedBuffer& b : imported_.buffers) out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
+    std::vector<UOpRef> stages = stages_in_order(sink_);
+    place_outputs();
+    for (UOpRef stage : stages) find_once(stage);
+    for (UOpRef stage : stages) place_stage(stage);
+    for (UOpRef stage : stages) {
+      if (auto s = add_launch(stage); !s.ok()) return s;
+    }
+    // Once launches depend on parameters alone: they come first, in their own order.
+    std::ranges::stable_partition(out_.launches, [](const PlannedLaunch& l) { return l.once; });
+    return std::move(out_);
+  }
+
+ private:
+  static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape, std::string data = {}) {
+    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), 0, 0, std::move(data)};
+    b.max_bytes = byte_size(dtype);
+    for (UOpRef dim : b.shape) b.max_bytes *= dim->bounds.max;
+    return b;
+  }
+
+  void place_outputs() {
+    for (std::size_t i = 0; i < sink_->sources.size(); ++i) {
+      UOpRef stage = sink_->source(i);
+      buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
+      out_.buffers.push_back(planned(ir::BufferKind::Output, imported_.output_names[i], stage->dtype, output_shapes_[i]));
+      is_output_[stage] = true;
+    }
+  }
+
+  // Once: reads parameters, constants and once stages only, no variable, and is no output.
+  void find_once(UOpRef stage) {
+    bool once = !is_output_[stage];
+    for (UOpRef x : stage_body(stage)) {
+      if (x->is(Op::Var)) once = false;
+      if (!x->is(Op::Index)) continue;
+      UOpRef from = x->source(0);
+      if (from->is(Op::Stage)) {
+        once = once && once_.at(from);
+      } else {
+        once = once && from->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
+      }
+    }
+    once_[stage] = once;
+  }
+
+  void place_stage(UOpRef stage) {
+    if (buffer_of_.contains(stage)) return;
+    std::vector<UOpRef> shape;
+    for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
+    buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
+    out_.buffers.push_back(planned(once_.at(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
+  }
+
+  absl::Status add_launch(UOpRef stage) {
+    KernelAst ast;
+    std::vector<UOpRef> buffers;  // param slot -> stage or Buffer
+    auto built = build_kernel(g_, stage, imported_.vars);
+    if (!built.ok()) return built.status();
+    PlannedLaunch launch;
+    for (UOpRef b : built->buffers) {
+      launch.buffers.push_back(b->is(Op::Stage) ? buffer_of_.at(b) : b->as<ir::BufferInfo>().id);
+    }
+    launch.vars = built->vars;
+    launch.grid = built->grid;
+    launch.once = once_.at(stage);
+    std::string text = ir::print(built->root);
+    auto [found, added] = kernel_of_.emplace(text, out_.kernels.size());
+    if (added) {
+      PlannedKernel kernel;
+      kernel.symbol = fmt::format("hearth_{}_{}", built->name, to_hex(sha256(text)).substr(0, 8));
+      kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built->root->sources, ir::KernelInfo{kernel.symbol}));
+      kernel.num_ops = built->num_ops;
+      out_.kernels.push_back(std::move(kernel));
+    }
+    PlannedKernel& kernel = out_.kernels[found->second];
+    if (kernel.source.empty()) kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(built->provenance), "; "));
+    launch.kernel = static_cast<std::uint32_t>(found->second);
+    out_.launches.push_back(std::move(launch));
+    return absl::OkStatus();
+  }
+
+  ir::Graph& g_;
+  UOpRef sink_;
+  const ImportedGraph& imported_;
+  const std::vector<std::vector<UOpRef>>& output_shapes_;
+  Schedule out_;
+  std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
+  std::unordered_map<UOpRef, bool> once_, is_output_;
+  std::unordered_map<std::string, std::size_t> kernel_of_;
+};
+
+}  // namespace
+
+absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
+                                       const std::vector<std::vector<UOpRef>>& output_shapes) {
+  return Splitter(graph, sink, imported, output_shapes).run();
+}
+
+}  // namespace hearth::passes

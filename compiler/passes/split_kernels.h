@@ -1,0 +1,51 @@
+// split: every stage becomes a kernel of its own, buffers get their places, indices become flat.
+//
+// A kernel's AST is sink(store(index(param, flat, true), value, ranges...)); params, vars and axes are numbered in order
+// of appearance, so equal kernels have equal text: that text is the kernel's canonical form. The outermost output
+// range that is worth dividing has kind Grid.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/passes/import.h"
+
+namespace hearth::passes {
+
+struct PlannedBuffer {
+  ir::BufferKind kind = ir::BufferKind::Arena;
+  std::string name;
+  ir::DType dtype;
+  std::vector<ir::UOpRef> shape;
+  std::uint64_t max_bytes = 0;
+  std::uint64_t offset = 0;  // set by memory_plan
+  std::string data;
+};
+
+struct PlannedLaunch {
+  std::uint32_t kernel = 0;
+  std::vector<std::uint32_t> buffers;  // param slot -> buffer; slot 0 is stored to
+  std::vector<std::uint32_t> vars;     // kernel var slot -> graph var slot
+  ir::UOpRef grid = nullptr;           // over the graph's vars
+  bool once = false;
+  double num_ops = 0;
+};
+
+struct PlannedKernel {
+  std::string symbol;
+  std::string ast;      // canonical text
+  std::string source;   // provenance, for explain
+  double num_ops = 0;
+};
+
+struct Schedule {
+  std::vector<PlannedBuffer> buffers;   // graph buffers first (ids as imported), then outputs and intermediates
+  std::vector<PlannedKernel> kernels;   // distinct
+  std::vector<PlannedLaunch> launches;  // execution order
+};
+
+// `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
+absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
+                                       const std::vector<std::vector<ir::UOpRef>>& output_shapes);
+
+}  // namespace hearth::passes
