@@ -158,6 +158,14 @@ absl::StatusOr<std::vector<Digest>> CasStore::list_shard(unsigned shard) {
   return digests;
 }
 
+void CasStore::remove_all() {
+  for (unsigned shard = 0; shard < kNumShards; ++shard) {
+    absl::StatusOr<std::vector<Digest>> digests = list_shard(shard);
+    if (!digests.ok()) continue;
+    for (const Digest& digest : *digests) remove(digest).IgnoreError();
+  }
+}
+
 absl::Status CasStore::probe() {
   std::string temp = absl::StrCat(dir_, "/tmp/probe.", ++sequence_, ".tmp");
   absl::Status status = write_temp(temp, std::string(64 * 1024, '\0'));

@@ -35,7 +35,7 @@ class CasStore {
   absl::StatusOr<FileId> identify(const Digest& digest) { return file_system_.identify(path_of(digest)); }
   absl::Status remove(const Digest& digest) { return file_system_.remove_file(path_of(digest)); }
 
-  // Moves the file to quarantine/<hex>-<number>; keeps at most kMaxQuarantined, dropping the oldest.
+  // Moves the file to quarantine/<hex>-<number>; keeps at most kMaxQuarantined files, dropping the oldest.
   absl::Status quarantine(const Digest& digest, std::int64_t now_unix_ns);
   // The same for any file of the cache directory, e.g. a damaged index.
   absl::Status quarantine_file(const std::string& path, std::string_view name, std::int64_t now_unix_ns);
@@ -52,6 +52,9 @@ class CasStore {
 
   // Digests of the files of one of the 256 folders, sorted; names that are no digest are skipped.
   absl::StatusOr<std::vector<Digest>> list_shard(unsigned shard);
+
+  // Every file of every shard.
+  void remove_all();
 
   // Writes, syncs and removes a small file: can the disk take a put?
   absl::Status probe();

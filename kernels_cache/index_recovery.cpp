@@ -6,11 +6,11 @@ namespace hearth::cache {
 
 absl::Status KernelsCache::Impl::open_index() {
   std::unique_lock lock(index_mutex_);
-  absl::Status opened = open_or_create_index();
+  absl::Status opened = open_or_create_index(/*starting=*/true);
   if (absl::IsDataLoss(opened)) {
     warn(absl::StrCat(opened.message(), "; it was moved to ", options_.dir, "/quarantine and the cache starts empty"));
     if (absl::Status aside = set_index_aside(); !aside.ok()) return aside;
-    opened = open_or_create_index();
+    opened = open_or_create_index(/*starting=*/true);
   }
   if (!opened.ok()) return opened;
   // A process died between writing a file and committing its row.
@@ -24,7 +24,7 @@ absl::Status KernelsCache::Impl::open_index() {
 }
 
 // With index_mutex_ held exclusively.
-absl::Status KernelsCache::Impl::open_or_create_index() {
+absl::Status KernelsCache::Impl::open_or_create_index(bool starting) {
   index_.reset();
   absl::StatusOr<FileId> file = file_system_.identify(index_path());
   if (!file.ok() || file->size_bytes == 0) {
@@ -32,7 +32,12 @@ absl::Status KernelsCache::Impl::open_or_create_index() {
     if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
     // No index: leftovers of an old one must not be taken for ours, and no file of the CAS is anybody's.
     if (absl::Status aside = set_index_aside(); !aside.ok()) return aside;
-    sweep_wanted_ = true;
+    // At start nobody uses them: they go before the new index exists, so that a crash here cannot forget them.
+    if (starting) {
+      cas_->remove_all();
+    } else {
+      sweep_wanted_ = true;
+    }
   }
   absl::StatusOr<std::unique_ptr<ActionCache>> index = ActionCache::open(index_path());
   if (!index.ok()) return index.status();
@@ -61,8 +66,8 @@ void KernelsCache::Impl::rebuild_index(std::uint64_t seen_generation) {
                       "/quarantine and the cache starts empty"));
     if (absl::Status aside = set_index_aside(); !aside.ok()) return;
   }
-  absl::Status opened = open_or_create_index();
-  if (absl::IsDataLoss(opened) && set_index_aside().ok()) opened = open_or_create_index();
+  absl::Status opened = open_or_create_index(/*starting=*/false);
+  if (absl::IsDataLoss(opened) && set_index_aside().ok()) opened = open_or_create_index(/*starting=*/false);
   if (!opened.ok()) note_write(opened).IgnoreError();
 }
 

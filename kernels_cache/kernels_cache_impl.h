@@ -81,7 +81,7 @@ class KernelsCache::Impl {
     return result.status();
   }
   void rebuild_index(std::uint64_t seen_generation);
-  absl::Status open_or_create_index();
+  absl::Status open_or_create_index(bool starting);
   absl::Status set_index_aside();
   std::string index_path() const { return options_.dir + "/index.sqlite"; }
 

@@ -39,6 +39,7 @@ void KernelsCache::Impl::drop_unpinned_locked(const std::vector<BlobRow>& rows, 
     victims.push_back(row.digest);
     freed += disk_bytes(row.size_bytes);
   }
+  if (victims.empty()) return;
   auto dropped = with_index([&](ActionCache& index) { return index.drop_blobs(victims); });
   for (const Digest& digest : victims) {
     if (dropped.ok()) {
