@@ -1,0 +1,146 @@
+#include "runtime/cpu/artifact_loader.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "runtime/sha256.h"
+#include "runtime/text.h"
+
+namespace hearth::runtime {
+namespace {
+
+constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// glibc takes an object with a known name for the one that is loaded already, and descriptor numbers come back, so
+// each load gets its own spelling of the path: "//" and "/./" name the same folder and stand for the bits of a counter.
+std::string unique_path(int fd) {
+  static std::atomic<std::uint64_t> counter{0};
+  std::string path = "/proc/self";
+  for (std::uint64_t bits = counter.fetch_add(1) + 1; bits != 0; bits >>= 1) path += bits & 1 ? "/." : "/";
+  return path + "/fd/" + std::to_string(fd);
+}
+
+absl::StatusOr<std::shared_ptr<const CpuArtifact>> open_library(int fd, const std::string& shown) {
+  void* handle = dlopen(unique_path(fd).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* reason = dlerror();
+    return absl::FailedPreconditionError(str_cat(shown, " cannot be loaded: ", reason ? reason : "unknown error"));
+  }
+  return std::make_shared<const CpuArtifact>(handle);
+}
+
+absl::Status check_digest(std::string_view bytes, const std::string& digest, const std::string& shown) {
+  const std::string actual = to_bytes(sha256(bytes));
+  if (actual == digest) return absl::OkStatus();
+  return absl::DataLossError(str_cat(shown, " has the digest ", to_hex(actual), " instead of ", to_hex(digest),
+                                     "; run `hearth cache verify` and prepare again"));
+}
+
+absl::StatusOr<std::string> read_all(int fd, std::size_t size, const std::string& shown) {
+  std::string bytes(size, '\0');
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t count = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      return absl::DataLossError(str_cat(shown, ": reading failed: ", count < 0 ? std::strerror(errno) : "file ended"));
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_file(const ArtifactSource& source) {
+  const std::string shown = str_cat("artifact ", source.path);
+  const Descriptor fd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd.get() < 0) {
+    if (errno == ELOOP) return absl::PermissionDeniedError(str_cat(shown, " is a symbolic link; expected a file"));
+    const std::string message = str_cat(shown, " cannot be opened: ", std::strerror(errno));
+    return errno == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
+  }
+  struct stat info{};
+  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return absl::PermissionDeniedError(str_cat(shown, " is not a regular file"));
+  }
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
+    return absl::PermissionDeniedError(str_cat(shown, " belongs to user ", info.st_uid, "; expected user ", geteuid()));
+  }
+  if (info.st_mode & (S_IWGRP | S_IWOTH)) {
+    return absl::PermissionDeniedError(str_cat(shown, " is writable by others"));
+  }
+  if (info.st_size <= 0 || info.st_size > kMaxArtifactBytes) {
+    return absl::DataLossError(str_cat(shown, " has ", info.st_size, " bytes"));
+  }
+  absl::StatusOr<std::string> bytes = read_all(fd.get(), static_cast<std::size_t>(info.st_size), shown);
+  if (!bytes.ok()) return bytes.status();
+  if (absl::Status status = check_digest(*bytes, source.digest, shown); !status.ok()) return status;
+  return open_library(fd.get(), shown);
+}
+
+absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_bytes(const ArtifactSource& source) {
+  const std::string shown = str_cat("artifact ", to_hex(source.digest));
+  if (absl::Status status = check_digest(source.bytes, source.digest, shown); !status.ok()) return status;
+  const Descriptor fd(memfd_create("hearth-artifact", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (fd.get() < 0) return absl::ResourceExhaustedError(str_cat(shown, ": no memory file: ", std::strerror(errno)));
+  for (std::size_t done = 0; done < source.bytes.size();) {
+    const ssize_t count = write(fd.get(), source.bytes.data() + done, source.bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return absl::ResourceExhaustedError(str_cat(shown, ": no memory: ", std::strerror(errno)));
+    done += static_cast<std::size_t>(count);
+  }
+  if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return absl::FailedPreconditionError(str_cat(shown, ": sealing failed: ", std::strerror(errno)));
+  }
+  return open_library(fd.get(), shown);
+}
+
+struct Cache {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<const CpuArtifact>> by_digest;
+};
+
+Cache& cache() {
+  static Cache* const instance = new Cache;  // never destroyed: artifacts may be released during exit
+  return *instance;
+}
+
+}  // namespace
+
+CpuArtifact::~CpuArtifact() { dlclose(handle_); }
+
+void* CpuArtifact::symbol(const char* name) const { return dlsym(handle_, name); }
+
+absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_cpu_artifact(const ArtifactSource& source) {
+  const std::lock_guard<std::mutex> lock(cache().mutex);
+  std::weak_ptr<const CpuArtifact>& known = cache().by_digest[source.digest];
+  if (std::shared_ptr<const CpuArtifact> artifact = known.lock()) return artifact;
+  absl::StatusOr<std::shared_ptr<const CpuArtifact>> artifact =
+      source.path.empty() ? load_bytes(source) : load_file(source);
+  if (!artifact.ok()) return artifact.status();
+  known = *artifact;
+  return artifact;
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,22 @@
+// The CPU device: kernels are functions of ELF shared objects (runtime/kernel_abi.h). Thread-safe.
+// Errors: FailedPrecondition naming the features this CPU lacks or a wrong ABI version; DataLoss for an artifact whose
+// digest differs; NotFound for a missing symbol.
+//
+//   v1::Target target = CpuDevice().target(/*threads=*/0);
+#pragma once
+#include "runtime/device.h"
+
+namespace hearth::runtime {
+
+class CpuDevice : public Device {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  v1::Target target(int threads) const override;
+  absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
+                                                   const std::vector<ArtifactSource>& artifacts) const override;
+};
+
+// Whether this host runs code compiled for `target`.
+absl::Status check_cpu_target(const v1::Target& target);
+
+}  // namespace hearth::runtime

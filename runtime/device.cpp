@@ -1,0 +1,17 @@
+#include "runtime/device.h"
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/null/null_device.h"
+#include "runtime/text.h"
+
+namespace hearth::runtime {
+
+absl::StatusOr<const Device*> find_device(std::string_view name) {
+  static const CpuDevice cpu;
+  static const NullDevice null;
+  if (name == "cpu") return &cpu;
+  if (name == "null") return &null;
+  return absl::NotFoundError(str_cat("device '", name, "' is unknown; this build has: cpu, null"));
+}
+
+}  // namespace hearth::runtime

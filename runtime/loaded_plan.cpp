@@ -1,0 +1,120 @@
+#include "runtime/loaded_plan.h"
+
+#include <cstring>
+
+#include "runtime/text.h"
+#include "runtime/thread_pool.h"
+
+namespace hearth::runtime {
+namespace {
+
+ValueInfo describe(const PlanBuffer& buffer) {
+  ValueInfo info;
+  info.name = buffer.name;
+  info.dtype = buffer.dtype;
+  info.max_bytes = buffer.max_bytes;
+  for (const Expr& length : buffer.shape) info.max_shape.push_back(length.max());
+  return info;
+}
+
+}  // namespace
+
+absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBytes>& parameters) {
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const PlanBuffer& buffer = plan_.buffers[i];
+    if (buffer.kind != v1::PlanBuffer::PARAMETER) continue;
+    auto found = parameters.find(buffer.name);
+    if (found == parameters.end()) {
+      return absl::InvalidArgumentError(
+          str_cat("parameter '", buffer.name, "' is not bound; the plan needs ", buffer.max_bytes, " bytes for it"));
+    }
+    const ParameterBytes& given = found->second;
+    if (given.size != buffer.size_bytes(nullptr) || (given.size > 0 && !given.data)) {
+      return absl::InvalidArgumentError(str_cat("parameter '", buffer.name, "' holds ", given.size,
+                                                " bytes; the plan needs ", buffer.size_bytes(nullptr)));
+    }
+    void* address = const_cast<void*>(given.data);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(address) % dtype_bytes(buffer.dtype) == 0;
+    if (!aligned || given.size < buffer.max_bytes) {
+      absl::StatusOr<Buffer> copy = Buffer::allocate(buffer.max_bytes, str_cat("parameter '", buffer.name, "'"));
+      if (!copy.ok()) return copy.status();
+      std::memcpy(copy->data(), given.data, given.size);
+      address = copy->data();
+      copies_.push_back(*std::move(copy));
+    } else if (given.owner) {
+      owners_.push_back(given.owner);
+    }
+    addresses_[i] = address;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlan::bind_shared() {
+  absl::StatusOr<Buffer> persistent = Buffer::allocate(plan_.persistent_bytes, "the persistent block");
+  if (!persistent.ok()) return persistent.status();
+  persistent_ = *std::move(persistent);
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    PlanBuffer& buffer = plan_.buffers[i];
+    if (buffer.kind == v1::PlanBuffer::PERSISTENT) {
+      addresses_[i] = static_cast<char*>(persistent_.data()) + buffer.offset;
+    } else if (buffer.kind == v1::PlanBuffer::CONSTANT) {
+      absl::StatusOr<Buffer> copy = Buffer::allocate(buffer.max_bytes, str_cat("constant buffer ", i));
+      if (!copy.ok()) return copy.status();
+      std::memcpy(copy->data(), buffer.data.data(), buffer.data.size());
+      addresses_[i] = copy->data();
+      copies_.push_back(*std::move(copy));
+      buffer.data = std::string();
+    }
+  }
+  return absl::OkStatus();
+}
+
+void LoadedPlan::run_once_launches(int threads) const {
+  std::unique_ptr<ThreadPool> pool;
+  for (const PlanLaunch& launch : plan_.launches) {
+    if (!launch.once || launch.grid.max() == 0) continue;
+    std::vector<void*> slots;
+    for (std::uint32_t buffer : launch.buffers) slots.push_back(addresses_[buffer]);
+    struct Job {
+      const Executable* executable;
+      std::uint32_t kernel;
+      void* const* slots;
+    } job = {executable_.get(), launch.kernel, slots.data()};
+    auto task = [](void* context, std::int64_t begin, std::int64_t end) {
+      const Job& job = *static_cast<const Job*>(context);
+      job.executable->run(job.kernel, job.slots, nullptr, begin, end);
+    };
+    if (ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads) == 1) {
+      task(&job, 0, launch.grid.max());
+      continue;
+    }
+    if (!pool) pool = std::make_unique<ThreadPool>(threads);
+    pool->run(launch.grid.max(), launch.min_units_per_thread, task, &job);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadRequest& request) {
+  absl::StatusOr<Plan> plan = parse_plan(request.plan);
+  if (!plan.ok()) return plan.status();
+  std::shared_ptr<LoadedPlan> loaded(new LoadedPlan);
+  loaded->plan_ = *std::move(plan);
+  absl::StatusOr<const Device*> device = find_device(loaded->plan_.target.device());
+  if (!device.ok()) return device.status();
+  absl::StatusOr<std::unique_ptr<Executable>> executable = (*device)->load(loaded->plan_, request.artifacts);
+  if (!executable.ok()) return executable.status();
+  loaded->executable_ = *std::move(executable);
+  loaded->addresses_.assign(loaded->plan_.buffers.size(), nullptr);
+  if (absl::Status status = loaded->bind_parameters(request.parameters); !status.ok()) return status;
+  if (absl::Status status = loaded->bind_shared(); !status.ok()) return status;
+  for (const PlanBuffer& buffer : loaded->plan_.buffers) {
+    if (buffer.kind == v1::PlanBuffer::INPUT) loaded->inputs_.push_back(describe(buffer));
+    if (buffer.kind == v1::PlanBuffer::OUTPUT) loaded->outputs_.push_back(describe(buffer));
+  }
+  for (const PlanVariable& variable : loaded->plan_.vars) {
+    loaded->variables_.push_back({variable.name, variable.min, variable.max});
+  }
+  loaded->run_once_launches(request.threads);
+  return std::shared_ptr<const LoadedPlan>(std::move(loaded));
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,267 @@
+#include "runtime/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "proto/versions.h"
+#include "runtime/text.h"
+
+namespace hearth::runtime {
+namespace {
+
+constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 42;
+constexpr int kMaxItems = 1 << 20;
+constexpr int kMaxLaunchSlots = 1024;
+constexpr int kMaxRank = 32;
+constexpr std::size_t kMaxNameBytes = 1024;
+
+template <typename... T>
+absl::Status invalid(const T&... what) {
+  return absl::InvalidArgumentError(str_cat("plan: ", what...));
+}
+
+absl::Status within(const absl::Status& status, const std::string& place) {
+  return invalid(place, ": ", std::string(status.message()));
+}
+
+absl::Status check_vars(const v1::Plan& wire, Plan& plan) {
+  std::set<std::string> names;
+  for (int i = 0; i < wire.vars_size(); ++i) {
+    const v1::Variable& var = wire.vars(i);
+    if (var.name().empty() || var.name().size() > kMaxNameBytes) {
+      return invalid("variable ", i, ": the name is empty or longer than ", kMaxNameBytes, " bytes");
+    }
+    if (!names.insert(var.name()).second) return invalid("variable ", i, ": the name '", var.name(), "' is used twice");
+    if (var.min() < 0 || var.min() > var.max()) {
+      return invalid("variable '", var.name(), "': bounds [", var.min(), ", ", var.max(), "] are not 0 <= min <= max");
+    }
+    plan.vars.push_back({var.name(), var.min(), var.max()});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_block(const PlanBuffer& buffer, std::size_t block_bytes, const std::string& place,
+                         std::string_view block) {
+  if (buffer.offset % kBufferAlignment != 0) {
+    return invalid(place, ": offset ", buffer.offset, " is not a multiple of ", kBufferAlignment);
+  }
+  if (buffer.offset > block_bytes || buffer.max_bytes > block_bytes - buffer.offset) {
+    return invalid(place, ": bytes [", buffer.offset, ", +", buffer.max_bytes, ") lie outside the ", block, " of ",
+                   block_bytes, " bytes");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_shape(const v1::PlanBuffer& wire, PlanBuffer& buffer, const std::vector<PlanVariable>& vars,
+                         const std::string& place) {
+  if (wire.shape_size() > kMaxRank) return invalid(place, ": ", wire.shape_size(), " axes; at most ", kMaxRank);
+  __int128 bytes = static_cast<__int128>(dtype_bytes(buffer.dtype));
+  for (int axis = 0; axis < wire.shape_size(); ++axis) {
+    absl::StatusOr<Expr> length = Expr::compile(wire.shape(axis), vars);
+    if (!length.ok()) return within(length.status(), str_cat(place, ": axis ", axis));
+    if (length->min() < 0) return invalid(place, ": axis ", axis, ": the length may be negative");
+    // A zero length elsewhere must not hide a product beyond the limit.
+    bytes *= std::max<std::int64_t>(length->max(), 1);
+    if (bytes > kMaxBlockBytes) return invalid(place, ": the shape is larger than ", kMaxBlockBytes, " bytes");
+    buffer.shape.push_back(*std::move(length));
+  }
+  for (const Expr& length : buffer.shape) {
+    if (length.max() == 0) bytes = 0;
+  }
+  if (wire.max_bytes() > static_cast<std::uint64_t>(kMaxBlockBytes)) {
+    return invalid(place, ": max_bytes ", wire.max_bytes(), " is over the limit of ", kMaxBlockBytes);
+  }
+  if (wire.max_bytes() < static_cast<std::uint64_t>(bytes)) {
+    return invalid(place, ": max_bytes ", wire.max_bytes(), " is less than the ", static_cast<std::int64_t>(bytes),
+                   " bytes its shape needs");
+  }
+  buffer.max_bytes = wire.max_bytes();
+  return absl::OkStatus();
+}
+
+absl::Status check_kind(const v1::PlanBuffer& wire, PlanBuffer& buffer, const Plan& plan,
+                        std::set<std::pair<int, std::string>>& names, const std::string& place) {
+  const bool named = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT ||
+                     buffer.kind == v1::PlanBuffer::PARAMETER;
+  if (named && (buffer.name.empty() || buffer.name.size() > kMaxNameBytes)) {
+    return invalid(place, ": the name is empty or longer than ", kMaxNameBytes, " bytes");
+  }
+  if (named && !names.insert({buffer.kind, buffer.name}).second) {
+    return invalid(place, ": the name '", buffer.name, "' is used twice");
+  }
+  const bool fixed = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT ||
+                     buffer.kind == v1::PlanBuffer::PERSISTENT;
+  if (fixed) {
+    for (const Expr& length : buffer.shape) {
+      if (!length.is_const()) return invalid(place, ": its shape depends on a variable; expected a constant shape");
+    }
+  }
+  if (buffer.kind != v1::PlanBuffer::CONSTANT && !wire.data().empty()) {
+    return invalid(place, ": it holds ", wire.data().size(), " data bytes; only constants do");
+  }
+  switch (buffer.kind) {
+    case v1::PlanBuffer::CONSTANT:
+      if (wire.data().size() != buffer.max_bytes) {
+        return invalid(place, ": ", wire.data().size(), " data bytes for max_bytes ", buffer.max_bytes);
+      }
+      buffer.data = wire.data();
+      return absl::OkStatus();
+    case v1::PlanBuffer::ARENA:
+      return check_block(buffer, plan.arena_bytes, place, "arena");
+    case v1::PlanBuffer::PERSISTENT:
+      return check_block(buffer, plan.persistent_bytes, place, "persistent block");
+    case v1::PlanBuffer::INPUT:
+    case v1::PlanBuffer::OUTPUT:
+    case v1::PlanBuffer::PARAMETER:
+      return absl::OkStatus();
+    default:
+      return invalid(place, ": kind ", static_cast<int>(buffer.kind), " is unknown to this version");
+  }
+}
+
+absl::Status check_buffers(const v1::Plan& wire, Plan& plan) {
+  std::set<std::pair<int, std::string>> names;
+  for (int i = 0; i < wire.buffers_size(); ++i) {
+    const v1::PlanBuffer& from = wire.buffers(i);
+    const std::string place = str_cat("buffer ", i);
+    PlanBuffer buffer;
+    buffer.kind = from.kind();
+    buffer.name = from.name();
+    const std::optional<DType> dtype = dtype_from_wire(from.dtype());
+    if (!dtype) return invalid(place, ": dtype ", static_cast<int>(from.dtype()), " is unknown to this version");
+    buffer.dtype = *dtype;
+    buffer.offset = from.offset();
+    if (absl::Status status = check_shape(from, buffer, plan.vars, place); !status.ok()) return status;
+    if (absl::Status status = check_kind(from, buffer, plan, names, place); !status.ok()) return status;
+    plan.buffers.push_back(std::move(buffer));
+  }
+  return absl::OkStatus();
+}
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || text.size() > 256) return false;
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '$';
+  });
+}
+
+absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
+  const bool null_device = plan.target.device() == "null";
+  for (int i = 0; i < wire.kernels_size(); ++i) {
+    const v1::PlanKernel& kernel = wire.kernels(i);
+    if (!is_identifier(kernel.symbol())) return invalid("kernel ", i, ": the symbol is not a name of 1 to 256 letters");
+    const std::size_t expected = null_device ? 0 : 32;
+    if (kernel.artifact().size() != expected) {
+      return invalid("kernel ", i, " '", kernel.symbol(), "': the artifact digest has ", kernel.artifact().size(),
+                     " bytes; expected ", expected);
+    }
+    plan.kernels.push_back({kernel.symbol(), kernel.artifact(), kernel.num_ops()});
+  }
+  return absl::OkStatus();
+}
+
+bool overlap(const PlanBuffer& a, const PlanBuffer& b) {
+  const bool in_block = a.kind == v1::PlanBuffer::ARENA || a.kind == v1::PlanBuffer::PERSISTENT;
+  if (!in_block || a.kind != b.kind || a.max_bytes == 0 || b.max_bytes == 0) return false;
+  return a.offset < b.offset + b.max_bytes && b.offset < a.offset + a.max_bytes;
+}
+
+absl::Status check_launch_buffers(const PlanLaunch& launch, const Plan& plan, const std::string& place) {
+  for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+    if (launch.buffers[i] >= plan.buffers.size()) {
+      return invalid(place, ": slot ", i, ": buffer ", launch.buffers[i], " does not exist; the plan has ",
+                     plan.buffers.size());
+    }
+    const PlanBuffer& buffer = plan.buffers[launch.buffers[i]];
+    const bool shared = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT ||
+                        buffer.kind == v1::PlanBuffer::PERSISTENT;
+    if (launch.once && !shared) {
+      return invalid(place, ": slot ", i, ": a once launch uses buffer ", launch.buffers[i],
+                     ", which belongs to an instance");
+    }
+    // All slots of one launch are alive together, so different buffers never share bytes.
+    for (std::size_t k = 0; k < i; ++k) {
+      if (launch.buffers[k] != launch.buffers[i] && overlap(plan.buffers[launch.buffers[k]], buffer)) {
+        return invalid(place, ": buffers ", launch.buffers[k], " and ", launch.buffers[i], " overlap");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
+  for (int i = 0; i < wire.launches_size(); ++i) {
+    const v1::Launch& from = wire.launches(i);
+    const std::string place = str_cat("launch ", i);
+    if (from.kernel() >= plan.kernels.size()) {
+      return invalid(place, ": kernel ", from.kernel(), " does not exist; the plan has ", plan.kernels.size());
+    }
+    if (from.buffers_size() > kMaxLaunchSlots || from.vars_size() > kMaxLaunchSlots) {
+      return invalid(place, ": more than ", kMaxLaunchSlots, " slots");
+    }
+    PlanLaunch launch;
+    launch.kernel = from.kernel();
+    launch.buffers.assign(from.buffers().begin(), from.buffers().end());
+    launch.once = from.once();
+    if (absl::Status status = check_launch_buffers(launch, plan, place); !status.ok()) return status;
+    for (std::uint32_t var : from.vars()) {
+      if (var >= plan.vars.size()) {
+        return invalid(place, ": variable ", var, " does not exist; the plan has ", plan.vars.size());
+      }
+      if (launch.once) return invalid(place, ": a once launch depends on variable '", plan.vars[var].name, "'");
+      launch.vars.push_back(var);
+    }
+    absl::StatusOr<Expr> grid = Expr::compile(from.grid(), plan.vars);
+    if (!grid.ok()) return within(grid.status(), str_cat(place, ": grid"));
+    if (grid->min() < 0) return invalid(place, ": the grid may be negative");
+    if (launch.once && !grid->is_const()) return invalid(place, ": the grid of a once launch depends on a variable");
+    launch.grid = *std::move(grid);
+    if (from.min_units_per_thread() > static_cast<std::uint64_t>(kMaxBlockBytes)) {
+      return invalid(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
+    }
+    launch.min_units_per_thread = std::max<std::int64_t>(1, static_cast<std::int64_t>(from.min_units_per_thread()));
+    plan.launches.push_back(std::move(launch));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::size_t PlanBuffer::size_bytes(const std::int64_t* values) const {
+  std::size_t bytes = dtype_bytes(dtype);
+  for (const Expr& length : shape) bytes *= static_cast<std::size_t>(length.evaluate(values));
+  return bytes;
+}
+
+absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
+  v1::Plan wire;
+  if (!wire.ParseFromArray(bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT32_MAX)))) {
+    return invalid("the ", bytes.size(), " bytes are not a serialized plan");
+  }
+  if (wire.version() != kPlanVersion) {
+    return absl::FailedPreconditionError(str_cat("plan: version ", wire.version(),
+                                                 "; this runtime understands version ", kPlanVersion,
+                                                 "; use a client and a daemon of one release"));
+  }
+  if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size()}) > kMaxItems) {
+    return invalid("more than ", kMaxItems, " variables, buffers, kernels or launches");
+  }
+  const auto limit = static_cast<std::uint64_t>(kMaxBlockBytes);
+  if (wire.arena_bytes() > limit) return invalid("arena_bytes ", wire.arena_bytes(), " is over the limit of ", limit);
+  if (wire.persistent_bytes() > limit) {
+    return invalid("persistent_bytes ", wire.persistent_bytes(), " is over the limit of ", limit);
+  }
+  Plan plan;
+  plan.target = wire.target();
+  plan.arena_bytes = wire.arena_bytes();
+  plan.persistent_bytes = wire.persistent_bytes();
+  if (plan.target.device().empty()) return invalid("target: the device is not named");
+  if (absl::Status status = check_vars(wire, plan); !status.ok()) return status;
+  if (absl::Status status = check_buffers(wire, plan); !status.ok()) return status;
+  if (absl::Status status = check_kernels(wire, plan); !status.ok()) return status;
+  if (absl::Status status = check_launches(wire, plan); !status.ok()) return status;
+  return plan;
+}
+
+}  // namespace hearth::runtime

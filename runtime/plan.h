@@ -1,0 +1,63 @@
+// Plan: a v1::Plan after every field was checked. Plans come from a daemon or a file and are not trusted: indices,
+// kinds, names, expressions, sizes, offsets, alignment and overlaps are all verified before anything uses them.
+// Immutable once parsed; thread-safe. Errors: InvalidArgument "plan: THING: what is wrong" (FailedPrecondition for an
+// unknown version).
+//
+//   absl::StatusOr<Plan> plan = parse_plan(bytes);
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hearth/v1/plan.pb.h"
+#include "runtime/dtype.h"
+#include "runtime/expr.h"
+
+namespace hearth::runtime {
+
+inline constexpr std::size_t kBufferAlignment = 64;
+
+struct PlanBuffer {
+  v1::PlanBuffer::Kind kind = v1::PlanBuffer::KIND_UNSPECIFIED;
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<Expr> shape;
+  std::size_t max_bytes = 0;
+  std::size_t offset = 0;
+  std::string data;
+
+  // Size for these values of the variables; at most max_bytes.
+  std::size_t size_bytes(const std::int64_t* values) const;
+};
+
+struct PlanKernel {
+  std::string symbol;
+  std::string artifact;  // 32 bytes, or empty on the null device
+  std::uint64_t num_ops = 0;
+};
+
+struct PlanLaunch {
+  std::uint32_t kernel = 0;
+  std::vector<std::uint32_t> buffers;
+  std::vector<std::uint32_t> vars;
+  Expr grid;
+  bool once = false;
+  std::int64_t min_units_per_thread = 1;
+};
+
+struct Plan {
+  v1::Target target;
+  std::vector<PlanVariable> vars;
+  std::vector<PlanBuffer> buffers;
+  std::vector<PlanKernel> kernels;
+  std::vector<PlanLaunch> launches;
+  std::size_t arena_bytes = 0;
+  std::size_t persistent_bytes = 0;
+};
+
+absl::StatusOr<Plan> parse_plan(std::string_view bytes);
+
+}  // namespace hearth::runtime

@@ -1,0 +1,259 @@
+#include "runtime/replay.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_join.h"
+#include "runtime/cpu/cpu_target.h"
+#include "runtime/loaded_plan.h"
+#include "runtime/text.h"
+#include "runtime/thread_pool.h"
+
+namespace hearth::runtime {
+
+// Everything execute() touches is laid out here once: per launch a row of addresses, a row of variable values and the
+// evaluated grid. Binding and set_var only mark the rows stale.
+struct Instance::State {
+  struct Slot {
+    void* address = nullptr;
+    std::size_t size_bytes = 0;
+  };
+  struct Step {
+    std::uint32_t launch = 0;
+    std::uint32_t kernel = 0;
+    std::uint32_t first_address = 0;
+    std::uint32_t first_value = 0;
+    std::int64_t grid = 0;
+    std::int64_t min_units_per_thread = 1;
+  };
+
+  std::shared_ptr<const LoadedPlan> plan;
+  Buffer arena;
+  std::vector<Buffer> owned;         // inputs and outputs
+  std::vector<Slot> slots;           // one a plan buffer
+  std::vector<std::int64_t> values;  // one a plan variable
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> step_buffers;  // plan buffer of every address
+  std::vector<std::uint32_t> step_vars;     // plan variable of every value
+  std::vector<void*> addresses;
+  std::vector<std::int64_t> step_values;
+  std::unique_ptr<ThreadPool> pool;  // null: one thread
+  bool slots_stale = true;
+  bool values_stale = true;
+
+  const Plan& wire() const { return plan->plan(); }
+  absl::StatusOr<std::uint32_t> find(std::string_view name, v1::PlanBuffer::Kind kind) const;
+  std::vector<std::int64_t> shape_of(const PlanBuffer& buffer) const;
+  absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes);
+  absl::Status refresh();
+  void run(const Step& step);
+};
+
+namespace {
+
+struct Job {
+  const Executable* executable;
+  std::uint32_t kernel;
+  void* const* buffers;
+  const std::int64_t* vars;
+};
+
+void run_job(void* context, std::int64_t begin, std::int64_t end) {
+  const Job& job = *static_cast<const Job*>(context);
+  job.executable->run(job.kernel, job.buffers, job.vars, begin, end);
+}
+
+std::string_view word(v1::PlanBuffer::Kind kind) { return kind == v1::PlanBuffer::INPUT ? "input" : "output"; }
+
+}  // namespace
+
+Instance::Instance(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Instance::Instance(Instance&&) noexcept = default;
+Instance& Instance::operator=(Instance&&) noexcept = default;
+Instance::~Instance() = default;
+
+const LoadedPlan& Instance::plan() const { return *state_->plan; }
+
+absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan, const InstanceConfig& config) {
+  auto state = std::make_unique<State>();
+  state->plan = std::move(plan);
+  const Plan& wire = state->wire();
+  absl::StatusOr<Buffer> arena = Buffer::allocate(wire.arena_bytes, "the arena");
+  if (!arena.ok()) return arena.status();
+  state->arena = *std::move(arena);
+  for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
+    const PlanBuffer& buffer = wire.buffers[i];
+    State::Slot slot{state->plan->shared_address(i), buffer.max_bytes};
+    if (buffer.kind == v1::PlanBuffer::ARENA) slot.address = static_cast<char*>(state->arena.data()) + buffer.offset;
+    if (buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT) {
+      absl::StatusOr<Buffer> own =
+          Buffer::allocate(buffer.max_bytes, str_cat(word(buffer.kind), " '", buffer.name, "'"));
+      if (!own.ok()) return own.status();
+      slot.address = own->data();
+      state->owned.push_back(*std::move(own));
+    }
+    state->slots.push_back(slot);
+  }
+  for (const PlanVariable& variable : wire.vars) state->values.push_back(variable.max);
+  const int threads = config.threads > 0 ? config.threads : available_cpus();
+  std::int64_t most_parts = 1;
+  for (std::uint32_t i = 0; i < wire.launches.size(); ++i) {
+    const PlanLaunch& launch = wire.launches[i];
+    if (launch.once) continue;
+    State::Step step;
+    step.launch = i;
+    step.kernel = launch.kernel;
+    step.first_address = static_cast<std::uint32_t>(state->step_buffers.size());
+    step.first_value = static_cast<std::uint32_t>(state->step_vars.size());
+    step.min_units_per_thread = launch.min_units_per_thread;
+    state->step_buffers.insert(state->step_buffers.end(), launch.buffers.begin(), launch.buffers.end());
+    state->step_vars.insert(state->step_vars.end(), launch.vars.begin(), launch.vars.end());
+    state->steps.push_back(step);
+    most_parts = std::max(most_parts, ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads));
+  }
+  state->addresses.resize(state->step_buffers.size());
+  state->step_values.resize(state->step_vars.size());
+  if (most_parts > 1) state->pool = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
+  return Instance(std::move(state));
+}
+
+absl::StatusOr<std::uint32_t> Instance::State::find(std::string_view name, v1::PlanBuffer::Kind kind) const {
+  for (std::uint32_t i = 0; i < wire().buffers.size(); ++i) {
+    if (wire().buffers[i].kind == kind && wire().buffers[i].name == name) return i;
+  }
+  std::vector<std::string> known;
+  for (const PlanBuffer& buffer : wire().buffers) {
+    if (buffer.kind == kind) known.push_back(str_cat("'", buffer.name, "'"));
+  }
+  return absl::NotFoundError(
+      str_cat("there is no ", word(kind), " '", name, "'; the plan has: ", absl::StrJoin(known, ", ")));
+}
+
+std::vector<std::int64_t> Instance::State::shape_of(const PlanBuffer& buffer) const {
+  std::vector<std::int64_t> shape;
+  for (const Expr& length : buffer.shape) shape.push_back(length.evaluate(values.data()));
+  return shape;
+}
+
+absl::Status Instance::set_var(std::string_view name, std::int64_t value) {
+  const std::vector<PlanVariable>& vars = state_->wire().vars;
+  for (std::size_t i = 0; i < vars.size(); ++i) {
+    if (vars[i].name != name) continue;
+    if (value < vars[i].min || value > vars[i].max) {
+      return absl::OutOfRangeError(
+          str_cat("variable '", name, "' cannot be ", value, "; expected ", vars[i].min, " to ", vars[i].max));
+    }
+    state_->values_stale = state_->values_stale || state_->values[i] != value;
+    state_->values[i] = value;
+    return absl::OkStatus();
+  }
+  std::vector<std::string> known;
+  for (const PlanVariable& variable : vars) known.push_back(str_cat("'", variable.name, "'"));
+  return absl::NotFoundError(str_cat("there is no variable '", name, "'; the plan has: ", absl::StrJoin(known, ", ")));
+}
+
+absl::StatusOr<MutableView> Instance::input(std::string_view name) {
+  absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::INPUT);
+  if (!index.ok()) return index.status();
+  const PlanBuffer& buffer = state_->wire().buffers[*index];
+  return MutableView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
+                     state_->shape_of(buffer)};
+}
+
+absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
+  absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::OUTPUT);
+  if (!index.ok()) return index.status();
+  const PlanBuffer& buffer = state_->wire().buffers[*index];
+  return ConstView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
+                   state_->shape_of(buffer)};
+}
+
+absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data,
+                                   std::size_t size_bytes) {
+  absl::StatusOr<std::uint32_t> index = find(name, kind);
+  if (!index.ok()) return index.status();
+  const PlanBuffer& buffer = wire().buffers[*index];
+  const bool fixed = std::all_of(buffer.shape.begin(), buffer.shape.end(), [](const Expr& e) { return e.is_const(); });
+  const std::size_t needed = buffer.size_bytes(values.data());
+  if (fixed ? size_bytes != needed : size_bytes < needed) {
+    return absl::InvalidArgumentError(str_cat(word(kind), " '", name, "' is bound to ", size_bytes, " bytes; ",
+                                              dtype_name(buffer.dtype), " [", absl::StrJoin(shape_of(buffer), ", "),
+                                              "] needs ", needed));
+  }
+  if (size_bytes > 0 && !data) {
+    return absl::InvalidArgumentError(str_cat(word(kind), " '", name, "' is bound to a null pointer"));
+  }
+  if (reinterpret_cast<std::uintptr_t>(data) % dtype_bytes(buffer.dtype) != 0) {
+    return absl::InvalidArgumentError(str_cat(word(kind), " '", name,
+                                              "' is bound to an address that is not aligned to ",
+                                              dtype_bytes(buffer.dtype), " bytes"));
+  }
+  slots[*index] = {data, size_bytes};
+  slots_stale = true;
+  return absl::OkStatus();
+}
+
+absl::Status Instance::bind_input(std::string_view name, const void* data, std::size_t size_bytes) {
+  return state_->bind(name, v1::PlanBuffer::INPUT, const_cast<void*>(data), size_bytes);
+}
+
+absl::Status Instance::bind_output(std::string_view name, void* data, std::size_t size_bytes) {
+  return state_->bind(name, v1::PlanBuffer::OUTPUT, data, size_bytes);
+}
+
+absl::Status Instance::State::refresh() {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const PlanBuffer& buffer = wire().buffers[i];
+    if (buffer.kind != v1::PlanBuffer::INPUT && buffer.kind != v1::PlanBuffer::OUTPUT) continue;
+    const std::size_t needed = buffer.size_bytes(values.data());
+    if (slots[i].size_bytes < needed) {
+      return absl::FailedPreconditionError(str_cat(word(buffer.kind), " '", buffer.name, "' is bound to ",
+                                                   slots[i].size_bytes, " bytes and the variables' values need ",
+                                                   needed, "; bind a larger buffer"));
+    }
+  }
+  for (std::size_t i = 0; i < addresses.size(); ++i) addresses[i] = slots[step_buffers[i]].address;
+  for (std::size_t i = 0; i < step_values.size(); ++i) step_values[i] = values[step_vars[i]];
+  for (Step& step : steps) step.grid = wire().launches[step.launch].grid.evaluate(values.data());
+  slots_stale = values_stale = false;
+  return absl::OkStatus();
+}
+
+void Instance::State::run(const Step& step) {
+  Job job = {&plan->executable(), step.kernel, addresses.data() + step.first_address,
+             step_values.data() + step.first_value};
+  if (pool) {
+    pool->run(step.grid, step.min_units_per_thread, run_job, &job);
+  } else if (step.grid > 0) {
+    run_job(&job, 0, step.grid);
+  }
+}
+
+absl::Status Instance::execute() {
+  if (state_->slots_stale || state_->values_stale) {
+    if (absl::Status status = state_->refresh(); !status.ok()) return status;
+  }
+  for (const State::Step& step : state_->steps) state_->run(step);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Profile> Instance::execute_profiled() {
+  using Clock = std::chrono::steady_clock;
+  auto nanoseconds = [](Clock::duration time) {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+  };
+  if (absl::Status status = state_->refresh(); !status.ok()) return status;
+  Profile profile;
+  profile.launches.reserve(state_->steps.size());
+  const Clock::time_point start = Clock::now();
+  for (const State::Step& step : state_->steps) {
+    const PlanKernel& kernel = state_->wire().kernels[step.kernel];
+    const Clock::time_point before = Clock::now();
+    state_->run(step);
+    profile.launches.push_back({kernel.symbol, nanoseconds(Clock::now() - before), kernel.num_ops, step.grid});
+  }
+  profile.total_ns = nanoseconds(Clock::now() - start);
+  return profile;
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,84 @@
+#include "runtime/thread_pool.h"
+
+#include <algorithm>
+
+namespace hearth::runtime {
+namespace {
+
+constexpr int kSpins = 2000;  // some 20 to 60 microseconds, the gap between two launches of a plan
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Returns once `value` differs from `old`.
+void await_change(std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  for (auto& worker : workers_) worker->thread = std::thread([this, &worker = *worker] { work(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true, std::memory_order_relaxed);
+  for (auto& worker : workers_) {
+    worker->job.fetch_add(1, std::memory_order_release);
+    worker->job.notify_one();
+  }
+  for (auto& worker : workers_) worker->thread.join();
+}
+
+void ThreadPool::work(Worker& worker) {
+  std::uint32_t done = 0;
+  for (;;) {
+    await_change(worker.job, done);
+    done = worker.job.load(std::memory_order_acquire);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    task_(context_, worker.begin, worker.end);
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
+  }
+}
+
+std::int64_t ThreadPool::num_parts(std::int64_t units, std::int64_t min_units_per_thread, int threads) {
+  return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, min_units_per_thread), 1, std::max(1, threads));
+}
+
+void ThreadPool::run(std::int64_t units, std::int64_t min_units_per_thread, Task task, void* context) {
+  const std::int64_t parts = num_parts(units, min_units_per_thread, threads());
+  if (parts == 1) {
+    if (units > 0) task(context, 0, units);
+    return;
+  }
+  task_ = task;
+  context_ = context;
+  unfinished_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
+  const std::int64_t share = units / parts, left_over = units % parts;
+  std::int64_t begin = share + (left_over > 0);  // the caller's part is [0, begin)
+  for (std::int64_t part = 1; part < parts; ++part) {
+    Worker& worker = *workers_[static_cast<std::size_t>(part - 1)];
+    worker.begin = begin;
+    worker.end = begin + share + (part < left_over);
+    begin = worker.end;
+    worker.job.fetch_add(1, std::memory_order_release);
+    worker.job.notify_one();
+  }
+  task(context, 0, share + (left_over > 0));
+  for (std::uint32_t left = unfinished_.load(std::memory_order_acquire); left != 0;
+       left = unfinished_.load(std::memory_order_acquire)) {
+    await_change(unfinished_, left);
+  }
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,48 @@
+// ThreadPool: fork-join over [0, units). run() divides the range into equal contiguous parts, computes the first one on
+// the calling thread and returns when all are done. Workers spin briefly for the next job, then park.
+// One thread calls run() at a time. run() allocates nothing and takes no lock; with one part it is a direct call.
+//
+//   ThreadPool pool(4);
+//   pool.run(units, /*min_units_per_thread=*/64, [](void* context, std::int64_t begin, std::int64_t end) { … }, &job);
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace hearth::runtime {
+
+class ThreadPool {
+ public:
+  using Task = void (*)(void* context, std::int64_t begin, std::int64_t end);
+
+  // `threads` counts the caller; 1 or less starts none.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  void run(std::int64_t units, std::int64_t min_units_per_thread, Task task, void* context);
+
+  // How many parts run() makes.
+  static std::int64_t num_parts(std::int64_t units, std::int64_t min_units_per_thread, int threads);
+
+ private:
+  struct alignas(64) Worker {
+    std::atomic<std::uint32_t> job{0};  // changes when there is a part to do (or to stop)
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::thread thread;
+  };
+  void work(Worker& worker);
+
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Task task_ = nullptr;
+  void* context_ = nullptr;
+  std::atomic<bool> stop_{false};
+  alignas(64) std::atomic<std::uint32_t> unfinished_{0};
+};
+
+}  // namespace hearth::runtime
