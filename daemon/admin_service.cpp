@@ -1,0 +1,114 @@
+#include "daemon/admin_service.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "daemon/version.h"
+#include "daemon/worker_usage.h"
+
+namespace hearth::daemon {
+namespace {
+
+// A unary call that has begun; keeps the daemon from being idle until gRPC is done with it.
+class AdminCall : public grpc::ServerUnaryReactor {
+ public:
+  explicit AdminCall(Activity* activity) : token_(activity->begin()) {}
+  void OnDone() override { delete this; }
+
+ private:
+  const Activity::Token token_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AdminServiceImpl::later(grpc::CallbackServerContext* context, std::function<void()> work) {
+  auto* call = new AdminCall(services_.calls.activity);
+  services_.executor->post([call, work = std::move(work)] {
+    work();
+    call->Finish(grpc::Status::OK);
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,
+                                                  v1::StatsResponse* response) {
+  const Counters counters = services_.calls.metrics->snapshot();
+  const cache::CacheStats cache = services_.cache->stats();
+  response->set_pid(static_cast<std::uint64_t>(::getpid()));
+  response->set_version(kVersion);
+  response->set_build_id(services_.build_id);
+  response->set_uptime_s(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - services_.started_at).count());
+  response->set_cache_dir(services_.cache_dir);
+  response->set_cache_bytes(cache.bytes);
+  response->set_cache_limit_bytes(cache.limit_bytes);
+  response->set_cache_entries(cache.entries);
+  response->set_requests(counters.requests);
+  response->set_plan_hits(counters.plan_hits);
+  response->set_plan_misses(counters.plan_misses);
+  response->set_plan_joined(counters.plan_joined);
+  response->set_plan_errors(counters.plan_errors);
+  response->set_kernels_compiled(counters.kernels_compiled);
+  response->set_kernel_hits(counters.kernel_hits);
+  response->set_kernel_joined(counters.kernel_joined);
+  response->set_quarantined(cache.quarantined);
+  response->set_workers(services_.pool->num_live_workers());
+  response->set_worker_crashes(counters.worker_crashes);
+  response->set_worker_timeouts(counters.worker_timeouts);
+  response->set_leases(services_.calls.leases->num_leases());
+  response->set_sessions(services_.calls.leases->num_sessions());
+  response->set_health(services_.calls.store->health());
+  response->set_rss_bytes(static_cast<double>(resident_bytes(::getpid())));
+  auto* call = new AdminCall(services_.calls.activity);
+  call->Finish(grpc::Status::OK);
+  return call;
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext* context,
+                                                      const v1::CacheListRequest* request,
+                                                      v1::CacheListResponse* response) {
+  return later(context, [cache = services_.cache, limit = request->limit(), response] {
+    for (const cache::CacheEntryInfo& info : cache->list(limit)) {
+      v1::CacheEntry& entry = *response->add_entries();
+      entry.set_key(to_bytes(info.key));
+      entry.set_kind(info.kind == cache::EntryKind::kPlan ? "plan" : "kernel");
+      entry.set_bytes(info.bytes);
+      entry.set_created_unix_s(info.created_unix_s);
+      entry.set_last_used_unix_s(info.last_used_unix_s);
+      entry.set_leased(info.leased);
+    }
+  });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext* context,
+                                                        const v1::CacheVerifyRequest*,
+                                                        v1::CacheVerifyResponse* response) {
+  return later(context, [cache = services_.cache, response] {
+    const cache::VerifyReport report = cache->verify();
+    response->set_checked(report.checked);
+    response->set_quarantined(report.quarantined);
+    for (const std::string& problem : report.problems) response->add_problems(problem);
+  });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext* context,
+                                                       const v1::CacheClearRequest*, v1::CacheClearResponse* response) {
+  return later(context, [cache = services_.cache, response] {
+    const cache::ClearReport report = cache->clear();
+    response->set_removed(report.removed);
+    response->set_kept_leased(report.kept_leased);
+    response->set_freed_bytes(report.freed_bytes);
+  });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::Shutdown(grpc::CallbackServerContext* context, const v1::ShutdownRequest*,
+                                                     v1::ShutdownResponse*) {
+  services_.shut_down();
+  auto* call = new AdminCall(services_.calls.activity);
+  call->Finish(grpc::Status::OK);
+  return call;
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,63 @@
+#include "daemon/compile_queue.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
+
+namespace hearth::daemon {
+
+absl::Status CompileQueue::push(CompileJob& job) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return absl::UnavailableError("the daemon is shutting down");
+  const bool lowering = job.request.has_lower();
+  if (lowering && lowerings_.size() >= max_lowerings_) {
+    return absl::ResourceExhaustedError(absl::StrCat("the compile queue is full (", max_lowerings_, " graphs wait)"));
+  }
+  (lowering ? lowerings_ : kernels_).push_back(std::move(job));
+  changed_.notify_one();
+  return absl::OkStatus();
+}
+
+std::optional<CompileJob> CompileQueue::pop(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t wakes = wakes_;
+  changed_.wait_for(lock, timeout,
+                    [&] { return closed_ || wakes != wakes_ || !kernels_.empty() || !lowerings_.empty(); });
+  std::deque<CompileJob>& lane = kernels_.empty() ? lowerings_ : kernels_;
+  if (lane.empty()) return std::nullopt;
+  std::optional<CompileJob> job = std::move(lane.front());
+  lane.pop_front();
+  return job;
+}
+
+std::optional<CompileJob> CompileQueue::remove(std::uint64_t id) {
+  std::lock_guard lock(mutex_);
+  for (std::deque<CompileJob>* lane : {&kernels_, &lowerings_}) {
+    for (auto it = lane->begin(); it != lane->end(); ++it) {
+      if (it->id != id) continue;
+      std::optional<CompileJob> job = std::move(*it);
+      lane->erase(it);
+      return job;
+    }
+  }
+  return std::nullopt;
+}
+
+void CompileQueue::wake() {
+  std::lock_guard lock(mutex_);
+  ++wakes_;
+  changed_.notify_all();
+}
+
+void CompileQueue::close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+std::size_t CompileQueue::size() const {
+  std::lock_guard lock(mutex_);
+  return kernels_.size() + lowerings_.size();
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,41 @@
+// CompilerService of the protos on gRPC's callback API: no call owns a thread. Translates only; the work is in
+// Preparer, Explainer, Leases and ResultStore. Thread-safe.
+//   CompilerServiceImpl service(calls, &explainer);
+//   builder.RegisterService(&service);
+#pragma once
+#include <set>
+
+#include "daemon/explainer.h"
+#include "daemon/prepare_call.h"
+#include "hearth/v1/compiler_service.grpc.pb.h"
+
+namespace hearth::daemon {
+
+class SessionCall;
+
+class CompilerServiceImpl : public v1::CompilerService::CallbackService {
+ public:
+  CompilerServiceImpl(const CallServices& services, Explainer* explainer)
+      : services_(services), explainer_(explainer) {}
+
+  grpc::ServerWriteReactor<v1::PrepareEvent>* Prepare(grpc::CallbackServerContext* context,
+                                                      const v1::PrepareRequest* request) override;
+  grpc::ServerWriteReactor<v1::FetchArtifactChunk>* FetchArtifact(grpc::CallbackServerContext* context,
+                                                                  const v1::FetchArtifactRequest* request) override;
+  grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context, const v1::ExplainRequest* request,
+                                    v1::ExplainResponse* response) override;
+
+  // Ends every Session stream with UNAVAILABLE: their clients must not hold the drain up.
+  void end_sessions();
+
+ private:
+  friend class SessionCall;
+  const CallServices services_;
+  Explainer* const explainer_;
+  std::mutex mutex_;
+  std::set<SessionCall*> sessions_;
+};
+
+}  // namespace hearth::daemon

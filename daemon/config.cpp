@@ -1,0 +1,273 @@
+#include "daemon/config.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "daemon/build_id.h"
+#include "daemon/version.h"
+#include "proto/socket_path.h"
+
+namespace hearth::daemon {
+namespace {
+
+struct Setting {
+  const char* name;  // as in the file
+  const char* help;
+  std::function<absl::Status(const std::string&)> apply;
+};
+
+template <class T>
+absl::Status store(const absl::StatusOr<std::uint64_t>& value, T* place) {
+  if (!value.ok()) return value.status();
+  *place = static_cast<T>(*value);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint64_t> parse_count(const std::string& text) {
+  std::uint64_t value = 0;
+  if (text.empty() || !absl::ascii_isdigit(text[0]) || !absl::SimpleAtoi(text, &value) || value > (1ull << 40)) {
+    return absl::InvalidArgumentError("expected a whole number");
+  }
+  return value;
+}
+
+absl::StatusOr<std::uint64_t> parse_worker_count(const std::string& text) {
+  absl::StatusOr<std::uint64_t> value = parse_count(text);
+  if (value.ok() && *value > 1024) return absl::InvalidArgumentError("expected at most 1024 workers");
+  return value;
+}
+
+absl::Status parse_flag(const std::string& text, bool* place) {
+  if (text != "true" && text != "false") return absl::InvalidArgumentError("expected true or false");
+  *place = text == "true";
+  return absl::OkStatus();
+}
+
+absl::Status parse_level(const std::string& text, std::string* place) {
+  static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error", "off"};
+  if (kLevels.count(text) == 0) return absl::InvalidArgumentError("expected trace, debug, info, warn, error or off");
+  *place = text;
+  return absl::OkStatus();
+}
+
+std::vector<Setting> settings_of(Config& c) {
+  const auto text = [](std::string* place) {
+    return [place](const std::string& value) {
+      *place = value;
+      return absl::OkStatus();
+    };
+  };
+  const auto bytes = [](auto* place) {
+    return [place](const std::string& value) { return store(parse_bytes(value), place); };
+  };
+  const auto seconds = [](auto* place) {
+    return [place](const std::string& value) { return store(parse_seconds(value), place); };
+  };
+  const auto count = [](auto* place) {
+    return [place](const std::string& value) { return store(parse_count(value), place); };
+  };
+  return {
+      {"socket", "unix socket to serve", text(&c.socket)},
+      {"cache_dir", "folder of compiled kernels and plans", text(&c.cache_dir)},
+      {"cache_limit", "size limit of the cache, e.g. 10GiB; 0: none", bytes(&c.cache_limit_bytes)},
+      {"allow_network_fs", "accept a cache folder on a network file system",
+       [&c](const std::string& value) { return parse_flag(value, &c.allow_network_fs); }},
+      {"memory_store", "memory for results the disk does not take", bytes(&c.memory_store_bytes)},
+      {"worker", "the hearth-worker program", text(&c.worker)},
+      {"workers", "compiler workers; 0: one a processor",
+       [&c](const std::string& value) { return store(parse_worker_count(value), &c.workers); }},
+      {"worker_memory", "memory limit of a worker", bytes(&c.worker_memory_bytes)},
+      {"worker_idle_s", "an idle worker leaves after this", seconds(&c.worker_idle_ms)},
+      {"compile_limit_s", "longest time for lowering a graph or compiling a kernel", seconds(&c.compile_limit_ms)},
+      {"hang_limit_s", "longest time without progress of a worker", seconds(&c.hang_limit_ms)},
+      {"refuse_s", "how long a request that killed three workers is refused", seconds(&c.refuse_ms)},
+      {"queue_limit", "graphs that may wait to be compiled", count(&c.queue_limit)},
+      {"max_graph", "largest graph accepted, in bytes", bytes(&c.limits.graph_bytes)},
+      {"max_nodes", "most nodes of a graph", count(&c.limits.nodes)},
+      {"max_constants", "most constant bytes of a graph", bytes(&c.limits.constant_bytes)},
+      {"idle_exit_s", "leave after this long without calls and sessions; 0: never", seconds(&c.idle_exit_ms)},
+      {"drain_s", "longest wait for running calls at the end", seconds(&c.drain_ms)},
+      {"log", "log file; empty: stderr", text(&c.log_file)},
+      {"log_level", "trace, debug, info, warn, error or off",
+       [&c](const std::string& value) { return parse_level(value, &c.log_level); }},
+  };
+}
+
+std::string environment_name(const Setting& setting) {
+  return absl::StrCat("HEARTH_", absl::AsciiStrToUpper(setting.name));
+}
+
+std::string flag_name(const Setting& setting) {
+  std::string name = setting.name;
+  for (char& c : name) c = c == '_' ? '-' : c;
+  if (name.size() > 2 && name.compare(name.size() - 2, 2, "-s") == 0) name.resize(name.size() - 2);
+  return "--" + name;
+}
+
+absl::Status wrong(const std::string& where, const std::string& value, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat(where, " '", value, "': ", status.message()));
+}
+
+absl::Status apply_file(const std::string& path, const std::vector<Setting>& settings) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || ::access(path.c_str(), R_OK) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot read the configuration file '", path, "'"));
+  }
+  const auto place = [&path](const toml::source_region& source) { return absl::StrCat(path, ":", source.begin.line); };
+  try {
+    const toml::table table = toml::parse_file(path);
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      const auto setting =
+          std::find_if(settings.begin(), settings.end(), [&](const Setting& s) { return name == s.name; });
+      if (setting == settings.end()) {
+        return absl::InvalidArgumentError(absl::StrCat(place(node.source()), ": unknown setting '", name, "'"));
+      }
+      std::string value;
+      if (node.is_string()) {
+        value = node.as_string()->get();
+      } else if (node.is_integer()) {
+        value = absl::StrCat(node.as_integer()->get());
+      } else if (node.is_floating_point()) {
+        value = absl::StrCat(node.as_floating_point()->get());
+      } else if (node.is_boolean()) {
+        value = node.as_boolean()->get() ? "true" : "false";
+      } else {
+        return absl::InvalidArgumentError(absl::StrCat(place(node.source()), ": '", name, "' must be a plain value"));
+      }
+      if (absl::Status status = setting->apply(value); !status.ok()) {
+        return wrong(absl::StrCat(place(node.source()), ": ", name), value, status);
+      }
+    }
+  } catch (const toml::parse_error& error) {
+    return absl::InvalidArgumentError(absl::StrCat(place(error.source()), ": ", std::string(error.description())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status apply_environment(const std::vector<Setting>& settings) {
+  for (const Setting& setting : settings) {
+    const std::string name = environment_name(setting);
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    if (absl::Status status = setting.apply(value); !status.ok()) return wrong(name, value, status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status resolve(Config& config) {
+  absl::StatusOr<std::string> socket = resolve_socket_path(config.socket);
+  if (!socket.ok()) return socket.status();
+  config.socket = *socket;
+  if (config.cache_dir.empty()) {
+    const char* cache_home = std::getenv("XDG_CACHE_HOME");
+    const char* home = std::getenv("HOME");
+    if (cache_home != nullptr && *cache_home == '/') {
+      config.cache_dir = absl::StrCat(cache_home, "/hearth");
+    } else if (home != nullptr && *home == '/') {
+      config.cache_dir = absl::StrCat(home, "/.cache/hearth");
+    } else {
+      return absl::InvalidArgumentError("no HOME to put the cache in: give its folder with --cache-dir");
+    }
+  }
+  std::error_code error;
+  config.cache_dir = std::filesystem::absolute(config.cache_dir, error).lexically_normal().string();
+  if (config.worker.empty()) {
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+    config.worker = (self.parent_path() / "hearth-worker").string();
+  }
+  config.worker = std::filesystem::absolute(config.worker, error).lexically_normal().string();
+  if (config.workers == 0) config.workers = std::max(1u, std::thread::hardware_concurrency());
+  if (config.queue_limit == 0) return absl::InvalidArgumentError("queue_limit must be at least 1");
+  if (config.compile_limit_ms == 0 || config.hang_limit_ms == 0) {
+    return absl::InvalidArgumentError("compile_limit_s and hang_limit_s must be more than 0");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::uint64_t> parse_bytes(const std::string& text) {
+  static const std::map<std::string, unsigned> kShifts = {{"", 0},     {"b", 0},   {"k", 10},   {"kb", 10}, {"kib", 10},
+                                                          {"m", 20},   {"mb", 20}, {"mib", 20}, {"g", 30},  {"gb", 30},
+                                                          {"gib", 30}, {"t", 40},  {"tb", 40},  {"tib", 40}};
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::uint64_t value = 0;
+  const auto shift = kShifts.find(
+      absl::AsciiStrToLower(std::string(absl::StripAsciiWhitespace(absl::string_view(text).substr(digits)))));
+  if (digits == 0 || !absl::SimpleAtoi(text.substr(0, digits), &value) || shift == kShifts.end() ||
+      value > (1ull << 60) >> shift->second) {
+    return absl::InvalidArgumentError("expected a size such as 10GiB, 512M or 1048576");
+  }
+  return value << shift->second;
+}
+
+absl::StatusOr<std::uint64_t> parse_seconds(const std::string& text) {
+  double value = 0;
+  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value) || value < 0 || value > 1e9) {
+    return absl::InvalidArgumentError("expected seconds such as 60 or 0.5");
+  }
+  return static_cast<std::uint64_t>(std::llround(value * 1000));
+}
+
+absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
+  Config config;
+  const std::vector<Setting> settings = settings_of(config);
+  CLI::App app("hearthd: the Hearth compiler daemon", "hearthd");
+  std::string file;
+  bool foreground = false;
+  bool version = false;
+  std::vector<std::string> values(settings.size());
+  std::vector<CLI::Option*> options;
+  app.add_option("--config", file, "TOML file with settings (HEARTH_CONFIG)");
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    options.push_back(app.add_option(flag_name(settings[i]), values[i],
+                                     absl::StrCat(settings[i].help, " (", environment_name(settings[i]), ")")));
+  }
+  app.add_option("--ready-fd", config.ready_fd, "write \"1\" to this descriptor once serving")
+      ->check(CLI::Range(3, 1 << 20));
+  app.add_flag("--foreground", foreground, "log to stderr whatever `log` says");
+  app.add_flag("--version", version, "print the version and leave");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    config.message = app.help();
+    return config;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(absl::StrCat(error.what(), " (see hearthd --help)"));
+  }
+  if (version) {
+    config.message = absl::StrCat("hearthd ", kVersion, " build ", std::string(build_id().substr(0, 12)));
+    return config;
+  }
+  if (file.empty() && std::getenv("HEARTH_CONFIG") != nullptr) file = std::getenv("HEARTH_CONFIG");
+  if (!file.empty()) {
+    if (absl::Status status = apply_file(file, settings); !status.ok()) return status;
+  }
+  if (absl::Status status = apply_environment(settings); !status.ok()) return status;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if (options[i]->count() == 0) continue;
+    if (absl::Status status = settings[i].apply(values[i]); !status.ok()) {
+      return wrong(flag_name(settings[i]), values[i], status);
+    }
+  }
+  if (foreground) config.log_file.clear();
+  if (absl::Status status = resolve(config); !status.ok()) return status;
+  return config;
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,50 @@
+// Config: hearthd's settings. A TOML file (--config, HEARTH_CONFIG), then the environment, then flags; later wins.
+// Every setting has one name: `cache_limit` in the file, HEARTH_CACHE_LIMIT, --cache-limit.
+// Errors are one line naming the file with its line, the variable or the flag: INVALID_ARGUMENT. Example:
+//   absl::StatusOr<Config> config = load_config(argc, argv);
+//   if (config.ok() && !config->message.empty()) std::puts(config->message.c_str());   // --help, --version
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/request_limits.h"
+
+namespace hearth::daemon {
+
+struct Config {
+  std::string message;  // not empty: print this and exit 0
+
+  std::string socket;     // resolved
+  std::string cache_dir;  // resolved
+  std::uint64_t cache_limit_bytes = 10ull << 30;
+  bool allow_network_fs = false;
+  std::uint64_t memory_store_bytes = 512ull << 20;
+
+  std::string worker;    // resolved: beside hearthd unless given
+  unsigned workers = 0;  // resolved: the number of processors
+  std::uint64_t worker_memory_bytes = 4ull << 30;
+  std::uint64_t worker_idle_ms = 60'000;
+  std::uint64_t compile_limit_ms = 60'000;
+  std::uint64_t hang_limit_ms = 10'000;
+  std::uint64_t refuse_ms = 600'000;
+  std::uint64_t queue_limit = 256;
+
+  RequestLimits limits;
+
+  std::uint64_t idle_exit_ms = 0;  // 0: never
+  std::uint64_t drain_ms = 30'000;
+  std::string log_file;  // empty: stderr
+  std::string log_level = "info";
+  int ready_fd = -1;
+};
+
+absl::StatusOr<Config> load_config(int argc, const char* const* argv);
+
+// "10GiB", "512M", "1048576"; binary units.
+absl::StatusOr<std::uint64_t> parse_bytes(const std::string& text);
+// "60", "0.5", "2.5": seconds as milliseconds.
+absl::StatusOr<std::uint64_t> parse_seconds(const std::string& text);
+
+}  // namespace hearth::daemon

@@ -1,0 +1,224 @@
+#include "daemon/hearth_daemon.h"
+
+#include <absl/strings/str_cat.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_posix.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "daemon/admin_service.h"
+#include "daemon/build_id.h"
+#include "daemon/compiler_service.h"
+#include "daemon/listener.h"
+
+namespace hearth::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kLockPatience{35'000};  // a leaving daemon's drain and a little more
+constexpr std::chrono::seconds kFlushEvery{10};
+constexpr std::chrono::milliseconds kHangUp{500};  // calls that outlive the drain are cancelled
+constexpr unsigned kMaxExecutorThreads = 8;
+constexpr int kMessageSlackBytes = 1 << 20;  // of a request beside its graph
+
+std::string temp_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder == '/' ? folder : "/tmp";
+}
+
+absl::Status make_folders(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::filesystem::create_directories(parent, error);
+  if (error) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot create the cache folder '", path, "': ", error.message(),
+                                                    "; choose another one with --cache-dir"));
+  }
+  return absl::OkStatus();
+}
+
+WorkerPoolOptions pool_options(const Config& config) {
+  WorkerPoolOptions options;
+  options.command.path = config.worker;
+  options.command.temp_folder = temp_folder();
+  options.command.build_id = std::string(build_id());
+  options.command.memory_bytes = config.worker_memory_bytes;
+  options.command.wall_limit = std::chrono::milliseconds(config.compile_limit_ms);
+  options.command.hang_limit = std::chrono::milliseconds(config.hang_limit_ms);
+  options.num_workers = config.workers;
+  options.max_queued_lowerings = config.queue_limit;
+  options.idle_limit = std::chrono::milliseconds(config.worker_idle_ms);
+  return options;
+}
+
+}  // namespace
+
+// Members stand in order of dependence: each may use those above it, so destruction is safe.
+class HearthDaemon::Impl {
+ public:
+  Impl(const Config& config, std::unique_ptr<Listener> listener, std::unique_ptr<cache::KernelsCache> cache)
+      : config_(config),
+        listener_(std::move(listener)),
+        cache_(std::move(cache)),
+        store_(cache_.get(), config.memory_store_bytes),
+        poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
+        executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
+        pool_(pool_options(config), &poison_, &metrics_),
+        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_}, config.limits),
+        explainer_(&preparer_),
+        calls_{&preparer_, &leases_, &metrics_, &store_, &activity_},
+        compiler_service_(calls_, &explainer_),
+        admin_service_({calls_, &pool_, cache_.get(), &executor_, std::string(build_id()), config.cache_dir,
+                        Clock::now(), [this] { ask_to_stop("asked to by a client"); }}) {}
+
+  ~Impl() {
+    drain();
+    ::close(stop_event_);
+  }
+
+  absl::Status serve() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&compiler_service_);
+    builder.RegisterService(&admin_service_);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::size_t>(config_.limits.graph_bytes, 1u << 30)) +
+                                     kMessageSlackBytes);
+    // Reflection is the only synchronous service.
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+    server_ = builder.BuildAndStart();
+    if (!server_) return absl::InternalError("gRPC could not start its server");
+    accept_thread_ = std::thread([this] {
+      listener_->accept_until_stopped([this](int fd) { grpc::AddInsecureChannelFromFd(server_.get(), fd); });
+    });
+    maintenance_thread_ = std::thread([this] { maintain(); });
+    pool_.warm(1);
+    return absl::OkStatus();
+  }
+
+  void ask_to_stop(const char* why) {
+    if (!stop_asked_.exchange(true)) spdlog::info("leaving: {}", why);
+    ::eventfd_write(stop_event_, 1);
+  }
+
+  bool drain() {
+    if (drained_) return true;
+    drained_ = true;
+    bool all_ended = true;
+    if (server_) {
+      server_->GetHealthCheckService()->SetServingStatus(false);
+      listener_->stop();
+      accept_thread_.join();
+      preparer_.close();
+      compiler_service_.end_sessions();
+      all_ended = activity_.wait_until_idle(std::chrono::milliseconds(config_.drain_ms));
+      if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
+      server_->Shutdown(std::chrono::system_clock::now() + kHangUp);
+      server_->Wait();
+    }
+    {
+      std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    if (maintenance_thread_.joinable()) maintenance_thread_.join();
+    cache_->flush();
+    return all_ended;
+  }
+
+  int stop_event() const { return stop_event_; }
+
+ private:
+  void maintain() {
+    const std::chrono::milliseconds idle_exit(config_.idle_exit_ms);
+    const std::chrono::milliseconds tick =
+        config_.idle_exit_ms > 0
+            ? std::clamp(idle_exit / 4, std::chrono::milliseconds(20), std::chrono::milliseconds(1000))
+            : std::chrono::milliseconds(1000);
+    Clock::time_point last_flush = Clock::now();
+    sweep_worker_folders(temp_folder());
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, tick, [this] { return ended_; })) {
+      lock.unlock();
+      if (config_.idle_exit_ms > 0 && activity_.idle_for() >= idle_exit) ask_to_stop("idle");
+      if (Clock::now() - last_flush >= kFlushEvery) {
+        cache_->flush();
+        last_flush = Clock::now();
+        tell_health();
+      }
+      lock.lock();
+    }
+  }
+
+  void tell_health() {
+    const std::string health = store_.health();
+    if (health == last_health_) return;
+    spdlog::warn("health: {}", health);
+    last_health_ = health;
+  }
+
+  const Config config_;
+  const int stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::atomic<bool> stop_asked_{false};
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<cache::KernelsCache> cache_;
+  ResultStore store_;
+  Metrics metrics_;
+  Leases leases_;
+  Activity activity_;
+  KernelFlights kernel_flights_;
+  PoisonList poison_;
+  Executor executor_;
+  WorkerPool pool_;
+  Preparer preparer_;
+  Explainer explainer_;
+  const CallServices calls_;
+  CompilerServiceImpl compiler_service_;
+  AdminServiceImpl admin_service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread accept_thread_;
+  std::thread maintenance_thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;    // guarded by mutex_
+  bool drained_ = false;  // touched by drain() only
+  std::string last_health_ = "ready";
+};
+
+absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& config) {
+  absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::open(config.socket, kLockPatience);
+  if (!listener.ok()) return listener.status();
+  if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
+  cache::Options options;
+  options.dir = config.cache_dir;
+  options.limit_bytes = config.cache_limit_bytes;
+  options.allow_network_fs = config.allow_network_fs;
+  options.on_warning = [](const std::string& message) { spdlog::warn("{}", message); };
+  absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache = cache::KernelsCache::open(std::move(options));
+  if (!cache.ok()) return cache.status();
+  auto impl = std::make_unique<Impl>(config, std::move(*listener), std::move(*cache));
+  if (absl::Status status = impl->serve(); !status.ok()) return status;
+  return std::unique_ptr<HearthDaemon>(new HearthDaemon(std::move(impl)));
+}
+
+HearthDaemon::HearthDaemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HearthDaemon::~HearthDaemon() = default;
+int HearthDaemon::stop_event() const { return impl_->stop_event(); }
+bool HearthDaemon::drain() { return impl_->drain(); }
+
+}  // namespace hearth::daemon

@@ -1,0 +1,107 @@
+// hearthd: reads the configuration, starts the daemon, waits for a signal or its own wish to leave, drains.
+// Exit codes: 0 drained; 1 cannot start; 2 bad configuration; 3 another daemon serves the socket.
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "daemon/config.h"
+#include "daemon/hearth_daemon.h"
+#include "daemon/version.h"
+
+namespace {
+
+using hearth::daemon::Config;
+using hearth::daemon::HearthDaemon;
+
+int complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "hearthd: %s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+absl::Status start_log(const Config& config) {
+  try {
+    auto log = config.log_file.empty() ? spdlog::stderr_logger_mt("hearthd")
+                                       : spdlog::basic_logger_mt("hearthd", config.log_file);
+    log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
+    log->flush_on(spdlog::level::info);
+    log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+    spdlog::set_default_logger(log);
+  } catch (const spdlog::spdlog_ex& error) {
+    return absl::InvalidArgumentError(std::string("cannot write the log file: ") + error.what());
+  }
+  return absl::OkStatus();
+}
+
+// Signals arrive on a descriptor; blocked before any thread starts.
+int block_signals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGHUP);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// A client a connection; the default of 1,024 descriptors is few.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void tell_ready(int fd) {
+  if (fd < 0) return;
+  if (::write(fd, "1", 1) != 1) spdlog::debug("nobody reads --ready-fd");
+  ::close(fd);
+}
+
+void wait_for_end(const HearthDaemon& daemon, int signals) {
+  pollfd entries[2] = {{signals, POLLIN, 0}, {daemon.stop_event(), POLLIN, 0}};
+  for (;;) {
+    if (::poll(entries, 2, -1) < 0 && errno != EINTR) return;
+    if (entries[1].revents != 0) return;
+    if (entries[0].revents == 0) continue;
+    signalfd_siginfo info{};
+    if (::read(signals, &info, sizeof(info)) != sizeof(info)) continue;
+    if (info.ssi_signo == SIGHUP) continue;  // the terminal of whoever started us is gone
+    spdlog::info("leaving: signal {} from pid {}", info.ssi_signo, info.ssi_pid);
+    return;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const absl::StatusOr<Config> config = hearth::daemon::load_config(argc, argv);
+  if (!config.ok()) return complain(config.status(), 2);
+  if (!config->message.empty()) {
+    std::printf("%s\n", config->message.c_str());
+    return 0;
+  }
+  if (absl::Status status = start_log(*config); !status.ok()) return complain(status, 2);
+  const int signals = block_signals();
+  raise_descriptor_limit();
+  absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
+  if (!daemon.ok()) return complain(daemon.status(), absl::IsAlreadyExists(daemon.status()) ? 3 : 1);
+  spdlog::info("hearthd {} serves {} with {} workers, cache {}", hearth::daemon::kVersion, config->socket,
+               config->workers, config->cache_dir);
+  tell_ready(config->ready_fd);
+  wait_for_end(**daemon, signals);
+  const bool all_ended = (*daemon)->drain();
+  daemon->reset();
+  spdlog::info(all_ended ? "drained" : "drained with cancelled calls");
+  return 0;
+}

@@ -1,0 +1,105 @@
+// PlanBuild: everything a plan miss does, once for all callers of its key.
+//
+//   lower in a worker -> kernel keys -> find or compile each kernel (shared between plans) -> fill in digests -> store
+//
+// A state machine on the executor and pool threads; no thread waits. It lives as long as its flight or a step of it.
+// cancel() stops queued and running jobs nobody else waits for. Example:
+//   auto build = std::make_shared<PlanBuild>(services, graph, target, options, std::move(material), flight);
+//   flight->on_cancel([build] { build->cancel(); });
+//   build->start();
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/executor.h"
+#include "daemon/metrics.h"
+#include "daemon/result_store.h"
+#include "daemon/single_flight.h"
+#include "daemon/worker_pool.h"
+#include "hearth/v1/worker.pb.h"
+
+namespace hearth::daemon {
+
+struct BuildProgress {
+  bool lowering = false;  // else compiling
+  std::uint32_t kernels_done = 0;
+  std::uint32_t kernels_total = 0;
+};
+
+struct BuiltPlan {
+  PlanResult plan;
+  bool found = false;  // in the store after all
+  std::uint32_t compiled_kernels = 0;
+  std::uint32_t kernel_hits = 0;
+};
+
+struct BuiltKernel {
+  KernelResult kernel;
+  bool found = false;  // in the store
+  bool empty = false;  // its device needs no artifact
+};
+
+struct NoProgress {};
+using PlanFlights = SingleFlight<BuiltPlan, BuildProgress>;
+using KernelFlights = SingleFlight<BuiltKernel, NoProgress>;
+
+// What builds share; everything outlives every build.
+struct BuildServices {
+  std::string build_id;
+  ResultStore* store = nullptr;
+  WorkerPool* pool = nullptr;
+  Executor* executor = nullptr;
+  Metrics* metrics = nullptr;
+  KernelFlights* kernel_flights = nullptr;
+};
+
+class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
+ public:
+  PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
+            const v1::CompileOptions& options, cache::KeyMaterial material,
+            std::shared_ptr<PlanFlights::Flight> flight);
+
+  void start();
+  void cancel();
+
+ private:
+  void look_up();
+  void lowered(absl::StatusOr<v1::WorkerReply> reply);
+  void find_or_compile(std::size_t index);
+  void kernel_ready(std::size_t index, const KernelFlights::Outcome& outcome, bool first);
+  void publish();
+  void fail(const absl::Status& status);
+  // Leaves every kernel flight and lower job; call unlocked.
+  void leave_all();
+
+  const BuildServices services_;
+  const cache::KeyMaterial material_;
+  v1::WorkerRequest request_;  // the graph is moved out when it is sent
+  const v1::Target target_;
+  const v1::CompileOptions options_;
+  const std::shared_ptr<PlanFlights::Flight> flight_;
+
+  v1::LoweredPlan lowered_;  // written before the kernel flights start, then read only until publish()
+  std::mutex mutex_;
+  bool ended_ = false;
+  std::uint64_t lower_job_ = 0;
+  std::vector<KernelFlights::Ticket> tickets_;
+  std::vector<std::shared_ptr<const BuiltKernel>> kernels_;
+  std::uint32_t num_ready_ = 0;
+  std::uint32_t num_compiled_ = 0;
+  std::uint32_t num_hits_ = 0;
+};
+
+// The options that enter keys and worker requests of a build: `dump` off.
+v1::CompileOptions without_dump(const v1::CompileOptions& options);
+
+// One kernel, found or compiled: the body of a kernel flight.
+void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
+                  const v1::CompileOptions& options, cache::KeyMaterial material,
+                  std::shared_ptr<KernelFlights::Flight> flight);
+
+}  // namespace hearth::daemon

@@ -1,0 +1,33 @@
+// Request limits: cheap bounds on an untrusted graph, checked before any work is done for it. The compiler checks
+// meaning (shapes, dtypes, bounds); this file only keeps sizes finite. Stateless, thread-safe.
+// Errors: FAILED_PRECONDITION for another version, INVALID_ARGUMENT naming the node and the limit.
+//   if (absl::Status status = check_graph(request.graph(), limits); !status.ok()) return status;
+#pragma once
+#include <absl/status/status.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/graph.pb.h"
+
+namespace hearth::daemon {
+
+struct RequestLimits {
+  std::size_t graph_bytes = 64u << 20;
+  std::size_t nodes = 200'000;
+  std::size_t constant_bytes = 32u << 20;  // of all nodes together
+  std::size_t outputs = 4'096;
+  std::size_t vars = 256;
+  std::size_t rank = 32;  // axes and expressions of one node count half a pair each
+  std::size_t expression_tokens = 256;
+  std::size_t inputs = 4'096;  // of one node
+  std::size_t name_bytes = 4'096;
+  std::size_t target_features = 1'024;
+};
+
+absl::Status check_protocol_version(std::uint32_t version);
+absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits);
+absl::Status check_target(const v1::Target& target, const RequestLimits& limits);
+
+}  // namespace hearth::daemon

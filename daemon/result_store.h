@@ -1,0 +1,79 @@
+// ResultStore: compiled kernels and plans, on disk when the disk takes them, else in bounded memory.
+//
+// Puts never fail: what cannot be written is kept in memory (least recently used goes first) and served from there, and
+// health() says degraded with the reason. Returned results keep their files from eviction while they live (`hold`).
+// Thread-safe; does not own the cache. Example:
+//   if (auto plan = store.find_plan(material)) return answer(*plan);
+//   KernelResult kernel = store.put_kernel(material, artifact.data());
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels_cache/kernels_cache.h"
+
+namespace hearth::daemon {
+
+struct KernelResult {
+  Digest digest{};
+  std::uint64_t size_bytes = 0;
+  std::shared_ptr<const void> hold;
+};
+
+struct PlanResult {
+  std::shared_ptr<const std::string> plan;    // serialized v1::Plan
+  std::vector<cache::ArtifactRef> artifacts;  // distinct, in first-use order
+  std::shared_ptr<const void> hold;
+};
+
+class ResultStore {
+ public:
+  ResultStore(cache::KernelsCache* cache, std::size_t memory_limit_bytes)
+      : cache_(cache), memory_limit_bytes_(memory_limit_bytes) {}
+
+  std::optional<KernelResult> find_kernel(const cache::KeyMaterial& material);
+  std::optional<PlanResult> find_plan(const cache::KeyMaterial& material);
+  KernelResult put_kernel(const cache::KeyMaterial& material, std::string_view artifact);
+  PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts);
+
+  // Where a same-host client may open the artifact; empty when it must be fetched.
+  std::string artifact_path(const Digest& digest);
+  // NOT_FOUND when neither tier has it; DATA_LOSS when it was damaged.
+  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+
+  // "ready" or "degraded: reason".
+  std::string health();
+
+ private:
+  struct Entry {
+    std::string material;                       // compared in full
+    std::string bytes;                          // artifact or plan
+    Digest digest{};                            // of an artifact
+    std::vector<cache::ArtifactRef> artifacts;  // of a plan
+  };
+  using Held = std::shared_ptr<const Entry>;
+
+  Held remember(const cache::KeyMaterial& material, Entry entry, bool artifact);
+  Held recall(const cache::KeyMaterial& material);
+  Held artifact_in_memory(const Digest& digest);
+
+  cache::KernelsCache* const cache_;
+  const std::size_t memory_limit_bytes_;
+  std::atomic<bool> uses_memory_{false};
+  std::mutex mutex_;
+  std::list<Digest> recent_;  // keys in memory, newest first
+  std::map<Digest, std::pair<Held, std::list<Digest>::iterator>> entries_;
+  std::map<Digest, std::weak_ptr<const Entry>> artifacts_;  // digest -> entry, while stored or held by anybody
+  std::size_t memory_bytes_ = 0;
+};
+
+}  // namespace hearth::daemon

@@ -1,0 +1,22 @@
+// CompilerBackend: what hearth-worker needs of a compiler; the seam that lets tests run the loop without LLVM.
+// Used by one thread. Errors go to the daemon's caller as they are; INVALID_ARGUMENT names the node and the reason.
+//   absl::StatusOr<v1::LoweredPlan> plan = backend.lower(graph, target, options);
+#pragma once
+#include <absl/status/statusor.h>
+
+#include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/graph.pb.h"
+#include "hearth/v1/worker.pb.h"
+
+namespace hearth::daemon {
+
+class CompilerBackend {
+ public:
+  virtual ~CompilerBackend() = default;
+  virtual absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
+                                                const v1::CompileOptions& options) = 0;
+  virtual absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& spec, const v1::Target& target,
+                                                            const v1::CompileOptions& options) = 0;
+};
+
+}  // namespace hearth::daemon

@@ -1,0 +1,145 @@
+#include "daemon/worker/worker_loop.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "daemon/build_id.h"
+#include "daemon/framing.h"
+#include "daemon/worker/sandbox.h"
+#include "daemon/worker/trial_load.h"
+#include "proto/versions.h"
+
+namespace hearth::daemon {
+namespace {
+
+struct Arguments {
+  int socket = -1;
+  std::string replay;
+  SandboxLimits limits;
+};
+
+bool take(absl::string_view argument, absl::string_view name, absl::string_view* value) {
+  if (argument.substr(0, name.size()) != name) return false;
+  *value = argument.substr(name.size());
+  return true;
+}
+
+bool parse(int argc, char** argv, Arguments* arguments) {
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view argument = argv[i];
+    absl::string_view value;
+    bool ok = false;
+    if (take(argument, "--socket-fd=", &value)) {
+      ok = absl::SimpleAtoi(value, &arguments->socket);
+    } else if (take(argument, "--parent=", &value)) {
+      ok = absl::SimpleAtoi(value, &arguments->limits.parent);
+    } else if (take(argument, "--memory=", &value)) {
+      ok = absl::SimpleAtoi(value, &arguments->limits.memory_bytes);
+    } else if (take(argument, "--output=", &value)) {
+      ok = absl::SimpleAtoi(value, &arguments->limits.output_bytes);
+    } else if (argument == "--replay" && i + 1 < argc) {
+      arguments->replay = argv[++i];
+      ok = true;
+    }
+    if (!ok) return false;
+  }
+  return arguments->socket >= 0 || !arguments->replay.empty();
+}
+
+int replay(const std::string& path, CompilerBackend& backend) {
+  std::ifstream file(path, std::ios::binary);
+  v1::WorkerRequest request;
+  if (!file || !request.ParseFromIstream(&file)) {
+    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", path.c_str());
+    return 2;
+  }
+  const v1::WorkerReply reply = perform(request, backend);
+  if (reply.has_error()) {
+    std::fprintf(stderr, "hearth-worker: %s\n", reply.error().message().c_str());
+    return 1;
+  }
+  std::printf("%s\n", reply.has_lowered() ? "lowered" : "compiled");
+  return 0;
+}
+
+absl::StatusOr<v1::CompiledKernel> compile(const v1::WorkerRequest& request, CompilerBackend& backend) {
+  absl::StatusOr<v1::CompiledKernel> kernel =
+      backend.compile_kernel(request.compile(), request.target(), request.options());
+  if (!kernel.ok() || !is_loadable_here(request.target(), kernel->artifact())) return kernel;
+  if (absl::Status status = trial_load(kernel->artifact().data(), request.compile().symbol()); !status.ok()) {
+    return status;
+  }
+  return kernel;
+}
+
+void set_error(const absl::Status& status, v1::WorkerReply* reply) {
+  reply->mutable_error()->set_code(static_cast<int>(status.code()));
+  reply->mutable_error()->set_message(std::string(status.message()));
+}
+
+v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBackend& backend) {
+  v1::WorkerReply reply;
+  reply.set_id(request.id());
+  if (request.has_lower()) {
+    absl::StatusOr<v1::LoweredPlan> plan = backend.lower(request.lower(), request.target(), request.options());
+    plan.ok() ? reply.mutable_lowered()->Swap(&*plan) : set_error(plan.status(), &reply);
+  } else if (request.has_compile()) {
+    absl::StatusOr<v1::CompiledKernel> kernel = compile(request, backend);
+    kernel.ok() ? reply.mutable_compiled()->Swap(&*kernel) : set_error(kernel.status(), &reply);
+  } else {
+    set_error(absl::InvalidArgumentError("the request holds no work"), &reply);
+  }
+  return reply;
+}
+
+}  // namespace
+
+v1::WorkerReply perform(const v1::WorkerRequest& request, CompilerBackend& backend) {
+  v1::WorkerReply reply;
+  reply.set_id(request.id());
+  try {
+    return perform_or_throw(request, backend);
+  } catch (const std::bad_alloc&) {
+    set_error(absl::ResourceExhaustedError("the compiler ran out of memory"), &reply);
+  } catch (const std::exception& error) {
+    set_error(absl::InternalError(absl::StrCat("the compiler failed: ", error.what())), &reply);
+  }
+  return reply;
+}
+
+int worker_main(int argc, char** argv, CompilerBackend& backend) {
+  Arguments arguments;
+  if (!parse(argc, argv, &arguments)) {
+    std::fprintf(stderr,
+                 "hearth-worker is started by hearthd; by hand: hearth-worker --replay BUNDLE.worker_request\n");
+    return 2;
+  }
+  if (!arguments.replay.empty()) return replay(arguments.replay, backend);
+  if (!enter_sandbox(arguments.limits)) return 3;  // the daemon is gone
+
+  v1::WorkerReply hello;
+  hello.mutable_hello()->set_version(kWorkerVersion);
+  hello.mutable_hello()->set_build_id(std::string(build_id()));
+  absl::Status status = write_frame(arguments.socket, hello, wait_for_ever);
+  while (status.ok()) {
+    v1::WorkerRequest request;
+    status = read_frame(arguments.socket, request, kMaxFrameBytes, wait_for_ever);
+    if (!status.ok()) break;
+    v1::WorkerReply reply = perform(request, backend);
+    status = write_frame(arguments.socket, reply, wait_for_ever);
+    if (absl::IsResourceExhausted(status)) {
+      set_error(absl::ResourceExhaustedError(absl::StrCat("the result is too large: ", status.message())), &reply);
+      status = write_frame(arguments.socket, reply, wait_for_ever);
+    }
+  }
+  return absl::IsOutOfRange(status) ? 0 : 1;
+}
+
+}  // namespace hearth::daemon

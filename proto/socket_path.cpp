@@ -1,0 +1,116 @@
+#include "proto/socket_path.h"
+
+#include <absl/strings/str_cat.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace hearth {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string folder_of(std::string_view socket_path) {
+  return std::filesystem::path(socket_path).parent_path().string();
+}
+
+bool is_folder(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string default_socket_path() {
+  const std::string runtime = environment("XDG_RUNTIME_DIR");
+  if (!runtime.empty() && runtime.front() == '/') return absl::StrCat(runtime, "/hearth/hearthd.sock");
+  const std::string run_user = absl::StrCat("/run/user/", ::geteuid());
+  if (is_folder(run_user)) return absl::StrCat(run_user, "/hearth/hearthd.sock");
+  std::string temp = environment("TMPDIR");
+  if (temp.empty() || temp.front() != '/') temp = "/tmp";
+  while (temp.size() > 1 && temp.back() == '/') temp.pop_back();
+  return absl::StrCat(temp, "/hearth-", ::geteuid(), "/hearthd.sock");
+}
+
+}  // namespace
+
+absl::Status check_socket_path(std::string_view path) {
+  if (path.empty()) return absl::InvalidArgumentError("the socket path is empty: give --socket an absolute path");
+  if (path.find('\0') != std::string_view::npos) return absl::InvalidArgumentError("the socket path has a zero byte");
+  if (path.size() > kMaxSocketPathBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("socket path '", std::string(path), "' has ", path.size(),
+                                                   " bytes; the system allows ", kMaxSocketPathBytes,
+                                                   ": choose a shorter one with --socket or HEARTH_SOCKET"));
+  }
+  if (path.front() != '/' || path.back() == '/') {
+    return absl::InvalidArgumentError(
+        absl::StrCat("socket path '", std::string(path), "' is not an absolute file path"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path) {
+  std::string path(explicit_path);
+  if (path.empty()) path = environment("HEARTH_SOCKET");
+  if (path.empty()) {
+    path = default_socket_path();
+  } else if (path.front() != '/') {
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    if (error) return absl::InvalidArgumentError(absl::StrCat("socket path '", path, "': ", error.message()));
+    path = absolute.lexically_normal().string();
+  }
+  if (absl::Status status = check_socket_path(path); !status.ok()) return status;
+  return path;
+}
+
+absl::Status check_socket_folder(std::string_view socket_path) {
+  const std::string folder = folder_of(socket_path);
+  struct stat info;
+  if (::lstat(folder.c_str(), &info) != 0) {
+    const std::string message = absl::StrCat("socket folder '", folder, "': ", std::strerror(errno));
+    return errno == ENOENT || errno == ENOTDIR ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
+  }
+  if (S_ISLNK(info.st_mode) && ::stat(folder.c_str(), &info) != 0) {
+    return absl::NotFoundError(absl::StrCat("socket folder '", folder, "': ", std::strerror(errno)));
+  }
+  if (!S_ISDIR(info.st_mode)) return absl::PermissionDeniedError(absl::StrCat("'", folder, "' is not a folder"));
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("socket folder '", folder, "' belongs to user ", info.st_uid,
+                                                    ", not to you: choose another one with --socket"));
+  }
+  if ((info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0) {
+    return absl::PermissionDeniedError(absl::StrCat("socket folder '", folder,
+                                                    "' is writable by others: chmod 700 it or choose another one with "
+                                                    "--socket"));
+  }
+  // In a sticky folder (a temp dir) anybody may have put a socket there first.
+  if (::lstat(std::string(socket_path).c_str(), &info) == 0 && info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("socket '", std::string(socket_path), "' belongs to user ",
+                                                    info.st_uid, ", not to you: choose another one with --socket"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status make_socket_folder(std::string_view socket_path) {
+  if (absl::Status status = check_socket_path(socket_path); !status.ok()) return status;
+  const std::string folder = folder_of(socket_path);
+  std::string prefix;
+  for (const std::filesystem::path& part : std::filesystem::path(folder)) {
+    prefix = (std::filesystem::path(prefix) / part).string();
+    if (is_folder(prefix)) continue;
+    if (::mkdir(prefix.c_str(), 0700) != 0 && errno != EEXIST) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("cannot create socket folder '", prefix, "': ", std::strerror(errno)));
+    }
+  }
+  return check_socket_folder(socket_path);
+}
+
+}  // namespace hearth
