@@ -18,8 +18,6 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;  // of the data, as NumPy writes it
 
-using runtime::str_cat;
-
 struct Descr {
   std::string_view text;  // without the byte order mark
   DType dtype;
@@ -171,7 +169,8 @@ absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& 
   if (major != 1 && major != 2) return refuse(path, str_cat(".npy version ", major, " is not supported (1 and 2 are)"));
   const std::size_t begin = major == 1 ? 10 : 12;
   if (content.size() < begin) return refuse(path, "is a truncated .npy file");
-  const std::size_t length = major == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  const std::size_t length =
+      major == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (content.size() - begin < length) return refuse(path, "is a truncated .npy file");
   const auto header = parse_header(content.substr(begin, length));
   if (!header) return refuse(path, "has a .npy header that is not plain (structured arrays are not supported)");
@@ -197,8 +196,8 @@ absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& 
 absl::Status write_npy(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape, const void* data,
                        std::size_t size_bytes) {
   if (size_of(shape, dtype) != size_bytes) {
-    return absl::InternalError(str_cat(path, ": ", size_bytes, " bytes are not an array ", shape_text(shape), " of ",
-                                       dtype_name(dtype)));
+    return absl::InternalError(
+        str_cat(path, ": ", size_bytes, " bytes are not an array ", shape_text(shape), " of ", dtype_name(dtype)));
   }
   std::string_view bytes(static_cast<const char*>(data), size_bytes);
   std::string wide;

@@ -1,0 +1,182 @@
+#include "client/onnx/importer.h"
+
+#include <new>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "client/errors.h"
+#include "client/onnx/graph_importer.h"
+#include "client/onnx/model_file.h"
+#include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
+#include "onnx/onnx.pb.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using Dimension = ::onnx::TensorShapeProto::Dimension;
+
+int standard_opset(const ::onnx::ModelProto& model) {
+  for (const ::onnx::OperatorSetIdProto& set : model.opset_import()) {
+    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;
+    if (set.version() < kFirstOpset || set.version() > kLastOpset) {
+      reject_unsupported(str_cat("opset ", set.version(), " (export the model with an opset from ", kFirstOpset, " to ",
+                                 kLastOpset, ")"));
+    }
+    return static_cast<int>(set.version());
+  }
+  reject("the model names no version of the standard operators (opset_import)");
+}
+
+// Lengths given for the model's symbolic dimensions, by name.
+class DimTable {
+ public:
+  explicit DimTable(const ImportOptions& options) : options_(options), lengths_(options.dims) {}
+
+  // Reads what an input of known shape says about its symbolic dimensions.
+  void learn(const ::onnx::ValueInfoProto& input) {
+    const auto given = options_.input_shapes.find(input.name());
+    if (given == options_.input_shapes.end()) return;
+    const auto& dims = input.type().tensor_type().shape().dim();
+    if (static_cast<std::size_t>(dims.size()) != given->second.size()) {
+      reject(str_cat("input '", input.name(), "' has ", dims.size(), " axes but is given shape ",
+                     to_string(given->second)));
+    }
+    for (int i = 0; i < dims.size(); ++i) {
+      const std::int64_t length = given->second[static_cast<std::size_t>(i)];
+      if (dims[i].has_dim_value()) {
+        if (dims[i].dim_value() == length) continue;
+        reject(str_cat("input '", input.name(), "' has length ", dims[i].dim_value(), " along axis ", i,
+                       " but is given shape ", to_string(given->second)));
+      }
+      const std::string name = name_of(input, i);
+      const auto [known, fresh] = lengths_.emplace(name, length);
+      if (!fresh && known->second != length) {
+        reject(str_cat("dimension '", name, "' is ", known->second, " but input '", input.name(), "' is given shape ",
+                       to_string(given->second)));
+      }
+      names_.insert(name);
+    }
+  }
+
+  Ints shape_of(const ::onnx::ValueInfoProto& input) {
+    Ints shape;
+    const auto& dims = input.type().tensor_type().shape().dim();
+    for (int i = 0; i < dims.size(); ++i) {
+      if (dims[i].has_dim_value()) {
+        shape.push_back(dims[i].dim_value());
+        continue;
+      }
+      const std::string name = name_of(input, i);
+      names_.insert(name);
+      const auto found = lengths_.find(name);
+      if (found == lengths_.end()) {
+        reject(str_cat("input '", input.name(), "' has the symbolic dimension '", name,
+                       "'; give its length with --dim ", name, "=N"));
+      }
+      if (found->second < 0) reject(str_cat("dimension '", name, "' is given the length ", found->second));
+      shape.push_back(found->second);
+    }
+    return shape;
+  }
+
+  void check_all_used() const {
+    for (const auto& [name, length] : options_.dims) {
+      if (names_.count(name) != 0) continue;
+      reject(str_cat("--dim ", name, "=", length, ": the model has no such dimension (it has: ",
+                     names_.empty() ? "none" : absl::StrJoin(names_, ", "), ")"));
+    }
+  }
+
+ private:
+  static std::string name_of(const ::onnx::ValueInfoProto& input, int axis) {
+    const Dimension& dim = input.type().tensor_type().shape().dim(axis);
+    return dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : str_cat(input.name(), ".", axis);
+  }
+
+  const ImportOptions& options_;
+  std::map<std::string, std::int64_t> lengths_;
+  std::set<std::string> names_;
+};
+
+std::vector<const ::onnx::ValueInfoProto*> true_inputs(const ::onnx::GraphProto& graph) {
+  std::set<std::string> initializers;
+  for (const ::onnx::TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
+  std::vector<const ::onnx::ValueInfoProto*> inputs;
+  for (const ::onnx::ValueInfoProto& input : graph.input()) {
+    if (initializers.count(input.name()) != 0) continue;
+    if (!input.type().has_tensor_type()) {
+      reject_unsupported(str_cat("input '", input.name(), "': a type other than a tensor"));
+    }
+    if (!input.type().tensor_type().has_shape()) reject(str_cat("input '", input.name(), "' has no shape"));
+    inputs.push_back(&input);
+  }
+  return inputs;
+}
+
+void check_named_inputs(const ImportOptions& options, const std::vector<const ::onnx::ValueInfoProto*>& inputs) {
+  std::vector<std::string> names;
+  for (const auto* input : inputs) names.push_back(input->name());
+  for (const auto& [name, shape] : options.input_shapes) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    reject(str_cat("the model has no input '", name, "' (it has: ", absl::StrJoin(names, ", "), ")"));
+  }
+}
+
+ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& model, const ImportOptions& options) {
+  ImportedModel result;
+  result.opset = standard_opset(*model);
+  const ::onnx::GraphProto& graph = model->graph();
+  const auto inputs = true_inputs(graph);
+  check_named_inputs(options, inputs);
+  DimTable dims(options);
+  for (const auto* input : inputs) dims.learn(*input);
+  GraphImporter importer(model, result.opset);
+  for (const auto* input : inputs) {
+    ModelValue value{input->name(), dtype_from_onnx(input->type().tensor_type().elem_type()), dims.shape_of(*input)};
+    client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
+    count(value.shape);
+    importer.bind(value.name, Value(client::input(value.name, {value.shape.begin(), value.shape.end()}, value.dtype)));
+    result.inputs.push_back(std::move(value));
+  }
+  dims.check_all_used();
+  const Values outputs = importer.run(graph);
+  if (outputs.empty()) reject("the model has no outputs");
+  for (int i = 0; i < graph.output_size(); ++i) {
+    const Value& output = outputs[static_cast<std::size_t>(i)];
+    if (output.empty()) reject(str_cat("output ", i, " has no name"));
+    result.results.push_back({graph.output(i).name(), output.dtype(), output.shape()});
+    result.outputs.emplace_back(graph.output(i).name(), output.tensor());
+  }
+  return result;
+}
+
+absl::StatusOr<ImportedModel> import_parsed(absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> model,
+                                            const std::string& path, const ImportOptions& options) {
+  if (!model.ok()) return model.status();
+  absl::StatusOr<ImportedModel> imported = absl::InternalError("");
+  try {
+    imported = client::catch_jit_error([&] { return import_graph(*model, options); });
+  } catch (const std::bad_alloc&) {
+    imported = absl::ResourceExhaustedError("not enough memory to import the model");
+  }
+  if (imported.ok()) return imported;
+  return absl::Status(imported.status().code(), str_cat(path, ": ", imported.status().message()));
+}
+
+}  // namespace
+
+std::size_t ModelValue::bytes() const { return static_cast<std::size_t>(count(shape)) * dtype_bytes(dtype); }
+
+absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
+  return import_parsed(read_model(path), path, options);
+}
+
+absl::StatusOr<ImportedModel> import_model_bytes(std::string_view bytes, const std::string& path,
+                                                 const ImportOptions& options) {
+  return import_parsed(parse_model(bytes, path), path, options);
+}
+
+}  // namespace hearth::onnx

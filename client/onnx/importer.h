@@ -1,0 +1,47 @@
+// ONNX model -> recorded client graph. Opsets 13 to 18; weights become parameters whose bytes stay in this process
+// (kept alive by the result), shape computations are folded on the host, `If` takes the branch its folded condition
+// names. Symbolic dimensions need a length: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`.
+// Thread-safe (no shared state). Errors: one line naming the file and, where there is one, node, operator and opset;
+// InvalidArgument for a wrong model, Unimplemented for a valid one that needs more than is here, NotFound.
+//
+//   absl::StatusOr<ImportedModel> model = import_model("model.onnx", {.dims = {{"batch", 1}}});
+//   if (!model.ok()) return model.status();
+//   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->outputs);
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/tensor.h"
+#include "client/tracer.h"
+
+namespace hearth::onnx {
+
+struct ImportOptions {
+  std::map<std::string, std::int64_t> dims = {};
+  std::map<std::string, std::vector<std::int64_t>> input_shapes = {};
+};
+
+struct ModelValue {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+  std::size_t bytes() const;
+};
+
+struct ImportedModel {
+  int opset = 0;
+  std::vector<ModelValue> inputs;   // as declared; initializers are none
+  std::vector<ModelValue> results;  // what `outputs` compute
+  client::NamedTensors outputs;
+};
+
+absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options = {});
+// The model's bytes; `path` only names it in errors.
+absl::StatusOr<ImportedModel> import_model_bytes(std::string_view bytes, const std::string& path,
+                                                 const ImportOptions& options = {});
+
+}  // namespace hearth::onnx

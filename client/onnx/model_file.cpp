@@ -1,0 +1,146 @@
+#include "client/onnx/model_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <google/protobuf/stubs/logging.h>
+
+#include "client/onnx/reject.h"
+#include "onnx/onnx.pb.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using Proto = ::onnx::TensorProto;
+
+constexpr char kNotAModel[] = " is not an ONNX model (truncated or not ONNX at all); export or copy it again";
+
+// Values stored one a varint in int32_data / int64_data / …, narrowed to the tensor's type.
+template <typename T, typename Field>
+std::string narrowed(const Field& values) {
+  std::string bytes;
+  bytes.reserve(static_cast<std::size_t>(values.size()) * sizeof(T));
+  for (auto value : values) {
+    const T narrow = static_cast<T>(value);
+    bytes.append(reinterpret_cast<const char*>(&narrow), sizeof(T));
+  }
+  return bytes;
+}
+
+std::string typed_data(const Proto& proto) {
+  switch (proto.data_type()) {
+    case Proto::FLOAT:
+      return narrowed<float>(proto.float_data());
+    case Proto::DOUBLE:
+      return narrowed<double>(proto.double_data());
+    case Proto::INT64:
+      return narrowed<std::int64_t>(proto.int64_data());
+    case Proto::UINT64:
+      return narrowed<std::uint64_t>(proto.uint64_data());
+    case Proto::UINT32:
+      return narrowed<std::uint32_t>(proto.uint64_data());
+    case Proto::INT32:
+      return narrowed<std::int32_t>(proto.int32_data());
+    case Proto::BOOL:
+    case Proto::INT8:
+    case Proto::UINT8:
+      return narrowed<std::uint8_t>(proto.int32_data());
+    default:
+      return narrowed<std::uint16_t>(proto.int32_data());  // 16-bit integers and floats, as bits
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> read_model(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(str_cat(path, ": cannot open the model: ", std::strerror(errno)));
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad() || bytes.empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
+  return parse_model(bytes, path);
+}
+
+absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> parse_model(std::string_view bytes, const std::string& path) {
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return absl::InvalidArgumentError(str_cat(path, ": larger than 2 GiB, the limit of the format"));
+  }
+  auto model = std::make_shared<::onnx::ModelProto>();
+  google::protobuf::LogSilencer quiet;
+  if (!model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || model->ir_version() < 1 ||
+      !model->has_graph()) {
+    return absl::InvalidArgumentError(str_cat(path, kNotAModel));
+  }
+  return std::shared_ptr<const ::onnx::ModelProto>(std::move(model));
+}
+
+std::string_view onnx_type_name(std::int64_t elem_type) {
+  if (elem_type == Proto::STRING) return "string";
+  if (elem_type == Proto::COMPLEX64) return "complex64";
+  if (elem_type == Proto::COMPLEX128) return "complex128";
+  return "an unknown element type";
+}
+
+DType dtype_from_onnx(std::int64_t elem_type) {
+  switch (elem_type) {
+    case Proto::FLOAT:
+      return DType::kF32;
+    case Proto::UINT8:
+      return DType::kU8;
+    case Proto::INT8:
+      return DType::kI8;
+    case Proto::UINT16:
+      return DType::kU16;
+    case Proto::INT16:
+      return DType::kI16;
+    case Proto::INT32:
+      return DType::kI32;
+    case Proto::INT64:
+      return DType::kI64;
+    case Proto::BOOL:
+      return DType::kBool;
+    case Proto::FLOAT16:
+      return DType::kF16;
+    case Proto::DOUBLE:
+      return DType::kF64;
+    case Proto::UINT32:
+      return DType::kU32;
+    case Proto::UINT64:
+      return DType::kU64;
+    case Proto::BFLOAT16:
+      return DType::kBF16;
+    default: {
+      const std::string_view name = onnx_type_name(elem_type);
+      reject_unsupported(str_cat("element type ", elem_type, " (", name, ")"));
+    }
+  }
+}
+
+HostTensor to_host_tensor(const Proto& proto, const std::shared_ptr<const void>& owner) {
+  if (proto.data_location() == Proto::EXTERNAL) {
+    reject_unsupported(str_cat("tensor '", proto.name(),
+                               "' keeps its data in another file; save the model with its data inside, which"));
+  }
+  if (proto.has_segment()) reject_unsupported(str_cat("tensor '", proto.name(), "' is stored in segments, which"));
+  const DType dtype = dtype_from_onnx(proto.data_type());
+  Ints shape(proto.dims().begin(), proto.dims().end());
+  const auto expected = static_cast<std::size_t>(count(shape)) * dtype_bytes(dtype);
+  const auto check = [&](std::size_t found) {
+    if (found == expected) return;
+    reject(str_cat("tensor '", proto.name(), "' of shape ", to_string(shape), " needs ", expected,
+                   " bytes of data but has ", found));
+  };
+  if (proto.has_raw_data()) {
+    check(proto.raw_data().size());
+    return HostTensor(dtype, std::move(shape), owner, proto.raw_data().data());
+  }
+  std::string bytes = typed_data(proto);
+  check(bytes.size());
+  return HostTensor(dtype, std::move(shape), std::move(bytes));
+}
+
+}  // namespace hearth::onnx

@@ -1,0 +1,125 @@
+#include "client/onnx/node_context.h"
+
+#include <utility>
+
+#include "client/onnx/model_file.h"
+#include "client/onnx/reject.h"
+#include "onnx/onnx.pb.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using Attribute = ::onnx::AttributeProto;
+
+}  // namespace
+
+NodeContext::NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const void> owner,
+                         std::function<std::string(const std::string&)> unique_name)
+    : proto_(proto),
+      opset_(opset),
+      inputs_(std::move(inputs)),
+      owner_(std::move(owner)),
+      unique_name_(std::move(unique_name)) {}
+
+const Value& NodeContext::input(std::size_t index) const {
+  if (!has_input(index)) reject(str_cat("input ", index, " is missing"));
+  return inputs_[index];
+}
+
+client::Tensor NodeContext::tensor_or_empty(std::size_t index) const {
+  return has_input(index) ? tensor(index) : client::Tensor();
+}
+
+const HostTensor& NodeContext::known(std::size_t index, std::string_view what) const {
+  const Value& value = input(index);
+  if (!value.is_host()) {
+    reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)),
+                               "') is computed from the model's inputs; a value not known while importing"));
+  }
+  return value.host();
+}
+
+std::size_t NodeContext::num_outputs() const { return static_cast<std::size_t>(proto_.output_size()); }
+
+bool NodeContext::wants_output(std::size_t index) const {
+  return index < num_outputs() && !proto_.output(static_cast<int>(index)).empty();
+}
+
+const Attribute* NodeContext::find(std::string_view name) const {
+  for (const Attribute& attribute : proto_.attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+const Attribute* NodeContext::attribute(std::string_view name, int type) {
+  const Attribute* found = find(name);
+  if (found == nullptr) return nullptr;
+  read_.emplace(name);
+  if (!found->ref_attr_name().empty()) reject_unsupported(str_cat("attribute reference '", name, "'"));
+  if (found->type() != type) reject(str_cat("attribute '", name, "' has the wrong type"));
+  return found;
+}
+
+std::int64_t NodeContext::integer(std::string_view name, std::int64_t fallback) {
+  const Attribute* found = attribute(name, Attribute::INT);
+  return found == nullptr ? fallback : found->i();
+}
+
+std::int64_t NodeContext::required_integer(std::string_view name) {
+  if (!has(name)) reject(str_cat("attribute '", name, "' is missing"));
+  return integer(name, 0);
+}
+
+double NodeContext::real(std::string_view name, double fallback) {
+  const Attribute* found = attribute(name, Attribute::FLOAT);
+  return found == nullptr ? fallback : static_cast<double>(found->f());
+}
+
+std::string NodeContext::text(std::string_view name, std::string_view fallback) {
+  const Attribute* found = attribute(name, Attribute::STRING);
+  return found == nullptr ? std::string(fallback) : found->s();
+}
+
+std::optional<Ints> NodeContext::integers(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::INTS);
+  if (found == nullptr) return std::nullopt;
+  return Ints(found->ints().begin(), found->ints().end());
+}
+
+std::vector<std::string> NodeContext::texts(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::STRINGS);
+  if (found == nullptr) return {};
+  return {found->strings().begin(), found->strings().end()};
+}
+
+std::optional<HostTensor> NodeContext::host_tensor(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::TENSOR);
+  if (found == nullptr) return std::nullopt;
+  return to_host_tensor(found->t(), owner_);
+}
+
+const ::onnx::GraphProto& NodeContext::graph(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::GRAPH);
+  if (found == nullptr) reject(str_cat("attribute '", name, "' is missing"));
+  return found->g();
+}
+
+void NodeContext::expect_integer(std::string_view name, std::int64_t only) {
+  const std::int64_t value = integer(name, only);
+  if (value != only) reject_unsupported(str_cat("attribute ", name, " = ", value));
+}
+
+void NodeContext::check_all_read() const {
+  for (const Attribute& attribute : proto_.attribute()) {
+    if (read_.count(attribute.name()) == 0) reject_unsupported(str_cat("attribute '", attribute.name(), "'"));
+  }
+}
+
+Value NodeContext::made(HostTensor data, std::string_view part) const {
+  const std::string base = proto_.output_size() > 0 ? proto_.output(0) : proto_.name();
+  return Value::host(std::move(data), unique_name_(part.empty() ? base : str_cat(base, "/", part)));
+}
+
+}  // namespace hearth::onnx

@@ -1,0 +1,78 @@
+// NodeContext: one ONNX node while its operator is imported: inputs as Values, attributes (each read is ticked off;
+// what nobody read is an error), and how to make results. Lives for one handler call; single-threaded.
+// Errors: JitError through reject().
+//
+//   Values relu(NodeContext& node) { return {Value(client::relu(node.tensor(0)))}; }
+//   std::int64_t axis = node.integer("axis", -1);
+#pragma once
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/onnx/value.h"
+
+namespace onnx {
+class AttributeProto;
+class GraphProto;
+class NodeProto;
+}  // namespace onnx
+
+namespace hearth::onnx {
+
+using Values = std::vector<Value>;
+
+class NodeContext {
+ public:
+  // `unique_name` makes a parameter name no other value has.
+  NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const void> owner,
+              std::function<std::string(const std::string&)> unique_name);
+
+  const ::onnx::NodeProto& proto() const { return proto_; }
+  int opset() const { return opset_; }
+
+  std::size_t num_inputs() const { return inputs_.size(); }
+  bool has_input(std::size_t index) const { return index < inputs_.size() && !inputs_[index].empty(); }
+  const Value& input(std::size_t index) const;
+  const client::Tensor& tensor(std::size_t index) const { return input(index).tensor(); }
+  // An empty handle when the input is omitted.
+  client::Tensor tensor_or_empty(std::size_t index) const;
+  // An input that must be known while importing, e.g. axes; `what` names it in the error.
+  const HostTensor& known(std::size_t index, std::string_view what) const;
+  Ints known_integers(std::size_t index, std::string_view what) const { return known(index, what).integers(); }
+
+  std::size_t num_outputs() const;
+  bool wants_output(std::size_t index) const;
+
+  bool has(std::string_view attribute) const { return find(attribute) != nullptr; }
+  std::int64_t integer(std::string_view attribute, std::int64_t fallback);
+  std::int64_t required_integer(std::string_view attribute);
+  double real(std::string_view attribute, double fallback);
+  std::string text(std::string_view attribute, std::string_view fallback);
+  std::optional<Ints> integers(std::string_view attribute);
+  std::vector<std::string> texts(std::string_view attribute);
+  std::optional<HostTensor> host_tensor(std::string_view attribute);
+  const ::onnx::GraphProto& graph(std::string_view attribute);
+  // Allowed only with this value (or absent).
+  void expect_integer(std::string_view attribute, std::int64_t only);
+  const ::onnx::AttributeProto* attribute(std::string_view name, int type);
+  // JitError naming an attribute that was never read.
+  void check_all_read() const;
+
+  // A host result or part of one; part 0 is the first output itself.
+  Value made(HostTensor data, std::string_view part = "") const;
+
+ private:
+  const ::onnx::AttributeProto* find(std::string_view name) const;
+
+  const ::onnx::NodeProto& proto_;
+  int opset_;
+  Values inputs_;
+  std::shared_ptr<const void> owner_;
+  std::function<std::string(const std::string&)> unique_name_;
+  std::set<std::string, std::less<>> read_;
+};
+
+}  // namespace hearth::onnx

@@ -1,0 +1,39 @@
+// The operators the importer knows: name, opsets it is valid for, handler. One file per family (ops_*.cpp), each
+// giving its part of the table; handlers turn a node's Values into its result Values, folding on the host what is
+// known. Errors: JitError.
+//
+//   const OperatorEntry* conv = find_operator("Conv", 13);
+//   Values outputs = conv->import(node);
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "client/onnx/node_context.h"
+
+namespace hearth::onnx {
+
+inline constexpr int kFirstOpset = 13;
+inline constexpr int kLastOpset = 18;
+
+struct OperatorEntry {
+  std::string_view name;
+  Values (*import)(NodeContext&);
+  int since = 1;  // first and last opset whose meaning the handler implements
+  int until = kLastOpset;
+};
+
+std::span<const OperatorEntry> elementwise_operators();    // ops_elementwise.cpp
+std::span<const OperatorEntry> activation_operators();     // ops_activation.cpp
+std::span<const OperatorEntry> shape_operators();          // ops_shape.cpp
+std::span<const OperatorEntry> movement_operators();       // ops_movement.cpp
+std::span<const OperatorEntry> indexing_operators();       // ops_indexing.cpp
+std::span<const OperatorEntry> linear_operators();         // ops_linear.cpp
+std::span<const OperatorEntry> convolution_operators();    // ops_convolution.cpp
+std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp
+std::span<const OperatorEntry> normalization_operators();  // ops_normalization.cpp
+std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp
+
+// JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
+const OperatorEntry& find_operator(std::string_view name, int opset);
+
+}  // namespace hearth::onnx

@@ -1,0 +1,271 @@
+// Arithmetic, comparison and logic operators, Where, Cast and Clip.
+#include <optional>
+
+#include "client/onnx/host_math.h"
+#include "client/onnx/model_file.h"
+#include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
+#include "client/ops/elementwise.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using client::Tensor;
+
+// ONNX never promotes: operands have one type.
+void check_same_type(const Value& a, const Value& b) {
+  if (a.dtype() == b.dtype()) return;
+  reject(str_cat("operands have types ", dtype_name(a.dtype()), " and ", dtype_name(b.dtype())));
+}
+
+bool both_known(const Value& a, const Value& b) {
+  return a.is_host() && b.is_host() && can_fold(a.host()) && can_fold(b.host()) && a.dtype() != DType::kU64;
+}
+
+template <typename Record>
+Values binary(NodeContext& node, HostBinary op, Record record) {
+  const Value& a = node.input(0);
+  const Value& b = node.input(1);
+  check_same_type(a, b);
+  if (both_known(a, b)) return {node.made(host_binary(op, a.host(), b.host()))};
+  return {Value(record(a.tensor(), b.tensor()))};
+}
+
+template <typename Record>
+Values unary(NodeContext& node, std::optional<HostUnary> op, Record record) {
+  const Value& x = node.input(0);
+  if (op && x.is_host() && can_fold(x.host()) && x.dtype() != DType::kU64) {
+    return {node.made(host_unary(*op, x.host()))};
+  }
+  return {Value(record(x.tensor()))};
+}
+
+Values add(NodeContext& node) {
+  return binary(node, HostBinary::kAdd, [](const Tensor& a, const Tensor& b) { return a + b; });
+}
+Values sub(NodeContext& node) {
+  return binary(node, HostBinary::kSub, [](const Tensor& a, const Tensor& b) { return a - b; });
+}
+Values mul(NodeContext& node) {
+  return binary(node, HostBinary::kMul, [](const Tensor& a, const Tensor& b) { return a * b; });
+}
+Values div(NodeContext& node) {
+  return binary(node, HostBinary::kDiv,
+                [](const Tensor& a, const Tensor& b) { return is_float(a.dtype()) ? a / b : client::trunc_div(a, b); });
+}
+Values mod(NodeContext& node) {
+  const bool truncating = node.integer("fmod", 0) != 0;
+  if (!truncating && is_float(node.input(0).dtype())) reject("floats need fmod = 1");
+  return binary(node, truncating ? HostBinary::kTruncMod : HostBinary::kFloorMod,
+                [truncating](const Tensor& a, const Tensor& b) {
+                  return truncating ? client::trunc_mod(a, b) : client::floor_mod(a, b);
+                });
+}
+
+// Min, Max, Sum and Mean take any number of operands.
+template <typename Record>
+Values variadic(NodeContext& node, HostBinary op, Record record) {
+  Value result = node.input(0);
+  for (std::size_t i = 1; i < node.num_inputs(); ++i) {
+    const Value& next = node.input(i);
+    check_same_type(result, next);
+    result = both_known(result, next) ? node.made(host_binary(op, result.host(), next.host()))
+                                      : Value(record(result.tensor(), next.tensor()));
+  }
+  return {result};
+}
+Values minimum(NodeContext& node) {
+  return variadic(node, HostBinary::kMin, [](const Tensor& a, const Tensor& b) { return client::minimum(a, b); });
+}
+Values maximum(NodeContext& node) {
+  return variadic(node, HostBinary::kMax, [](const Tensor& a, const Tensor& b) { return client::maximum(a, b); });
+}
+Values sum(NodeContext& node) {
+  return variadic(node, HostBinary::kAdd, [](const Tensor& a, const Tensor& b) { return a + b; });
+}
+Values mean(NodeContext& node) {
+  const Value total = sum(node)[0];
+  return {Value(total.tensor() / static_cast<double>(node.num_inputs()))};
+}
+
+// The exponent's type may differ from the base's; the result has the base's.
+Values pow(NodeContext& node) {
+  const Value& base = node.input(0);
+  const Value& exponent = node.input(1);
+  if (base.dtype() == exponent.dtype() && both_known(base, exponent)) {
+    return {node.made(host_binary(HostBinary::kPow, base.host(), exponent.host()))};
+  }
+  const Tensor& x = base.tensor();
+  // A known scalar exponent becomes plain arithmetic, which is exact and cheaper.
+  if (exponent.is_host() && exponent.host().size() == 1 && exponent.rank() <= base.rank() &&
+      can_fold(exponent.host())) {
+    const double power = exponent.host().real(0);
+    if (power == 1) return {base};
+    if (power == 2) return {Value(client::square(x))};
+    if (power == 3) return {Value(client::square(x) * x)};
+    if (is_float(base.dtype())) {
+      if (power == 0.5) return {Value(client::sqrt(x))};
+      if (power == -1) return {Value(client::recip(x))};
+      if (power == -0.5) return {Value(client::rsqrt(x))};
+    }
+  }
+  return {Value(client::cast(client::pow(x, exponent.tensor()), base.dtype()))};
+}
+
+Values equal(NodeContext& node) {
+  return binary(node, HostBinary::kEqual, [](const Tensor& a, const Tensor& b) { return client::equal(a, b); });
+}
+Values less(NodeContext& node) {
+  return binary(node, HostBinary::kLess, [](const Tensor& a, const Tensor& b) { return client::less(a, b); });
+}
+Values less_equal(NodeContext& node) {
+  return binary(node, HostBinary::kLessEqual,
+                [](const Tensor& a, const Tensor& b) { return client::less_equal(a, b); });
+}
+Values greater(NodeContext& node) {
+  return binary(node, HostBinary::kGreater, [](const Tensor& a, const Tensor& b) { return client::greater(a, b); });
+}
+Values greater_equal(NodeContext& node) {
+  return binary(node, HostBinary::kGreaterEqual,
+                [](const Tensor& a, const Tensor& b) { return client::greater_equal(a, b); });
+}
+Values logical_and(NodeContext& node) {
+  return binary(node, HostBinary::kAnd, [](const Tensor& a, const Tensor& b) { return client::bit_and(a, b); });
+}
+Values logical_or(NodeContext& node) {
+  return binary(node, HostBinary::kOr, [](const Tensor& a, const Tensor& b) { return client::bit_or(a, b); });
+}
+Values logical_xor(NodeContext& node) {
+  return binary(node, HostBinary::kXor, [](const Tensor& a, const Tensor& b) { return client::bit_xor(a, b); });
+}
+Values bit_shift(NodeContext& node) {
+  const std::string direction = node.text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") reject("attribute direction must be LEFT or RIGHT");
+  check_same_type(node.input(0), node.input(1));
+  const Tensor& x = node.tensor(0);
+  const Tensor& by = node.tensor(1);
+  return {Value(direction == "LEFT" ? client::shift_left(x, by) : client::shift_right(x, by))};
+}
+
+Values logical_not(NodeContext& node) {
+  return unary(node, HostUnary::kNot, [](const Tensor& x) { return client::logical_not(x); });
+}
+Values neg(NodeContext& node) {
+  return unary(node, HostUnary::kNeg, [](const Tensor& x) { return client::neg(x); });
+}
+Values abs(NodeContext& node) {
+  return unary(node, HostUnary::kAbs, [](const Tensor& x) { return client::abs(x); });
+}
+Values floor(NodeContext& node) {
+  return unary(node, HostUnary::kFloor, [](const Tensor& x) { return client::floor(x); });
+}
+Values ceil(NodeContext& node) {
+  return unary(node, HostUnary::kCeil, [](const Tensor& x) { return client::ceil(x); });
+}
+Values sqrt(NodeContext& node) {
+  return unary(node, HostUnary::kSqrt, [](const Tensor& x) { return client::sqrt(x); });
+}
+Values sign(NodeContext& node) {
+  return unary(node, HostUnary::kSign, [](const Tensor& x) { return client::sign(x); });
+}
+
+template <Tensor (*kRecord)(const Tensor&, client::Loc)>
+Values recorded(NodeContext& node) {
+  return {Value(kRecord(node.tensor(0), client::Loc::current()))};
+}
+
+Values is_inf(NodeContext& node) {
+  const bool negative = node.integer("detect_negative", 1) != 0;
+  const bool positive = node.integer("detect_positive", 1) != 0;
+  const Tensor& x = node.tensor(0);
+  if (negative && positive) return {Value(client::is_inf(x))};
+  const Tensor infinite = client::is_inf(x);
+  if (!negative && !positive) return {Value(client::bit_and(infinite, client::logical_not(infinite)))};
+  return {Value(client::bit_and(infinite, positive ? client::greater(x, 0) : client::less(x, 0)))};
+}
+
+Values where(NodeContext& node) {
+  const Value& condition = node.input(0);
+  const Value& a = node.input(1);
+  const Value& b = node.input(2);
+  check_same_type(a, b);
+  if (condition.is_host() && both_known(a, b)) return {node.made(host_where(condition.host(), a.host(), b.host()))};
+  return {Value(client::where(condition.tensor(), a.tensor(), b.tensor()))};
+}
+
+Values cast_to(NodeContext& node, DType dtype) {
+  const Value& x = node.input(0);
+  if (x.dtype() == dtype) return {x};
+  const bool narrow = is_float(dtype) && dtype != DType::kF32 && dtype != DType::kF64;
+  if (x.is_host() && can_fold(x.host()) && !narrow) return {node.made(host_cast(x.host(), dtype))};
+  return {Value(client::cast(x.tensor(), dtype))};
+}
+Values cast(NodeContext& node) { return cast_to(node, dtype_from_onnx(node.required_integer("to"))); }
+Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }
+
+Values clip(NodeContext& node) {
+  Tensor x = node.tensor(0);
+  const DType dtype = x.dtype();
+  for (std::size_t i : {1, 2}) {
+    if (!node.has_input(i)) continue;
+    if (node.input(i).dtype() != dtype) reject("min and max must have the input's type");
+    if (count(node.input(i).shape()) != 1) reject("min and max must be scalars");
+    const Tensor& bound = node.tensor(i);
+    x = i == 1 ? client::maximum(x, bound) : client::minimum(x, bound);
+  }
+  return {Value(x)};
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"Add", add},
+    {"Sub", sub},
+    {"Mul", mul},
+    {"Div", div},
+    {"Mod", mod},
+    {"Pow", pow},
+    {"Min", minimum},
+    {"Max", maximum},
+    {"Sum", sum},
+    {"Mean", mean},
+    {"Equal", equal},
+    {"Less", less},
+    {"LessOrEqual", less_equal},
+    {"Greater", greater},
+    {"GreaterOrEqual", greater_equal},
+    {"And", logical_and},
+    {"Or", logical_or},
+    {"Xor", logical_xor},
+    {"BitwiseAnd", logical_and, 18},
+    {"BitwiseOr", logical_or, 18},
+    {"BitwiseXor", logical_xor, 18},
+    {"BitwiseNot", recorded<client::bitwise_not>, 18},
+    {"BitShift", bit_shift},
+    {"Not", logical_not},
+    {"Neg", neg},
+    {"Abs", abs},
+    {"Floor", floor},
+    {"Ceil", ceil},
+    {"Sqrt", sqrt},
+    {"Sign", sign},
+    {"Reciprocal", recorded<client::recip>},
+    {"Exp", recorded<client::exp>},
+    {"Log", recorded<client::log>},
+    {"Sin", recorded<client::sin>},
+    {"Cos", recorded<client::cos>},
+    {"Tan", recorded<client::tan>},
+    {"Erf", recorded<client::erf>},
+    {"Round", recorded<client::round>},
+    {"IsNaN", recorded<client::is_nan>},
+    {"IsInf", is_inf},
+    {"Where", where},
+    {"Cast", cast},
+    {"CastLike", cast_like, 15},
+    {"Clip", clip},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> elementwise_operators() { return kOperators; }
+
+}  // namespace hearth::onnx

@@ -1,0 +1,163 @@
+// Operators that pick elements by index, pad, or rearrange blocks.
+#include <algorithm>
+
+#include "client/onnx/host_math.h"
+#include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
+#include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using client::Shape;
+using client::Tensor;
+
+Shape dims(const Ints& shape) { return {shape.begin(), shape.end()}; }
+
+Values gather(NodeContext& node) {
+  const Value& data = node.input(0);
+  const Value& indices = node.input(1);
+  const std::int64_t axis = positive_axis(node.integer("axis", 0), data.rank());
+  const std::int64_t length = data.shape()[static_cast<std::size_t>(axis)];
+  if (!indices.is_host()) return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+  Ints known = indices.host().integers();
+  for (std::int64_t& index : known) {
+    if (index < -length || index >= length) reject(str_cat("index ", index, " is out of range for length ", length));
+    if (index < 0) index += length;
+  }
+  const Ints index_shape = indices.shape();
+  Ints shape = data.shape();
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, index_shape.begin(), index_shape.end());
+  if (data.is_host() && fits(shape, data.dtype())) {
+    return {node.made(host_take(data.host(), known, index_shape, axis))};
+  }
+  // Consecutive known indices are a slice.
+  bool consecutive = !known.empty();
+  for (std::size_t i = 1; i < known.size(); ++i) consecutive = consecutive && known[i] == known[i - 1] + 1;
+  if (consecutive) {
+    const Tensor part = client::slice(data.tensor(), {{axis, known.front(), known.back() + 1, 1}});
+    return {Value(client::reshape(part, dims(shape)))};
+  }
+  return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+}
+
+Values gather_elements(NodeContext& node) {
+  return {Value(client::gather_elements(node.tensor(0), node.tensor(1), node.integer("axis", 0)))};
+}
+
+// values = [off, on]; indices outside the range give `off` everywhere.
+Values one_hot(NodeContext& node) {
+  const HostTensor& depth = node.known(1, "depth");
+  if (depth.size() != 1 || depth.integer(0) <= 0) reject("depth must be one positive number");
+  Tensor indices = node.tensor(0);
+  if (is_float(indices.dtype())) indices = client::cast(indices, DType::kI64);
+  const Tensor hot = client::one_hot(indices, depth.integer(0), DType::kBool, node.integer("axis", -1));
+  const Tensor off = client::select(node.tensor(2), 0, 0);
+  const Tensor on = client::select(node.tensor(2), 0, 1);
+  return {Value(client::where(hot, on, off))};
+}
+
+Values pad(NodeContext& node) {
+  const Value& x = node.input(0);
+  const auto rank = static_cast<std::size_t>(x.rank());
+  const std::string mode = node.text("mode", "constant");
+  const Ints pads = node.known_integers(1, "pads");
+  Ints axes(rank);
+  for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::int64_t>(i);
+  if (node.opset() >= 18 && node.has_input(3)) axes = node.known_integers(3, "axes");
+  if (pads.size() != 2 * axes.size()) {
+    reject(str_cat("pads has ", pads.size(), " numbers; ", axes.size(), " axes need ", 2 * axes.size()));
+  }
+  Ints before(rank, 0);
+  Ints after(rank, 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(positive_axis(axes[i], static_cast<std::int64_t>(rank)));
+    before[axis] = pads[i];
+    after[axis] = pads[i + axes.size()];
+  }
+  const auto is_zero = [](std::int64_t n) { return n == 0; };
+  if (std::all_of(pads.begin(), pads.end(), is_zero)) return {x};
+  if (mode == "reflect") return {Value(client::pad_reflect(x.tensor(), before, after))};
+  if (mode == "edge") return {Value(client::pad_edge(x.tensor(), before, after))};
+  if (mode != "constant") reject_unsupported(str_cat("mode '", mode, "'"));
+  double fill = 0;
+  if (node.has_input(2)) {
+    const HostTensor& value = node.known(2, "the fill value");
+    if (value.size() != 1) reject("the fill value must be one number");
+    fill = value.real(0);
+  }
+  return {Value(client::pad(x.tensor(), dims(before), dims(after), fill))};
+}
+
+Values cumsum(NodeContext& node) {
+  const HostTensor& axis = node.known(1, "the axis");
+  if (axis.size() != 1) reject("the axis must be one number");
+  const bool exclusive = node.integer("exclusive", 0) != 0;
+  const bool reverse = node.integer("reverse", 0) != 0;
+  return {Value(client::cumsum(node.tensor(0), axis.integer(0), exclusive, reverse))};
+}
+
+// Keeps the lower (or upper) triangle of the last two axes, k diagonals up.
+Values trilu(NodeContext& node) {
+  const bool upper = node.integer("upper", 1) != 0;
+  const std::int64_t k = node.has_input(1) ? node.known(1, "k").integer(0) : 0;
+  const Tensor& x = node.tensor(0);
+  const Ints shape = node.input(0).shape();
+  if (shape.size() < 2) reject("the input needs two axes");
+  const Shape square = {shape[shape.size() - 2], shape[shape.size() - 1]};
+  const Tensor row = client::iota(square, 0, DType::kI64);
+  const Tensor column = client::iota(square, 1, DType::kI64);
+  const Tensor keep = upper ? client::greater_equal(column, row + k) : client::less_equal(column, row + k);
+  return {Value(client::where(keep, x, client::scalar(0, x.dtype())))};
+}
+
+Ints image_shape(const NodeContext& node, std::int64_t block) {
+  const Ints shape = node.input(0).shape();
+  if (shape.size() != 4 || block <= 0) reject("needs an [N, C, H, W] input and a positive blocksize");
+  return shape;
+}
+
+Values depth_to_space(NodeContext& node) {
+  const std::int64_t b = node.required_integer("blocksize");
+  const std::string mode = node.text("mode", "DCR");
+  const Ints s = image_shape(node, b);
+  if (s[1] % (b * b) != 0) reject(str_cat(s[1], " channels do not make blocks of ", b, "x", b));
+  const std::int64_t c = s[1] / (b * b);
+  if (mode != "DCR" && mode != "CRD") reject_unsupported(str_cat("mode '", mode, "'"));
+  const bool depth_first = mode == "DCR";
+  Tensor x = client::reshape(node.tensor(0),
+                             depth_first ? Shape{s[0], b, b, c, s[2], s[3]} : Shape{s[0], c, b, b, s[2], s[3]});
+  x = client::permute(x, depth_first ? client::Axes{0, 3, 4, 1, 5, 2} : client::Axes{0, 1, 4, 2, 5, 3});
+  return {Value(client::reshape(x, {s[0], c, s[2] * b, s[3] * b}))};
+}
+
+Values space_to_depth(NodeContext& node) {
+  const std::int64_t b = node.required_integer("blocksize");
+  const Ints s = image_shape(node, b);
+  if (s[2] % b != 0 || s[3] % b != 0) reject(str_cat("the image does not divide into blocks of ", b, "x", b));
+  Tensor x = client::reshape(node.tensor(0), {s[0], s[1], s[2] / b, b, s[3] / b, b});
+  x = client::permute(x, {0, 3, 5, 1, 2, 4});
+  return {Value(client::reshape(x, {s[0], s[1] * b * b, s[2] / b, s[3] / b}))};
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"Gather", gather},
+    {"GatherElements", gather_elements},
+    {"OneHot", one_hot},
+    {"Pad", pad, 11},
+    {"CumSum", cumsum},
+    {"Trilu", trilu, 14},
+    {"DepthToSpace", depth_to_space, 11},
+    {"SpaceToDepth", space_to_depth},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> indexing_operators() { return kOperators; }
+
+}  // namespace hearth::onnx

@@ -1,0 +1,45 @@
+// Value: what an ONNX name stands for while importing: elements known on the host, or a recorded Tensor, or nothing
+// (an omitted optional input). A host value becomes a Tensor on first use: scalars and small integers travel with the
+// graph as constants, everything else is a parameter whose bytes stay in this process. Handles share state;
+// single-threaded (one import).
+//
+//   Value shape = Value::host(HostTensor::of_i64({2}, {3, 4}), "shape");
+//   Tensor t = shape.tensor();
+#pragma once
+#include <memory>
+#include <string>
+
+#include "client/onnx/host_tensor.h"
+#include "client/tensor.h"
+
+namespace hearth::onnx {
+
+class Value {
+ public:
+  Value() = default;
+  explicit Value(client::Tensor tensor);
+  // `name` is the parameter's name and unique in the model; may be given later with set_name.
+  static Value host(HostTensor data, std::string name = "");
+
+  bool empty() const { return !state_; }
+  bool is_host() const { return state_ && state_->is_host; }
+  const HostTensor& host() const { return state_->data; }
+  DType dtype() const;
+  Ints shape() const;
+  std::int64_t rank() const { return static_cast<std::int64_t>(shape().size()); }
+  const client::Tensor& tensor() const;
+
+  bool needs_name() const { return is_host() && state_->name.empty(); }
+  void set_name(std::string name) const { state_->name = std::move(name); }
+
+ private:
+  struct State {
+    bool is_host = false;
+    HostTensor data;
+    std::string name;
+    client::Tensor tensor;
+  };
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace hearth::onnx

@@ -1,0 +1,151 @@
+// What the importer says about models it cannot take: file, node, operator, opset and the thing at fault.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <random>
+
+#include "tests/unit/onnx/model_builder.h"
+
+using namespace hearth::onnx;
+using Catch::Matchers::Contains;
+
+namespace {
+
+ModelBuilder one_node(const std::string& op, int opset = 17) {
+  ModelBuilder m(opset);
+  m.input("x", {2, 3}).node(op, {"x"}, {"y"}, "n1").output("y");
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown operator is named with node, file and opset") {
+  const auto model = one_node("FancyNewOp").import();
+  REQUIRE(model.status().code() == absl::StatusCode::kUnimplemented);
+  CHECK(error_of(model) == "test.onnx: node 'n1' (operator FancyNewOp, opset 17): this operator is not supported");
+}
+
+TEST_CASE("an operator outside its opsets says which are known") {
+  CHECK_THAT(error_of(one_node("LayerNormalization", 15).import()), Contains("opsets 17 to 18; opset 15"));
+}
+
+TEST_CASE("an operator of another domain is named with it") {
+  ModelBuilder m = one_node("Gelu");
+  m.last().set_domain("com.microsoft");
+  CHECK_THAT(error_of(m.import()), Contains("com.microsoft::Gelu") && Contains("n1"));
+}
+
+TEST_CASE("opsets outside 13 to 18 are refused by number") {
+  CHECK_THAT(error_of(one_node("Relu", 12).import()), Contains("opset 12") && Contains("13"));
+  CHECK_THAT(error_of(one_node("Relu", 19).import()), Contains("opset 19"));
+}
+
+TEST_CASE("an attribute nobody reads is an error") {
+  ModelBuilder m = one_node("Relu");
+  m.attr("surprise", 1);
+  CHECK_THAT(error_of(m.import()), Contains("attribute 'surprise'") && Contains("n1"));
+}
+
+TEST_CASE("an attribute of the wrong type is an error") {
+  ModelBuilder m = one_node("Softmax");
+  m.attr_text("axis", "last");
+  CHECK_THAT(error_of(m.import()), Contains("'axis' has the wrong type"));
+}
+
+TEST_CASE("shape errors name the node") {
+  ModelBuilder m(13);
+  m.input("x", {2, 3}).floats("w", {4, 5}, std::vector<float>(20)).node("MatMul", {"x", "w"}, {"y"}, "mm").output("y");
+  CHECK_THAT(error_of(m.import()), Contains("'mm' (operator MatMul, opset 13)") && Contains("matmul"));
+}
+
+TEST_CASE("undefined, doubly defined and missing names are errors") {
+  ModelBuilder undefined(13);
+  undefined.input("x", {2}).node("Add", {"x", "ghost"}, {"y"}).output("y");
+  CHECK_THAT(error_of(undefined.import()), Contains("'ghost'"));
+  ModelBuilder twice(13);
+  twice.input("x", {2}).node("Relu", {"x"}, {"x"}).output("x");
+  CHECK_THAT(error_of(twice.import()), Contains("'x' is defined twice"));
+  ModelBuilder no_output(13);
+  no_output.input("x", {2}).node("Relu", {"x"}, {"y"}).output("z");
+  CHECK_THAT(error_of(no_output.import()), Contains("'z'"));
+  ModelBuilder empty(13);
+  empty.input("x", {2});
+  CHECK_THAT(error_of(empty.import()), Contains("no outputs"));
+}
+
+TEST_CASE("symbolic dimensions ask for --dim, and wrong --dim names list the right ones") {
+  ModelBuilder m(13);
+  m.symbolic_input("x", {"batch", ""}).node("Relu", {"x"}, {"y"}).output("y");
+  CHECK_THAT(error_of(m.import()), Contains("'batch'") && Contains("--dim batch=N"));
+  CHECK_THAT(error_of(m.import({.dims = {{"batch", 2}}})), Contains("--dim x.1=N"));
+  const auto model = m.import({.dims = {{"batch", 2}, {"x.1", 5}}});
+  REQUIRE(model.ok());
+  CHECK(model->results[0].shape == std::vector<std::int64_t>{2, 5});
+  CHECK_THAT(error_of(m.import({.dims = {{"batch", 2}, {"x.1", 5}, {"bach", 3}}})),
+             Contains("--dim bach=3") && Contains("batch, x.1"));
+  CHECK_THAT(error_of(m.import({.dims = {{"batch", -2}, {"x.1", 5}}})), Contains("-2"));
+  const auto shaped = m.import({.input_shapes = {{"x", {4, 7}}}});
+  REQUIRE(shaped.ok());
+  CHECK(shaped->inputs[0].shape == std::vector<std::int64_t>{4, 7});
+  CHECK_THAT(error_of(m.import({.dims = {{"batch", 2}}, .input_shapes = {{"x", {4, 7}}}})), Contains("'batch' is 2"));
+  CHECK_THAT(error_of(m.import({.input_shapes = {{"x", {4}}}})), Contains("2 axes"));
+  CHECK_THAT(error_of(m.import({.input_shapes = {{"w", {4}}}})), Contains("no input 'w'") && Contains("x"));
+}
+
+TEST_CASE("initializers with the wrong amount of data, strings or external data are errors") {
+  ModelBuilder m(13);
+  m.input("x", {2}).floats("w", {3}, {1, 2}).node("Add", {"x", "w"}, {"y"}).output("y");
+  CHECK_THAT(error_of(m.import()), Contains("'w'") && Contains("12 bytes") && Contains("has 8"));
+  auto* tensor = m.proto().mutable_graph()->mutable_initializer(0);
+  tensor->set_data_type(::onnx::TensorProto::STRING);
+  CHECK_THAT(error_of(m.import()), Contains("string"));
+  tensor->set_data_type(::onnx::TensorProto::FLOAT);
+  tensor->set_data_location(::onnx::TensorProto::EXTERNAL);
+  CHECK_THAT(error_of(m.import()), Contains("'w' keeps its data in another file"));
+  tensor->clear_data_location();
+  tensor->clear_dims();
+  tensor->add_dims(std::int64_t{1} << 40);
+  tensor->add_dims(std::int64_t{1} << 40);
+  CHECK_THAT(error_of(m.import()), Contains("too many elements"));
+  tensor->set_dims(0, -1);
+  CHECK_THAT(error_of(m.import()), Contains("negative"));
+}
+
+TEST_CASE("a condition that depends on inputs is an error naming it") {
+  ModelBuilder m(13);
+  m.input("c", {}, ::onnx::TensorProto::BOOL).node("If", {"c"}, {"y"}, "branch").output("y");
+  CHECK_THAT(error_of(m.import()), Contains("'branch' (operator If") && Contains("'c'"));
+}
+
+TEST_CASE("garbage and truncated files are refused with the path") {
+  CHECK_THAT(error_of(import_model("no/such/file.onnx")), Contains("no/such/file.onnx"));
+  CHECK_THAT(error_of(import_model_bytes("", "e.onnx")), Contains("e.onnx is not an ONNX model"));
+  CHECK_THAT(error_of(import_model_bytes("hello, I am text", "t.onnx")), Contains("t.onnx is not an ONNX model"));
+  ModelBuilder m = one_node("Relu");
+  const std::string bytes = m.proto().SerializeAsString();
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    CHECK_FALSE(import_model_bytes(bytes.substr(0, length), "cut.onnx").ok());
+  }
+}
+
+TEST_CASE("flipped bytes never crash the importer") {
+  ModelBuilder m(17);
+  m.input("x", {1, 2, 5, 5})
+      .floats("w", {3, 2, 3, 3}, std::vector<float>(54, 0.5F))
+      .ints("shape", {2}, {1, -1})
+      .node("Conv", {"x", "w"}, {"c"})
+      .attr("pads", {1, 1, 1, 1})
+      .node("Reshape", {"c", "shape"}, {"r"})
+      .node("Softmax", {"r"}, {"y"})
+      .attr("axis", -1)
+      .output("y");
+  REQUIRE(m.import().ok());
+  const std::string bytes = m.proto().SerializeAsString();
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string altered = bytes;
+    for (int k = 0; k < 3; ++k) altered[random() % altered.size()] = static_cast<char>(random());
+    refused += import_model_bytes(altered, "fuzz.onnx").ok() ? 0 : 1;
+  }
+  CHECK(refused > 100);
+}
