@@ -1,0 +1,34 @@
+// DaemonSession: the one Session stream of this process to a daemon; while it is open the daemon keeps this process's
+// leases. Its thread waits for the stream's end and is detached, so a process never waits for it. Thread-safe.
+// Errors: none are reported; a session that cannot be had has the id 0 and no leases are taken.
+//
+//   std::shared_ptr<DaemonSession> session = DaemonSession::open(channel);
+//   request.set_session_id(session->id(deadline));
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+namespace grpc {
+class Channel;
+}
+
+namespace hearth::client {
+
+class DaemonSession {
+ public:
+  static std::shared_ptr<DaemonSession> open(const std::shared_ptr<grpc::Channel>& channel);
+  ~DaemonSession();  // ends the stream and with it the leases
+
+  // Waits until the daemon names the session; 0 when it has not by `deadline` or the stream ended.
+  std::uint64_t id(std::chrono::steady_clock::time_point deadline);
+  bool ended() const;
+  void release(std::uint64_t lease_id);
+
+ private:
+  struct State;
+  explicit DaemonSession(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace hearth::client

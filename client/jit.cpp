@@ -1,0 +1,98 @@
+#include "client/jit.h"
+
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "client/daemon_channel.h"
+#include "client/plan_store.h"
+#include "runtime/cpu/cpu_target.h"
+#include "runtime/device.h"
+#include "runtime/loaded_plan.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+
+struct PreparedPlan::State {
+  std::shared_ptr<const runtime::LoadedPlan> plan;
+  PrepareStats stats;
+  std::string device;
+  int threads = 1;
+  std::shared_ptr<DaemonChannel> channel;
+  std::uint64_t lease_id = 0;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (lease_id != 0) channel->release_lease(lease_id);
+  }
+};
+
+namespace {
+
+constexpr int kMaxThreads = 4096;
+
+absl::StatusOr<int> choose_threads(int wanted) {
+  if (wanted < 0 || wanted > kMaxThreads) {
+    return absl::InvalidArgumentError(str_cat("threads is ", wanted, "; expected 0 (all CPUs) to ", kMaxThreads));
+  }
+  if (wanted > 0) return wanted;
+  if (const char* text = std::getenv("HEARTH_THREADS"); text && *text) {
+    int threads = 0;
+    if (!absl::SimpleAtoi(text, &threads) || threads < 1 || threads > kMaxThreads) {
+      return absl::InvalidArgumentError(
+          str_cat("HEARTH_THREADS is '", text, "'; expected a number from 1 to ", kMaxThreads));
+    }
+    return threads;
+  }
+  return runtime::available_cpus();
+}
+
+}  // namespace
+
+const PrepareStats& PreparedPlan::stats() const { return state_->stats; }
+const std::vector<ValueInfo>& PreparedPlan::inputs() const { return state_->plan->inputs(); }
+const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->plan->outputs(); }
+const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }
+const std::string& PreparedPlan::device() const { return state_->device; }
+int PreparedPlan::threads() const { return state_->threads; }
+
+absl::StatusOr<Instance> PreparedPlan::instantiate() const { return instantiate({.threads = state_->threads}); }
+
+absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config) const {
+  return Instance::create(state_->plan, config);
+}
+
+absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
+  if (!device.ok()) return device.status();
+  absl::StatusOr<int> threads = choose_threads(config.threads);
+  if (!threads.ok()) return threads.status();
+  absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
+      DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
+  if (!channel.ok()) return channel.status();
+  absl::StatusOr<StoredPlan> stored =
+      fetch_plan(**channel, traced, (*device)->target(*threads), config, start + config.deadline);
+  if (!stored.ok()) return stored.status();
+  auto state = std::make_shared<PreparedPlan::State>();
+  state->plan = std::move(stored->plan);
+  state->stats = std::move(stored->stats);
+  state->device = config.device;
+  state->threads = *threads;
+  state->channel = *channel;
+  state->lease_id = stored->lease_id;
+  state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return PreparedPlan(std::move(state));
+}
+
+absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config) {
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<TracedGraph> traced = encode_graph(outputs);
+  if (!traced.ok()) return traced.status();
+  PrepareConfig rest = config;
+  rest.deadline -= std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+  return prepare(*traced, rest);
+}
+
+}  // namespace hearth::client

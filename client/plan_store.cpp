@@ -1,0 +1,108 @@
+#include "client/plan_store.h"
+
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+PrepareProgress to_progress(const v1::PrepareProgress& wire) {
+  PrepareProgress progress;
+  switch (wire.state()) {
+    case v1::PrepareProgress::LOWERING:
+      progress.state = PrepareProgress::State::kLowering;
+      break;
+    case v1::PrepareProgress::COMPILING:
+      progress.state = PrepareProgress::State::kCompiling;
+      break;
+    default:
+      progress.state = PrepareProgress::State::kQueued;
+      break;
+  }
+  progress.kernels_done = wire.kernels_done();
+  progress.kernels_total = wire.kernels_total();
+  return progress;
+}
+
+// An artifact that is gone, damaged or unreadable by path; the daemon may still give its bytes or make it again.
+bool may_be_mended(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsPermissionDenied(status);
+}
+
+absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& channel, const v1::PrepareResult& result,
+                                                             bool by_path, DaemonChannel::Deadline deadline) {
+  std::vector<runtime::ArtifactSource> artifacts;
+  for (const v1::ArtifactRef& ref : result.artifacts()) {
+    runtime::ArtifactSource source{ref.digest(), by_path ? ref.path() : std::string(), {}};
+    if (source.path.empty()) {
+      absl::StatusOr<std::string> bytes = channel.fetch_artifact(ref.digest(), deadline);
+      if (!bytes.ok()) return bytes.status();
+      source.bytes = *std::move(bytes);
+    }
+    artifacts.push_back(std::move(source));
+  }
+  return artifacts;
+}
+
+absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> load(DaemonChannel& channel, const TracedGraph& traced,
+                                                                const v1::PrepareResult& result, int threads,
+                                                                bool by_path, DaemonChannel::Deadline deadline) {
+  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
+  if (!artifacts.ok()) return artifacts.status();
+  runtime::LoadRequest request;
+  request.plan = result.plan();
+  request.artifacts = *std::move(artifacts);
+  request.threads = threads;
+  for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
+  return runtime::LoadedPlan::create(request);
+}
+
+}  // namespace
+
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, const TracedGraph& traced, const v1::Target& target,
+                                      const PrepareConfig& config, DaemonChannel::Deadline deadline) {
+  v1::PrepareRequest request;
+  *request.mutable_graph() = traced.graph;
+  *request.mutable_target() = target;
+  request.mutable_options()->set_opt_level(config.opt_level);
+  request.mutable_options()->set_fast_math(config.fast_math);
+  std::function<void(const v1::PrepareProgress&)> progress;
+  if (config.progress) progress = [&](const v1::PrepareProgress& wire) { config.progress(to_progress(wire)); };
+  const int threads = static_cast<int>(target.threads());
+  absl::Status last;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Clock::time_point asked = Clock::now();
+    absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress);
+    if (!result.ok()) return result.status();
+    StoredPlan stored;
+    stored.stats.rpc_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
+    stored.stats.compiled_kernels = result->compiled_kernels();
+    stored.stats.cache_hits = result->cache_hits();
+    stored.stats.plan_hit = result->plan_hit();
+    stored.stats.joined = result->joined();
+    stored.stats.plan_key = result->plan_key();
+    stored.lease_id = result->lease_id();
+    if (config.progress) {
+      const auto count = static_cast<std::uint32_t>(result->artifacts_size());
+      config.progress({PrepareProgress::State::kLoading, count, count});
+    }
+    absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan =
+        load(channel, traced, *result, threads, /*by_path=*/true, deadline);
+    if (!plan.ok() && may_be_mended(plan.status())) {
+      last = plan.status();
+      plan = load(channel, traced, *result, threads, /*by_path=*/false, deadline);
+    }
+    if (plan.ok()) {
+      stored.plan = *std::move(plan);
+      stored.stats.kernels = static_cast<std::uint32_t>(stored.plan->plan().kernels.size());
+      return stored;
+    }
+    channel.release_lease(result->lease_id());
+    if (!may_be_mended(plan.status())) return plan.status();
+    if (last.ok()) last = plan.status();
+  }
+  return last;
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,25 @@
+// Plan store: from an encoded graph to a loaded plan. Asks the daemon, loads artifacts from its cache by path when it
+// is on this host and by stream when not, and asks again once when a cached artifact turns out missing or damaged.
+// Stateless; thread-safe. Errors: the daemon's status, or the loader's.
+//
+//   absl::StatusOr<StoredPlan> stored = fetch_plan(*channel, traced, target, config, deadline);
+#pragma once
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "client/daemon_channel.h"
+#include "client/jit.h"
+#include "runtime/loaded_plan.h"
+
+namespace hearth::client {
+
+struct StoredPlan {
+  std::shared_ptr<const runtime::LoadedPlan> plan;
+  PrepareStats stats;  // prepare_ms is the caller's
+  std::uint64_t lease_id = 0;
+};
+
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, const TracedGraph& traced, const v1::Target& target,
+                                      const PrepareConfig& config, DaemonChannel::Deadline deadline);
+
+}  // namespace hearth::client
