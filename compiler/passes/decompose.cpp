@@ -23,21 +23,31 @@ bool is_decomposed(Op op) {
     case Op::Tanh:
     case Op::Erf:
     case Op::Sigmoid:
-    case Op::Pow: return true;
-    default: return false;
+    case Op::Pow:
+      return true;
+    default:
+      return false;
   }
 }
 
 Value lower(Op op, Value x, Value y) {
   switch (op) {
-    case Op::Exp: return lower_exp(x);
-    case Op::Log: return lower_log(x);
-    case Op::Sin: return lower_sin(x);
-    case Op::Cos: return lower_cos(x);
-    case Op::Tanh: return lower_tanh(x);
-    case Op::Erf: return lower_erf(x);
-    case Op::Sigmoid: return lower_sigmoid(x);
-    default: return lower_pow(x, y);
+    case Op::Exp:
+      return lower_exp(x);
+    case Op::Log:
+      return lower_log(x);
+    case Op::Sin:
+      return lower_sin(x);
+    case Op::Cos:
+      return lower_cos(x);
+    case Op::Tanh:
+      return lower_tanh(x);
+    case Op::Erf:
+      return lower_erf(x);
+    case Op::Sigmoid:
+      return lower_sigmoid(x);
+    default:
+      return lower_pow(x, y);
   }
 }
 

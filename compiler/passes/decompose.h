@@ -2,8 +2,8 @@
 //
 // f32 and f64 directly, narrower floats through f32; scalars and vectors alike. Bounds, asserted by the tests, in units
 // in the last place (ulp), with or without fma:
-//   f32  exp, log 1; sin, cos 1 for every argument; tanh, erf, sigmoid 2; pow 1
-//   f64  exp, log, pow 1; sin, cos 2 for every argument; tanh, erf, sigmoid 3
+//   f32  exp, log, sin, cos, pow 1; tanh, erf 2; sigmoid 3   (sin and cos for every argument)
+//   f64  exp, log, pow 1; sin, cos, tanh, erf, sigmoid 3
 // NaN, infinities, signed zeros, subnormals and overflow behave as in C's <math.h> (IEEE 754-2019 clause 9.2).
 //
 //   ir::UOpRef lowered = passes::decompose(graph, kernel);

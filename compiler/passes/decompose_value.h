@@ -78,7 +78,8 @@ inline Value from_bits(Value x) {
 // |magnitude| with the sign of `sign`; magnitude must not be negative.
 inline Value with_sign(Value magnitude, Value sign) {
   Value b = bits(sign);
-  std::int64_t mask = sign.is_f64() ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
+  std::int64_t mask =
+      sign.is_f64() ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
   return from_bits(bits(magnitude) | (b & b.whole(mask)));
 }
 
