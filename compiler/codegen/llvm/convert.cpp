@@ -1,6 +1,7 @@
 // Conversions of Arithmetic: casts, narrow floats as bits, and the expansions of rounding and fma for targets that
 // have no instruction for them.
-#include "absl/strings/str_cat.h"
+#include <cmath>
+
 #include "compiler/codegen/llvm/arithmetic.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -75,8 +76,7 @@ llvm::Value* Arithmetic::half_bits_to_f32(Value* v, int exponent_bits, int manti
   Value* sign =
       b_.CreateShl(b_.CreateAnd(wide, integer(i32, 1u << bits)), integer(i32, static_cast<unsigned>(31 - bits)));
   Value* placed = b_.CreateShl(magnitude, integer(i32, static_cast<unsigned>(23 - mantissa_bits)));
-  double rebias =
-      static_cast<double>(llvm::APInt::getOneBitSet(128, static_cast<unsigned>(127 - bias)).roundToDouble());
+  double rebias = std::ldexp(1.0, 127 - bias);
   Value* finite = b_.CreateBitCast(b_.CreateFMul(b_.CreateBitCast(placed, f32), real(f32, rebias)), i32);
   unsigned special = has_infinity ? ((1u << exponent_bits) - 1) << mantissa_bits : (1u << bits) - 1;
   Value* is_special = b_.CreateICmpUGE(magnitude, integer(i32, special));
