@@ -111,7 +111,9 @@ absl::Status launch(const std::string& program, const std::string& socket_path, 
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::UnavailableError(str_cat("no pipe: ", std::strerror(errno)));
   const Descriptor reader(ends[0]);
   Descriptor writer(ends[1]);
-  std::string words[] = {program, "--socket", socket_path, "--idle-exit", kIdleExitSeconds, "--ready-fd", "3"};
+  const char* idle = std::getenv("HEARTH_IDLE_EXIT_S");
+  std::string words[] = {program,      "--socket", socket_path, "--idle-exit", idle && *idle ? idle : kIdleExitSeconds,
+                         "--ready-fd", "3"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -1,5 +1,7 @@
 #include "runtime/plan.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <set>
 
@@ -236,6 +238,7 @@ std::size_t PlanBuffer::size_bytes(const std::int64_t* values) const {
 
 absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   v1::Plan wire;
+  const google::protobuf::LogSilencer quiet;  // the status says it
   if (!wire.ParseFromArray(bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT32_MAX)))) {
     return invalid("the ", bytes.size(), " bytes are not a serialized plan");
   }

@@ -1,0 +1,128 @@
+#include "tests/unit/runtime/kernel_factory.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "proto/versions.h"
+#include "runtime/cpu/cpu_target.h"
+#include "runtime/sha256.h"
+
+namespace hearth::testing {
+namespace fs = std::filesystem;
+
+const std::string& scratch_folder() {
+  struct Folder {
+    std::string path;
+    Folder() {
+      std::string name = (fs::temp_directory_path() / "hearth-runtime-XXXXXX").string();
+      if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
+      path = name;
+    }
+    ~Folder() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+    }
+  };
+  static const Folder folder;
+  return folder.path;
+}
+
+runtime::ArtifactSource compile_kernel(const std::string& source) {
+  static std::map<std::string, runtime::ArtifactSource> done;
+  if (auto found = done.find(source); found != done.end()) return found->second;
+  const std::string base = scratch_folder() + "/kernel" + std::to_string(done.size());
+  std::ofstream(base + ".c") << "#include <stdint.h>\n" << source;
+  const char* cc = std::getenv("HEARTH_CC");
+  const std::string command =
+      std::string(cc && *cc ? cc : "cc") + " -shared -fPIC -O1 -nostdlib -o " + base + ".so " + base + ".c";
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+  fs::permissions(base + ".so", fs::perms::owner_read | fs::perms::owner_write);
+  std::ostringstream bytes;
+  bytes << std::ifstream(base + ".so", std::ios::binary).rdbuf();
+  runtime::ArtifactSource artifact{to_bytes(sha256(bytes.str())), base + ".so", bytes.str()};
+  done[source] = artifact;
+  return artifact;
+}
+
+void push_const(v1::Expr* expr, std::int64_t value) {
+  v1::ExprToken* token = expr->add_tokens();
+  token->set_kind(v1::ExprToken::CONST);
+  token->set_value(value);
+}
+
+void push_var(v1::Expr* expr, std::int64_t index) {
+  v1::ExprToken* token = expr->add_tokens();
+  token->set_kind(v1::ExprToken::VAR);
+  token->set_value(index);
+}
+
+void push_op(v1::Expr* expr, v1::ExprToken::Kind kind) { expr->add_tokens()->set_kind(kind); }
+
+SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic) {
+  // Slots: scale: t, x, a. add: out, t, y. twice (once): a2 = a * 2 is not needed by the maths and checks ordering:
+  // the parameter is doubled at prepare and halved by the kernel.
+  const runtime::ArtifactSource scale = compile_kernel(
+      "void scale(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
+      "  float* t = b[0]; const float* x = b[1]; const float* a2 = b[2]; (void)v;\n"
+      "  for (int64_t i = i0; i < i1; ++i) t[i] = a2[0] * 0.5f * x[i]; }\n");
+  const runtime::ArtifactSource add = compile_kernel(
+      "void add(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
+      "  float* o = b[0]; const float* t = b[1]; const float* y = b[2]; (void)v;\n"
+      "  for (int64_t i = i0; i < i1; ++i) o[i] = t[i] + y[i]; }\n");
+  const runtime::ArtifactSource twice = compile_kernel(
+      "void twice(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
+      "  float* o = b[0]; const float* a = b[1]; (void)v;\n"
+      "  for (int64_t i = i0; i < i1; ++i) o[i] = 2 * a[i]; }\n");
+  SaxpyPlan result;
+  result.artifacts = {scale, add, twice};
+  v1::Plan& plan = result.plan;
+  plan.set_version(kPlanVersion);
+  *plan.mutable_target() = runtime::cpu_target(4);
+  if (symbolic) {
+    v1::Variable* n = plan.add_vars();
+    n->set_name("n");
+    n->set_max(max_n);
+  }
+  auto length = [&](v1::Expr* expr) { symbolic ? push_var(expr, 0) : push_const(expr, max_n); };
+  auto buffer = [&](v1::PlanBuffer::Kind kind, const std::string& name, bool one) {
+    v1::PlanBuffer* out = plan.add_buffers();
+    out->set_kind(kind);
+    out->set_name(name);
+    out->set_dtype(v1::F32);
+    out->set_max_bytes(static_cast<std::uint64_t>(one ? 4 : 4 * max_n));
+    one ? push_const(out->add_shape(), 1) : length(out->add_shape());
+  };
+  buffer(v1::PlanBuffer::INPUT, "x", false);
+  buffer(v1::PlanBuffer::INPUT, "y", false);
+  buffer(v1::PlanBuffer::OUTPUT, "out", false);
+  buffer(v1::PlanBuffer::PARAMETER, "a", true);
+  buffer(v1::PlanBuffer::ARENA, "", false);
+  buffer(v1::PlanBuffer::PERSISTENT, "", true);
+  plan.set_arena_bytes(static_cast<std::uint64_t>(4 * max_n));
+  plan.set_persistent_bytes(64);
+  for (const auto& [symbol, artifact] : {std::pair("scale", scale), std::pair("add", add), std::pair("twice", twice)}) {
+    v1::PlanKernel* kernel = plan.add_kernels();
+    kernel->set_symbol(symbol);
+    kernel->set_artifact(artifact.digest);
+    kernel->set_num_ops(7);
+  }
+  auto launch = [&](std::uint32_t kernel, std::initializer_list<std::uint32_t> slots, bool once) {
+    v1::Launch* out = plan.add_launches();
+    out->set_kernel(kernel);
+    for (std::uint32_t slot : slots) out->add_buffers(slot);
+    if (symbolic && !once) out->add_vars(0);
+    once ? push_const(out->mutable_grid(), 1) : length(out->mutable_grid());
+    out->set_once(once);
+    out->set_min_units_per_thread(16);
+  };
+  launch(2, {5, 3}, true);
+  launch(0, {4, 0, 5}, false);
+  launch(1, {2, 4, 1}, false);
+  return result;
+}
+
+}  // namespace hearth::testing

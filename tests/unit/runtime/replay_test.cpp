@@ -1,0 +1,244 @@
+#include "runtime/replay.h"
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <thread>
+
+#include "runtime/loaded_plan.h"
+#include "runtime/null/null_device.h"
+#include "tests/unit/runtime/allocation_counter.h"
+#include "tests/unit/runtime/kernel_factory.h"
+
+using namespace hearth::runtime;
+using hearth::testing::AllocationCounter;
+using hearth::testing::saxpy_plan;
+using hearth::testing::SaxpyPlan;
+
+namespace {
+
+const float kScale = 3;
+
+std::shared_ptr<const LoadedPlan> load(const SaxpyPlan& made, int threads = 1) {
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
+  request.threads = threads;
+  absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);
+  INFO(plan.status().ToString());
+  REQUIRE(plan.ok());
+  return *plan;
+}
+
+std::vector<float> ramp(std::size_t n, float from) {
+  std::vector<float> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = from + static_cast<float>(i);
+  return values;
+}
+
+bool right(const ConstView& out, const std::vector<float>& x, const std::vector<float>& y) {
+  const auto* values = static_cast<const float*>(out.data);
+  for (std::size_t i = 0; i < out.size_bytes / 4; ++i) {
+    if (values[i] != kScale * x[i] + y[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a plan replays with owned and with bound buffers") {
+  const auto plan = load(saxpy_plan(1000, false));
+  CHECK(plan->inputs().size() == 2);
+  CHECK(plan->outputs()[0].max_shape == std::vector<std::int64_t>{1000});
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  REQUIRE(instance.ok());
+  const std::vector<float> x = ramp(1000, 1), y = ramp(1000, -5);
+  std::memcpy(instance->input("x")->data, x.data(), 4000);
+  std::memcpy(instance->input("y")->data, y.data(), 4000);
+  REQUIRE(instance->execute().ok());
+  CHECK(right(*instance->output("out"), x, y));
+
+  const std::vector<float> other = ramp(1000, 77);
+  std::vector<float> out(1000);
+  REQUIRE(instance->bind_input("x", other.data(), 4000).ok());
+  REQUIRE(instance->bind_output("out", out.data(), 4000).ok());
+  REQUIRE(instance->execute().ok());
+  CHECK(instance->output("out")->data == out.data());
+  CHECK(right(*instance->output("out"), other, y));
+}
+
+TEST_CASE("threads divide a launch without changing its result") {
+  const std::vector<float> x = ramp(100003, 1), y = ramp(100003, -5);
+  for (int threads : {1, 2, 3, 5}) {
+    const auto plan = load(saxpy_plan(100003, false), threads);
+    absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
+    REQUIRE(instance->bind_input("x", x.data(), x.size() * 4).ok());
+    REQUIRE(instance->bind_input("y", y.data(), y.size() * 4).ok());
+    REQUIRE(instance->execute().ok());
+    CHECK(right(*instance->output("out"), x, y));
+  }
+}
+
+TEST_CASE("variables start at their upper bound, move within bounds and change grids and shapes") {
+  const auto plan = load(saxpy_plan(64, true));
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  const std::vector<float> x = ramp(64, 1), y = ramp(64, 2);
+  CHECK(instance->input("x")->shape == std::vector<std::int64_t>{64});
+  std::vector<float> out(64, -1);
+  REQUIRE(instance->bind_input("x", x.data(), 256).ok());
+  REQUIRE(instance->bind_input("y", y.data(), 256).ok());
+  REQUIRE(instance->bind_output("out", out.data(), 256).ok());
+  REQUIRE(instance->set_var("n", 5).ok());
+  CHECK(instance->output("out")->shape == std::vector<std::int64_t>{5});
+  REQUIRE(instance->execute().ok());
+  CHECK(right(*instance->output("out"), x, y));
+  CHECK(out[5] == -1);
+  REQUIRE(instance->set_var("n", 0).ok());
+  REQUIRE(instance->execute().ok());
+
+  CHECK_THAT(std::string(instance->set_var("n", 65).message()), Catch::Contains("variable 'n' cannot be 65"));
+  CHECK_THAT(std::string(instance->set_var("k", 1).message()), Catch::Contains("no variable 'k'; the plan has: 'n'"));
+  REQUIRE(instance->set_var("n", 3).ok());
+  REQUIRE(instance->bind_input("x", x.data(), 12).ok());
+  REQUIRE(instance->execute().ok());
+  REQUIRE(instance->set_var("n", 64).ok());
+  CHECK_THAT(std::string(instance->execute().message()), Catch::Contains("input 'x' is bound to 12 bytes"));
+}
+
+TEST_CASE("wrong bindings are refused by name and change nothing") {
+  const auto plan = load(saxpy_plan(10, false));
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  std::vector<float> x(11);
+  CHECK_THAT(std::string(instance->bind_input("z", x.data(), 40).message()),
+             Catch::Contains("no input 'z'; the plan has: 'x', 'y'"));
+  CHECK_THAT(std::string(instance->bind_input("x", x.data(), 44).message()), Catch::Contains("f32 [10] needs 40"));
+  CHECK_THAT(std::string(instance->bind_input("x", reinterpret_cast<char*>(x.data()) + 1, 40).message()),
+             Catch::Contains("not aligned"));
+  CHECK_THAT(std::string(instance->bind_input("x", nullptr, 40).message()), Catch::Contains("null"));
+  CHECK_THAT(std::string(instance->output("x").status().message()), Catch::Contains("no output 'x'"));
+  CHECK(instance->execute().ok());
+}
+
+TEST_CASE("execute allocates nothing, also when bindings and variables change") {
+  for (int threads : {1, 3}) {
+    const auto plan = load(saxpy_plan(4096, true), threads);
+    absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
+    const std::vector<float> x = ramp(4096, 1), other = ramp(4096, 2);
+    REQUIRE(instance->execute().ok());
+    AllocationCounter counter;
+    bool ok = true;
+    for (int i = 0; i < 200; ++i) {
+      ok = ok && instance->bind_input("x", i % 2 ? x.data() : other.data(), 4096 * 4).ok();
+      ok = ok && instance->set_var("n", 4096 - i).ok();
+      ok = ok && instance->execute().ok();
+    }
+    const std::uint64_t allocations = counter.count();
+    CHECK(ok);
+    CHECK(allocations == 0);
+    auto seen = std::make_unique<int>(1);
+    asm volatile("" : : "r"(seen.get()) : "memory");  // or the compiler leaves the allocation out
+    CHECK(counter.count() > allocations);  // the counter counts
+  }
+}
+
+#if !HEARTH_TEST_SANITIZED
+TEST_CASE("single-threaded replay makes no system call") {
+  const auto plan = load(saxpy_plan(1000, true));
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  REQUIRE(instance->execute().ok());
+  auto survives = [&](bool with_call) {
+    const pid_t child = fork();
+    if (child == 0) {
+      // Strict seccomp: any call but read, write and exit kills the process.
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+      bool ok = true;
+      for (int i = 0; i < 100; ++i) ok = ok && instance->set_var("n", i).ok() && instance->execute().ok();
+      if (with_call) syscall(SYS_getpid);
+      syscall(SYS_exit, ok ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  };
+  CHECK(survives(false));
+  CHECK_FALSE(survives(true));
+}
+#endif
+
+TEST_CASE("instances of one plan run concurrently") {
+  const auto plan = load(saxpy_plan(5000, false));
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1 + t % 2});
+      const std::vector<float> x = ramp(5000, static_cast<float>(t)), y = ramp(5000, static_cast<float>(10 * t));
+      bool ok = instance->bind_input("x", x.data(), 20000).ok() && instance->bind_input("y", y.data(), 20000).ok();
+      for (int i = 0; i < 50; ++i) ok = ok && instance->execute().ok() && right(*instance->output("out"), x, y);
+      good += ok;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(good == 8);
+}
+
+TEST_CASE("profiles name every launch") {
+  const auto plan = load(saxpy_plan(1000, false));
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Profile> profile = instance->execute_profiled();
+  REQUIRE(profile.ok());
+  REQUIRE(profile->launches.size() == 2);  // `once` launches ran at load
+  CHECK(profile->launches[0].kernel == "scale");
+  CHECK(profile->launches[1].kernel == "add");
+  CHECK(profile->launches[0].grid == 1000);
+  CHECK(profile->launches[0].num_ops == 7);
+  CHECK(profile->by_kernel().size() == 2);
+  CHECK(profile->total_ns >= profile->launches[0].time_ns + profile->launches[1].time_ns);
+}
+
+TEST_CASE("parameters are checked, and copied when they are not aligned") {
+  const SaxpyPlan made = saxpy_plan(10, false);
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  CHECK_THAT(std::string(LoadedPlan::create(request).status().message()),
+             Catch::Contains("parameter 'a' is not bound"));
+  request.parameters["a"] = {&kScale, 3, nullptr};
+  CHECK_THAT(std::string(LoadedPlan::create(request).status().message()), Catch::Contains("holds 3 bytes"));
+  alignas(8) char odd[16] = {};
+  std::memcpy(odd + 1, &kScale, 4);
+  request.parameters["a"] = {odd + 1, 4, nullptr};
+  absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);
+  REQUIRE(plan.ok());
+  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  const std::vector<float> x = ramp(10, 1), y = ramp(10, 2);
+  REQUIRE(instance->bind_input("x", x.data(), 40).ok());
+  REQUIRE(instance->bind_input("y", y.data(), 40).ok());
+  REQUIRE(instance->execute().ok());
+  CHECK(right(*instance->output("out"), x, y));
+}
+
+TEST_CASE("the null device records launches and needs no artifacts") {
+  SaxpyPlan made = saxpy_plan(1000, true);
+  made.plan.mutable_target()->set_device("null");
+  for (auto& kernel : *made.plan.mutable_kernels()) kernel.clear_artifact();
+  made.artifacts.clear();
+  const auto plan = load(made);
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  REQUIRE(instance->execute().ok());
+  REQUIRE(instance->set_var("n", 10).ok());
+  REQUIRE(instance->execute().ok());
+  const auto& recorded = dynamic_cast<const NullExecutable&>(plan->executable());
+  CHECK(recorded.calls(0) == 2);
+  CHECK(recorded.units(0) == 1010);
+  CHECK(recorded.calls(2) == 1);  // the once launch
+  CHECK_THAT(std::string(find_device("gpu9").status().message()), Catch::Contains("gpu9"));
+}
