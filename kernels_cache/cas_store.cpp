@@ -11,8 +11,6 @@
 namespace hearth::cache {
 namespace {
 
-constexpr unsigned kNumShards = 256;
-
 std::optional<Digest> parse_hex_digest(std::string_view hex) {
   if (hex.size() != 64) return std::nullopt;
   Digest digest{};
@@ -51,15 +49,23 @@ absl::Status CasStore::make_folders() {
     absl::Status made = file_system_.make_dir(absl::StrCat(dir_, "/", name), 0700);
     if (!made.ok()) return made;
   }
+  if (absl::Status synced = file_system_.sync_dir(dir_); !synced.ok()) return synced;
   absl::StatusOr<std::vector<std::string>> present = file_system_.list_dir(dir_ + "/cas");
   if (!present.ok()) return present.status();
-  if (present->size() >= kNumShards) return absl::OkStatus();
+  // One fsync covers the shards of earlier processes; the others are made when a file needs them.
+  if (absl::Status synced = file_system_.sync_dir(dir_ + "/cas"); !synced.ok()) return synced;
   for (unsigned shard = 0; shard < kNumShards; ++shard) {
-    absl::Status made = file_system_.make_dir(shard_dir(shard), 0700);
-    if (!made.ok()) return made;
+    shard_durable_[shard] = std::binary_search(present->begin(), present->end(), absl::StrFormat("%02x", shard));
   }
-  absl::Status synced = file_system_.sync_dir(dir_ + "/cas");
-  return synced.ok() ? file_system_.sync_dir(dir_) : synced;
+  return absl::OkStatus();
+}
+
+absl::Status CasStore::make_shard(unsigned shard) {
+  if (shard_durable_[shard]) return absl::OkStatus();
+  absl::Status status = file_system_.make_dir(shard_dir(shard), 0700);
+  if (status.ok()) status = file_system_.sync_dir(dir_ + "/cas");
+  if (status.ok()) shard_durable_[shard] = true;
+  return status;
 }
 
 absl::Status CasStore::sweep_temps() {
@@ -89,14 +95,14 @@ absl::Status CasStore::write_temp(const std::string& temp, std::string_view byte
 absl::Status CasStore::write(const Digest& digest, std::string_view bytes) {
   std::string temp = absl::StrCat(dir_, "/tmp/", to_hex(digest), ".", ++sequence_, ".tmp");
   std::string path = path_of(digest);
-  absl::Status status = write_temp(temp, bytes);
-  if (status.ok()) {
-    status = file_system_.rename_file(temp, path);
-    if (absl::IsNotFound(status) && file_system_.make_dir(shard_dir(digest[0]), 0700).ok()) {
-      // Somebody removed the folder under us: make it anew.
-      status = file_system_.rename_file(temp, path);
-      if (status.ok()) status = file_system_.sync_dir(dir_ + "/cas");
-    }
+  absl::Status status = make_shard(digest[0]);
+  if (status.ok()) status = write_temp(temp, bytes);
+  if (status.ok()) status = file_system_.rename_file(temp, path);
+  if (absl::IsNotFound(status)) {
+    // Somebody removed the folder under us: make it anew.
+    shard_durable_[digest[0]] = false;
+    status = make_shard(digest[0]);
+    if (status.ok()) status = file_system_.rename_file(temp, path);
   }
   if (!status.ok()) {
     file_system_.remove_file(temp).IgnoreError();
@@ -142,14 +148,16 @@ absl::StatusOr<std::string> CasStore::begin_intent(const Digest& digest) {
   absl::StatusOr<int> fd = file_system_.create(marker, 0600);
   if (!fd.ok()) return fd.status();
   absl::Status closed = file_system_.close_file(*fd);
-  if (!closed.ok()) return closed;
-  return marker;
+  if (closed.ok()) return marker;
+  end_intent(marker);
+  return closed;
 }
 
 void CasStore::end_intent(const std::string& marker) { file_system_.remove_file(marker).IgnoreError(); }
 
 absl::StatusOr<std::vector<Digest>> CasStore::list_shard(unsigned shard) {
   absl::StatusOr<std::vector<std::string>> names = file_system_.list_dir(shard_dir(shard));
+  if (absl::IsNotFound(names.status())) return std::vector<Digest>();
   if (!names.ok()) return names.status();
   std::vector<Digest> digests;
   for (const std::string& name : *names) {

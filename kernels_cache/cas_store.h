@@ -8,6 +8,7 @@
 //   absl::Status stored = (*cas)->write(sha256(bytes), bytes);
 //   absl::StatusOr<std::string> same = (*cas)->read(sha256(bytes));
 #pragma once
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -50,7 +51,7 @@ class CasStore {
   };
   const std::vector<LeftIntent>& left_intents() const { return left_intents_; }
 
-  // Digests of the files of one of the 256 folders, sorted; names that are no digest are skipped.
+  // Digests of the files of one of the kNumShards folders, sorted; names that are no digest are skipped.
   absl::StatusOr<std::vector<Digest>> list_shard(unsigned shard);
 
   // Every file of every shard.
@@ -59,11 +60,14 @@ class CasStore {
   // Writes, syncs and removes a small file: can the disk take a put?
   absl::Status probe();
 
+  static constexpr unsigned kNumShards = 256;
   static constexpr std::size_t kMaxQuarantined = 1024;
 
  private:
   CasStore(FileSystem& file_system, std::string dir) : file_system_(file_system), dir_(std::move(dir)) {}
   absl::Status make_folders();
+  // Creates the shard's folder durably unless it is known to be there.
+  absl::Status make_shard(unsigned shard);
   absl::Status sweep_temps();
   absl::Status write_temp(const std::string& temp, std::string_view bytes);
   std::string shard_dir(unsigned shard) const;
@@ -71,6 +75,7 @@ class CasStore {
   FileSystem& file_system_;
   const std::string dir_;
   std::atomic<std::uint64_t> sequence_{0};
+  std::array<std::atomic<bool>, kNumShards> shard_durable_{};
   std::vector<LeftIntent> left_intents_;
 };
 

@@ -26,6 +26,7 @@ absl::Status make_dirs(FileSystem& file_system, const std::string& dir) {
     path /= part;
     if (std::error_code error; std::filesystem::is_directory(path, error)) continue;
     if (absl::Status made = file_system.make_dir(path.string(), 0700); !made.ok()) return made;
+    if (absl::Status synced = file_system.sync_dir(path.parent_path().string()); !synced.ok()) return synced;
   }
   return absl::OkStatus();
 }

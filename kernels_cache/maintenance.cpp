@@ -54,7 +54,7 @@ void KernelsCache::Impl::drop_unpinned_locked(const std::vector<BlobRow>& rows, 
 
 std::uint64_t KernelsCache::Impl::sweep_orphans_locked() {
   std::uint64_t removed = 0;
-  for (unsigned shard = 0; shard < 256; ++shard) {
+  for (unsigned shard = 0; shard < CasStore::kNumShards; ++shard) {
     absl::StatusOr<std::vector<Digest>> digests = cas_->list_shard(shard);
     if (!digests.ok()) continue;
     for (const Digest& digest : *digests) {
@@ -190,6 +190,7 @@ absl::Status KernelsCache::Impl::note_write(absl::Status status) {
   if (absl::IsFailedPrecondition(status)) return status;
   std::lock_guard lock(health_mutex_);
   last_write_ = status;
+  if (!status.ok()) last_probe_ns_ = now();
   return status;
 }
 

@@ -202,20 +202,20 @@ TEST_CASE("list gives entries, most recently used first") {
   std::int64_t time = 1'700'000'000'000'000'000;
   fixture.options.now_unix_ns = [&] { return time += 1'000'000'000; };
   KernelsCache& cache = fixture.open();
-  for (int i = 0; i < 600; ++i) fixture.put_kernel(i, 100);
+  for (int i = 0; i < 300; ++i) fixture.put_kernel(i, 100);
   std::optional<ArtifactEntry> held = cache.find_kernel(material_of(5));
   std::vector<CacheEntryInfo> all = cache.list();
-  REQUIRE(all.size() == 600);
+  REQUIRE(all.size() == 300);
   CHECK(all[0].key == key(material_of(5)));
   CHECK(all[0].leased);
   CHECK(all[0].kind == EntryKind::kKernel);
   CHECK(all[0].bytes == 100);
   CHECK(all[0].created_unix_s < all[0].last_used_unix_s);
-  CHECK(all[1].key == key(material_of(599)));
+  CHECK(all[1].key == key(material_of(299)));
   CHECK(!all[1].leased);
   std::set<Digest> keys;
   for (const CacheEntryInfo& entry : all) keys.insert(entry.key);
-  CHECK(keys.size() == 600);
+  CHECK(keys.size() == 300);
   CHECK(cache.list(7).size() == 7);
 }
 

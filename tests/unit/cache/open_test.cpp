@@ -93,7 +93,7 @@ TEST_CASE("directories that cannot be used are refused in one clear line") {
   SECTION("a full disk") {
     FaultFileSystem file_system;
     fixture.options.file_system = &file_system;
-    file_system.fail(Call::kMakeDir, ENOSPC, 5, true);
+    file_system.fail(Call::kMakeDir, ENOSPC, 3, true);
     absl::Status refused = fixture.try_open();
     CHECK(absl::IsResourceExhausted(refused));
     CHECK(says(refused, "No space left on device"));
@@ -150,11 +150,11 @@ TEST_CASE("a network file system is refused unless allowed by name") {
 TEST_CASE("a damaged index is moved to quarantine and rebuilt empty with a warning") {
   CacheFixture fixture;
   fixture.open();
-  for (int i = 0; i < 200; ++i) fixture.put_kernel(i, 50);
+  for (int i = 0; i < 60; ++i) fixture.put_kernel(i, 50);
   fixture.cache.reset();
   std::string index = fixture.options.dir + "/index.sqlite";
   std::string bytes = slurp(index);
-  REQUIRE(bytes.size() > 40'000);
+  REQUIRE(bytes.size() > 20'000);
   bool warned = true;
   SECTION("garbage") { spill(index, artifact_of(7, 100'000)); }
   SECTION("a short text") { spill(index, "not a database"); }
