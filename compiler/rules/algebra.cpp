@@ -47,7 +47,7 @@ constexpr Rule kRules[] = {
     rule("sub_difference_cancel", kInts, x - (x - y), y),
     rule("common_addend", kInts, (x + y) - (x + z), y - z),
     rule("abs_abs", kInts | kFloat, abs(abs(x)), abs(x)),
-    rule("abs_neg", kInts | kFloat, abs(-x), abs(x)),
+    rule("abs_neg", kSigned | kIndex | kFloat, abs(-x), abs(x)),
     rule("abs_non_negative", kInts, abs(x), x, vmin(x) >= 0),
     rule("abs_negative", kInts, abs(x), -x, vmax(x) <= 0),
     for_ops({Op::Floor, Op::Ceil, Op::Trunc, Op::Round}, rule("round_twice", kFloat, op1(op1(x)), op1(x))),

@@ -185,7 +185,19 @@ UOpRef modulo(Context& context, UOpRef node, const Match&) {
   return nullptr;
 }
 
+// (x mod (c*k)) div c -> (x div c) mod k
+UOpRef divide_mod(Context& context, UOpRef node, const Match&) {
+  const UOpRef mod = node->source(0), c = node->source(1);
+  if (node->dtype != kIndexType || !mod->is(Op::FloorMod) || !mod->source(1)->is_const() || !c->is_const())
+    return nullptr;
+  const std::int64_t size = mod->source(1)->int_value(), divisor = c->int_value();
+  if (size <= 0 || divisor <= 0 || size % divisor != 0) return nullptr;
+  ir::Graph& graph = context.graph;
+  return graph.floormod(graph.floordiv(mod->source(0), c), graph.index(size / divisor));
+}
+
 constexpr Rule kRules[] = {
+    rule_fn("divide_mod", dsl::any(Op::FloorDiv), divide_mod),
     rule_fn("divide_sum", dsl::any(Op::FloorDiv), divide),
     rule_fn("modulo_sum", dsl::any(Op::FloorMod), modulo),
 };

@@ -1,0 +1,42 @@
+// The rule families by name, as the tests walk them.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "compiler/rules/rules.h"
+
+namespace hearth::test {
+
+struct Family {
+  std::string_view name;
+  std::span<const rewrite::Rule> rules;
+};
+
+inline std::vector<Family> families() {
+  return {{"constants", rules::constant_rules()},
+          {"algebra", rules::algebra_rules()},
+          {"logic", rules::logic_rules()},
+          {"where", rules::where_rules()},
+          {"compare", rules::compare_rules()},
+          {"minmax", rules::minmax_rules()},
+          {"divmod", rules::divmod_rules()},
+          {"cast", rules::cast_rules()},
+          {"vector", rules::vector_rules()},
+          {"index_sum", rules::index_sum_rules()},
+          {"index_divmod", rules::index_divmod_rules()},
+          {"index_compare", rules::index_compare_rules()},
+          {"movement", rules::movement_rules()},
+          {"tensor_identity", rules::tensor_identity_rules()}};
+}
+
+// The rules of a family with for_ops spelled out.
+inline std::vector<rewrite::Rule> instances(const Family& family) {
+  std::vector<rewrite::Rule> all;
+  for (const rewrite::Rule& rule : family.rules) {
+    if (rule.num_ops == 0) all.push_back(rule);
+    for (int i = 0; i < rule.num_ops; ++i) all.push_back(rewrite::instantiate(rule, rule.ops[i]));
+  }
+  return all;
+}
+
+}  // namespace hearth::test
