@@ -5,6 +5,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/decompose.h"
+#include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/import.h"
 #include "compiler/passes/linearize.h"
@@ -46,7 +47,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("rangeify", Level::Ranged, [&] { return passes::rangeify(g, imported.outputs); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("fuse", Level::Ranged, [&] { return passes::fuse(g, root); }));
-  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] { return passes::split_kernels(g, root, imported, output_shapes); }));
+  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] { return passes::split_kernels(g, root, imported, output_shapes, target); }));
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   v1::LoweredPlan plan = log.time("plan", [&] { return passes::build_plan(schedule, memory, imported, graph, target); });
   if (options.dump()) plan.mutable_passes()->Swap(&reports);
@@ -61,6 +62,7 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
   passes::PassLog log(&reports, options.dump());
 
   HEARTH_ASSIGN_OR_RETURN(UOpRef root, log.run("parse", Level::Kernel, [&] { return ir::parse(g, kernel.ast()); }));
+  HEARTH_ASSIGN_OR_RETURN(root, log.run("expand", Level::Expanded, [&] { return passes::expand(g, root); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("decompose", Level::Expanded, [&]() -> absl::StatusOr<UOpRef> { return passes::decompose(g, root); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("simplify", Level::Expanded, [&] { return rules::simplify(g, root); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("lower_index", Level::Lowered, [&]() -> absl::StatusOr<UOpRef> { return passes::lower_index(g, root); }));

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/shape.h"
-#include "compiler/passes/affine.h"
+#include "compiler/ir/affine.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -242,7 +242,7 @@ class Fuser {
     std::int64_t stride = 1;
     for (std::size_t i = own.size(); i-- > 0;) {
       UOpRef size = own[i]->source(0);
-      for (const AffineTerm& t : to_affine(at[i]).terms) {
+      for (const ir::AffineTerm& t : ir::to_affine(at[i]).terms) {
         if (!t.atom->is(Op::Range) || !t.atom->source(0)->is_const() || t.coefficient <= 0) return false;
         if (!radix.emplace(t.coefficient * stride, t.atom->source(0)->int_value()).second) return false;
       }
@@ -317,6 +317,8 @@ class Fuser {
 };
 
 }  // namespace
+
+absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink) { return Fuser(graph, sink).run(); }
 
 std::vector<UOpRef> stages_in_order(UOpRef sink) {
   std::vector<UOpRef> stages;

@@ -4,13 +4,17 @@
 #include <unordered_map>
 
 #include "compiler/ir/shape.h"
+#include "compiler/passes/apply_opts.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/rules/rules.h"
+#include "compiler/tune/opts.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
 namespace {
+
+constexpr double kOpsWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
 
 using ir::Op;
 using ir::Shape;
@@ -72,23 +76,17 @@ struct Flattener {
   }
 };
 
-// Ranges that the grid divides between threads: the first of at least two units.
-UOpRef mark_grid(ir::Graph& g, UOpRef root, UOpRef& grid) {
-  UOpRef store = root->source(0);
-  for (std::size_t i = 2; i < store->sources.size(); ++i) {
-    UOpRef r = store->source(i);
-    if (r->source(0)->bounds.max < 2) continue;
-    grid = r->source(0);
-    UOpRef marked = g.range(r->source(0), r->as<ir::RangeInfo>().axis, ir::RangeKind::Grid);
-    std::pair<UOpRef, UOpRef> map[] = {{r, marked}};
-    // The grid loop stands outermost: move it to the front.
-    UOpRef changed = substitute(g, root, map);
-    store = changed->source(0);
-    std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
-    std::rotate(sources.begin() + 2, sources.begin() + i, sources.begin() + i + 1);
-    return g.make(Op::Sink, ir::Scalar::Void, {g.with_sources(store, sources)});
+// The outermost loop, if every store has it and it is worth dividing between threads, gets kind Grid.
+UOpRef mark_grid(ir::Graph& g, UOpRef root, double num_ops, UOpRef& grid) {
+  UOpRef outer = root->source(0)->sources.size() > 2 ? root->source(0)->source(2) : nullptr;
+  if (!outer || num_ops < kOpsWorthDividing || outer->source(0)->bounds.max < 2) return root;
+  if (outer->as<ir::RangeInfo>().kind != ir::RangeKind::Loop) return root;
+  for (UOpRef store : root->sources) {
+    if (store->sources.size() < 3 || store->source(2) != outer) return root;
   }
-  return root;
+  grid = outer->source(0);
+  std::pair<UOpRef, UOpRef> map[] = {{outer, g.range(grid, outer->as<ir::RangeInfo>().axis, ir::RangeKind::Grid)}};
+  return substitute(g, root, map);
 }
 
 // Slots, axes and variables in order of appearance: the canonical numbering.
@@ -156,7 +154,7 @@ double count_ops(UOpRef root) {
 
 }  // namespace
 
-absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const std::vector<UOpRef>& vars) {
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Target& target) {
   KernelAst out;
   out.buffers.push_back(stage);
   Flattener flattener{g, out};
@@ -164,8 +162,12 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const std::ve
   if (!flat.ok()) return flat.status();
   auto simple = rules::simplify(g, *flat);
   if (!simple.ok()) return simple.status();
+  out.num_ops = count_ops(*simple);
+  auto opts = tune::heuristic_cpu(*simple, target, out.num_ops);
+  auto shaped = apply_opts(g, *simple, opts);
+  if (!shaped.ok()) return shaped.status();
   out.grid = g.index(1);
-  UOpRef root = mark_grid(g, *simple, out.grid);
+  UOpRef root = mark_grid(g, *shaped, out.num_ops, out.grid);
   std::string extents;
   bool reduces = false;
   for (UOpRef x : toposort(root)) {
@@ -174,7 +176,6 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const std::ve
   }
   if (extents.size() > 48) extents.resize(48);
   out.name = (reduces ? "r" : "e") + extents;
-  out.num_ops = count_ops(root);
   out.root = renumber(g, root, out);
   return out;
 }

@@ -1,10 +1,11 @@
-// kernel_ast: one stage -> the canonical AST of its kernel (see split_kernels.h).
+// kernel_ast: one stage -> the canonical AST of its kernel (see split_kernels.h), with the opts of the target applied.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "hearth/v1/artifact.pb.h"
 
 namespace hearth::passes {
 
@@ -18,6 +19,6 @@ struct KernelAst {
   std::uint32_t provenance = 0;
 };
 
-absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const std::vector<ir::UOpRef>& vars);
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const v1::Target& target);
 
 }  // namespace hearth::passes

@@ -4,12 +4,12 @@
 #include "compiler/passes/linearize.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/ir/text.h"
+#include "compiler/passes/reduce_kind.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -17,20 +17,6 @@ namespace {
 
 using ir::Op;
 using ir::UOpRef;
-
-UOpRef identity(ir::Graph& g, ir::ReduceKind kind, ir::DType dtype) {
-  switch (kind) {
-    case ir::ReduceKind::Sum: return g.constant(dtype, 0);
-    case ir::ReduceKind::Prod: return g.constant(dtype, 1);
-    case ir::ReduceKind::Max:
-      if (is_float(dtype)) return g.constant(dtype, -INFINITY);
-      return g.constant(dtype, ir::int_min(dtype));
-    case ir::ReduceKind::Min:
-      if (is_float(dtype)) return g.constant(dtype, static_cast<double>(INFINITY));
-      return g.constant(dtype, dtype.scalar == ir::Scalar::U64 ? std::int64_t{-1} : ir::int_max(dtype));
-  }
-  return nullptr;
-}
 
 class Linearizer {
  public:
@@ -54,7 +40,7 @@ class Linearizer {
   }
 
  private:
-  // A loop nest that closes as one: the ranges of a group of reductions, or of stores.
+  // A loop nest that closes as one: the ranges of a group of reductions, or one range of stores.
   struct Nest {
     std::vector<UOpRef> ranges;
     std::vector<UOpRef> reduces;  // Reduce nodes it computes; empty for stores
@@ -78,10 +64,18 @@ class Linearizer {
       }
     }
     if (own.empty()) return;
+    if (x->is(Op::Store)) {  // a tree of loops: stores may share outer ones
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        nests_[own[i]] = Nest{{own[i]}, {}, {x}};
+        nest_of_[own[i]] = own[i];
+        store_parent_[own[i]] = i ? own[i - 1] : nullptr;
+      }
+      return;
+    }
     Nest& nest = nests_[own[0]];
     nest.ranges = own;
     nest.members.push_back(x);
-    if (x->is(Op::Reduce)) nest.reduces.push_back(x);
+    nest.reduces.push_back(x);
     for (UOpRef r : own) nest_of_[r] = own[0];
   }
 
@@ -99,6 +93,8 @@ class Linearizer {
       auto deepest = innermost(around);
       if (!deepest.ok()) return deepest.status();
       parent = *deepest;
+    } else {
+      parent = store_parent_.at(range);
     }
     int d = 1;
     if (parent) {
@@ -139,7 +135,7 @@ class Linearizer {
       if (auto d = depth(r); !d.ok()) return d.status();
     }
     if (x->is(Op::Store)) ranges.insert(ranges.end(), own.begin(), own.end());
-    if (!own.empty() && nests_.at(nest_of_.at(own[0])).ranges != own) {
+    if (x->is(Op::Reduce) && !own.empty() && nests_.at(nest_of_.at(own[0])).ranges != own) {
       return absl::InternalError("linearize: reductions share some of their ranges but not all");
     }
     auto scope = innermost(ranges);
@@ -245,7 +241,7 @@ class Linearizer {
     const Nest& nest = nests_.at(first);
     std::vector<UOpRef> accs;
     for (UOpRef r : nest.reduces) {
-      UOpRef init = identity(g_, r->as<ir::ReduceInfo>().kind, r->dtype);
+      UOpRef init = reduce_identity(g_, r->as<ir::ReduceInfo>().kind, r->dtype);
       if (init->is(Op::Broadcast)) {
         if (emitted_consts_.insert(init->source(0)).second) push(init->source(0));
       }
@@ -287,6 +283,7 @@ class Linearizer {
   std::vector<UOpRef> order_, body_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
   std::unordered_map<UOpRef, Nest> nests_;      // by first range
+  std::unordered_map<UOpRef, UOpRef> store_parent_;
   std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest
   std::unordered_map<UOpRef, UOpRef> parent_, scope_, linear_;
   std::unordered_map<UOpRef, int> depth_, state_;

@@ -20,8 +20,8 @@ using ir::UOpRef;
 
 class Splitter {
  public:
-  Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported, const std::vector<std::vector<UOpRef>>& output_shapes)
-      : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes) {}
+  Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported, const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target)
+      : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes), target_(target) {}
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers) out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
@@ -79,9 +79,7 @@ class Splitter {
   }
 
   absl::Status add_launch(UOpRef stage) {
-    KernelAst ast;
-    std::vector<UOpRef> buffers;  // param slot -> stage or Buffer
-    auto built = build_kernel(g_, stage, imported_.vars);
+    auto built = build_kernel(g_, stage, target_);
     if (!built.ok()) return built.status();
     PlannedLaunch launch;
     for (UOpRef b : built->buffers) {
@@ -110,6 +108,7 @@ class Splitter {
   UOpRef sink_;
   const ImportedGraph& imported_;
   const std::vector<std::vector<UOpRef>>& output_shapes_;
+  const v1::Target& target_;
   Schedule out_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
   std::unordered_map<UOpRef, bool> once_, is_output_;
@@ -119,8 +118,8 @@ class Splitter {
 }  // namespace
 
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<UOpRef>>& output_shapes) {
-  return Splitter(graph, sink, imported, output_shapes).run();
+                                       const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target) {
+  return Splitter(graph, sink, imported, output_shapes, target).run();
 }
 
 }  // namespace hearth::passes

@@ -2,13 +2,14 @@
 //
 // A kernel's AST is sink(store(index(param, flat, true), value, ranges...)); params, vars and axes are numbered in order
 // of appearance, so equal kernels have equal text: that text is the kernel's canonical form. The outermost output
-// range that is worth dividing has kind Grid.
+// range that is worth dividing has kind Grid, and ranges are split as the target's opts say.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/passes/import.h"
+#include "hearth/v1/artifact.pb.h"
 
 namespace hearth::passes {
 
@@ -46,6 +47,6 @@ struct Schedule {
 
 // `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<ir::UOpRef>>& output_shapes);
+                                       const std::vector<std::vector<ir::UOpRef>>& output_shapes, const v1::Target& target);
 
 }  // namespace hearth::passes

@@ -5,16 +5,16 @@
 
 #include "compiler/ir/graph.h"
 
-namespace hearth::passes {
+namespace hearth::ir {
 
 struct AffineTerm {
-  ir::UOpRef atom;
+  UOpRef atom;
   std::int64_t coefficient;
 };
 struct Affine {
   std::vector<AffineTerm> terms;  // distinct atoms, in order of first appearance, coefficients not 0
   std::int64_t constant = 0;
-  std::int64_t coefficient_of(ir::UOpRef atom) const {
+  std::int64_t coefficient_of(UOpRef atom) const {
     for (const AffineTerm& t : terms) {
       if (t.atom == atom) return t.coefficient;
     }
@@ -23,6 +23,6 @@ struct Affine {
 };
 
 // Coefficients are exact: indices are within int64 and import bounds their parts.
-Affine to_affine(ir::UOpRef index);
+Affine to_affine(UOpRef index);
 
-}  // namespace hearth::passes
+}  // namespace hearth::ir

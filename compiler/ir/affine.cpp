@@ -1,11 +1,9 @@
-#include "compiler/passes/affine.h"
+#include "compiler/ir/affine.h"
 
 #include <algorithm>
 
-namespace hearth::passes {
+namespace hearth::ir {
 
-using ir::Op;
-using ir::UOpRef;
 
 Affine to_affine(UOpRef index) {
   Affine out;
@@ -40,4 +38,4 @@ Affine to_affine(UOpRef index) {
   return out;
 }
 
-}  // namespace hearth::passes
+}  // namespace hearth::ir

@@ -1,0 +1,212 @@
+#include "compiler/passes/apply_opts.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/shape.h"
+#include "compiler/passes/reduce_kind.h"
+#include "compiler/rules/rules.h"
+#include "fmt/format.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::RangeKind;
+using ir::UOpRef;
+using tune::Opt;
+
+class Applier {
+ public:
+  Applier(ir::Graph& g, UOpRef root) : g_(g), root_(root) {
+    for (UOpRef x : toposort(root)) {
+      if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
+    }
+  }
+
+  absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
+    for (const Opt& opt : opts) {
+      if (opt.amount < 2) return absl::InvalidArgumentError(fmt::format("opt {}: the amount must be at least 2", to_string(opt)));
+      apply(opt);
+      auto simple = rules::simplify(g_, root_);
+      if (!simple.ok()) return simple.status();
+      root_ = *simple;
+    }
+    return root_;
+  }
+
+ private:
+  UOpRef fresh(UOpRef size, RangeKind kind) { return g_.range(size, next_axis_++, kind); }
+
+  void apply(const Opt& opt) {
+    std::vector<UOpRef> stores;
+    for (UOpRef store : root_->sources) {
+      UOpRef range = nullptr;
+      for (std::size_t i = 2; i < store->sources.size(); ++i) {
+        if (is_axis(store->source(i), opt.axis)) range = store->source(i);
+      }
+      if (!range) {
+        stores.push_back(store);
+      } else if (opt.kind == Opt::Kind::Block) {
+        stores.push_back(block(store, range, opt.amount));
+      } else {
+        split_store(store, range, opt, stores);
+      }
+    }
+    root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
+    split_reductions(opt);
+  }
+
+  static bool is_axis(UOpRef x, std::uint32_t axis) {
+    return x->is(Op::Range) && x->as<ir::RangeInfo>().axis == axis && x->as<ir::RangeInfo>().kind != RangeKind::Lanes &&
+           x->as<ir::RangeInfo>().kind != RangeKind::Unroll;
+  }
+
+  struct Pieces {
+    UOpRef main_position = nullptr, main_range = nullptr, inner = nullptr;  // null: no whole piece
+    UOpRef tail_position = nullptr, tail_range = nullptr;                   // null: no remainder
+  };
+
+  // range -> outer * amount + inner, and the remainder. A loop of one iteration is its value.
+  Pieces pieces(UOpRef range, const Opt& opt) {
+    const auto& info = range->as<ir::RangeInfo>();
+    UOpRef size = range->source(0), amount = g_.index(opt.amount);
+    UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
+    Pieces p;
+    if (count->bounds.max > 0) {
+      p.inner = fresh(amount, opt.kind == Opt::Kind::Lanes ? RangeKind::Lanes : RangeKind::Unroll);
+      bool once = count == g_.index(1);
+      p.main_range = once ? nullptr : g_.range(count, info.axis, info.kind);
+      p.main_position = ir::fold_add(g_, once ? g_.index(0) : ir::fold_mul(g_, p.main_range, amount), p.inner);
+    }
+    if (rest != g_.index(0)) {
+      bool once = rest == g_.index(1);
+      p.tail_range = once ? nullptr : fresh(rest, info.kind);
+      p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), once ? g_.index(0) : p.tail_range);
+    }
+    return p;
+  }
+
+  UOpRef replace(UOpRef root, UOpRef from, UOpRef to) {
+    std::pair<UOpRef, UOpRef> map[] = {{from, to}};
+    return substitute(g_, root, map);
+  }
+
+  void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out) {
+    Pieces p = pieces(range, opt);
+    auto piece = [&](UOpRef source, UOpRef position, UOpRef outer, UOpRef inner) {
+      std::vector<UOpRef> sources = {replace(source->source(0), range, position), replace(source->source(1), range, position)};
+      for (std::size_t i = 2; i < source->sources.size(); ++i) {
+        UOpRef r = source->source(i);
+        if (r == range) {
+          if (outer) sources.push_back(outer);
+        } else {
+          sources.push_back(replace(r, range, position));
+        }
+      }
+      if (inner) sources.push_back(inner);
+      out.push_back(g_.with_sources(source, sources));
+    };
+    if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
+    if (p.tail_position) piece(p.main_position ? rename_inner_reductions(store, range) : store, p.tail_position, p.tail_range, nullptr);
+  }
+
+  // A copy whose reductions that depend on `range` run over ranges of their own: they stand in another loop.
+  UOpRef rename_inner_reductions(UOpRef store, UOpRef range) {
+    std::unordered_map<UOpRef, bool> depends;
+    std::vector<std::pair<UOpRef, UOpRef>> map;
+    std::unordered_set<UOpRef> renamed;
+    for (UOpRef x : toposort(store)) {
+      bool d = x == range;
+      for (UOpRef s : x->sources) d |= depends.at(s);
+      depends[x] = d;
+      if (!d || !x->is(Op::Reduce)) continue;
+      for (std::size_t i = 1; i < x->sources.size(); ++i) {
+        UOpRef r = x->source(i);
+        if (renamed.insert(r).second) map.emplace_back(r, fresh(r->source(0), r->as<ir::RangeInfo>().kind));
+      }
+    }
+    return substitute(g_, store, map);
+  }
+
+  UOpRef block(UOpRef store, UOpRef range, std::int64_t amount) {
+    UOpRef size = range->source(0), n = g_.index(amount);
+    UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
+    UOpRef outer = fresh(blocks, range->as<ir::RangeInfo>().kind);
+    UOpRef begin = ir::fold_mul(g_, outer, n);
+    bool exact = size->is_const() && size->int_value() % amount == 0;
+    UOpRef length = exact ? n : g_.binary(Op::Min, n, ir::fold_sub(g_, size, begin));
+    UOpRef inner = g_.range(length, range->as<ir::RangeInfo>().axis, range->as<ir::RangeInfo>().kind);
+    UOpRef position = ir::fold_add(g_, begin, inner);
+    std::vector<UOpRef> sources = {replace(store->source(0), range, position), replace(store->source(1), range, position)};
+    for (std::size_t i = 2; i < store->sources.size(); ++i) {
+      if (store->source(i) == range) {
+        sources.push_back(outer);
+        sources.push_back(inner);
+      } else {
+        sources.push_back(store->source(i));
+      }
+    }
+    return g_.with_sources(store, sources);
+  }
+
+  void split_reductions(const Opt& opt) {
+    std::unordered_map<UOpRef, UOpRef> done;
+    std::unordered_map<UOpRef, Pieces> pieces_of;                 // the reductions of a group share their loops
+    std::unordered_map<UOpRef, std::vector<UOpRef>> tail_ranges;  // by the split range: ranges of the tail's loops
+    std::vector<UOpRef> sources;
+    for (UOpRef x : toposort(root_)) {
+      sources.clear();
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      UOpRef copy = g_.with_sources(x, sources);
+      done[x] = copy;
+      if (!copy->is(Op::Reduce)) continue;
+      UOpRef range = nullptr;
+      for (std::size_t i = 1; i < copy->sources.size(); ++i) {
+        if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
+      }
+      if (!range) continue;
+      if (!pieces_of.contains(range)) pieces_of.emplace(range, pieces(range, opt));
+      const Pieces& p = pieces_of.at(range);
+      UOpRef main = nullptr, tail = nullptr;
+      if (p.main_position) main = reduce_piece(copy, range, p.main_position, p.main_range, p.inner, nullptr);
+      if (p.tail_position) tail = reduce_piece(copy, range, p.tail_position, p.tail_range, nullptr, main ? &tail_ranges[range] : nullptr);
+      done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
+    }
+    root_ = done.at(root_);
+  }
+
+  // `others`: replace the remaining ranges by ranges of the piece's own (made on first use).
+  UOpRef reduce_piece(UOpRef reduce, UOpRef range, UOpRef position, UOpRef outer, UOpRef inner, std::vector<UOpRef>* others) {
+    std::vector<std::pair<UOpRef, UOpRef>> map = {{range, position}};
+    std::vector<UOpRef> ranges;
+    std::size_t made = 0;
+    for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
+      UOpRef r = reduce->source(i);
+      if (r == range) {
+        if (outer) ranges.push_back(outer);
+      } else if (others) {
+        if (made == others->size()) others->push_back(fresh(r->source(0), r->as<ir::RangeInfo>().kind));
+        ranges.push_back((*others)[made++]);
+        map.emplace_back(r, ranges.back());
+      } else {
+        ranges.push_back(r);
+      }
+    }
+    if (inner) ranges.push_back(inner);
+    std::vector<UOpRef> sources = {substitute(g_, reduce->source(0), map)};
+    sources.insert(sources.end(), ranges.begin(), ranges.end());
+    return sources.size() == 1 ? sources[0] : g_.with_sources(reduce, sources);
+  }
+
+  ir::Graph& g_;
+  UOpRef root_;
+  std::uint32_t next_axis_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<UOpRef> apply_opts(ir::Graph& graph, UOpRef kernel, const std::vector<Opt>& opts) { return Applier(graph, kernel).run(opts); }
+
+}  // namespace hearth::passes

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/affine.h"
+#include "compiler/tune/opts.h"
+#include "fmt/format.h"
+
+namespace hearth::tune {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr double kOpsWorthThreads = 60'000;
+constexpr std::int64_t kBlock = 1024;  // elements of a one-dimensional block: a multiple of every vector length
+
+struct Access {
+  UOpRef index;  // index(param, position, gate)
+  ir::Affine affine;
+};
+
+class Heuristic {
+ public:
+  Heuristic(UOpRef kernel, const v1::Target& target, double num_ops) : kernel_(kernel), num_ops_(num_ops) {
+    store_ = kernel->source(0);
+    int widest = 4;
+    for (UOpRef x : toposort(kernel)) {
+      std::unordered_set<UOpRef>& d = depends_[x];
+      if (x->is(Op::Range)) d.insert(x);
+      for (UOpRef s : x->sources) d.insert(depends_.at(s).begin(), depends_.at(s).end());
+      if (x->is(Op::Reduce)) {
+        for (std::size_t i = 1; i < x->sources.size(); ++i) d.erase(x->source(i));
+        reduces_.push_back(x);
+      }
+      if (x->is(Op::Index)) accesses_.push_back({x, ir::to_affine(x->source(1))});
+      if (x->is(Op::Load) || ir::is_elementwise(x->op)) widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
+    }
+    lanes_ = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
+    registers_ = target.vector_bits() >= 512 ? 32 : 16;
+    for (std::size_t i = 2; i < store_->sources.size(); ++i) outputs_.push_back(store_->source(i));
+  }
+
+  std::vector<Opt> run() {
+    if (lanes_ < 2 || outputs_.empty()) {
+      if (outputs_.empty()) vectorize_reductions();
+      return opts_;
+    }
+    UOpRef vector_axis = contiguous_output();
+    bool reduce_along_output = vector_axis && std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(vector_axis); });
+    bool blocked = outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock && reduces_.empty();
+    if (blocked) add(Opt::Kind::Block, outputs_[0], kBlock);
+    if (reduces_.empty() || !reduce_along_output) {
+      vectorize_reductions();
+      if (vector_axis) vectorize(vector_axis);
+      return opts_;
+    }
+    if (contiguous(vector_axis)) {
+      if (std::int64_t w = vectorize(vector_axis); w > 1 && reduces_.size() == 1) tile(vector_axis, w);
+    } else {
+      vectorize_reductions();
+    }
+    return opts_;
+  }
+
+ private:
+  static std::int64_t size(UOpRef range) { return range->source(0)->is_const() ? range->source(0)->int_value() : 0; }
+  static std::int64_t least_size(UOpRef range) { return range->source(0)->bounds.max; }
+
+  void add(Opt::Kind kind, UOpRef range, std::int64_t amount) { opts_.push_back({kind, range->as<ir::RangeInfo>().axis, amount}); }
+
+  // The output axis along which the store runs.
+  UOpRef contiguous_output() const {
+    ir::Affine at = ir::to_affine(store_->source(0)->source(1));
+    for (UOpRef r : outputs_) {
+      if (at.coefficient_of(r) == 1 && !hidden(at, r)) return contiguous(r) || reduces_.empty() ? r : r;
+    }
+    return nullptr;
+  }
+
+  // Whether `range` also moves the position in a way that is no multiple (div, mod, a loaded index).
+  bool hidden(const ir::Affine& at, UOpRef range) const {
+    return std::ranges::any_of(at.terms, [&](const ir::AffineTerm& t) { return t.atom != range && depends_.at(t.atom).contains(range); });
+  }
+
+  // Every access stays put or moves by one element with `range`.
+  bool contiguous(UOpRef range) const {
+    return std::ranges::all_of(accesses_, [&](const Access& a) {
+      std::int64_t c = a.affine.coefficient_of(range);
+      return (c == 0 || c == 1) && !hidden(a.affine, range);
+    });
+  }
+
+  std::int64_t vector_length(UOpRef range) const {
+    std::int64_t n = size(range) ? size(range) : least_size(range);
+    std::int64_t w = lanes_;
+    while (w > n) w /= 2;
+    return w >= 4 || w == lanes_ ? w : 1;
+  }
+
+  std::int64_t vectorize(UOpRef range) {
+    std::int64_t w = contiguous(range) || reduces_.empty() ? vector_length(range) : 1;
+    if (reduces_.empty() && !mostly_contiguous(range)) w = 1;
+    if (w > 1) add(Opt::Kind::Lanes, range, w);
+    return w;
+  }
+
+  // Elementwise kernels may gather some operands, if at least half of them are contiguous.
+  bool mostly_contiguous(UOpRef range) const {
+    std::size_t good = 0;
+    for (const Access& a : accesses_) {
+      std::int64_t c = a.affine.coefficient_of(range);
+      good += (c == 0 || c == 1) && !hidden(a.affine, range);
+    }
+    return 2 * good >= accesses_.size();
+  }
+
+  void vectorize_reductions() {
+    std::unordered_set<UOpRef> chosen;
+    for (UOpRef reduce : reduces_) {
+      for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
+        UOpRef r = reduce->source(i);
+        bool runs = std::ranges::any_of(accesses_, [&](const Access& a) { return a.affine.coefficient_of(r) == 1; });
+        if (!runs || !contiguous(r) || chosen.contains(r)) continue;
+        std::int64_t w = vector_length(r);
+        if (w < 2) continue;
+        chosen.insert(r);
+        add(Opt::Kind::Lanes, r, w);
+        std::int64_t vectors = size(r) / w;
+        for (std::int64_t u : {4, 2}) {
+          if (vectors > 0 && vectors % u == 0) {
+            add(Opt::Kind::Unroll, r, u);
+            break;
+          }
+        }
+        break;
+      }
+    }
+  }
+
+  // A register tile: `columns` vectors along the vector axis times `rows` of an axis whose rows share those vectors.
+  void tile(UOpRef vector_axis, std::int64_t w) {
+    std::int64_t vectors = size(vector_axis) / w;
+    std::int64_t columns = 1;
+    for (std::int64_t u : {4, 3, 2}) {
+      if (vectors > 0 && vectors % u == 0) {
+        columns = u;
+        break;
+      }
+    }
+    if (columns > 1) add(Opt::Kind::Unroll, vector_axis, columns);
+    std::int64_t budget = (registers_ - columns - 2) / columns;
+    for (auto it = outputs_.rbegin(); it != outputs_.rend(); ++it) {
+      if (*it == vector_axis || !shares_vectors(*it, vector_axis)) continue;
+      for (std::int64_t u : {8, 7, 6, 5, 4, 3, 2}) {
+        if (u <= budget && size(*it) > 0 && size(*it) % u == 0) {
+          add(Opt::Kind::Unroll, *it, u);
+          return;
+        }
+      }
+    }
+  }
+
+  bool shares_vectors(UOpRef row, UOpRef vector_axis) const {
+    bool any = false;
+    for (const Access& a : accesses_) {
+      if (a.index == store_->source(0) || a.affine.coefficient_of(vector_axis) != 1) continue;
+      if (depends_.at(a.index->source(1)).contains(row)) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  UOpRef kernel_, store_;
+  double num_ops_;
+  std::int64_t lanes_, registers_;
+  std::vector<UOpRef> outputs_, reduces_;
+  std::vector<Access> accesses_;
+  std::unordered_map<UOpRef, std::unordered_set<UOpRef>> depends_;
+  std::vector<Opt> opts_;
+};
+
+}  // namespace
+
+std::string to_string(const Opt& opt) {
+  constexpr const char* kNames[] = {"BLOCK", "LANES", "UNROLL"};
+  return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
+}
+
+std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops) { return Heuristic(kernel, target, num_ops).run(); }
+
+}  // namespace hearth::tune

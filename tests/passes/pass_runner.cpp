@@ -1,0 +1,122 @@
+#include "tests/passes/pass_runner.h"
+
+#include "compiler/ir/shape.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/canonicalize.h"
+#include "compiler/passes/decompose.h"
+#include "compiler/passes/expand.h"
+#include "compiler/passes/fuse.h"
+#include "compiler/passes/import.h"
+#include "compiler/passes/linearize.h"
+#include "compiler/passes/lower_index.h"
+#include "compiler/passes/memory_plan.h"
+#include "compiler/passes/plan_build.h"
+#include "compiler/passes/rangeify.h"
+#include "compiler/passes/report.h"
+#include "compiler/passes/split_kernels.h"
+#include "compiler/rules/rules.h"
+#include "fmt/format.h"
+#include "google/protobuf/text_format.h"
+
+namespace hearth::tests {
+namespace {
+
+using ir::UOpRef;
+
+struct Whole {  // the stations up to split, from a proto
+  ir::Graph g;
+  v1::Graph proto;
+  passes::ImportedGraph imported;
+  std::vector<std::vector<UOpRef>> output_shapes;
+};
+
+absl::Status parse_proto(const std::string& text, v1::Graph& proto) {
+  if (!google::protobuf::TextFormat::ParseFromString(text, &proto)) return absl::InvalidArgumentError("not a v1::Graph in text format");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) {
+  HEARTH_RETURN_IF_ERROR(parse_proto(text, w.proto));
+  HEARTH_ASSIGN_OR_RETURN(w.imported, passes::import_graph(w.g, w.proto));
+  ir::ShapeCache shapes(w.g);
+  for (UOpRef o : w.imported.outputs) w.output_shapes.push_back(shapes.of(o));
+  HEARTH_ASSIGN_OR_RETURN(w.imported.outputs, passes::canonicalize(w.g, w.imported.outputs));
+  HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::rangeify(w.g, w.imported.outputs));
+  HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink));
+  v1::Target target;  // a 256-bit machine, so that cases stay short
+  target.set_vector_bits(256);
+  return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
+}
+
+std::string list(const std::vector<std::uint32_t>& values) {
+  std::string out;
+  for (auto v : values) out += (out.empty() ? "" : ",") + std::to_string(v);
+  return out;
+}
+
+std::string print_schedule(const passes::Schedule& s) {
+  constexpr const char* kKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
+  std::string out;
+  for (std::size_t i = 0; i < s.buffers.size(); ++i) {
+    const auto& b = s.buffers[i];
+    out += fmt::format("buffer {} {} '{}' {} bytes {} at {}\n", i, kKinds[static_cast<int>(b.kind)], b.name, to_string(b.dtype), b.max_bytes, b.offset);
+  }
+  for (const auto& l : s.launches) {
+    out += fmt::format("launch kernel {} buffers {} vars {} grid {}{}\n", l.kernel, list(l.buffers), list(l.vars), ir::describe(l.grid, 6), l.once ? " once" : "");
+  }
+  for (std::size_t i = 0; i < s.kernels.size(); ++i) out += fmt::format("kernel {}\n{}", i, s.kernels[i].ast);
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& text) {
+  if (pass == "import") {
+    Whole w;
+    HEARTH_RETURN_IF_ERROR(parse_proto(text, w.proto));
+    HEARTH_ASSIGN_OR_RETURN(w.imported, passes::import_graph(w.g, w.proto));
+    return ir::print(w.g.make(ir::Op::Sink, ir::Scalar::Void, w.imported.outputs));
+  }
+  if (pass == "split" || pass == "memory_plan" || pass == "plan") {
+    Whole w;
+    HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(text, w));
+    if (pass == "split") return print_schedule(schedule);
+    passes::MemoryPlan memory = passes::memory_plan(schedule);
+    if (pass == "memory_plan") {
+      return fmt::format("arena {} lower bound {} persistent {}\n", memory.arena_bytes, memory.lower_bound_bytes, memory.persistent_bytes) +
+             print_schedule(schedule);
+    }
+    v1::LoweredPlan plan = passes::build_plan(schedule, memory, w.imported, w.proto, v1::Target());
+    std::string out;
+    google::protobuf::TextFormat::PrintToString(plan.plan(), &out);
+    return out;
+  }
+  ir::Graph g;
+  HEARTH_ASSIGN_OR_RETURN(UOpRef root, ir::parse(g, text));
+  std::vector<UOpRef> outputs(root->sources.begin(), root->sources.end());
+  absl::StatusOr<UOpRef> result = absl::InvalidArgumentError(fmt::format("no pass '{}'", pass));
+  if (pass == "canonicalize") {
+    HEARTH_ASSIGN_OR_RETURN(outputs, passes::canonicalize(g, outputs));
+    result = g.make(ir::Op::Sink, ir::Scalar::Void, outputs);
+  } else if (pass == "rangeify") {
+    result = passes::rangeify(g, outputs);
+  } else if (pass == "fuse") {
+    result = passes::fuse(g, root);
+  } else if (pass == "simplify") {
+    result = rules::simplify(g, root);
+  } else if (pass == "lower_index") {
+    result = passes::lower_index(g, root);
+  } else if (pass == "expand") {
+    result = passes::expand(g, root);
+  } else if (pass == "decompose") {
+    result = passes::decompose(g, root);
+  } else if (pass == "linearize") {
+    HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel kernel, passes::linearize(g, root));
+    HEARTH_RETURN_IF_ERROR(passes::check_linear(kernel));
+    return ir::print_list(kernel.body);
+  }
+  if (!result.ok()) return result.status();
+  return ir::print(*result);
+}
+
+}  // namespace hearth::tests
