@@ -45,7 +45,7 @@ class Arithmetic {
   Value* min_max(bool is_max, ir::DType dtype, Value* a, Value* b);
   Value* round_to_integral(ir::Op op, Value* x);
 
-  // Conversions (convert.cpp).
+  // Conversions (convert.cpp); reductions are in reduction.cpp.
   Value* cast(ir::DType from, ir::DType to, Value* v);
   Value* widen(ir::DType narrow, Value* v);         // f16, bf16, fp8 -> f32
   Value* round_narrow(ir::DType narrow, Value* v);  // f32 or f64 -> f16, bf16, fp8; one rounding
