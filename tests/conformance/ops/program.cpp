@@ -1,0 +1,352 @@
+#include "tests/conformance/ops/program.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <deque>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/reference/graph_interpreter.h"
+#include "compiler/codegen/reference/kernel_interpreter.h"
+#include "compiler/codegen/reference/linear_interpreter.h"
+#include "compiler/compile.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/import.h"
+#include "runtime/kernel_abi.h"
+#include "tests/conformance/ops/guarded_block.h"
+
+namespace hearth::conformance {
+
+namespace reference = codegen::reference;
+
+// One kernel of the plan in its three forms.
+struct Program::Kernel {
+  ir::Graph graph;
+  ir::UOpRef ast = nullptr;
+  std::vector<ir::UOpRef> linear;
+  std::vector<ir::Scalar> slots;  // dtype of every buffer slot
+  void* library = nullptr;
+  hearth_kernel_fn entry = nullptr;
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  ~Kernel() {
+    if (library != nullptr) dlclose(library);
+  }
+};
+
+namespace {
+
+absl::Status open_artifact(const std::string& bytes, const std::string& symbol, void** library,
+                           hearth_kernel_fn* entry) {
+  const int file = memfd_create("kernel", MFD_CLOEXEC);
+  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+    return absl::InternalError("cannot write an artifact to memory");
+  }
+  *library = dlopen(absl::StrCat("/proc/self/fd/", file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  if (*library == nullptr) return absl::InternalError(absl::StrCat("dlopen: ", dlerror()));
+  *entry = reinterpret_cast<hearth_kernel_fn>(dlsym(*library, symbol.c_str()));
+  return *entry != nullptr ? absl::OkStatus() : absl::InternalError(absl::StrCat("no symbol ", symbol));
+}
+
+// The list that print_list wrote: constants first, then one node a line.
+absl::StatusOr<std::vector<ir::UOpRef>> parse_list(ir::Graph& graph, const std::string& text) {
+  std::vector<ir::UOpRef> lines, body;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1)) {
+    absl::StatusOr<ir::UOpRef> node = ir::parse(graph, std::string_view(text).substr(0, end + 1));
+    if (!node.ok()) return node.status();
+    lines.push_back(*node);
+  }
+  for (ir::UOpRef node : ir::toposort(lines)) {
+    if (node->is_const()) body.push_back(node);
+  }
+  body.insert(body.end(), lines.begin(), lines.end());
+  return body;
+}
+
+std::vector<ir::Scalar> slot_dtypes(ir::UOpRef ast) {
+  std::vector<ir::Scalar> slots;
+  for (ir::UOpRef node : ir::toposort(ast)) {
+    if (!node->is(ir::Op::Param)) continue;
+    const std::uint32_t slot = node->as<ir::ParamInfo>().slot;
+    if (slot >= slots.size()) slots.resize(slot + 1, ir::Scalar::Void);
+    slots[slot] = node->dtype.scalar;
+  }
+  return slots;
+}
+
+v1::Target target_with(const std::vector<std::string>& features, std::uint32_t vector_bits) {
+  v1::Target target;
+  target.set_device("cpu");
+  target.set_triple("x86_64-unknown-linux-gnu");
+  for (const std::string& feature : features) target.add_features(feature);
+  target.set_vector_bits(vector_bits);
+  target.set_threads(1);
+  target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
+  return target;
+}
+
+}  // namespace
+
+v1::Target host_target() {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 256);
+  return baseline_target();
+}
+
+v1::Target baseline_target() { return target_with({}, 128); }
+
+Program::Program(v1::Graph graph) : Program(std::move(graph), host_target()) {}
+Program::Program(v1::Graph graph, v1::Target target) : graph_(std::move(graph)), target_(std::move(target)) {
+  prepared_ = prepare();
+}
+Program::~Program() = default;
+
+std::string Program::text() const { return graph_.DebugString(); }
+
+absl::Status Program::prepare() {
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  options.set_dump(true);
+  absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph_, target_, options);
+  if (!lowered.ok()) return lowered.status();
+  lowered_ = *std::move(lowered);
+  for (int k = 0; k < lowered_.kernels_size(); ++k) {
+    auto kernel = std::make_unique<Kernel>();
+    const v1::KernelSpec& spec = lowered_.kernels(k);
+    absl::StatusOr<ir::UOpRef> ast = ir::parse(kernel->graph, spec.ast());
+    if (!ast.ok()) return ast.status();
+    kernel->ast = *ast;
+    kernel->slots = slot_dtypes(*ast);
+    absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(spec, target_, options);
+    if (!compiled.ok())
+      return absl::Status(compiled.status().code(), absl::StrCat(compiled.status().message(), "\n", spec.ast()));
+    for (const v1::PassReport& report : compiled->passes()) {
+      if (report.name() != "linearize") continue;
+      absl::StatusOr<std::vector<ir::UOpRef>> linear = parse_list(kernel->graph, report.text());
+      if (!linear.ok()) return linear.status();
+      kernel->linear = *std::move(linear);
+    }
+    if (kernel->linear.empty()) return absl::InternalError("compile_kernel dumped no linear body");
+    absl::Status opened = open_artifact(compiled->artifact().data(), spec.symbol(), &kernel->library, &kernel->entry);
+    if (!opened.ok()) return opened;
+    kernels_.push_back(std::move(kernel));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensors> Program::run_reference(const Feed& feed) const {
+  ir::Graph graph;
+  absl::StatusOr<passes::ImportedGraph> imported = passes::import_graph(graph, graph_);
+  if (!imported.ok()) return imported.status();
+  reference::Bindings bindings;
+  std::size_t next_input = 0;
+  for (std::size_t id = 0; id < imported->buffers.size(); ++id) {
+    const passes::ImportedBuffer& buffer = imported->buffers[id];
+    if (buffer.kind != ir::BufferKind::Constant) {
+      if (next_input >= feed.inputs.size()) return absl::InvalidArgumentError("test: too few inputs");
+      bindings.emplace(id, feed.inputs[next_input++]);
+      continue;
+    }
+    HostTensor constant;
+    constant.dtype = buffer.dtype.scalar;
+    for (ir::UOpRef dim : buffer.shape) constant.shape.push_back(dim->int_value());
+    constant.bytes.assign(buffer.data.begin(), buffer.data.end());
+    bindings.emplace(id, std::move(constant));
+  }
+  return reference::interpret(imported->outputs, bindings, feed.vars);
+}
+
+absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Execution execution,
+                             const std::vector<std::uint8_t*>& addresses, const std::vector<std::size_t>& sizes) {
+  Kernel& kernel = *kernels_[launch.kernel()];
+  std::vector<std::int64_t> vars;
+  for (const std::uint32_t var : launch.vars()) vars.push_back(feed.vars.at(var));
+  const std::int64_t grid = evaluate(launch.grid(), feed.vars);
+  // Parts cover the grid, the last one first; a kernel must not care.
+  const std::int64_t cuts[] = {grid, grid - grid / 3, grid / 3, 0};
+  if (execution == Execution::Compiled) {
+    std::vector<void*> slots;
+    for (const std::uint32_t buffer : launch.buffers()) slots.push_back(addresses[buffer]);
+    for (int part = 0; part < 3; ++part) {
+      if (cuts[part + 1] < cuts[part]) kernel.entry(slots.data(), vars.data(), cuts[part + 1], cuts[part]);
+    }
+    return absl::OkStatus();
+  }
+  Tensors buffers(static_cast<std::size_t>(launch.buffers_size()));
+  if (kernel.slots.size() > buffers.size())
+    return absl::InternalError("the launch has fewer buffers than the kernel has slots");
+  for (int slot = 0; slot < launch.buffers_size(); ++slot) {
+    const std::uint32_t buffer = launch.buffers(slot);
+    buffers[slot].dtype = static_cast<std::size_t>(slot) < kernel.slots.size() ? kernel.slots[slot] : ir::Scalar::Void;
+    buffers[slot].bytes.assign(addresses[buffer], addresses[buffer] + sizes[buffer]);
+  }
+  for (int part = 0; part < 3; ++part) {
+    if (cuts[part + 1] >= cuts[part]) continue;
+    const reference::KernelRun run{buffers, vars, reference::GridPart{cuts[part + 1], cuts[part]}};
+    absl::Status status =
+        execution == Execution::Ast ? interpret_kernel(kernel.ast, run) : interpret_linear(kernel.linear, run);
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(status.message(), "\n",
+                                                      lowered_.kernels(static_cast<int>(launch.kernel())).ast()));
+    }
+  }
+  for (int slot = 0; slot < launch.buffers_size(); ++slot) {
+    std::copy(buffers[slot].bytes.begin(), buffers[slot].bytes.end(), addresses[launch.buffers(slot)]);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
+  if (!prepared_.ok()) return prepared_;
+  const v1::Plan& plan = lowered_.plan();
+  std::deque<GuardedBlock> blocks;
+  GuardedBlock arena(plan.arena_bytes(), 64), persistent(plan.persistent_bytes(), 64);
+  std::vector<std::uint8_t*> addresses;
+  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> outputs;
+  std::size_t next_input = 0;
+  for (const v1::PlanBuffer& buffer : plan.buffers()) {
+    const auto element = static_cast<std::size_t>(ir::byte_size(static_cast<ir::Scalar>(buffer.dtype())));
+    std::size_t size = element;
+    for (const v1::Expr& dim : buffer.shape()) size *= static_cast<std::size_t>(evaluate(dim, feed.vars));
+    if (size > buffer.max_bytes())
+      return absl::InternalError(absl::StrCat("buffer of ", size, " bytes, max_bytes ", buffer.max_bytes()));
+    sizes.push_back(size);
+    if (buffer.kind() == v1::PlanBuffer::ARENA || buffer.kind() == v1::PlanBuffer::PERSISTENT) {
+      const GuardedBlock& block = buffer.kind() == v1::PlanBuffer::ARENA ? arena : persistent;
+      if (buffer.offset() % 64 != 0 || buffer.offset() + buffer.max_bytes() > block.size()) {
+        return absl::InternalError(
+            absl::StrCat("offset ", buffer.offset(), " + ", buffer.max_bytes(), " in a block of ", block.size()));
+      }
+      addresses.push_back(block.data() + buffer.offset());
+      continue;
+    }
+    blocks.emplace_back(size, element);
+    addresses.push_back(blocks.back().data());
+    const void* source = nullptr;
+    if (buffer.kind() == v1::PlanBuffer::OUTPUT) {
+      outputs.push_back(addresses.size() - 1);
+    } else if (buffer.kind() == v1::PlanBuffer::CONSTANT) {
+      if (buffer.data().size() != size) return absl::InternalError("a constant's data has the wrong size");
+      source = buffer.data().data();
+    } else {
+      if (next_input >= feed.inputs.size() || feed.inputs[next_input].bytes.size() != size)
+        return absl::InternalError("inputs do not fit");
+      source = feed.inputs[next_input++].bytes.data();
+    }
+    if (source != nullptr && size != 0) std::memcpy(blocks.back().data(), source, size);
+  }
+  for (const v1::Launch& step : plan.launches()) {
+    absl::Status status = launch(step, feed, execution, addresses, sizes);
+    if (!status.ok()) return status;
+  }
+  for (const GuardedBlock& block : blocks) {
+    if (!block.front_is_untouched()) return absl::InternalError("a kernel wrote in front of a buffer");
+  }
+  Tensors results;
+  for (const std::size_t output : outputs) {
+    HostTensor tensor;
+    const v1::PlanBuffer& buffer = plan.buffers(static_cast<int>(output));
+    tensor.dtype = static_cast<ir::Scalar>(buffer.dtype());
+    for (const v1::Expr& dim : buffer.shape()) tensor.shape.push_back(evaluate(dim, feed.vars));
+    tensor.bytes.assign(addresses[output], addresses[output] + sizes[output]);
+    results.push_back(std::move(tensor));
+  }
+  return results;
+}
+
+std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances) {
+  absl::StatusOr<Tensors> want = run_reference(feed);
+  if (!want.ok()) return absl::StrCat("reference: ", want.status().ToString());
+  const std::pair<Execution, const char*> executions[] = {
+      {Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Compiled, "compiled"}};
+  for (const auto& [execution, name] : executions) {
+    absl::StatusOr<Tensors> got = run(feed, execution);
+    if (!got.ok()) return absl::StrCat(name, ": ", got.status().ToString());
+    const std::string what = difference(*got, *want, tolerances);
+    if (!what.empty()) return absl::StrCat(name, ": ", what);
+  }
+  return "";
+}
+
+void Program::check(const Feed& feed, Tolerance tolerance) {
+  const std::string what = disagreement(feed, {tolerance});
+  if (what.empty()) {
+    SUCCEED();
+    return;
+  }
+  std::string vars;
+  for (const std::int64_t var : feed.vars) absl::StrAppend(&vars, " ", var);
+  FAIL_CHECK(what << "\nvars:" << vars << "\n" << text());
+}
+
+std::int64_t evaluate(const v1::Expr& expr, const std::vector<std::int64_t>& vars) {
+  std::vector<std::int64_t> stack;
+  for (const v1::ExprToken& token : expr.tokens()) {
+    if (token.kind() == v1::ExprToken::CONST || token.kind() == v1::ExprToken::VAR) {
+      stack.push_back(token.kind() == v1::ExprToken::CONST ? token.value()
+                                                           : vars.at(static_cast<std::size_t>(token.value())));
+      continue;
+    }
+    const std::int64_t b = stack.back();
+    stack.pop_back();
+    std::int64_t& a = stack.back();
+    const auto floor = [&] { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };
+    switch (token.kind()) {
+      case v1::ExprToken::ADD:
+        a += b;
+        break;
+      case v1::ExprToken::SUB:
+        a -= b;
+        break;
+      case v1::ExprToken::MUL:
+        a *= b;
+        break;
+      case v1::ExprToken::FLOORDIV:
+        a = floor();
+        break;
+      case v1::ExprToken::FLOORMOD:
+        a -= floor() * b;
+        break;
+      case v1::ExprToken::MIN:
+        a = std::min(a, b);
+        break;
+      default:
+        a = std::max(a, b);
+        break;
+    }
+  }
+  return stack.empty() ? 1 : stack.back();
+}
+
+std::string difference(const Tensors& got, const Tensors& want, const Tolerances& tolerances) {
+  if (got.size() != want.size()) return absl::StrCat(got.size(), " outputs instead of ", want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    const ir::Scalar dtype = want[k].dtype;
+    const Tolerance tolerance = tolerances.size() == 1 ? tolerances[0] : tolerances.at(k);
+    if (got[k].dtype != dtype || got[k].shape != want[k].shape)
+      return absl::StrCat("output ", k, " has another dtype or shape");
+    for (std::int64_t i = 0; i < want[k].num_elements(); ++i) {
+      const reference::Element g = got[k].get(i), w = want[k].get(i);
+      bool same = g.i == w.i;
+      if (dtype == ir::Scalar::Bool) same = got[k].bytes[i] == want[k].bytes[i];
+      if (ir::is_float(dtype)) {
+        same = g.f == w.f || (std::isnan(g.f) && std::isnan(w.f)) ||
+               (std::isfinite(w.f) && std::fabs(g.f - w.f) <= tolerance.absolute + tolerance.relative * std::fabs(w.f));
+      }
+      if (!same) {
+        return absl::StrCat("output ", k, " element ", i, " is ", reference::to_string(dtype, g), ", expected ",
+                            reference::to_string(dtype, w));
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace hearth::conformance

@@ -1,0 +1,74 @@
+// Program: one traced graph in its four executions, which must agree.
+//   reference  import + graph interpreter
+//   ast        lower + kernel interpreter on every launch's AST: checks every access
+//   linear     compile_kernel's linear bodies + linear interpreter: checks every access, lane by lane
+//   compiled   compile_kernel's artifacts, dlopened, in guarded memory; the grid in three parts, last part first
+//
+//   Program program(builder.graph());
+//   program.check({inputs, vars}, Tolerance::exact());      // Catch2 assertions; prints the graph on a failure
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/codegen/reference/host_tensor.h"
+#include "hearth/v1/graph.pb.h"
+#include "hearth/v1/worker.pb.h"
+
+namespace hearth::conformance {
+
+using codegen::reference::HostTensor;
+using Tensors = std::vector<HostTensor>;
+
+struct Feed {
+  Tensors inputs;  // in0, in1, …: inputs and parameters in order
+  std::vector<std::int64_t> vars;
+};
+
+// |got - want| <= absolute + relative * |want|, or equal, or both NaN. Integers and bools are always exact.
+struct Tolerance {
+  double relative = 0, absolute = 0;
+  static Tolerance exact() { return {}; }
+};
+using Tolerances = std::vector<Tolerance>;  // one an output, or one for all
+
+class Program {
+ public:
+  explicit Program(v1::Graph graph);
+  Program(v1::Graph graph, v1::Target target);
+  ~Program();
+
+  enum class Execution { Ast, Linear, Compiled };
+  absl::StatusOr<Tensors> run_reference(const Feed& feed) const;
+  // The first call lowers and compiles; later calls reuse it.
+  absl::StatusOr<Tensors> run(const Feed& feed, Execution execution);
+  std::string text() const;  // the graph, as proto text
+
+  // What differs between the four, "" if nothing.
+  std::string disagreement(const Feed& feed, const Tolerances& tolerances);
+  // Fails the Catch2 test on a disagreement, printing the graph.
+  void check(const Feed& feed, Tolerance tolerance);
+
+ private:
+  struct Kernel;
+  absl::Status prepare();
+  absl::Status launch(const v1::Launch& launch, const Feed& feed, Execution execution,
+                      const std::vector<std::uint8_t*>& addresses, const std::vector<std::size_t>& sizes);
+  v1::Graph graph_;
+  v1::Target target_;
+  v1::LoweredPlan lowered_;
+  absl::Status prepared_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+};
+
+// The host's features (or the baseline's) as a target.
+v1::Target host_target();
+v1::Target baseline_target();
+
+// Value of an expression.
+std::int64_t evaluate(const v1::Expr& expr, const std::vector<std::int64_t>& vars);
+// What differs, "" if nothing.
+std::string difference(const Tensors& got, const Tensors& want, const Tolerances& tolerances);
+
+}  // namespace hearth::conformance

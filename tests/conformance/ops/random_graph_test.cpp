@@ -1,0 +1,41 @@
+// Random graphs, host and baseline targets in turn. HEARTH_FUZZ_GRAPHS says how many (default 300), HEARTH_FUZZ_SEED
+// where to begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <set>
+
+#include "tests/conformance/ops/random_graph.h"
+
+namespace hearth::conformance {
+namespace {
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+TEST_CASE("random graphs agree in every execution") {
+  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", 300);
+  const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
+  std::set<v1::Op> ops;
+  std::uint64_t failures = 0;
+  for (std::uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
+    INFO("HEARTH_FUZZ_SEED=" << seed);
+    const RandomGraph random = random_graph(seed);
+    for (const v1::Node& node : random.graph.nodes()) ops.insert(node.op());
+    const std::string what = find_disagreement(random, seed % 2 == 0 ? baseline_target() : host_target());
+    if (what.empty()) continue;
+    ++failures;
+    FAIL_CHECK(what);
+  }
+  WARN(count << " random graphs from seed " << first << ", " << ops.size() << " different ops");
+  if (count >= 300) CHECK(ops.size() > 45);
+}
+
+TEST_CASE("a graph's seed says all about it") {
+  CHECK(random_graph(7).graph.SerializeAsString() == random_graph(7).graph.SerializeAsString());
+  CHECK(random_graph(7).graph.SerializeAsString() != random_graph(8).graph.SerializeAsString());
+}
+
+}  // namespace
+}  // namespace hearth::conformance
