@@ -32,6 +32,8 @@ namespace {
 
 constexpr int kMaxThreads = 4096;
 
+}  // namespace
+
 absl::StatusOr<int> choose_threads(int wanted) {
   if (wanted < 0 || wanted > kMaxThreads) {
     return absl::InvalidArgumentError(str_cat("threads is ", wanted, "; expected 0 (all CPUs) to ", kMaxThreads));
@@ -47,8 +49,6 @@ absl::StatusOr<int> choose_threads(int wanted) {
   }
   return runtime::available_cpus();
 }
-
-}  // namespace
 
 const PrepareStats& PreparedPlan::stats() const { return state_->stats; }
 const std::vector<ValueInfo>& PreparedPlan::inputs() const { return state_->plan->inputs(); }

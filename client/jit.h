@@ -78,6 +78,9 @@ class PreparedPlan {
   std::shared_ptr<const State> state_;
 };
 
+// Threads a replay uses for PrepareConfig.threads = `wanted`; InvalidArgument out of range.
+absl::StatusOr<int> choose_threads(int wanted);
+
 absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config = {});
 // The same for a graph that is encoded already (importers, tools).
 absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config = {});

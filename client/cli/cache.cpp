@@ -1,0 +1,115 @@
+// hearth cache ls | verify | clear. Starts a daemon when none runs, since only a daemon touches its cache folder.
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/connect.h"
+#include "client/cli/format.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CacheFlags {
+  std::string socket;
+  std::uint32_t limit = 1000;
+  bool json = false;
+};
+
+std::string date(std::int64_t unix_s) {
+  const std::time_t time = unix_s;
+  std::tm utc{};
+  char text[32];
+  gmtime_r(&time, &utc);
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &utc);
+  return text;
+}
+
+absl::StatusOr<int> list(const CacheFlags& flags) {
+  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
+  if (!channel.ok()) return channel.status();
+  v1::CacheListRequest request;
+  request.set_limit(flags.limit);
+  const auto reply = (*channel)->cache_list(request, kAdminTimeout);
+  if (!reply.ok()) return reply.status();
+  if (flags.json) {
+    Json entries = Json::array();
+    for (const v1::CacheEntry& entry : reply->entries()) {
+      entries.push_back({{"key", hex(entry.key())},
+                         {"kind", entry.kind()},
+                         {"bytes", entry.bytes()},
+                         {"created_unix_s", entry.created_unix_s()},
+                         {"last_used_unix_s", entry.last_used_unix_s()},
+                         {"leased", entry.leased()}});
+    }
+    std::cout << Json{{"entries", entries}}.dump(2) << "\n";
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows = {{"key", "kind", "size", "last used (UTC)", "leased"}};
+  for (const v1::CacheEntry& entry : reply->entries()) {
+    rows.push_back({hex(entry.key()).substr(0, 16), entry.kind(), human_bytes(static_cast<double>(entry.bytes())),
+                    date(entry.last_used_unix_s()), entry.leased() ? "yes" : "no"});
+  }
+  std::cout << table(rows);
+  return 0;
+}
+
+absl::StatusOr<int> verify(const CacheFlags& flags) {
+  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
+  if (!channel.ok()) return channel.status();
+  const auto reply = (*channel)->cache_verify(std::chrono::hours(1));
+  if (!reply.ok()) return reply.status();
+  if (flags.json) {
+    const std::vector<std::string> problems(reply->problems().begin(), reply->problems().end());
+    std::cout
+        << Json{{"checked", reply->checked()}, {"quarantined", reply->quarantined()}, {"problems", problems}}.dump(2)
+        << "\n";
+  } else {
+    std::cout << reply->checked() << " entries checked, " << reply->quarantined() << " quarantined\n";
+    for (const std::string& problem : reply->problems()) std::cout << problem << "\n";
+  }
+  return reply->quarantined() == 0 && reply->problems_size() == 0 ? 0 : 1;
+}
+
+absl::StatusOr<int> clear(const CacheFlags& flags) {
+  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
+  if (!channel.ok()) return channel.status();
+  const auto reply = (*channel)->cache_clear(kAdminTimeout);
+  if (!reply.ok()) return reply.status();
+  if (flags.json) {
+    std::cout << Json{{"removed", reply->removed()},
+                      {"kept_leased", reply->kept_leased()},
+                      {"freed_bytes", reply->freed_bytes()}}
+                     .dump(2)
+              << "\n";
+  } else {
+    std::cout << reply->removed() << " entries removed (" << human_bytes(static_cast<double>(reply->freed_bytes()))
+              << "), " << reply->kept_leased() << " kept because they are in use\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_cache(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<CacheFlags>();
+  CLI::App* cache = app.add_subcommand("cache", "The daemon's kernel cache");
+  cache->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const CacheFlags&)) {
+    CLI::App* command = cache->add_subcommand(name, help);
+    command->add_option("--socket", flags->socket, "The daemon's socket");
+    command->add_flag("--json", flags->json, "Print JSON");
+    command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
+    return command;
+  };
+  add("ls", "List entries, last used first", list)
+      ->add_option("--limit", flags->limit, "Entries at most")
+      ->capture_default_str();
+  add("verify", "Check every entry's digest; exits 1 when one is damaged", verify);
+  add("clear", "Remove every entry that is not in use", clear);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,29 @@
+// What every subcommand of `hearth` is made of: it registers its flags on the app and leaves an action behind, which
+// main runs after parsing. An action returns the exit code, or a status that main prints as one line.
+//
+//   void add_stats(CLI::App& app, Action& action) {
+//     CLI::App* command = app.add_subcommand("stats", "Counters of the running daemon");
+//     command->callback([&action] { action = [] { return print_stats(); }; });
+//   }
+#pragma once
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hearth::cli {
+
+using Action = std::function<absl::StatusOr<int>()>;
+
+void add_run(CLI::App& app, Action& action);      // run.cpp
+void add_prewarm(CLI::App& app, Action& action);  // prewarm.cpp
+void add_explain(CLI::App& app, Action& action);  // explain.cpp
+void add_stats(CLI::App& app, Action& action);    // stats.cpp
+void add_cache(CLI::App& app, Action& action);    // cache.cpp
+void add_daemon(CLI::App& app, Action& action);   // daemon.cpp
+
+}  // namespace hearth::cli

@@ -1,0 +1,69 @@
+#include "client/cli/format.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+namespace hearth::cli {
+
+std::string hex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
+}
+
+std::string human_bytes(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return fixed(bytes, unit == 0 ? 0 : 1) + " " + kUnits[unit];
+}
+
+std::string human_time(double microseconds) {
+  if (microseconds < 1e3) return fixed(microseconds, 1) + " us";
+  if (microseconds < 1e6) return fixed(microseconds / 1e3, 1) + " ms";
+  return fixed(microseconds / 1e6, 2) + " s";
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string file_name(std::string_view name) {
+  std::string text;
+  for (unsigned char c : name) text += std::isalnum(c) || c == '.' || c == '-' ? static_cast<char>(c) : '_';
+  if (text.empty() || text.front() == '.') text.insert(text.begin(), '_');
+  return text;
+}
+
+}  // namespace hearth::cli

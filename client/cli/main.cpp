@@ -1,0 +1,29 @@
+// hearth: the command line of the compiler daemon. Every subcommand is one file of this folder.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "client/cli/command.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Compiles and runs models through hearthd, the compiler daemon.", "hearth");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "hearth " HEARTH_VERSION);
+  hearth::cli::Action action;
+  hearth::cli::add_run(app, action);
+  hearth::cli::add_prewarm(app, action);
+  hearth::cli::add_explain(app, action);
+  hearth::cli::add_stats(app, action);
+  hearth::cli::add_cache(app, action);
+  hearth::cli::add_daemon(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::cerr << "hearth: " << error.what() << " (see hearth --help)\n";
+    return 2;
+  }
+  const absl::StatusOr<int> code = action();
+  if (code.ok()) return *code;
+  std::cerr << "hearth: " << code.status().message() << "\n";
+  return 1;
+}

@@ -1,0 +1,66 @@
+// hearth prewarm: compile models into the daemon's cache ahead of use. Goes on after a failure; exits 1 if any.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/format.h"
+#include "client/cli/model_flags.h"
+#include "client/cli/progress_bar.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PrewarmFlags {
+  ModelFlags model;
+  std::vector<std::string> paths;
+};
+
+absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const ModelFlags& flags) {
+  absl::StatusOr<Model> model = load_model(path, flags);
+  if (!model.ok()) return model.status();
+  ProgressBar bar(path, !flags.json);
+  client::PrepareConfig config = flags.prepare_config();
+  config.progress = bar.callback();
+  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
+  if (!plan.ok()) return plan.status();
+  return plan->stats();
+}
+
+absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
+  int failures = 0;
+  Json models = Json::array();
+  for (const std::string& path : flags.paths) {
+    const auto stats = prewarm_one(path, flags.model);
+    if (!stats.ok()) {
+      ++failures;
+      models.push_back({{"model", path}, {"error", std::string(stats.status().message())}});
+      if (!flags.model.json) std::cerr << "hearth: " << stats.status().message() << "\n";
+      continue;
+    }
+    models.push_back({{"model", path},
+                      {"prepare_ms", stats->prepare_ms},
+                      {"kernels", stats->kernels},
+                      {"compiled_kernels", stats->compiled_kernels},
+                      {"cache_hits", stats->cache_hits}});
+    if (flags.model.json) continue;
+    std::cout << path << ": " << stats->kernels << " kernels, " << stats->compiled_kernels << " compiled now, "
+              << human_time(stats->prepare_ms * 1e3) << "\n";
+  }
+  if (flags.model.json) std::cout << Json{{"models", models}, {"failures", failures}}.dump(2) << "\n";
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_prewarm(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<PrewarmFlags>();
+  CLI::App* command = app.add_subcommand("prewarm", "Compile models into the cache ahead of use");
+  command->add_option("models", flags->paths, "ONNX files")->required();
+  flags->model.add_to(*command, /*with_inputs=*/false);
+  command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
+}
+
+}  // namespace hearth::cli

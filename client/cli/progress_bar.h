@@ -1,0 +1,30 @@
+// A progress bar on stderr while a plan is prepared: only on a terminal, and gone when it is destroyed.
+//
+//   ProgressBar bar("model.onnx", /*enabled=*/!flags.json);
+//   config.progress = bar.callback();
+#pragma once
+#include <functional>
+#include <string>
+
+#include "client/jit.h"
+
+namespace hearth::cli {
+
+class ProgressBar {
+ public:
+  ProgressBar(std::string title, bool enabled);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // Empty when nothing is to be shown. Valid while the bar lives.
+  std::function<void(const client::PrepareProgress&)> callback();
+
+ private:
+  void show(const client::PrepareProgress& progress);
+  std::string title_;
+  bool enabled_;
+  bool drawn_ = false;
+};
+
+}  // namespace hearth::cli

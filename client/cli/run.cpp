@@ -1,0 +1,200 @@
+// hearth run: prepare a model, replay it, write its outputs.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "client/cli/command.h"
+#include "client/cli/format.h"
+#include "client/cli/model_flags.h"
+#include "client/cli/progress_bar.h"
+#include "runtime/text.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RunFlags {
+  ModelFlags model;
+  std::string path;
+  std::string output_dir;
+  int repeat = 1;
+  std::uint64_t seed = 0;
+  bool profile = false;
+};
+
+struct ReplayTimes {
+  double min = 0;
+  double p50 = 0;
+  double p99 = 0;
+};
+
+struct WrittenOutput {
+  std::string name;
+  DType dtype;
+  std::vector<std::int64_t> shape;
+  std::string file;  // empty without --output-dir
+};
+
+ReplayTimes summarize(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double share) {
+    return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
+  };
+  return {times.front(), at(0.5), at(0.99)};
+}
+
+// Gives every input the plan reads its bytes: from --input, else seeded uniform values.
+absl::Status fill_inputs(client::Instance& instance, const client::PreparedPlan& plan, Model& model,
+                         std::uint64_t seed) {
+  std::set<std::string> wanted;
+  for (const client::ValueInfo& input : plan.inputs()) wanted.insert(input.name);
+  for (const onnx::ModelValue& input : model.imported.inputs) {
+    if (wanted.count(input.name) == 0) continue;
+    auto found = model.arrays.find(input.name);
+    if (found == model.arrays.end()) {
+      found = model.arrays.emplace(input.name, client::NpyArray{input.dtype, input.shape, uniform_bytes(input, seed)})
+                  .first;
+    }
+    const std::string& bytes = found->second.bytes;
+    if (absl::Status bound = instance.bind_input(input.name, bytes.data(), bytes.size()); !bound.ok()) return bound;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance& instance, const Model& model,
+                                                         const std::string& output_dir) {
+  std::vector<WrittenOutput> written;
+  std::set<std::string> files;
+  if (!output_dir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(output_dir, error);
+    if (error) {
+      return absl::PermissionDeniedError(
+          str_cat("--output-dir ", output_dir, ": cannot be created: ", error.message()));
+    }
+  }
+  for (const onnx::ModelValue& result : model.imported.results) {
+    const auto view = instance.output(result.name);
+    if (!view.ok()) return view.status();
+    WrittenOutput output{result.name, view->dtype, view->shape, ""};
+    if (!output_dir.empty()) {
+      std::string name = file_name(result.name);
+      for (int i = 2; !files.insert(name).second; ++i) name = str_cat(file_name(result.name), "_", i);
+      output.file = (std::filesystem::path(output_dir) / (name + ".npy")).string();
+      absl::Status saved = client::write_npy(output.file, view->dtype, view->shape, view->data, view->size_bytes);
+      if (!saved.ok()) return saved;
+    }
+    written.push_back(std::move(output));
+  }
+  return written;
+}
+
+void print_json(const client::PreparedPlan& plan, const ReplayTimes& times, const std::vector<WrittenOutput>& outputs,
+                const client::Profile* profile) {
+  const client::PrepareStats& stats = plan.stats();
+  Json json = {
+      {"prepare_ms", stats.prepare_ms},  {"rpc_ms", stats.rpc_ms},
+      {"kernels", stats.kernels},        {"compiled_kernels", stats.compiled_kernels},
+      {"cache_hits", stats.cache_hits},  {"plan_hit", stats.plan_hit},
+      {"plan_key", hex(stats.plan_key)}, {"replay_us", {{"min", times.min}, {"p50", times.p50}, {"p99", times.p99}}},
+      {"device", plan.device()},         {"threads", plan.threads()},
+      {"outputs", Json::array()}};
+  for (const WrittenOutput& output : outputs) {
+    Json item = {{"name", output.name}, {"dtype", std::string(dtype_name(output.dtype))}, {"shape", output.shape}};
+    item["file"] = output.file.empty() ? Json() : Json(output.file);
+    json["outputs"].push_back(item);
+  }
+  if (profile != nullptr) {
+    json["profile"] = Json::array();
+    for (const auto& row : profile->by_kernel()) {
+      json["profile"].push_back({{"kernel", row.kernel},
+                                 {"launches", row.launches},
+                                 {"time_us", static_cast<double>(row.time_ns) / 1e3},
+                                 {"num_ops", row.num_ops}});
+    }
+  }
+  std::cout << json.dump(2) << "\n";
+}
+
+void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const ReplayTimes& times,
+                const std::vector<WrittenOutput>& outputs, const client::Profile* profile) {
+  const client::PrepareStats& stats = plan.stats();
+  std::cout << flags.path << " on " << plan.device() << ", " << plan.threads() << " thread(s)\n"
+            << "prepared in " << human_time(stats.prepare_ms * 1e3) << ": " << stats.kernels << " kernels, "
+            << stats.compiled_kernels << " compiled now\n"
+            << "replay p50 " << human_time(times.p50) << ", min " << human_time(times.min) << ", p99 "
+            << human_time(times.p99) << " over " << flags.repeat << "\n";
+  for (const WrittenOutput& output : outputs) {
+    std::cout << "output " << output.name << " " << dtype_name(output.dtype) << shape_text(output.shape)
+              << (output.file.empty() ? "" : " -> " + output.file) << "\n";
+  }
+  if (profile == nullptr) return;
+  std::vector<std::vector<std::string>> rows = {{"kernel", "launches", "time", "share", "GFLOP/s"}};
+  for (const auto& row : profile->by_kernel()) {
+    const auto time = static_cast<double>(row.time_ns);
+    rows.push_back({row.kernel, std::to_string(row.launches), human_time(time / 1e3),
+                    fixed(100 * time / static_cast<double>(std::max<std::uint64_t>(1, profile->total_ns)), 1) + " %",
+                    fixed(static_cast<double>(row.num_ops) / std::max(1.0, time), 2)});
+  }
+  std::cout << table(rows);
+}
+
+absl::StatusOr<int> run(const RunFlags& flags) {
+  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
+  if (!model.ok()) return model.status();
+  absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");
+  {
+    ProgressBar bar(flags.path, !flags.model.json);
+    client::PrepareConfig config = flags.model.prepare_config();
+    config.progress = bar.callback();
+    plan = client::prepare(model->traced, config);
+  }
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<client::Instance> instance = plan->instantiate();
+  if (!instance.ok()) return instance.status();
+  if (absl::Status filled = fill_inputs(*instance, *plan, *model, flags.seed); !filled.ok()) return filled;
+  std::vector<double> times;
+  for (int i = 0; i < flags.repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
+    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  }
+  auto outputs = write_outputs(*instance, *model, flags.output_dir);
+  if (!outputs.ok()) return outputs.status();
+  client::Profile profile;
+  if (flags.profile) {
+    absl::StatusOr<client::Profile> profiled = instance->execute_profiled();
+    if (!profiled.ok()) return profiled.status();
+    profile = *std::move(profiled);
+  }
+  const client::Profile* shown = flags.profile ? &profile : nullptr;
+  if (flags.model.json) {
+    print_json(*plan, summarize(times), *outputs, shown);
+  } else {
+    print_text(flags, *plan, summarize(times), *outputs, shown);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* command = app.add_subcommand("run", "Run a model: prepare it through the daemon, replay it here");
+  command->add_option("model", flags->path, "ONNX file")->required();
+  flags->model.add_to(*command, /*with_inputs=*/true);
+  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder");
+  command->add_option("--repeat", flags->repeat, "Replays to measure")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of the values of inputs not given")->capture_default_str();
+  command->add_flag("--profile", flags->profile, "Show the time of every kernel");
+  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,85 @@
+// hearth stats: counters of the running daemon.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/connect.h"
+#include "client/cli/format.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct StatsFlags {
+  std::string socket;
+  bool json = false;
+};
+
+Json to_json(const v1::StatsResponse& s) {
+  return {{"pid", s.pid()},
+          {"version", s.version()},
+          {"build_id", s.build_id()},
+          {"health", s.health()},
+          {"uptime_s", s.uptime_s()},
+          {"rss_bytes", s.rss_bytes()},
+          {"cache_dir", s.cache_dir()},
+          {"cache_bytes", s.cache_bytes()},
+          {"cache_limit_bytes", s.cache_limit_bytes()},
+          {"cache_entries", s.cache_entries()},
+          {"requests", s.requests()},
+          {"plan_hits", s.plan_hits()},
+          {"plan_misses", s.plan_misses()},
+          {"plan_joined", s.plan_joined()},
+          {"plan_errors", s.plan_errors()},
+          {"kernels_compiled", s.kernels_compiled()},
+          {"kernel_hits", s.kernel_hits()},
+          {"kernel_joined", s.kernel_joined()},
+          {"quarantined", s.quarantined()},
+          {"workers", s.workers()},
+          {"worker_crashes", s.worker_crashes()},
+          {"worker_timeouts", s.worker_timeouts()},
+          {"leases", s.leases()},
+          {"sessions", s.sessions()}};
+}
+
+absl::StatusOr<int> stats(const StatsFlags& flags) {
+  absl::StatusOr<Channel> channel = running_daemon(flags.socket);
+  if (!channel.ok()) return channel.status();
+  const auto s = (*channel)->stats(kAdminTimeout);
+  if (!s.ok()) return s.status();
+  if (flags.json) {
+    std::cout << to_json(*s).dump(2) << "\n";
+    return 0;
+  }
+  std::cout << table({
+      {"daemon", "pid " + std::to_string(s->pid()) + ", " + s->version() + ", up " + fixed(s->uptime_s(), 0) + " s, " +
+                     s->health() + ", " + human_bytes(s->rss_bytes())},
+      {"cache", s->cache_dir() + ", " + std::to_string(s->cache_entries()) + " entries, " +
+                    human_bytes(static_cast<double>(s->cache_bytes())) + " of " +
+                    human_bytes(static_cast<double>(s->cache_limit_bytes()))},
+      {"requests", std::to_string(s->requests()) + ": " + std::to_string(s->plan_hits()) + " hits, " +
+                       std::to_string(s->plan_misses()) + " misses, " + std::to_string(s->plan_joined()) + " joined, " +
+                       std::to_string(s->plan_errors()) + " errors"},
+      {"kernels", std::to_string(s->kernels_compiled()) + " compiled, " + std::to_string(s->kernel_hits()) + " hits, " +
+                      std::to_string(s->kernel_joined()) + " joined, " + std::to_string(s->quarantined()) +
+                      " quarantined"},
+      {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
+                      std::to_string(s->worker_timeouts()) + " timeouts"},
+      {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},
+  });
+  return 0;
+}
+
+}  // namespace
+
+void add_stats(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<StatsFlags>();
+  CLI::App* command = app.add_subcommand("stats", "Counters of the running daemon");
+  command->add_option("--socket", flags->socket, "The daemon's socket");
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->callback([flags, &action] { action = [flags] { return stats(*flags); }; });
+}
+
+}  // namespace hearth::cli
