@@ -11,6 +11,10 @@
 
 #include "daemon/request_limits.h"
 
+namespace hearth::cache {
+class FileSystem;
+}  // namespace hearth::cache
+
 namespace hearth::daemon {
 
 struct Config {
@@ -38,6 +42,8 @@ struct Config {
   std::string log_file;  // empty: stderr
   std::string log_level = "info";
   int ready_fd = -1;
+
+  cache::FileSystem* file_system = nullptr;  // tests inject failing writes; null: the real one
 };
 
 absl::StatusOr<Config> load_config(int argc, const char* const* argv);

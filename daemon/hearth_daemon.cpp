@@ -208,6 +208,7 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
   options.dir = config.cache_dir;
   options.limit_bytes = config.cache_limit_bytes;
   options.allow_network_fs = config.allow_network_fs;
+  options.file_system = config.file_system;
   options.on_warning = [](const std::string& message) { spdlog::warn("{}", message); };
   absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache = cache::KernelsCache::open(std::move(options));
   if (!cache.ok()) return cache.status();

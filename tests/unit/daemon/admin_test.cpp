@@ -1,0 +1,80 @@
+#include <poll.h>
+
+#include <fstream>
+#include <thread>
+
+#include "daemon/build_id.h"
+#include "tests/unit/daemon/daemon_fixture.h"
+
+namespace hearth::daemon {
+namespace {
+
+TEST_CASE("admin: stats, list, verify, clear") {
+  DaemonFixture fixture;
+  const Answer answer = fixture.prepare(test_request({"kernel:a", "kernel:b"}));
+  REQUIRE(answer.status.ok());
+  const v1::StatsResponse stats = fixture.stats();
+  CHECK(stats.pid() == static_cast<std::uint64_t>(::getpid()));
+  CHECK(stats.build_id() == std::string(build_id()));
+  CHECK((stats.health() == "ready" && stats.cache_entries() == 3 && stats.workers() >= 1 && stats.rss_bytes() > 0));
+  {
+    grpc::ClientContext context;
+    v1::CacheListResponse list;
+    REQUIRE(fixture.admin().CacheList(&context, {}, &list).ok());
+    REQUIRE(list.entries_size() == 3);
+    int plans = 0;
+    for (const v1::CacheEntry& entry : list.entries()) plans += entry.kind() == "plan";
+    CHECK(plans == 1);
+  }
+  const std::string path = answer.result.artifacts(0).path();
+  std::filesystem::permissions(path, std::filesystem::perms::owner_write, std::filesystem::perm_options::add);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(0).put('#');
+  {
+    grpc::ClientContext context;
+    v1::CacheVerifyResponse report;
+    REQUIRE(fixture.admin().CacheVerify(&context, {}, &report).ok());
+    CHECK((report.checked() >= 2 && report.quarantined() == 1 && report.problems_size() >= 1));
+  }
+  {
+    grpc::ClientContext context;
+    v1::CacheClearResponse report;
+    REQUIRE(fixture.admin().CacheClear(&context, {}, &report).ok());
+    CHECK(report.removed() >= 1);
+    CHECK(fixture.stats().cache_entries() == 0);
+  }
+}
+
+TEST_CASE("admin: shutdown is answered and wakes the owner") {
+  DaemonFixture fixture;
+  pollfd entry{fixture.daemon().stop_event(), POLLIN, 0};
+  CHECK(::poll(&entry, 1, 0) == 0);
+  grpc::ClientContext context;
+  v1::ShutdownResponse response;
+  CHECK(fixture.admin().Shutdown(&context, {}, &response).ok());
+  CHECK(::poll(&entry, 1, 5000) == 1);
+}
+
+TEST_CASE("fetch: an artifact in chunks, or a clear error") {
+  DaemonFixture fixture;
+  const Answer answer = fixture.prepare(test_request({"kernel:a"}));
+  const auto fetch = [&](const std::string& digest, std::string* bytes) {
+    grpc::ClientContext context;
+    v1::FetchArtifactRequest request;
+    request.set_digest(digest);
+    auto stream = fixture.compiler().FetchArtifact(&context, request);
+    v1::FetchArtifactChunk chunk;
+    while (stream->Read(&chunk)) {
+      CHECK(chunk.data().size() <= 1u << 20);
+      *bytes += chunk.data();
+    }
+    return stream->Finish();
+  };
+  std::string bytes;
+  CHECK(fetch(answer.result.artifacts(0).digest(), &bytes).ok());
+  CHECK(bytes == "artifact of (kernel a) for fake-unknown-linux-gnu");
+  CHECK(fetch(std::string(32, 'x'), &bytes).error_code() == grpc::StatusCode::NOT_FOUND);
+  CHECK(fetch("short", &bytes).error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace hearth::daemon

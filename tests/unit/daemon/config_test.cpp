@@ -1,0 +1,95 @@
+#include "daemon/config.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+#include "tests/unit/daemon/test_folder.h"
+
+namespace hearth::daemon {
+namespace {
+
+absl::StatusOr<Config> load(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "hearthd");
+  return load_config(static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string failure(std::vector<const char*> arguments) {
+  const absl::StatusOr<Config> config = load(std::move(arguments));
+  REQUIRE_FALSE(config.ok());
+  const std::string message(config.status().message());
+  CHECK(message.find('\n') == std::string::npos);  // one line
+  return message;
+}
+
+TEST_CASE("config: file, then environment, then flags") {
+  TestFolder folder;
+  const std::string file = folder / "hearth.toml";
+  std::ofstream(file) << "socket = \"/s/file.sock\"\ncache_limit = \"1MiB\"\nworkers = 3\nidle_exit_s = 1.5\n"
+                         "allow_network_fs = true\ncache_dir = \"/c/file\"\n";
+  const auto config = load({"--config", file.c_str()});
+  REQUIRE(config.ok());
+  CHECK(config->socket == "/s/file.sock");
+  CHECK(config->cache_limit_bytes == 1u << 20);
+  CHECK((config->workers == 3 && config->idle_exit_ms == 1500 && config->allow_network_fs));
+  ::setenv("HEARTH_WORKERS", "5", 1);
+  ::setenv("HEARTH_CACHE_DIR", "/c/environment", 1);
+  const auto with_environment = load({"--config", file.c_str()});
+  const auto with_flags = load({"--config", file.c_str(), "--workers", "7", "--idle-exit=2"});
+  ::unsetenv("HEARTH_WORKERS");
+  ::unsetenv("HEARTH_CACHE_DIR");
+  REQUIRE((with_environment.ok() && with_flags.ok()));
+  CHECK((with_environment->workers == 5 && with_environment->cache_dir == "/c/environment"));
+  CHECK((with_flags->workers == 7 && with_flags->cache_dir == "/c/environment" && with_flags->idle_exit_ms == 2000));
+}
+
+TEST_CASE("config: defaults are resolved") {
+  const auto config = load({"--socket", "/s/x.sock"});
+  REQUIRE(config.ok());
+  CHECK(config->workers >= 1);
+  CHECK(config->worker == program("hearth-worker"));
+  CHECK(config->cache_dir.front() == '/');
+  CHECK(load({"--version"})->message.find("hearthd ") == 0);
+  CHECK(load({"--help"})->message.find("--cache-dir") != std::string::npos);
+}
+
+TEST_CASE("config: whatever is wrong is one line with its place") {
+  TestFolder folder;
+  const std::string file = folder / "hearth.toml";
+  const auto with = [&](const std::string& content) {
+    std::ofstream(file) << content;
+    return failure({"--config", file.c_str(), "--socket", "/s/x.sock"});
+  };
+  CHECK(with("workers = 1\nwrokers = 2\n") == file + ":2: unknown setting 'wrokers'");
+  CHECK(with("\nworkers = \"many\"\n") == file + ":2: workers 'many': expected a whole number");
+  CHECK(with("workers = -1").find(":1: workers '-1'") != std::string::npos);
+  CHECK(with("workers = [1]").find("'workers' must be a plain value") != std::string::npos);
+  CHECK(with("cache_limit = \"10 apples\"").find("expected a size") != std::string::npos);
+  CHECK(with("a = = b").find(file + ":1: ") == 0);
+  CHECK(with(std::string("\0\x01\xff garbage", 11)).find(file + ":1: ") == 0);
+  CHECK(with("log_level = \"loud\"").find("expected trace") != std::string::npos);
+  CHECK(with("queue_limit = 0").find("queue_limit") != std::string::npos);
+  CHECK(failure({"--config", "/nowhere.toml"}).find("'/nowhere.toml'") != std::string::npos);
+  CHECK(failure({"--config", folder.path().c_str()}).find("cannot read") != std::string::npos);
+  CHECK(failure({"--workers", "x"}) == "--workers 'x': expected a whole number");
+  CHECK(failure({"--nonsense"}).find("nonsense") != std::string::npos);
+  CHECK(failure({"--socket", std::string(200, 'x').c_str()}).find("the system allows 107") != std::string::npos);
+  ::setenv("HEARTH_IDLE_EXIT_S", "soon", 1);
+  CHECK(failure({"--socket", "/s/x.sock"}) == "HEARTH_IDLE_EXIT_S 'soon': expected seconds such as 60 or 0.5");
+  ::unsetenv("HEARTH_IDLE_EXIT_S");
+}
+
+TEST_CASE("config: sizes and seconds") {
+  CHECK(*parse_bytes("10GiB") == 10ull << 30);
+  CHECK(*parse_bytes("512M") == 512ull << 20);
+  CHECK(*parse_bytes("7") == 7);
+  for (const char* bad : {"", "GiB", "-1", "1.5G", "99999999999999999999", "9999999999T", "1 x"}) {
+    CHECK_FALSE(parse_bytes(bad).ok());
+  }
+  CHECK(*parse_seconds("0.5") == 500);
+  for (const char* bad : {"", "-1", "nan", "inf", "1e30", "5s"}) CHECK_FALSE(parse_seconds(bad).ok());
+}
+
+}  // namespace
+}  // namespace hearth::daemon

@@ -1,0 +1,118 @@
+// A hearth-worker whose compiler is a puppet: node names of the graph tell it what to do.
+//   node "kernel:NAME"   the plan gets a kernel with that symbol
+//   node "lower:NAME"    lowering itself acts on NAME
+// A NAME that starts with one of these words acts when lowered or compiled: crash, abort, stack, hang, spin, memory,
+// exit, garbage, forge, throw, error, slow (0.3 s), huge (writes a large file), trial (a broken shared library).
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/worker/worker_loop.h"
+#include "proto/versions.h"
+
+namespace {
+
+namespace v1 = hearth::v1;
+
+bool starts_with(const std::string& name, const char* word) { return name.rfind(word, 0) == 0; }
+
+// Ends only by running out of stack: the bound is out of reach.
+int overflow_stack(int depth) {
+  volatile char page[4096];
+  page[0] = static_cast<char>(depth);
+  if (depth == 1 << 30) return depth;
+  return overflow_stack(depth + 1) + page[0];
+}
+
+absl::Status act(const std::string& name) {
+  using namespace std::chrono_literals;
+  if (starts_with(name, "crash")) ::raise(SIGSEGV);
+  if (starts_with(name, "abort")) std::abort();
+  if (starts_with(name, "stack")) overflow_stack(0);
+  if (starts_with(name, "exit")) ::_exit(7);
+  if (starts_with(name, "throw")) throw std::runtime_error("thrown on purpose");
+  if (starts_with(name, "error")) return absl::InvalidArgumentError("node 0 (INPUT): refused on purpose");
+  if (starts_with(name, "slow")) std::this_thread::sleep_for(300ms);
+  if (starts_with(name, "hang")) std::this_thread::sleep_for(1h);
+  if (starts_with(name, "spin")) {
+    static std::atomic<bool> spinning{true};
+    while (spinning) {
+    }
+  }
+  if (starts_with(name, "memory")) {
+    std::vector<char*> kept;
+    for (;;) {
+      kept.push_back(static_cast<char*>(std::malloc(16 << 20)));
+      if (kept.back() == nullptr) throw std::bad_alloc();
+      std::memset(kept.back(), 1, 16 << 20);
+    }
+  }
+  if (starts_with(name, "huge")) {
+    std::ofstream file(std::string(std::getenv("TMPDIR")) + "/huge");
+    const std::string block(1 << 20, 'x');
+    while (file.write(block.data(), static_cast<std::streamsize>(block.size()))) {
+    }
+    return absl::ResourceExhaustedError("the file did not fit");
+  }
+  if (starts_with(name, "garbage")) {
+    const std::string frame = std::string("\x05\0\0\0", 4) + "\xff\xff\xff\xff\xff";
+    ::send(3, frame.data(), frame.size(), 0);
+  }
+  if (starts_with(name, "forge")) {
+    ::send(3, "\xff\xff\xff\xff", 4, 0);
+  }
+  return absl::OkStatus();
+}
+
+class FakeBackend : public hearth::daemon::CompilerBackend {
+ public:
+  absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
+                                        const v1::CompileOptions& options) override {
+    v1::LoweredPlan lowered;
+    lowered.mutable_plan()->set_version(hearth::kPlanVersion);
+    *lowered.mutable_plan()->mutable_target() = target;
+    for (const v1::Node& node : graph.nodes()) {
+      if (starts_with(node.name(), "lower:")) {
+        if (absl::Status status = act(node.name().substr(6)); !status.ok()) return status;
+      }
+      if (!starts_with(node.name(), "kernel:")) continue;
+      const std::string symbol = node.name().substr(7);
+      lowered.mutable_plan()->add_kernels()->set_symbol(symbol);
+      lowered.mutable_plan()->add_launches()->set_kernel(static_cast<std::uint32_t>(lowered.plan().kernels_size() - 1));
+      v1::KernelSpec& spec = *lowered.add_kernels();
+      spec.set_symbol(symbol);
+      spec.set_ast("(kernel " + symbol + ")");
+      if (options.dump()) lowered.add_kernel_sources("node " + symbol);
+    }
+    if (options.dump()) lowered.add_passes()->set_name("fake lowering");
+    return lowered;
+  }
+
+  absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& spec, const v1::Target& target,
+                                                    const v1::CompileOptions& options) override {
+    if (absl::Status status = act(spec.symbol()); !status.ok()) return status;
+    v1::CompiledKernel kernel;
+    const bool none = target.device() == "null";
+    kernel.mutable_artifact()->set_format(none ? v1::Artifact::NONE : v1::Artifact::ELF_SO);
+    if (!none) kernel.mutable_artifact()->set_data("artifact of " + spec.ast() + " for " + target.triple());
+    if (options.dump()) kernel.add_passes()->set_name("fake codegen");
+    return kernel;
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FakeBackend backend;
+  return hearth::daemon::worker_main(argc, argv, backend);
+}

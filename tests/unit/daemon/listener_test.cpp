@@ -1,0 +1,82 @@
+#include "daemon/listener.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "tests/unit/daemon/test_folder.h"
+
+namespace hearth::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kShort{50};
+
+TEST_CASE("listener: private socket, one owner, stale sockets replaced") {
+  TestFolder folder;
+  const std::string path = folder / "run/s.sock";
+  {
+    auto listener = Listener::open(path, kShort);
+    REQUIRE(listener.ok());
+    struct stat info;
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+    CHECK(is_served(path));
+    const absl::Status second = Listener::open(path, kShort).status();
+    CHECK(absl::IsAlreadyExists(second));
+    CHECK(std::string(second.message()).find("pid " + std::to_string(::getpid())) != std::string::npos);
+  }
+  CHECK(std::filesystem::exists(path));  // as after kill -9: nobody serves it
+  CHECK_FALSE(is_served(path));
+  CHECK(Listener::open(path, kShort).ok());
+}
+
+TEST_CASE("listener: what is no socket is not removed") {
+  TestFolder folder;
+  std::ofstream(folder / "s.sock") << "precious";
+  CHECK(absl::IsPermissionDenied(Listener::open(folder / "s.sock", kShort).status()));
+  CHECK(std::filesystem::file_size(folder / "s.sock") == 8);
+}
+
+TEST_CASE("listener: a leaving daemon's successor waits for its lock") {
+  TestFolder folder;
+  const std::string path = folder / "s.sock";
+  auto first = Listener::open(path, kShort);
+  REQUIRE(first.ok());
+  (*first)->stop();
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(absl::IsAlreadyExists(Listener::open(path, kShort).status()));
+  std::thread leaving([&] {
+    std::this_thread::sleep_for(kShort);
+    first->reset();
+  });
+  CHECK(Listener::open(path, std::chrono::seconds(10)).ok());
+  leaving.join();
+}
+
+TEST_CASE("listener: connections of this user are handed over until stopped") {
+  TestFolder folder;
+  auto listener = Listener::open(folder / "s.sock", kShort);
+  REQUIRE(listener.ok());
+  std::atomic<int> connections{0};
+  std::thread acceptor([&] {
+    (*listener)->accept_until_stopped([&](int fd) {
+      ++connections;
+      ::close(fd);
+    });
+  });
+  for (int i = 0; i < 10; ++i) CHECK(is_served(folder / "s.sock"));
+  while (connections < 10) std::this_thread::yield();
+  (*listener)->stop();
+  acceptor.join();
+  CHECK_FALSE(is_served(folder / "s.sock"));
+}
+
+}  // namespace
+}  // namespace hearth::daemon

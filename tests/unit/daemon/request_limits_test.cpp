@@ -1,0 +1,76 @@
+#include "daemon/request_limits.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/unit/daemon/test_graphs.h"
+
+namespace hearth::daemon {
+namespace {
+
+std::string text(const absl::Status& status) { return std::string(status.message()); }
+
+TEST_CASE("limits: each bound refuses what is over it and names the place") {
+  RequestLimits limits;
+  v1::Graph graph = test_graph({"a", "b"});
+  REQUIRE(check_graph(graph, limits).ok());
+  SECTION("version") {
+    graph.set_version(99);
+    const absl::Status status = check_graph(graph, limits);
+    CHECK(absl::IsFailedPrecondition(status));
+    CHECK(text(status).find("99") != std::string::npos);
+  }
+  SECTION("bytes") {
+    limits.graph_bytes = 3;
+    CHECK(absl::IsInvalidArgument(check_graph(graph, limits)));
+  }
+  SECTION("nodes") {
+    limits.nodes = 1;
+    CHECK(text(check_graph(graph, limits)) == "graph nodes: 2 exceeds the limit of 1");
+  }
+  SECTION("constants of all nodes together") {
+    limits.constant_bytes = 5;
+    graph.mutable_nodes(0)->set_data("abc");
+    CHECK(check_graph(graph, limits).ok());
+    graph.mutable_nodes(1)->set_data("abc");
+    CHECK(text(check_graph(graph, limits)).find("6 exceeds the limit of 5") != std::string::npos);
+  }
+  SECTION("rank") {
+    for (int i = 0; i < 33; ++i) graph.mutable_nodes(1)->add_axes(i);
+    CHECK(text(check_graph(graph, limits)) == "axes of node 1 (INPUT): 33 exceeds the limit of 32");
+  }
+  SECTION("expression") {
+    v1::Expr& expr = *graph.mutable_nodes(1)->add_args();
+    for (int i = 0; i < 257; ++i) expr.add_tokens();
+    CHECK(text(check_graph(graph, limits)).find("expression tokens of node 1") == 0);
+  }
+  SECTION("an input that comes later, and an unknown op") {
+    graph.mutable_nodes(1)->add_inputs(1);
+    graph.mutable_nodes(1)->set_op(static_cast<v1::Op>(9999));
+    CHECK(text(check_graph(graph, limits)).find("input of node 1 (?) is node 1") == 0);
+  }
+  SECTION("an output that is no node") {
+    graph.mutable_outputs(0)->set_node(2);
+    CHECK(text(check_graph(graph, limits)) == "output 'out' names node 2 of 2");
+  }
+  SECTION("nothing to do") {
+    CHECK_FALSE(check_graph(test_graph({}), limits).ok());
+    graph.clear_outputs();
+    CHECK_FALSE(check_graph(graph, limits).ok());
+  }
+}
+
+TEST_CASE("limits: versions and target") {
+  RequestLimits limits;
+  CHECK(check_protocol_version(kProtocolVersion).ok());
+  CHECK(absl::IsFailedPrecondition(check_protocol_version(0)));
+  CHECK(absl::IsFailedPrecondition(check_protocol_version(kProtocolVersion + 1)));
+  v1::Target target = test_target();
+  CHECK(check_target(target, limits).ok());
+  target.set_abi_version(77);
+  CHECK(absl::IsFailedPrecondition(check_target(target, limits)));
+  CHECK(absl::IsInvalidArgument(check_target(v1::Target(), limits)));
+}
+
+}  // namespace
+}  // namespace hearth::daemon

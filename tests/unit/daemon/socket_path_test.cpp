@@ -1,0 +1,83 @@
+#include "proto/socket_path.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/unit/daemon/test_folder.h"
+
+namespace hearth {
+namespace {
+
+using daemon::TestFolder;
+
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) {
+      had_ = true;
+      old_ = old;
+    }
+    value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name);
+  }
+  ~Environment() { had_ ? ::setenv(name_, old_.c_str(), 1) : ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+  bool had_ = false;
+  std::string old_;
+};
+
+TEST_CASE("socket path: flag, variable, runtime folder, temp folder") {
+  Environment socket("HEARTH_SOCKET", "/a/b.sock");
+  CHECK(*resolve_socket_path("/x/y.sock") == "/x/y.sock");
+  CHECK(*resolve_socket_path("") == "/a/b.sock");
+  Environment none("HEARTH_SOCKET", nullptr);
+  Environment runtime("XDG_RUNTIME_DIR", "/run/me");
+  CHECK(*resolve_socket_path("") == "/run/me/hearth/hearthd.sock");
+  Environment no_runtime("XDG_RUNTIME_DIR", nullptr);
+  const std::string user = std::to_string(::geteuid());
+  if (!std::filesystem::exists("/run/user/" + user)) {
+    Environment temp("TMPDIR", "/var/tmp//");
+    CHECK(*resolve_socket_path("") == "/var/tmp/hearth-" + user + "/hearthd.sock");
+  } else {
+    CHECK(*resolve_socket_path("") == "/run/user/" + user + "/hearth/hearthd.sock");
+  }
+  CHECK(resolve_socket_path("relative.sock")->front() == '/');
+}
+
+TEST_CASE("socket path: too long is a clear error") {
+  const std::string longest = "/" + std::string(kMaxSocketPathBytes - 1, 'x');
+  CHECK(resolve_socket_path(longest).ok());
+  const absl::Status status = resolve_socket_path(longest + "x").status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(std::string(status.message()).find("108 bytes; the system allows 107") != std::string::npos);
+  CHECK_FALSE(check_socket_path("").ok());
+  CHECK_FALSE(check_socket_path("/folder/").ok());
+}
+
+TEST_CASE("socket folder: made private, refused when others may write") {
+  TestFolder folder;
+  const std::string path = folder / "a/b/s.sock";
+  CHECK(absl::IsNotFound(check_socket_folder(path)));
+  REQUIRE(make_socket_folder(path).ok());
+  struct stat info;
+  REQUIRE(::stat((folder / "a/b").c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0700);
+  REQUIRE(::chmod((folder / "a/b").c_str(), 0777) == 0);
+  CHECK(absl::IsPermissionDenied(check_socket_folder(path)));
+  REQUIRE(::chmod((folder / "a/b").c_str(), 01777) == 0);  // sticky, like a temp folder
+  CHECK(check_socket_folder(path).ok());
+  std::ofstream(folder / "file") << "x";
+  CHECK_FALSE(make_socket_folder(folder / "file/s.sock").ok());
+  if (::geteuid() == 0) {
+    REQUIRE(::chown((folder / "a/b").c_str(), 12345, 0) == 0);
+    CHECK(absl::IsPermissionDenied(check_socket_folder(path)));
+  }
+}
+
+}  // namespace
+}  // namespace hearth

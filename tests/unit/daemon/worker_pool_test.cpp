@@ -1,0 +1,315 @@
+#include "daemon/worker_pool.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <filesystem>
+
+#include "daemon/build_id.h"
+#include "tests/unit/daemon/test_folder.h"
+#include "tests/unit/daemon/test_graphs.h"
+
+namespace hearth::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using Reply = absl::StatusOr<v1::WorkerReply>;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizer = true;
+#else
+constexpr bool kSanitizer = false;
+#endif
+
+class Waiting {
+ public:
+  std::function<void(Reply)> done() {
+    return [this](Reply reply) {
+      std::lock_guard lock(mutex_);
+      reply_ = std::move(reply);
+      ++calls_;
+      changed_.notify_all();
+    };
+  }
+  Reply wait() {
+    std::unique_lock lock(mutex_);
+    REQUIRE(changed_.wait_for(lock, 60s, [&] { return calls_ > 0; }));
+    return *reply_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Reply> reply_;
+  int calls_ = 0;
+};
+
+struct Fixture {
+  TestFolder folder;
+  Metrics metrics;
+  PoisonList poison{folder / "repro", std::chrono::minutes(10)};
+  std::unique_ptr<WorkerPool> pool;
+
+  explicit Fixture(std::function<void(WorkerPoolOptions&)> change = nullptr) {
+    WorkerPoolOptions options;
+    options.command.path = program("hearth-fake-worker");
+    options.command.temp_folder = folder.path();
+    options.command.build_id = std::string(build_id());
+    options.command.wall_limit = 10s;
+    options.num_workers = 2;
+    if (change) change(options);
+    pool = std::make_unique<WorkerPool>(options, &poison, &metrics);
+  }
+
+  CompileJob kernel_job(const std::string& symbol, Waiting& waiting) {
+    CompileJob job;
+    job.request.mutable_compile()->set_symbol(symbol);
+    job.request.mutable_compile()->set_ast("ast");
+    *job.request.mutable_target() = test_target();
+    job.key = sha256(symbol);
+    job.what = "kernel '" + symbol + "'";
+    job.done = waiting.done();
+    return job;
+  }
+
+  Reply compile(const std::string& symbol) {
+    Waiting waiting;
+    absl::StatusOr<std::uint64_t> id = pool->submit(kernel_job(symbol, waiting));
+    if (!id.ok()) return id.status();
+    return waiting.wait();
+  }
+};
+
+int count_entries(const std::string& folder) {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+// Children of this process, zombies included.
+int count_children() {
+  int count = 0;
+  std::FILE* file = std::fopen(("/proc/self/task/" + std::to_string(::getpid()) + "/children").c_str(), "r");
+  int pid = 0;
+  while (file != nullptr && std::fscanf(file, "%d", &pid) == 1) ++count;
+  if (file != nullptr) std::fclose(file);
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::getpid())) continue;
+    std::FILE* children = std::fopen((task.path() / "children").c_str(), "r");
+    while (children != nullptr && std::fscanf(children, "%d", &pid) == 1) ++count;
+    if (children != nullptr) std::fclose(children);
+  }
+  return count;
+}
+
+TEST_CASE("pool: compiles and lowers through a worker") {
+  Fixture fixture;
+  Reply reply = fixture.compile("k");
+  REQUIRE(reply.ok());
+  CHECK(reply->compiled().artifact().data() == "artifact of ast for fake-unknown-linux-gnu");
+  Waiting waiting;
+  CompileJob job;
+  *job.request.mutable_lower() = test_graph({"kernel:a", "kernel:b"});
+  *job.request.mutable_target() = test_target();
+  job.done = waiting.done();
+  REQUIRE(fixture.pool->submit(std::move(job)).ok());
+  CHECK(waiting.wait()->lowered().kernels_size() == 2);
+}
+
+TEST_CASE("pool: every way to die is a typed error, and the next job works") {
+  Fixture fixture([](WorkerPoolOptions& options) {
+    options.num_workers = 1;
+    options.command.wall_limit = 4s;
+    options.command.hang_limit = 1s;
+    options.command.memory_bytes = 256u << 20;
+    options.command.output_bytes = 8u << 20;
+  });
+  struct Case {
+    const char* symbol;
+    absl::StatusCode code;
+    const char* says;
+  };
+  const std::vector<Case> cases = {
+      {"crash", absl::StatusCode::kInternal,
+       kSanitizer ? "exited with code" : "signal 11 (Segmentation fault) while compiling kernel 'crash'"},
+      {"abort", absl::StatusCode::kInternal, "while compiling kernel 'abort'"},
+      {"stack", absl::StatusCode::kInternal, "while compiling kernel 'stack'"},
+      {"exit", absl::StatusCode::kInternal, "exited with code 7"},
+      {"hang", absl::StatusCode::kDeadlineExceeded, "hung (no progress for 1 s)"},
+      {"spin", absl::StatusCode::kDeadlineExceeded, "did not finish within 4 s"},
+      {"memory", absl::StatusCode::kResourceExhausted, "used more than 256 MiB"},
+      {"huge", absl::StatusCode::kInternal, "signal 25"},
+      {"garbage", absl::StatusCode::kInternal, "answered garbage"},
+      {"forge", absl::StatusCode::kInternal, "4294967295 bytes exceeds the limit"},
+      {"throw", absl::StatusCode::kInternal, "thrown on purpose"},
+      {"error", absl::StatusCode::kInvalidArgument, "refused on purpose"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.symbol);
+    const absl::Status status = fixture.compile(one.symbol).status();
+    INFO(status);
+    CHECK(status.code() == one.code);
+    CHECK(std::string(status.message()).find(one.says) != std::string::npos);
+    CHECK(fixture.compile("fine").ok());
+  }
+  const Counters counters = fixture.metrics.snapshot();
+  CHECK(counters.worker_timeouts == 2);
+  CHECK(counters.worker_crashes == 8);
+}
+
+TEST_CASE("pool: three deaths refuse the key and name a bundle that replays") {
+  Fixture fixture;
+  for (int i = 0; i < 2; ++i) CHECK(absl::IsInternal(fixture.compile("crash").status()));
+  const absl::Status third = fixture.compile("crash").status();
+  CHECK(std::string(third.message()).find("refused for 600 s; repro bundle: ") != std::string::npos);
+  const absl::Status refused = fixture.compile("crash").status();
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK(fixture.metrics.snapshot().worker_crashes == 3);
+  CHECK(fixture.compile("other").ok());
+  const std::string message(refused.message());
+  const std::size_t begin = message.find(fixture.folder.path());
+  const std::string bundle = message.substr(begin, message.find(';', begin) - begin);
+  REQUIRE(std::filesystem::exists(bundle));
+  const int status = std::system((program("hearth-fake-worker") + " --replay " + bundle + " 2>/dev/null").c_str());
+  CHECK(status != 0);
+}
+
+TEST_CASE("pool: cancel ends queued and running jobs soon, once") {
+  Fixture fixture([](WorkerPoolOptions& options) { options.num_workers = 1; });
+  REQUIRE(fixture.compile("warm").ok());
+  Waiting running, queued, after;
+  const auto hang = fixture.pool->submit(fixture.kernel_job("hang", running));
+  const auto waits = fixture.pool->submit(fixture.kernel_job("waits", queued));
+  REQUIRE((hang.ok() && waits.ok()));
+  std::this_thread::sleep_for(50ms);
+  const auto begin = std::chrono::steady_clock::now();
+  fixture.pool->cancel(*waits);
+  CHECK(absl::IsCancelled(queued.wait().status()));
+  fixture.pool->cancel(*hang);
+  fixture.pool->cancel(*hang);
+  CHECK(absl::IsCancelled(running.wait().status()));
+  CHECK(std::chrono::steady_clock::now() - begin < 1s);
+  CHECK(fixture.compile("fine").ok());
+  CHECK(fixture.metrics.snapshot().worker_crashes == 0);  // nobody's fault
+  fixture.pool->cancel(12345);
+}
+
+TEST_CASE("pool: cancels race with jobs that end") {
+  Fixture fixture;
+  for (int i = 0; i < 50; ++i) {
+    Waiting waiting;
+    const auto id = fixture.pool->submit(fixture.kernel_job("quick" + std::to_string(i), waiting));
+    REQUIRE(id.ok());
+    if (i % 3 == 1) std::this_thread::sleep_for(std::chrono::microseconds(100 * (i % 7)));
+    fixture.pool->cancel(*id);
+    const Reply reply = waiting.wait();
+    CHECK((reply.ok() || absl::IsCancelled(reply.status())));
+  }
+  CHECK(fixture.compile("fine").ok());
+}
+
+TEST_CASE("pool: a full queue says when to come back") {
+  Fixture fixture([](WorkerPoolOptions& options) {
+    options.num_workers = 1;
+    options.max_queued_lowerings = 2;
+  });
+  const auto lowering = [](Waiting& waiting, const char* name) {
+    CompileJob job;
+    *job.request.mutable_lower() = test_graph({name});
+    *job.request.mutable_target() = test_target();
+    job.key = sha256(name);
+    job.done = waiting.done();
+    return job;
+  };
+  Waiting running, a, b, c;
+  REQUIRE(fixture.pool->submit(lowering(running, "lower:slow")).ok());
+  while (fixture.pool->num_queued() > 0) std::this_thread::sleep_for(1ms);
+  REQUIRE(fixture.pool->submit(lowering(a, "lower:a")).ok());
+  REQUIRE(fixture.pool->submit(lowering(b, "lower:b")).ok());
+  const absl::Status full = fixture.pool->submit(lowering(c, "lower:c")).status();
+  CHECK(absl::IsResourceExhausted(full));
+  REQUIRE(full.GetPayload(kRetryAfterMsPayload).has_value());
+  CHECK(std::stoi(std::string(*full.GetPayload(kRetryAfterMsPayload))) >= 100);
+  CHECK((running.wait().ok() && a.wait().ok() && b.wait().ok()));
+}
+
+TEST_CASE("pool: idle workers leave, a worker killed while idle is replaced without blame") {
+  Fixture fixture([](WorkerPoolOptions& options) {
+    options.num_workers = 1;
+    options.idle_limit = 300ms;
+  });
+  REQUIRE(fixture.compile("a").ok());
+  const std::vector<pid_t> pids = fixture.pool->worker_pids();
+  REQUIRE(pids.size() == 1);
+  ::kill(pids[0], SIGKILL);
+  std::this_thread::sleep_for(50ms);
+  CHECK(fixture.compile("b").ok());
+  CHECK(fixture.metrics.snapshot().worker_crashes == 0);
+  const auto give_up = std::chrono::steady_clock::now() + 10s;
+  while (fixture.pool->num_live_workers() > 0 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(10ms);
+  }
+  CHECK(fixture.pool->num_live_workers() == 0);
+  CHECK(fixture.compile("c").ok());
+}
+
+TEST_CASE("pool: a stopped worker counts as hung") {
+  Fixture fixture([](WorkerPoolOptions& options) {
+    options.num_workers = 1;
+    options.command.hang_limit = 500ms;
+  });
+  REQUIRE(fixture.compile("a").ok());
+  ::kill(fixture.pool->worker_pids().at(0), SIGSTOP);
+  CHECK(absl::IsDeadlineExceeded(fixture.compile("b").status()));
+  CHECK(fixture.compile("c").ok());
+}
+
+TEST_CASE("pool: a worker that cannot start or is of another build is a clear error") {
+  Fixture missing([](WorkerPoolOptions& options) { options.command.path = "/nowhere/hearth-worker"; });
+  const absl::Status status = missing.compile("k").status();
+  CHECK(absl::IsNotFound(status));
+  CHECK(std::string(status.message()).find("--worker") != std::string::npos);
+  Fixture other([](WorkerPoolOptions& options) { options.command.build_id = std::string(64, '0'); });
+  CHECK(absl::IsFailedPrecondition(other.compile("k").status()));
+  Fixture no_worker([](WorkerPoolOptions& options) { options.command.path = "/bin/false"; });
+  CHECK(std::string(no_worker.compile("k").status().message()).find("did not start: exited with code") !=
+        std::string::npos);
+}
+
+TEST_CASE("pool: 100 crashes leave no zombie, no descriptor, no temp folder") {
+  Fixture fixture;
+  REQUIRE(fixture.compile("warm").ok());
+  const int descriptors = count_entries("/proc/self/fd");
+  for (int i = 0; i < 100; ++i) {
+    CHECK_FALSE(fixture.compile((i % 2 ? "crash" : "exit") + std::to_string(i)).ok());
+  }
+  fixture.pool->warm(2);
+  REQUIRE(fixture.compile("fine").ok());
+  const auto give_up = std::chrono::steady_clock::now() + 10s;
+  while (fixture.pool->num_live_workers() < 2 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(5ms);
+  }
+  CHECK(count_entries("/proc/self/fd") <= descriptors + 2);  // a second worker's socket
+  CHECK(count_children() == 2);
+  CHECK(count_entries(fixture.folder.path()) == 2);
+  fixture.pool.reset();
+  CHECK(count_children() == 0);
+  CHECK(count_entries(fixture.folder.path()) == 0);
+}
+
+TEST_CASE("pool: leftovers of daemons that are gone are swept") {
+  TestFolder folder;
+  const std::string mine = folder / ("hearth-worker-" + std::to_string(::getpid()) + "-abcdef");
+  const std::string dead = folder / "hearth-worker-4194300-abcdef";
+  const std::string other = folder / "hearth-worker-x-abcdef";
+  for (const std::string& path : {mine, dead, other}) std::filesystem::create_directory(path);
+  sweep_worker_folders(folder.path());
+  CHECK(std::filesystem::exists(mine));
+  CHECK_FALSE(std::filesystem::exists(dead));
+  CHECK(std::filesystem::exists(other));
+}
+
+}  // namespace
+}  // namespace hearth::daemon
