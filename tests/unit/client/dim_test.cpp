@@ -1,0 +1,80 @@
+#include "client/dim.h"
+
+#include <catch2/catch.hpp>
+
+#include "client/errors.h"
+#include "hearth/v1/graph.pb.h"
+#include "runtime/expr.h"
+
+using hearth::client::Dim;
+using hearth::client::JitError;
+using hearth::client::Variable;
+
+namespace {
+
+const Dim n = Dim::variable("n", 1, 100);
+const Dim m = Dim::variable("m", 0, 7);
+
+std::int64_t evaluate(const Dim& dim, std::int64_t n_value, std::int64_t m_value) {
+  std::vector<Variable> vars = {{"n", 1, 100}, {"m", 0, 7}};
+  hearth::v1::Expr wire;
+  dim.encode(vars, &wire);
+  absl::StatusOr<hearth::runtime::Expr> expr = hearth::runtime::Expr::compile(wire, {{"n", 1, 100}, {"m", 0, 7}});
+  REQUIRE(expr.ok());
+  const std::int64_t values[] = {n_value, m_value};
+  return expr->evaluate(values);
+}
+
+}  // namespace
+
+TEST_CASE("equal dims have one normal form") {
+  CHECK(n * 2 + n == 3 * n);
+  CHECK((n + 1) * (n + 1) == n * n + 2 * n + 1);
+  CHECK(n * m == m * n);
+  CHECK(n - n == Dim(0));
+  CHECK((n * 8) / 8 == n);
+  CHECK((n * m) / n == m);
+  CHECK((n * 8 + 3) / 8 == n);
+  CHECK((n * 8 + 11) % 8 == Dim(3));
+  CHECK(n / n == Dim(1));
+  CHECK(m / 8 == Dim(0));
+  CHECK(m % 8 == m);
+  CHECK(min(n, n + 5) == n);
+  CHECK(max(n, m + 200) == m + 200);
+  CHECK(Dim(7) / 2 == Dim(3));
+  CHECK(Dim::variable("k", 4, 4) == Dim(4));
+  CHECK_FALSE(n == m);
+  CHECK_FALSE(n / 2 == n / 3);
+}
+
+TEST_CASE("bounds follow the variables") {
+  CHECK((n + 7).min() == 8);
+  CHECK((n + 7).max() == 107);
+  CHECK(((n + 7) / 8).max() == 13);
+  CHECK((n % 8).max() == 7);
+  CHECK((n * m).max() == 700);
+  CHECK((Dim(0) - n).min() == -100);
+}
+
+TEST_CASE("encoded dims evaluate to what was written") {
+  for (std::int64_t a : {1, 2, 37, 100}) {
+    for (std::int64_t b : {0, 3, 7}) {
+      CHECK(evaluate(n * 3 + m * m - 5, a, b) == a * 3 + b * b - 5);
+      CHECK(evaluate((n + 7) / 8 * 4, a, b) == (a + 7) / 8 * 4);
+      CHECK(evaluate(n % 5 + min(n, m), a, b) == a % 5 + std::min(a, b));
+      CHECK(evaluate(max(n, m) * 2, a, b) == std::max(a, b) * 2);
+    }
+  }
+}
+
+TEST_CASE("impossible dims are refused") {
+  CHECK_THROWS_AS(n / m, JitError);
+  CHECK_THROWS_AS(n.value(), JitError);
+  CHECK_THROWS_AS(Dim::variable("", 0, 1), JitError);
+  CHECK_THROWS_AS(Dim::variable("x", 3, 1), JitError);
+  CHECK_THROWS_AS(Dim(std::int64_t{1} << 62) * 4, JitError);
+  CHECK_THROWS_AS(Dim::variable("big", 0, std::int64_t{1} << 62) * n, JitError);
+  std::vector<Variable> vars;
+  n.collect_variables(vars);
+  CHECK_THROWS_WITH(Dim::variable("n", 0, 5).collect_variables(vars), Catch::Contains("variable 'n' has bounds"));
+}

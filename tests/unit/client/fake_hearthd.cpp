@@ -1,0 +1,38 @@
+// A stand-in for hearthd in tests of the start: listens on --socket, writes to --ready-fd, accepts and never answers.
+// Every start appends a line to SOCKET.starts. FAKE_HEARTHD=die: complains and ends; mute: never becomes ready.
+// It ends by itself after 20 s.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+int main(int argc, char** argv) {
+  std::string socket_path;
+  int ready = -1;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::string(argv[i]) == "--socket") socket_path = argv[i + 1];
+    if (std::string(argv[i]) == "--ready-fd") ready = std::atoi(argv[i + 1]);
+  }
+  std::ofstream(socket_path + ".starts", std::ios::app) << getpid() << "\n";
+  alarm(20);
+  const std::string mode = std::getenv("FAKE_HEARTHD") ? std::getenv("FAKE_HEARTHD") : "";
+  if (mode == "die") {
+    std::cerr << "the fake daemon was told to die\n";
+    return 1;
+  }
+  if (mode == "mute") pause();
+  usleep(50000);  // time for a race
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, socket_path.c_str(), sizeof address.sun_path - 1);
+  unlink(socket_path.c_str());
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0) return 2;
+  if (write(ready, "1", 1) != 1) return 3;
+  for (;;) accept(fd, nullptr, nullptr);
+}

@@ -1,0 +1,80 @@
+#include "tests/unit/client/fake_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "hearth/v1/compiler_service.grpc.pb.h"
+
+namespace hearth::testing {
+
+struct FakeService::State final : v1::CompilerService::Service {
+  SaxpyPlan plan;
+  Behaviour behaviour;
+  std::unique_ptr<grpc::Server> server;
+
+  grpc::Status Prepare(grpc::ServerContext*, const v1::PrepareRequest* request,
+                       grpc::ServerWriter<v1::PrepareEvent>* writer) override {
+    ++behaviour.prepares;
+    behaviour.last_session = request->session_id();
+    if (behaviour.unavailable.fetch_sub(1) > 0) return {grpc::StatusCode::UNAVAILABLE, "going away"};
+    behaviour.unavailable = 0;
+    v1::PrepareEvent event;
+    if (request->want_progress()) {
+      event.mutable_progress()->set_state(v1::PrepareProgress::COMPILING);
+      event.mutable_progress()->set_kernels_total(3);
+      writer->Write(event);
+    }
+    v1::PrepareResult* result = event.mutable_result();
+    result->set_plan_key(std::string(32, 'k'));
+    result->set_plan(plan.plan.SerializeAsString());
+    result->set_compiled_kernels(3);
+    result->set_lease_id(7);
+    for (const runtime::ArtifactSource& artifact : plan.artifacts) {
+      v1::ArtifactRef* ref = result->add_artifacts();
+      ref->set_digest(artifact.digest);
+      ref->set_size(artifact.bytes.size());
+      if (behaviour.send_paths) ref->set_path(behaviour.damage_paths ? artifact.path + ".gone" : artifact.path);
+    }
+    writer->Write(event);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status FetchArtifact(grpc::ServerContext*, const v1::FetchArtifactRequest* request,
+                             grpc::ServerWriter<v1::FetchArtifactChunk>* writer) override {
+    ++behaviour.fetches;
+    for (const runtime::ArtifactSource& artifact : plan.artifacts) {
+      if (behaviour.lose_bytes || artifact.digest != request->digest()) continue;
+      for (std::size_t at = 0; at < artifact.bytes.size(); at += 1000) {
+        v1::FetchArtifactChunk chunk;
+        chunk.set_data(artifact.bytes.substr(at, 1000));
+        writer->Write(chunk);
+      }
+      return grpc::Status::OK;
+    }
+    return {grpc::StatusCode::NOT_FOUND, "no such artifact"};
+  }
+
+  grpc::Status Session(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>* stream) override {
+    v1::SessionRequest request;
+    if (!stream->Read(&request)) return grpc::Status::OK;
+    v1::SessionResponse response;
+    response.set_session_id(static_cast<std::uint64_t>(++behaviour.sessions) + 40);
+    stream->Write(response);
+    while (stream->Read(&request)) behaviour.released += request.release_lease_ids_size();
+    return grpc::Status::OK;
+  }
+};
+
+FakeService::FakeService(const std::string& socket, SaxpyPlan plan) : state_(std::make_unique<State>()) {
+  state_->plan = std::move(plan);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+  builder.RegisterService(state_.get());
+  state_->server = builder.BuildAndStart();
+}
+
+FakeService::~FakeService() { state_->server->Shutdown(std::chrono::system_clock::now()); }
+
+FakeService::Behaviour& FakeService::behaviour() { return state_->behaviour; }
+
+}  // namespace hearth::testing

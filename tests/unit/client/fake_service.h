@@ -1,0 +1,37 @@
+// A compiler service of a few lines for tests of the client: answers every Prepare with one plan and serves its
+// artifacts. Thread-safe. The server stops with the object.
+//
+//   FakeService service(socket, saxpy_plan(100, false));
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "tests/unit/runtime/kernel_factory.h"
+
+namespace hearth::testing {
+
+class FakeService {
+ public:
+  FakeService(const std::string& socket, SaxpyPlan plan);
+  ~FakeService();
+
+  struct Behaviour {
+    std::atomic<bool> send_paths{true};
+    std::atomic<bool> damage_paths{false};  // paths lead to files that do not exist
+    std::atomic<bool> lose_bytes{false};    // FetchArtifact: NOT_FOUND
+    std::atomic<int> unavailable{0};        // so many Prepares end UNAVAILABLE first
+    std::atomic<int> prepares{0};
+    std::atomic<int> fetches{0};
+    std::atomic<int> sessions{0};
+    std::atomic<std::uint64_t> last_session{0};
+    std::atomic<int> released{0};
+  };
+  Behaviour& behaviour();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hearth::testing

@@ -1,0 +1,117 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "client/daemon_channel.h"
+#include "client/daemon_starter.h"
+
+using namespace hearth::client;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// A private folder for a socket; ends the fake daemons that were started on it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "hearth-start-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()));
+    path_ = name;
+    const char* bin = std::getenv("HEARTH_BIN_DIR");
+    const auto self = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    setenv("HEARTH_DAEMON", ((bin ? std::filesystem::path(bin) : self) / "fake_hearthd").c_str(), 1);
+    unsetenv("FAKE_HEARTHD");
+    unsetenv("HEARTH_NO_AUTOSTART");
+  }
+  ~Folder() {
+    for (pid_t pid : starts()) kill(pid, SIGKILL);
+    unsetenv("HEARTH_DAEMON");
+    unsetenv("FAKE_HEARTHD");
+    std::filesystem::remove_all(path_);
+  }
+  std::string socket() const { return path_ + "/d.sock"; }
+  std::vector<pid_t> starts() const {
+    std::ifstream file(socket() + ".starts");
+    std::vector<pid_t> pids;
+    for (pid_t pid; file >> pid;) pids.push_back(pid);
+    return pids;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("50 processes race and exactly one daemon starts") {
+  const Folder folder;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(10));
+      _exit(status.ok() && daemon_accepts(folder.socket()).value_or(false) ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  int good = 0;
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  CHECK(good == 50);
+  CHECK(folder.starts().size() == 1);
+}
+
+TEST_CASE("a daemon that dies is quoted") {
+  const Folder folder;
+  setenv("FAKE_HEARTHD", "die", 1);
+  const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(10));
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("ended before it was ready"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("the fake daemon was told to die"));
+}
+
+TEST_CASE("a daemon that never gets ready costs no more than the deadline") {
+  const Folder folder;
+  setenv("FAKE_HEARTHD", "mute", 1);
+  const Clock::time_point start = Clock::now();
+  const absl::Status status = start_daemon(folder.socket(), start + std::chrono::milliseconds(300));
+  CHECK(absl::IsDeadlineExceeded(status));
+  CHECK(Clock::now() - start < std::chrono::milliseconds(1500));
+}
+
+TEST_CASE("a missing hearthd and a forbidden start are said plainly") {
+  const Folder folder;
+  setenv("HEARTH_DAEMON", "/nonexistent/hearthd", 1);
+  const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(1));
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("HEARTH_DAEMON names '/nonexistent/hearthd'"));
+  auto channel = DaemonChannel::get({.socket = folder.socket(), .auto_start = false});
+  REQUIRE(channel.ok());
+  const absl::Status refused = (*channel)->prepare({}, Clock::now() + std::chrono::seconds(1)).status();
+  CHECK(absl::IsUnavailable(refused));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("no daemon listens on " + folder.socket()));
+  CHECK(absl::IsInvalidArgument(DaemonChannel::get({.socket = "/" + std::string(200, 's')}).status()));
+}
+
+TEST_CASE("a daemon that accepts and never answers costs no more than the deadline") {
+  const Folder folder;
+  auto channel = DaemonChannel::get({.socket = folder.socket(), .auto_start = true});
+  REQUIRE(channel.ok());
+  CHECK_FALSE((*channel)->daemon_is_running());
+  REQUIRE((*channel)->start_daemon(Clock::now() + std::chrono::seconds(10)).ok());
+  CHECK((*channel)->daemon_is_running());
+  const Clock::time_point start = Clock::now();
+  const absl::Status prepared = (*channel)->prepare({}, start + std::chrono::milliseconds(400)).status();
+  CHECK((absl::IsDeadlineExceeded(prepared) || absl::IsUnavailable(prepared)));
+  CHECK(Clock::now() - start < std::chrono::milliseconds(1500));
+  CHECK_FALSE((*channel)->stats(std::chrono::milliseconds(200)).ok());
+  CHECK(Clock::now() - start < std::chrono::milliseconds(3000));
+}
