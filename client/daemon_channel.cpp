@@ -181,7 +181,8 @@ absl::Status DaemonChannel::start_daemon(Deadline deadline) {
 }
 
 absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
-    v1::PrepareRequest request, Deadline deadline, const std::function<void(const v1::PrepareProgress&)>& progress) {
+    v1::PrepareRequest request, Deadline deadline, const std::function<void(const v1::PrepareProgress&)>& progress,
+    double* call_ms) {
   request.set_protocol_version(kProtocolVersion);
   request.set_want_progress(static_cast<bool>(progress));
   v1::PrepareResult result;
@@ -190,6 +191,7 @@ absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
       state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
         request.set_session_id(state_->session_id(on, deadline));
         v1::CompilerService::Stub stub(on);
+        const Clock::time_point asked = Clock::now();
         std::unique_ptr<grpc::ClientReader<v1::PrepareEvent>> reader = stub.Prepare(&context, request);
         v1::PrepareEvent event;
         while (reader->Read(&event)) {
@@ -199,7 +201,9 @@ absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
             finished = true;
           }
         }
-        return reader->Finish();
+        const grpc::Status ended = reader->Finish();
+        if (call_ms) *call_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
+        return ended;
       });
   if (!status.ok()) return status;
   if (!finished) return absl::InternalError("the daemon ended a Prepare without a result");

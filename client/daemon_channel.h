@@ -40,9 +40,11 @@ class DaemonChannel {
   // Starts a daemon when none runs and waits until it accepts connections.
   absl::Status start_daemon(Deadline deadline);
 
-  // Fills in protocol version and session id. `progress` runs on the calling thread.
+  // Fills in protocol version and session id. `progress` runs on the calling thread. `call_ms`, when given, gets the
+  // time of the call alone: no daemon start, connecting or session.
   absl::StatusOr<v1::PrepareResult> prepare(v1::PrepareRequest request, Deadline deadline,
-                                            const std::function<void(const v1::PrepareProgress&)>& progress = {});
+                                            const std::function<void(const v1::PrepareProgress&)>& progress = {},
+                                            double* call_ms = nullptr);
   absl::StatusOr<std::string> fetch_artifact(std::string_view digest, Deadline deadline);
   absl::StatusOr<v1::ExplainResponse> explain(v1::ExplainRequest request, Deadline deadline);
   // Gives a lease back; lazy and without waiting. Every lease ends with the process anyway.

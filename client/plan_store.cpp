@@ -5,8 +5,6 @@
 namespace hearth::client {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 PrepareProgress to_progress(const v1::PrepareProgress& wire) {
   PrepareProgress progress;
   switch (wire.state()) {
@@ -72,11 +70,9 @@ absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, const TracedGraph&
   const int threads = static_cast<int>(target.threads());
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const Clock::time_point asked = Clock::now();
-    absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress);
-    if (!result.ok()) return result.status();
     StoredPlan stored;
-    stored.stats.rpc_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
+    absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress, &stored.stats.rpc_ms);
+    if (!result.ok()) return result.status();
     stored.stats.compiled_kernels = result->compiled_kernels();
     stored.stats.cache_hits = result->cache_hits();
     stored.stats.plan_hit = result->plan_hit();
