@@ -1,0 +1,79 @@
+#include "examples/silero_vad/wav.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/text.h"
+
+namespace hearth::examples {
+namespace {
+
+constexpr std::uint32_t kPcm = 1;
+constexpr std::uint32_t kExtensible = 0xfffe;  // the real format follows in the chunk's extension
+
+std::uint32_t little_endian(std::string_view bytes, std::size_t at, std::size_t width) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < width; ++i) {
+    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  }
+  return value;
+}
+
+absl::Status refuse(const std::string& path, std::string_view why) {
+  return absl::InvalidArgumentError(str_cat(path, ": ", why));
+}
+
+absl::Status check_format(std::string_view chunk, const std::string& path) {
+  if (chunk.size() < 16) return refuse(path, "has a truncated 'fmt ' chunk");
+  std::uint32_t format = little_endian(chunk, 0, 2);
+  if (format == kExtensible && chunk.size() >= 26) format = little_endian(chunk, 24, 2);
+  const std::uint32_t channels = little_endian(chunk, 2, 2);
+  const std::uint32_t rate = little_endian(chunk, 4, 4);
+  const std::uint32_t bits = little_endian(chunk, 14, 2);
+  if (format == kPcm && channels == 1 && rate == kSampleRate && bits == 16) return absl::OkStatus();
+  return refuse(path, str_cat("expected 16-bit PCM, 1 channel, ", kSampleRate, " Hz; found format ", format, ", ", bits,
+                              " bits, ", channels, " channel(s), ", rate, " Hz"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::int16_t>> read_wav(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(str_cat(path, ": cannot open: ", std::strerror(errno)));
+  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) return refuse(path, "cannot be read");
+  return parse_wav(content, path);
+}
+
+absl::StatusOr<std::vector<std::int16_t>> parse_wav(std::string_view content, const std::string& path) {
+  if (content.size() < 12 || content.substr(0, 4) != "RIFF" || content.substr(8, 4) != "WAVE") {
+    return refuse(path, "is not a WAV file");
+  }
+  bool have_format = false;
+  std::size_t at = 12;
+  while (content.size() - at >= 8) {
+    const std::string_view id = content.substr(at, 4);
+    const std::size_t size = little_endian(content, at + 4, 4);
+    at += 8;
+    if (size > content.size() - at) return refuse(path, str_cat("is truncated inside its '", id, "' chunk"));
+    const std::string_view chunk = content.substr(at, size);
+    if (id == "fmt ") {
+      if (absl::Status valid = check_format(chunk, path); !valid.ok()) return valid;
+      have_format = true;
+    } else if (id == "data") {
+      if (!have_format) return refuse(path, "has its 'data' chunk before its 'fmt ' chunk");
+      std::vector<std::int16_t> samples(size / 2);
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        samples[i] = static_cast<std::int16_t>(little_endian(chunk, 2 * i, 2));
+      }
+      return samples;
+    }
+    at += size + size % 2;  // chunks are padded to even sizes
+    if (at > content.size()) break;
+  }
+  return refuse(path, "has no 'data' chunk");
+}
+
+}  // namespace hearth::examples

@@ -1,0 +1,21 @@
+// WAV files: RIFF with 16-bit PCM, mono, 16 kHz. Chunks other than `fmt ` and `data` are skipped; a data chunk that
+// claims more than the file holds is an error. Thread-safe. Errors: one line naming the file and what is expected.
+//
+//   absl::StatusOr<std::vector<std::int16_t>> samples = read_wav("speech.wav");
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace hearth::examples {
+
+inline constexpr std::uint32_t kSampleRate = 16000;
+
+absl::StatusOr<std::vector<std::int16_t>> read_wav(const std::string& path);
+// The file's content; `path` only names it in errors.
+absl::StatusOr<std::vector<std::int16_t>> parse_wav(std::string_view content, const std::string& path);
+
+}  // namespace hearth::examples

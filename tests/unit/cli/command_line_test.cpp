@@ -1,0 +1,119 @@
+// Bad input on the command line: one clear line, a non-zero exit, nothing on stdout.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "client/npy.h"
+#include "tests/unit/cli/program.h"
+
+using namespace hearth::cli;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string digits() { return source_dir() + "/examples/digits/digits.onnx"; }
+
+void check_refused(const Ran& ran, int code, const std::string& program = "hearth") {
+  INFO(ran.err);
+  CHECK(ran.code == code);
+  CHECK(ran.out.empty());
+  CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+  CHECK_THAT(ran.err, Catch::Matchers::StartsWith(program + ": "));
+}
+
+std::string write_file(const std::string& name, const std::string& bytes) {
+  const std::string path = scratch_dir() + "/" + name;
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("usage errors exit with 2") {
+  check_refused(run_program("hearth", ""), 2);
+  check_refused(run_program("hearth", "fly"), 2);
+  check_refused(run_program("hearth", "run"), 2);
+  check_refused(run_program("hearth", "run m.onnx --repeat 0"), 2);
+  CHECK(run_program("hearth", "--help").code == 0);
+  CHECK_THAT(run_program("hearth", "--version").out, Contains("hearth "));
+}
+
+TEST_CASE("models and arrays that are not there or not what they say") {
+  Ran ran = run_program("hearth", "run no/such.onnx");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("no/such.onnx"));
+  ran = run_program("hearth", "run " + write_file("garbage.onnx", "not a model at all"));
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("garbage.onnx is not an ONNX model"));
+  ran = run_program("hearth", "run " + digits() + " --input image=" + write_file("garbage.npy", "no array"));
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("garbage.npy: is not a .npy file"));
+  ran = run_program("hearth", "run " + digits() + " --input image");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("NAME=FILE.npy"));
+  ran = run_program("hearth", "run " + digits() + " --dim batch=many");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("'many'"));
+  ran = run_program("hearth", "explain " + digits() + " --dim batch=3");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("no such dimension"));
+}
+
+TEST_CASE("inputs that do not fit the model") {
+  const std::string path = scratch_dir() + "/x.npy";
+  const std::vector<double> values(400 * 64);
+  REQUIRE(hearth::client::write_npy(path, hearth::DType::kF64, {400, 1, 8, 8}, values.data(), values.size() * 8).ok());
+  Ran ran = run_program("hearth", "run " + digits() + " --input image=" + path);
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("'image'") && Contains("f32") && Contains("f64"));
+  ran = run_program("hearth", "run " + digits() + " --input picture=" + path);
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("no input 'picture'") && Contains("image"));
+  REQUIRE(hearth::client::write_npy(path, hearth::DType::kF32, {7, 8}, values.data(), 224).ok());
+  ran = run_program("hearth", "run " + digits() + " --input image=" + path);
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("4 axes") && Contains("[7, 8]"));
+}
+
+TEST_CASE("no daemon and none may be started") {
+  Ran ran = run_program("hearth", "run " + digits());
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("none.sock"));
+  ran = run_program("hearth", "stats");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("no daemon is running") && Contains("hearth daemon start"));
+  ran = run_program("hearth", "daemon status");
+  CHECK(ran.code == 3);
+  CHECK_THAT(ran.out, Contains("no daemon is running"));
+  ran = run_program("hearth", "daemon status --json");
+  CHECK(ran.code == 3);
+  CHECK_THAT(ran.out, Contains("\"running\": false"));
+  ran = run_program("hearth", "daemon stop");
+  CHECK(ran.code == 0);
+}
+
+TEST_CASE("unknown devices and bad thread counts are named") {
+  Ran ran = run_program("hearth", "run " + digits() + " --device tpu");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("tpu") && Contains("cpu"));
+  ran = run_program("hearth", "run " + digits() + " --threads -4");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("-4"));
+}
+
+TEST_CASE("prewarm lists what failed and exits 1") {
+  const Ran ran = run_program("hearth", "prewarm no/a.onnx no/b.onnx --json");
+  CHECK(ran.code == 1);
+  CHECK_THAT(ran.out, Contains("no/a.onnx") && Contains("no/b.onnx") && Contains("\"failures\": 2"));
+}
+
+TEST_CASE("the example programs refuse bad files") {
+  const std::string folder = source_dir() + "/examples/digits/";
+  Ran ran = run_program("digits", "--model " + digits() + " --images " + folder + "digits_labels.npy --labels " +
+                                      folder + "digits_labels.npy");
+  check_refused(ran, 1, "digits");
+  CHECK_THAT(ran.err, Contains("digits_labels.npy"));
+  ran = run_program("silero_vad", "--model m.onnx --wav " + write_file("bad.wav", "RIFF....WAVEjunk"));
+  check_refused(ran, 1, "silero_vad");
+  CHECK_THAT(ran.err, Contains("bad.wav"));
+}

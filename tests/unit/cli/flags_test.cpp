@@ -1,0 +1,55 @@
+// Formats, seeded values and flags shared by the subcommands.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "client/cli/format.h"
+#include "client/cli/model_flags.h"
+
+using namespace hearth;
+using namespace hearth::cli;
+
+TEST_CASE("sizes, times, tables, names") {
+  CHECK(hex(std::string("\x00\xab", 2)) == "00ab");
+  CHECK(human_bytes(512) == "512 B");
+  CHECK(human_bytes(153977) == "150.4 KiB");
+  CHECK(human_time(41.23) == "41.2 us");
+  CHECK(human_time(3000) == "3.0 ms");
+  CHECK(human_time(1.2e6) == "1.20 s");
+  CHECK(shape_text({}) == "[]");
+  CHECK(shape_text({2, 3}) == "[2, 3]");
+  CHECK(table({{"a", "long"}, {"bb", "c"}}) == "a   long\nbb  c\n");
+  CHECK(file_name("model/layer:0.out") == "model_layer_0.out");
+  CHECK(file_name("..") == "_..");
+  CHECK(file_name("") == "_");
+}
+
+TEST_CASE("values of inputs not given are seeded and uniform") {
+  const onnx::ModelValue x{"x", DType::kF32, {10000}};
+  const std::string bytes = uniform_bytes(x, 0);
+  CHECK(bytes == uniform_bytes(x, 0));
+  CHECK(bytes != uniform_bytes(x, 1));
+  CHECK(bytes != uniform_bytes({"y", DType::kF32, {10000}}, 0));
+  REQUIRE(bytes.size() == 40000);
+  std::vector<float> values(10000);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  double sum = 0;
+  for (float value : values) {
+    REQUIRE(value >= 0);
+    REQUIRE(value < 1);
+    sum += static_cast<double>(value);
+  }
+  CHECK(sum / 10000 == Approx(0.5).margin(0.02));
+  for (unsigned char c : uniform_bytes({"b", DType::kBool, {100}}, 0)) CHECK(c <= 1);
+  CHECK(uniform_bytes({"i", DType::kI64, {3}}, 0).size() == 24);
+}
+
+TEST_CASE("flags become a prepare configuration") {
+  ModelFlags flags;
+  flags.timeout_s = 1.5;
+  flags.threads = 3;
+  flags.device = "null";
+  const client::PrepareConfig config = flags.prepare_config();
+  CHECK(config.deadline == std::chrono::milliseconds(1500));
+  CHECK(config.threads == 3);
+  CHECK(config.device == "null");
+}
