@@ -33,8 +33,6 @@ constexpr Rule kRules[] = {
     rule("mod_of_multiple", kIndex, floormod(x* c0, c1), 0, c1 != 0 && floormod(c0, c1) == 0),
     rule("div_of_sum", kIndex, floordiv(x* c0 + y, c0), x + floordiv(y, c0), c0 != 0),
     rule("mod_of_sum", kIndex, floormod(x* c0 + y, c0), floormod(y, c0)),
-    rule("div_of_divisor", kIndex, floordiv(x* c0, c1), floordiv(x, val(floordiv(c1, c0))),
-         c0 > 0 && c1 > 0 && floormod(c1, c0) == 0),
     rule("nested_div", kIndex, floordiv(floordiv(x, c0), c1), floordiv(x, val(c0* c1)), c0 > 0 && c1 > 0),
     rule("nested_div_symbolic", kIndex, floordiv(floordiv(x, y), z), floordiv(x, y* z), vmin(y) > 0 && vmin(z) > 0),
     for_ops({Op::FloorMod, Op::TruncMod}, rule("mod_of_mod", kInts, op2(op2(x, y), y), op2(x, y))),

@@ -54,6 +54,7 @@ class Generator {
         return graph_.binary(kOps[below(4)], index(depth - 1), index(depth - 1));
       }
       case 8:
+        if (below(4) == 0) return graph_.unary(ir::Op::Neg, index(depth - 1));
         return graph_.sub(index(depth - 1), index(depth - 1));
       case 9:
         return graph_.binary(below(2) ? ir::Op::Max : ir::Op::Min, index(depth - 1), index(depth - 1));

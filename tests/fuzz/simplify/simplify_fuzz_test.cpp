@@ -86,3 +86,27 @@ TEST_CASE("simplified expressions keep their value and stay as they are") {
   CHECK(points > count * 10);
   CHECK(changed * 2 > count);
 }
+
+TEST_CASE("the fuzzer finds a wrong rule") {
+  using namespace rewrite;
+  using namespace rewrite::dsl;
+  // Holds for index only.
+  static constexpr Rule kWrong[] = {rewrite::rule("lt_move_const", kFixed, x + c0 < c1, x < val(c1 - c0))};
+  const RuleSet rules({rules::constant_rules(), kWrong});
+  bool found = false;
+  for (std::uint64_t i = 0; i < 20000 && !found; ++i) {
+    ir::Graph graph;
+    Generator generator(graph, i);
+    const ir::UOpRef original = generator.value(ir::Scalar::Bool, 3);
+    const auto simple = rewrite::rewrite(graph, original, rules, {.max_rewrites = 20000});
+    REQUIRE(simple.ok());
+    for (int point = 0; point < 24 && !found; ++point) {
+      Assignment leaves;
+      auto next = [&](std::uint64_t n) { return generator.below(n); };
+      if (!assign(original, leaves, next) || !assign(*simple, leaves, next)) continue;
+      const auto expected = evaluate(original, leaves), actual = evaluate(*simple, leaves);
+      found = expected && actual && *expected != *actual;
+    }
+  }
+  CHECK(found);
+}

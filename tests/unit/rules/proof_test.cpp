@@ -62,9 +62,14 @@ std::vector<Rule> mutants(const Rule& rule) {
   return result;
 }
 
-bool refuted(const Rule& rule) {
+// Rules whose condition keeps them from firing for ever, not from being wrong.
+bool ends_looping(const Rule& rule) {
+  return rule.name == "const_outwards" || rule.name == "bits_outwards" || rule.name == "mod_shift_const";
+}
+
+bool refuted_somewhere(const Rule& rule) {
   for (Domain domain : domains_of(rule.dtypes)) {
-    if (prove(rule, domain, 3000).verdict == Verdict::Refuted) return true;
+    if (refuted(rule, domain, 3000)) return true;
   }
   return false;
 }
@@ -105,11 +110,10 @@ TEST_CASE("mutated rules are refuted, and no condition is needless") {
       if (rule.fn != nullptr) continue;
       for (const Rule& mutant : mutants(rule)) {
         ++family_total;
-        const bool is_refuted = refuted(mutant);
+        const bool is_refuted = refuted_somewhere(mutant);
         family_caught += is_refuted;
         const bool dropped_condition = mutant.when.empty() && !rule.when.empty();
-        // const_outwards' condition keeps it from looping, not from being wrong.
-        if (dropped_condition && rule.name != "const_outwards" && rule.name != "bits_outwards") {
+        if (dropped_condition && !ends_looping(rule)) {
           INFO(rewrite::to_string(rule));
           CHECK(is_refuted);
         }

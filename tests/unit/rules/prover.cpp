@@ -268,6 +268,12 @@ class Prover {
   // True facts about integers that Z3 does not find by itself: quotients are unique, products are monotonic.
   void add_lemmas() {
     if (domain_ != Domain::Integer) return;
+    if (effort_ < 0) {  // a counterexample needs no lemma, but a small space
+      for (const auto& capture : captures_) {
+        if (capture && capture->is_int()) facts_.push_back(*capture >= -6 && *capture <= 6);
+      }
+      return;
+    }
     const std::size_t count = divisions_.size();
     add_candidates();
     for (std::size_t i = 0; i < count; ++i) {
@@ -464,6 +470,10 @@ Proof prove(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms) {
     proof = Prover(rule, domain, effort == 0 ? timeout_ms / 10 : timeout_ms * 3 / 10, effort).run();
   }
   return proof;
+}
+
+bool refuted(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms) {
+  return Prover(rule, domain, timeout_ms, -1).run().verdict == Verdict::Refuted;
 }
 
 }  // namespace hearth::test

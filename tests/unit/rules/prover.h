@@ -27,4 +27,7 @@ struct Proof {
 // `rule` must be instantiated (no op slots).
 Proof prove(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms = 20000);
 
+// Whether a counterexample is found.
+bool refuted(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms);
+
 }  // namespace hearth::test
