@@ -30,25 +30,26 @@ struct Program::Kernel {
   ir::UOpRef ast = nullptr;
   std::vector<ir::UOpRef> linear;
   std::vector<ir::Scalar> slots;  // dtype of every buffer slot
+  int file = -1;                  // stays open while the library is: dlopen tells libraries apart by name
   void* library = nullptr;
   hearth_kernel_fn entry = nullptr;
   Kernel() = default;
   Kernel(const Kernel&) = delete;
   ~Kernel() {
     if (library != nullptr) dlclose(library);
+    if (file >= 0) close(file);
   }
 };
 
 namespace {
 
-absl::Status open_artifact(const std::string& bytes, const std::string& symbol, void** library,
+absl::Status open_artifact(const std::string& bytes, const std::string& symbol, int* file, void** library,
                            hearth_kernel_fn* entry) {
-  const int file = memfd_create("kernel", MFD_CLOEXEC);
-  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+  *file = memfd_create("kernel", MFD_CLOEXEC);
+  if (*file < 0 || write(*file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     return absl::InternalError("cannot write an artifact to memory");
   }
-  *library = dlopen(absl::StrCat("/proc/self/fd/", file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
+  *library = dlopen(absl::StrCat("/proc/self/fd/", *file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (*library == nullptr) return absl::InternalError(absl::StrCat("dlopen: ", dlerror()));
   *entry = reinterpret_cast<hearth_kernel_fn>(dlsym(*library, symbol.c_str()));
   return *entry != nullptr ? absl::OkStatus() : absl::InternalError(absl::StrCat("no symbol ", symbol));
@@ -133,7 +134,8 @@ absl::Status Program::prepare() {
       kernel->linear = *std::move(linear);
     }
     if (kernel->linear.empty()) return absl::InternalError("compile_kernel dumped no linear body");
-    absl::Status opened = open_artifact(compiled->artifact().data(), spec.symbol(), &kernel->library, &kernel->entry);
+    absl::Status opened =
+        open_artifact(compiled->artifact().data(), spec.symbol(), &kernel->file, &kernel->library, &kernel->entry);
     if (!opened.ok()) return opened;
     kernels_.push_back(std::move(kernel));
   }
