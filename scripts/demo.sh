@@ -32,7 +32,7 @@ echo "demo: digits (400 held-out handwritten digits), process 1, cold"
 run_digits 1
 echo "demo: digits, process 2, warm"
 run_digits 2
-python3 - "$work" "$root/examples/digits/digits_labels.npy" <<'PYTHON'
+/usr/bin/python3 - "$work" "$root/examples/digits/digits_labels.npy" <<'PYTHON'
 import json
 import pathlib
 import sys
@@ -72,7 +72,7 @@ if [[ -f $models/silero_vad_16k_op15.onnx && -f $models/speech_16k.wav ]]; then
   head -n 5 "$work/segments2.txt" | sed 's/^/  /'
   echo "  … $(wc -l <"$work/segments2.txt") lines, $(wc -l <"$work/probs2.txt") chunk probabilities"
   cmp "$work/probs1.txt" "$work/probs2.txt" || { echo "demo: FAILED: the two runs differ" >&2; exit 1; }
-  python3 - "$work/probs2.txt" "$models/silero_probs_speech_16k.txt" <<'PYTHON'
+  /usr/bin/python3 - "$work/probs2.txt" "$models/silero_probs_speech_16k.txt" <<'PYTHON'
 import sys
 
 import numpy as np

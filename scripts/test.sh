@@ -16,7 +16,7 @@ jobs=${HEARTH_TEST_JOBS:-$(nproc)}
 phases=("${@:-release}")
 (($# > 0)) || phases=(release asan tsan)
 # Test programs (a test is named after its program) worth a ThreadSanitizer build: those that share state between threads.
-threaded='^(runtime|client|daemon|cache|worker_pool|thread_pool)_test$'
+threaded='^(runtime|cache|client|daemon_core)_test$'
 
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
