@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/text.h"
 
@@ -47,11 +48,11 @@ class Driver {
     Stage stage;
   };
 
-  UOpRef get(UOpRef node) const { return node->id < memo_.size() ? memo_[node->id] : nullptr; }
-  void set(UOpRef node, UOpRef result) {
-    if (node->id >= memo_.size()) memo_.resize(std::max<std::size_t>(graph_.size(), node->id + 1), nullptr);
-    memo_[node->id] = result;
+  UOpRef get(UOpRef node) const {
+    auto found = memo_.find(node);
+    return found == memo_.end() ? nullptr : found->second;
   }
+  void set(UOpRef node, UOpRef result) { memo_[node] = result; }
 
   void enter(UOpRef node) {
     if (get(node) != nullptr) return;
@@ -113,7 +114,7 @@ class Driver {
   const RuleSet& rules_;
   const RewriteOptions& options_;
   const bool fix_point_;
-  std::vector<UOpRef> memo_;  // by node id
+  absl::flat_hash_map<UOpRef, UOpRef> memo_;  // only looked up, never walked
   std::vector<Frame> stack_;
   std::vector<UOpRef> sources_;
   std::uint64_t fired_ = 0;

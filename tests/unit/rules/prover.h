@@ -25,7 +25,7 @@ struct Proof {
   std::string model;  // of a refutation
 };
 // `rule` must be instantiated (no op slots).
-Proof prove(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms = 20000);
+Proof prove(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms = 40000);
 
 // Whether a counterexample is found.
 bool refuted(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms);
