@@ -211,10 +211,10 @@ class Vectorizer {
 }  // namespace
 
 absl::StatusOr<UOpRef> expand(ir::Graph& g, UOpRef kernel) {
-  UOpRef unrolled = unroll_stores(g, unroll_reductions(g, kernel));
-  auto simple = rules::simplify(g, unrolled);
-  if (!simple.ok()) return simple;
-  return Vectorizer(g, *simple).run();
+  // Lanes first: copies of a vector reduction are then combined as vectors, with one `horizontal` for all of them.
+  auto vectors = Vectorizer(g, kernel).run();
+  if (!vectors.ok()) return vectors;
+  return rules::simplify(g, unroll_stores(g, unroll_reductions(g, *vectors)));
 }
 
 }  // namespace hearth::passes

@@ -1,7 +1,10 @@
 #include "tests/passes/pass_runner.h"
 
+#include <sstream>
+
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
+#include "compiler/passes/apply_opts.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
@@ -46,6 +49,21 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
   v1::Target target;  // a 256-bit machine, so that cases stay short
   target.set_vector_bits(256);
   return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
+}
+
+// "LANES(1,4) UNROLL(0,2)"
+absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
+  std::vector<tune::Opt> opts;
+  std::stringstream in(text);
+  for (std::string word; in >> word;) {
+    char name[16];
+    unsigned axis;
+    long amount;
+    if (std::sscanf(word.c_str(), "%15[A-Z](%u,%ld)", name, &axis, &amount) != 3) return absl::InvalidArgumentError("bad opt " + word);
+    std::string kind = name;
+    opts.push_back({kind == "BLOCK" ? tune::Opt::Kind::Block : kind == "LANES" ? tune::Opt::Kind::Lanes : tune::Opt::Kind::Unroll, axis, amount});
+  }
+  return opts;
 }
 
 std::string list(const std::vector<std::uint32_t>& values) {
@@ -106,6 +124,9 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = rules::simplify(g, root);
   } else if (pass == "lower_index") {
     result = passes::lower_index(g, root);
+  } else if (pass.substr(0, 11) == "apply_opts ") {
+    HEARTH_ASSIGN_OR_RETURN(std::vector<tune::Opt> opts, parse_opts(std::string(pass.substr(11))));
+    result = passes::apply_opts(g, root, opts);
   } else if (pass == "expand") {
     result = passes::expand(g, root);
   } else if (pass == "decompose") {
