@@ -20,7 +20,7 @@ namespace hearth::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kAttempts = 3;
+constexpr int kAttempts = 5;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
 bool auto_start_allowed(bool wanted) {
@@ -52,8 +52,8 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& socket) {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new channel starts without old back-off
+  // MIN_RECONNECT_BACKOFF stays at its default: it also limits how long one connection attempt may take.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetMaxReceiveMessageSize(-1);
   return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);

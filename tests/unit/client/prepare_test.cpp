@@ -121,7 +121,7 @@ TEST_CASE("a daemon that goes away mid-call is asked again") {
   CHECK(service.behaviour().prepares == 2);
   service.behaviour().unavailable = 100;
   CHECK(absl::IsUnavailable(prepare(saxpy(), config_for(socket)).status()));
-  CHECK(service.behaviour().prepares == 5);  // three attempts
+  CHECK(service.behaviour().prepares == 7);  // five attempts
 }
 
 TEST_CASE("a plan replays without its daemon, and a new daemon is found") {
