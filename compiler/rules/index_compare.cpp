@@ -70,6 +70,7 @@ UOpRef divide_out(Context& context, UOpRef node, const Match&) {
   const std::optional<LinearForm> sum = linear_form(node->source(const_right ? 0 : 1));
   std::int64_t c = node->source(const_right ? 1 : 0)->int_value();
   if (!sum || (!const_right && __builtin_add_overflow(c, 1, &c))) return nullptr;  // c < s is not s < c + 1
+  if (c > INT64_MAX / 2 || c < INT64_MIN / 2) return nullptr;
   std::int64_t all = 0;
   for (const Term& term : sum->terms) all = std::gcd(all, term.factor);
   for (std::size_t i = 0; i <= sum->terms.size(); ++i) {

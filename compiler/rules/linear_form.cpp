@@ -50,7 +50,7 @@ bool LinearForm::add_atom(UOpRef atom, std::int64_t factor) {
     terms.insert(at, Term{atom, factor});
     return true;
   }
-  if (__builtin_add_overflow(at->factor, factor, &at->factor)) return false;
+  if (__builtin_add_overflow(at->factor, factor, &at->factor) || at->factor == kMin) return false;
   if (at->factor == 0) terms.erase(at);
   return true;
 }

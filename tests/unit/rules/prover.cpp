@@ -1,10 +1,10 @@
 #include "tests/unit/rules/prover.h"
 
-#include <z3++.h>
-
 #include <array>
 #include <optional>
 #include <sstream>
+
+#include "tests/unit/rules/z3_operations.h"
 
 namespace hearth::test {
 
@@ -19,12 +19,15 @@ namespace {
 
 constexpr unsigned kWide = 40;  // bits for conditions about 8-bit values: products of four fit
 
-class Prover {
+class Prover : public Z3Operations {
  public:
   Prover(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms, int effort)
-      : rule_(rule), domain_(domain), timeout_ms_(timeout_ms), effort_(effort), facts_(context_), pool_(context_) {
-    context_.set_rounding_mode(z3::RNE);
-  }
+      : Z3Operations(domain),
+        rule_(rule),
+        timeout_ms_(timeout_ms),
+        effort_(effort),
+        facts_(context_),
+        pool_(context_) {}
 
   Proof run() {
     const Sort sort = sort_of_rule();
@@ -48,11 +51,6 @@ class Prover {
   }
 
  private:
-  struct Division {
-    Op op;  // FloorDiv or TruncDiv
-    expr a, b, quotient, remainder;
-  };
-
   z3::solver make_solver() {
     z3::solver solver = domain_ == Domain::Float ? z3::tactic(context_, "qffp").mk_solver() : z3::solver(context_);
     if (vector_domain()) {
@@ -65,31 +63,12 @@ class Prover {
     return solver;
   }
 
-  bool vector_domain() const { return domain_ == Domain::Signed8 || domain_ == Domain::Unsigned8; }
-  bool is_signed() const { return domain_ == Domain::Signed8; }
-
   // Sort of the whole: of the right side where the left is a literal's or a capture's.
   Sort sort_of_rule() const {
     Sort sort = rewrite::sort_of(rule_.lhs, 0);
     if (sort == Sort::Unknown) sort = rewrite::sort_of(rule_.rhs, 0);
     return sort == Sort::Unknown ? Sort::Element : sort;
   }
-
-  expr literal(std::int64_t value, Sort sort) {
-    if (sort == Sort::Bool) return context_.bool_val(value != 0);
-    switch (domain_) {
-      case Domain::Integer:
-        return context_.int_val(value);
-      case Domain::Bool:
-        return context_.bool_val(value != 0);
-      case Domain::Float:
-        return expr(context_, Z3_mk_fpa_numeral_double(context_, static_cast<double>(value), float_sort()));
-      default:
-        return context_.bv_val(static_cast<std::int64_t>(value), 8);
-    }
-  }
-
-  z3::sort float_sort() { return context_.fpa_sort(5, 11); }
 
   expr capture(int index) {
     if (captures_[index]) return *captures_[index];
@@ -139,100 +118,7 @@ class Prover {
     return result;
   }
 
-  expr fpa(Z3_ast ast) { return expr(context_, ast); }
-  expr round(const expr& a, Z3_ast mode) { return fpa(Z3_mk_fpa_round_to_integral(context_, mode, a)); }
-
-  expr unary(Op op, const expr& a) {
-    switch (op) {
-      case Op::Neg:
-        return a.is_fpa() ? fpa(Z3_mk_fpa_neg(context_, a)) : -a;
-      case Op::Not:
-        return a.is_bool() ? !a : ~a;
-      case Op::Abs:
-        if (a.is_fpa()) return fpa(Z3_mk_fpa_abs(context_, a));
-        return domain_ == Domain::Unsigned8 ? a : z3::ite(a >= literal(0, Sort::Element), a, -a);
-      case Op::Recip:
-        return fpa(Z3_mk_fpa_div(context_, rne(), literal(1, Sort::Element), a));
-      case Op::Floor:
-        return round(a, Z3_mk_fpa_round_toward_negative(context_));
-      case Op::Ceil:
-        return round(a, Z3_mk_fpa_round_toward_positive(context_));
-      case Op::Trunc:
-        return round(a, Z3_mk_fpa_round_toward_zero(context_));
-      case Op::Round:
-        return round(a, rne());
-      default:
-        throw std::logic_error("prover: unary " + std::string(ir::op_name(op)));
-    }
-  }
-
-  Z3_ast rne() { return Z3_mk_fpa_round_nearest_ties_to_even(context_); }
-
-  expr less(const expr& a, const expr& b) {
-    if (a.is_bool()) return !a && b;
-    if (a.is_fpa()) return fpa(Z3_mk_fpa_lt(context_, a, b));
-    return domain_ == Domain::Unsigned8 ? z3::ult(a, b) : a < b;
-  }
-  expr less_equal(const expr& a, const expr& b) {
-    if (a.is_bool()) return !a || b;
-    if (a.is_fpa()) return fpa(Z3_mk_fpa_leq(context_, a, b));
-    return domain_ == Domain::Unsigned8 ? z3::ule(a, b) : a <= b;
-  }
-
-  expr binary(Op op, const expr& a, const expr& b) {
-    switch (op) {
-      case Op::Add:
-        return a.is_fpa() ? fpa(Z3_mk_fpa_add(context_, rne(), a, b)) : a + b;
-      case Op::Sub:
-        return a.is_fpa() ? fpa(Z3_mk_fpa_sub(context_, rne(), a, b)) : a - b;
-      case Op::Mul:
-        return a.is_fpa() ? fpa(Z3_mk_fpa_mul(context_, rne(), a, b)) : a * b;
-      case Op::Div:
-        return fpa(Z3_mk_fpa_div(context_, rne(), a, b));
-      case Op::FloorDiv:
-      case Op::TruncDiv:
-        return divide(op, a, b).quotient;
-      case Op::FloorMod:
-      case Op::TruncMod:
-        return divide(op == Op::FloorMod ? Op::FloorDiv : Op::TruncDiv, a, b).remainder;
-      case Op::Max:
-      case Op::Min: {
-        if (a.is_bool()) return op == Op::Max ? a || b : a && b;
-        const expr chosen = op == Op::Max ? z3::ite(less(a, b), b, a) : z3::ite(less(b, a), b, a);
-        if (!a.is_fpa()) return chosen;
-        return z3::ite(fpa(Z3_mk_fpa_is_nan(context_, a)), a, z3::ite(fpa(Z3_mk_fpa_is_nan(context_, b)), b, chosen));
-      }
-      case Op::And:
-        return a.is_bool() ? a && b : a & b;
-      case Op::Or:
-        return a.is_bool() ? a || b : a | b;
-      case Op::Xor:
-        return a.is_bool() ? a != b : a ^ b;
-      case Op::Lt:
-        return less(a, b);
-      case Op::Le:
-        return less_equal(a, b);
-      case Op::Eq:
-        return a.is_fpa() ? fpa(Z3_mk_fpa_eq(context_, a, b)) : a == b;
-      case Op::Ne:
-        return a.is_fpa() ? !fpa(Z3_mk_fpa_eq(context_, a, b)) : a != b;
-      case Op::Shl:
-      case Op::Shr:
-        return shift(op, a, b);
-      default:
-        throw std::logic_error("prover: binary " + std::string(ir::op_name(op)));
-    }
-  }
-
-  expr shift(Op op, const expr& a, const expr& b) {
-    const expr out = z3::ult(context_.bv_val(7, 8), b);  // also negative amounts
-    const expr zero = context_.bv_val(0, 8);
-    if (op == Op::Shl) return z3::ite(out, zero, z3::shl(a, b));
-    if (!is_signed()) return z3::ite(out, zero, z3::lshr(a, b));
-    return z3::ite(out, z3::ite(a < 0, context_.bv_val(-1, 8), zero), z3::ashr(a, b));
-  }
-
-  Division divide(Op op, const expr& a, const expr& b) {
+  Division divide(Op op, const expr& a, const expr& b) override {
     if (!a.is_int()) return divide_vector(op, a, b);
     for (const Division& known : divisions_) {
       if (known.op == op && z3::eq(known.a, a) && z3::eq(known.b, b)) return known;
@@ -249,20 +135,6 @@ class Prover {
     divisions_.push_back({op, a, b, q, r});
     pool_.push_back(q);
     return divisions_.back();
-  }
-
-  Division divide_vector(Op op, const expr& a, const expr& b) {
-    const expr zero = context_.bv_val(0, 8);
-    if (!is_signed()) {
-      return {op, a, b, z3::ite(b == zero, zero, z3::udiv(a, b)), z3::ite(b == zero, zero, z3::urem(a, b))};
-    }
-    expr q = a / b, r = z3::srem(a, b);  // operator/ is bvsdiv
-    if (op == Op::FloorDiv) {
-      const expr adjust = r != zero && ((r < 0) != (b < 0));
-      q = z3::ite(adjust, q - 1, q);
-      r = z3::ite(adjust, r + b, r);
-    }
-    return {op, a, b, z3::ite(b == zero, zero, q), z3::ite(b == zero, zero, r)};
   }
 
   // True facts about integers that Z3 does not find by itself: quotients are unique, products are monotonic.
@@ -426,10 +298,8 @@ class Prover {
   }
 
   const rewrite::Rule& rule_;
-  Domain domain_;
   unsigned timeout_ms_;
   int effort_;
-  z3::context context_;
   z3::expr_vector facts_, pool_;
   std::array<std::optional<expr>, rewrite::kNumCaptures> captures_, lows_, highs_;
   std::vector<Division> divisions_;
