@@ -226,11 +226,11 @@ TEST_CASE("hearthd: bad settings are one line and a non-zero exit") {
   const std::vector<Case> cases = {
       {place.arguments({"--config", file}), 2, file + ":2: "},
       {{"--socket", "/" + std::string(150, 'x'), "--cache-dir", place.folder / "c"}, 2, "the system allows 107"},
-      {{"--socket", place.folder / "file/s.sock", "--cache-dir", place.folder / "c"}, 1, "socket folder"},
+      {{"--socket", place.folder / "file/s.sock", "--cache-dir", place.folder / "c"}, 1, "is not a folder"},
       {{"--socket", place.folder / "file", "--cache-dir", place.folder / "c"}, 1, "is no socket"},
       {{"--socket", place.socket, "--cache-dir", place.folder / "file"}, 1, place.folder / "file"},
       {{"--socket", place.socket, "--cache-dir", "/proc/none/cache"}, 1, "/proc/none"},
-      {place.arguments({"--log", "/nowhere/log"}), 2, "log file"},
+      {place.arguments({"--log", "/proc/nowhere/log"}), 2, "log file"},
       {place.arguments({"--workers", "-3"}), 2, "--workers"},
   };
   for (const Case& one : cases) {

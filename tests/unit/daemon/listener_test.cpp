@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -76,6 +77,42 @@ TEST_CASE("listener: connections of this user are handed over until stopped") {
   (*listener)->stop();
   acceptor.join();
   CHECK_FALSE(is_served(folder / "s.sock"));
+}
+
+TEST_CASE("listener: another user's connection is closed even where permissions would allow it") {
+  if (::geteuid() != 0) {
+    WARN("not root: cannot become another user");
+    return;
+  }
+  TestFolder folder;
+  auto listener = Listener::open(folder / "s.sock", kShort);
+  REQUIRE(listener.ok());
+  REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
+  REQUIRE(::chmod((folder / "s.sock").c_str(), 0666) == 0);
+  std::atomic<int> connections{0};
+  std::thread acceptor([&] {
+    (*listener)->accept_until_stopped([&](int fd) {
+      ++connections;
+      ::close(fd);
+    });
+  });
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, (folder / "s.sock").c_str());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char byte;
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    if (::setuid(12345) != 0) ::_exit(1);
+    if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) ::_exit(2);
+    ::_exit(::read(fd, &byte, 1) == 0 ? 0 : 3);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(connections == 0);
+  (*listener)->stop();
+  acceptor.join();
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <grpcpp/generic/generic_stub.h>
+
 #include <thread>
 
 #include "tests/unit/daemon/daemon_fixture.h"
@@ -109,15 +111,70 @@ TEST_CASE("session: 300 open sessions take no thread each and do not hold the dr
   CHECK(one.stream().Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
 }
 
+// A Prepare that is under way for about half a second.
+class RunningPrepare {
+ public:
+  explicit RunningPrepare(DaemonFixture& fixture) {
+    v1::PrepareRequest request = test_request({"kernel:slow", "kernel:slow2", "kernel:slow3"});
+    request.set_want_progress(true);
+    stream_ = fixture.compiler().Prepare(&context_, request);
+    v1::PrepareEvent event;
+    REQUIRE(stream_->Read(&event));
+  }
+  grpc::Status finish() {
+    v1::PrepareEvent event;
+    while (stream_->Read(&event)) {
+    }
+    return stream_->Finish();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::PrepareEvent>> stream_;
+};
+
 TEST_CASE("drain: running calls finish, new ones are refused") {
   DaemonFixture fixture;
-  Answer running;
-  std::thread caller([&] { running = fixture.prepare(test_request({"kernel:slow", "kernel:slow2"})); });
-  std::this_thread::sleep_for(100ms);
+  RunningPrepare running(fixture);
   CHECK(fixture.daemon().drain());
-  caller.join();
-  CHECK(running.status.ok());
+  CHECK(running.finish().ok());
   CHECK(fixture.prepare(test_request({"kernel:x"}), 5s).status.error_code() == grpc::StatusCode::UNAVAILABLE);
+}
+
+// grpc.health.v1.Health/Check by hand: field 1 of the reply is the state, 1 SERVING, 2 NOT_SERVING.
+int health_state(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + 10s);
+  grpc::CompletionQueue queue;
+  grpc::ByteBuffer reply;
+  grpc::Status status;
+  auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::ByteBuffer(), &queue);
+  call->StartCall();
+  call->Finish(&reply, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  REQUIRE(queue.Next(&tag, &ok));
+  if (!status.ok()) return -1;
+  grpc::Slice slice;
+  REQUIRE(reply.DumpToSingleSlice(&slice).ok());
+  return slice.size() == 2 && slice.begin()[0] == 8 ? slice.begin()[1] : -2;
+}
+
+TEST_CASE("health: serving, then not serving as soon as the drain begins") {
+  DaemonFixture fixture;
+  const auto channel = fixture.channel();
+  CHECK(health_state(channel) == 1);
+  RunningPrepare running(fixture);
+  std::thread drain([&] { fixture.daemon().drain(); });
+  int state = 1;
+  for (const auto give_up = std::chrono::steady_clock::now() + 10s; state == 1;) {
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    state = health_state(channel);
+  }
+  CHECK(state == 2);
+  CHECK(running.finish().ok());
+  drain.join();
 }
 
 }  // namespace
