@@ -194,7 +194,7 @@ void WorkerProcess::begin(std::chrono::milliseconds wall_limit) {
 bool WorkerProcess::hung() {
   const std::uint64_t ticks = processor_ticks(pid_);
   const Clock::time_point now = Clock::now();
-  if (ticks != processor_ticks_) {
+  if (ticks != processor_ticks_ || is_runnable(pid_)) {
     processor_ticks_ = ticks;
     last_progress_ = now;
   }

@@ -27,7 +27,7 @@ struct WorkerCommand {
   std::uint64_t output_bytes = 1ull << 30;        // the largest file it may write
   std::chrono::milliseconds wall_limit{60'000};   // one request
   std::chrono::milliseconds hang_limit{10'000};   // without using any processor time
-  std::chrono::milliseconds start_limit{10'000};  // until its hello
+  std::chrono::milliseconds start_limit{30'000};  // until its hello
 };
 
 enum class WorkerEnd {

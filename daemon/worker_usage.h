@@ -12,4 +12,7 @@ std::uint64_t resident_bytes(pid_t pid);
 // User and system time in clock ticks; grows whenever the process computes.
 std::uint64_t processor_ticks(pid_t pid);
 
+// True when a thread of it computes, waits for a processor or for the disk: a machine that is too busy is no hang.
+bool is_runnable(pid_t pid);
+
 }  // namespace hearth::daemon
