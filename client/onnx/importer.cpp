@@ -27,7 +27,7 @@ int standard_opset(const ::onnx::ModelProto& model) {
     }
     return static_cast<int>(set.version());
   }
-  reject("the model names no version of the standard operators (opset_import)");
+  reject_unsupported("a model that names no version of ONNX's own operators (opset_import)");
 }
 
 // Lengths given for the model's symbolic dimensions, by name.

@@ -39,6 +39,12 @@ TEST_CASE("opsets outside 13 to 18 are refused by number") {
   CHECK_THAT(error_of(one_node("Relu", 19).import()), Contains("opset 19"));
 }
 
+TEST_CASE("a model without standard operators says so") {
+  ModelBuilder m = one_node("Relu");
+  m.proto().mutable_opset_import(0)->set_domain("ai.onnx.preview.training");
+  CHECK_THAT(error_of(m.import()), Contains("opset_import"));
+}
+
 TEST_CASE("an attribute nobody reads is an error") {
   ModelBuilder m = one_node("Relu");
   m.attr("surprise", 1);

@@ -1,0 +1,72 @@
+#include "tests/unit/onnx/oracle.h"
+
+#include <cmath>
+
+#include "client/elements.h"
+#include "compiler/codegen/reference/graph_interpreter.h"
+#include "compiler/passes/import.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+namespace reference = codegen::reference;
+
+reference::HostTensor host(DType dtype, std::vector<std::int64_t> shape, const void* data, std::size_t size) {
+  reference::HostTensor tensor;
+  tensor.dtype = static_cast<ir::Scalar>(dtype);
+  tensor.shape = std::move(shape);
+  const auto* bytes = static_cast<const std::uint8_t*>(data);
+  tensor.bytes.assign(bytes, bytes + size);
+  return tensor;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs) {
+  auto traced = client::encode_graph(model.outputs);
+  if (!traced.ok()) return traced.status();
+  ir::Graph graph;
+  auto imported = passes::import_graph(graph, traced->graph);
+  if (!imported.ok()) return imported.status();
+  reference::Bindings bindings;
+  for (std::size_t id = 0; id < imported->buffers.size(); ++id) {
+    const passes::ImportedBuffer& buffer = imported->buffers[id];
+    std::vector<std::int64_t> shape;
+    for (ir::UOpRef dim : buffer.shape) shape.push_back(dim->int_value());
+    const auto dtype = static_cast<DType>(buffer.dtype.scalar);
+    if (buffer.kind == ir::BufferKind::Constant) {
+      bindings.emplace(id, host(dtype, shape, buffer.data.data(), buffer.data.size()));
+    } else if (buffer.kind == ir::BufferKind::Parameter) {
+      const client::ParameterData& data = traced->parameters.at(buffer.name);
+      bindings.emplace(id, host(dtype, shape, data.data, data.size));
+    } else {
+      const auto input = inputs.find(buffer.name);
+      if (input == inputs.end()) return absl::InvalidArgumentError(str_cat("no array for input '", buffer.name, "'"));
+      bindings.emplace(id, host(dtype, shape, input->second.bytes.data(), input->second.bytes.size()));
+    }
+  }
+  const auto results = reference::interpret(imported->outputs, bindings, {});
+  if (!results.ok()) return results.status();
+  std::vector<Array> arrays;
+  for (const reference::HostTensor& tensor : *results) {
+    arrays.push_back({static_cast<DType>(tensor.dtype), tensor.shape, {tensor.bytes.begin(), tensor.bytes.end()}});
+  }
+  return arrays;
+}
+
+std::string difference(const Array& got, const Array& want, double relative, double absolute) {
+  if (got.dtype != want.dtype || got.shape != want.shape) return "type or shape differ";
+  const std::size_t width = dtype_bytes(got.dtype);
+  for (std::size_t i = 0; i * width < want.bytes.size(); ++i) {
+    const double a = client::decode_float(std::string_view(got.bytes).substr(i * width), got.dtype);
+    const double b = client::decode_float(std::string_view(want.bytes).substr(i * width), want.dtype);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!is_float(got.dtype) || !(std::fabs(a - b) <= absolute + relative * std::fabs(b))) {
+      return str_cat("element ", i, " is ", a, ", expected ", b);
+    }
+  }
+  return "";
+}
+
+}  // namespace hearth::onnx
