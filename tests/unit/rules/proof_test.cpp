@@ -69,7 +69,7 @@ bool ends_looping(const Rule& rule) {
 
 bool refuted_somewhere(const Rule& rule) {
   for (Domain domain : domains_of(rule.dtypes)) {
-    if (refuted(rule, domain, 3000)) return true;
+    if (refuted(rule, domain)) return true;
   }
   return false;
 }

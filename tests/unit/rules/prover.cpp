@@ -21,10 +21,10 @@ constexpr unsigned kWide = 40;  // bits for conditions about 8-bit values: produ
 
 class Prover : public Z3Operations {
  public:
-  Prover(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms, int effort)
+  Prover(const rewrite::Rule& rule, Domain domain, unsigned effort_limit, int effort)
       : Z3Operations(domain),
         rule_(rule),
-        timeout_ms_(timeout_ms),
+        effort_limit_(effort_limit),
         effort_(effort),
         facts_(context_),
         pool_(context_) {}
@@ -58,7 +58,7 @@ class Prover : public Z3Operations {
                    .mk_solver();
     }
     z3::params params(context_);
-    params.set("timeout", timeout_ms_);
+    params.set("rlimit", effort_limit_);  // work, not time: the same answer on a busy machine
     solver.set(params);
     return solver;
   }
@@ -298,7 +298,7 @@ class Prover : public Z3Operations {
   }
 
   const rewrite::Rule& rule_;
-  unsigned timeout_ms_;
+  unsigned effort_limit_;
   int effort_;
   z3::expr_vector facts_, pool_;
   std::array<std::optional<expr>, rewrite::kNumCaptures> captures_, lows_, highs_;
@@ -333,17 +333,21 @@ std::vector<Domain> domains_of(rewrite::DTypeSet dtypes) {
   return domains;
 }
 
-Proof prove(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms) {
-  if (domain != Domain::Integer) return Prover(rule, domain, timeout_ms, 0).run();
+constexpr unsigned kSearchLimit = 100'000'000;  // for the finite domains
+constexpr unsigned kFirstLimit = 150'000, kLemmaLimit = 2'000'000;
+
+Proof prove(const rewrite::Rule& rule, Domain domain) {
+  if (domain != Domain::Integer) return Prover(rule, domain, kSearchLimit, 0).run();
   Proof proof{Verdict::Unknown, ""};
   for (int effort = 0; effort < 4 && proof.verdict == Verdict::Unknown; ++effort) {
-    proof = Prover(rule, domain, effort == 0 ? timeout_ms / 10 : timeout_ms * 3 / 10, effort).run();
+    proof = Prover(rule, domain, effort == 0 ? kFirstLimit : kLemmaLimit, effort).run();
   }
   return proof;
 }
 
-bool refuted(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms) {
-  return Prover(rule, domain, timeout_ms, -1).run().verdict == Verdict::Refuted;
+bool refuted(const rewrite::Rule& rule, Domain domain) {
+  const unsigned limit = domain == Domain::Integer ? kLemmaLimit : kSearchLimit;
+  return Prover(rule, domain, limit, -1).run().verdict == Verdict::Refuted;
 }
 
 }  // namespace hearth::test

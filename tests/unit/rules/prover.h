@@ -16,7 +16,7 @@ std::vector<Domain> domains_of(rewrite::DTypeSet dtypes);
 enum class Verdict {
   Proved,
   Refuted,
-  Unknown,  // time-out
+  Unknown,  // work limit reached
   Vacuous,  // the condition never holds
 };
 
@@ -25,9 +25,9 @@ struct Proof {
   std::string model;  // of a refutation
 };
 // `rule` must be instantiated (no op slots).
-Proof prove(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms = 40000);
+Proof prove(const rewrite::Rule& rule, Domain domain);
 
 // Whether a counterexample is found.
-bool refuted(const rewrite::Rule& rule, Domain domain, unsigned timeout_ms);
+bool refuted(const rewrite::Rule& rule, Domain domain);
 
 }  // namespace hearth::test
