@@ -7,6 +7,7 @@
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
+#include "compiler/passes/guard_loads.h"
 #include "compiler/passes/import.h"
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
@@ -63,6 +64,7 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
 
   HEARTH_ASSIGN_OR_RETURN(UOpRef root, log.run("parse", Level::Kernel, [&] { return ir::parse(g, kernel.ast()); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("expand", Level::Expanded, [&] { return passes::expand(g, root); }));
+  HEARTH_ASSIGN_OR_RETURN(root, log.run("guard_loads", Level::Expanded, [&]() -> absl::StatusOr<UOpRef> { return passes::guard_loads(g, root); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("decompose", Level::Expanded, [&]() -> absl::StatusOr<UOpRef> { return passes::decompose(g, root); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("simplify", Level::Expanded, [&] { return rules::simplify(g, root); }));
   HEARTH_ASSIGN_OR_RETURN(root, log.run("lower_index", Level::Lowered, [&]() -> absl::StatusOr<UOpRef> { return passes::lower_index(g, root); }));

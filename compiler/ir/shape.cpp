@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "compiler/ir/affine.h"
 #include "compiler/ir/bounds.h"
 
 namespace hearth::ir {
@@ -33,6 +34,7 @@ UOpRef fold_sub(Graph& g, UOpRef a, UOpRef b) {
   if (a == b) return g.index(0);
   if (b->is_const()) return fold_add(g, a, g.index(-b->int_value()));
   if (a->is(Op::Add) && a->source(0) == b) return a->source(1);  // (b + x) - b
+  if (Affine difference = to_affine(g.sub(a, b)); difference.terms.empty()) return g.index(difference.constant);
   return fold_add(g, a, fold_mul(g, b, g.index(-1)));
 }
 

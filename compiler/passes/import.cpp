@@ -434,6 +434,10 @@ Result Importer::gather(const v1::Node& n) {
   if (n.axes_size() != 1) return InvalidArgumentError("exactly one axis is needed");
   if (auto s = need_axes(n, static_cast<int>(shapes_.of(x_[0]).size())); !s.ok()) return s;
   if (!is_int(x_[1]->dtype)) return InvalidArgumentError(fmt::format("indices have dtype {}, not an integer", to_string(x_[1]->dtype)));
+  UOpRef length = shapes_.of(x_[0])[n.axes(0)];
+  if (length->bounds.max < 1 && num_elements(g_, shapes_.of(x_[1]))->bounds.max > 0) {
+    return InvalidArgumentError(fmt::format("axis {} has no element to take", n.axes(0)));
+  }
   return g_.make(Op::Gather, x_[0]->dtype, x_, ir::Axes{{n.axes(0)}});
 }
 

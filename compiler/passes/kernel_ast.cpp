@@ -7,6 +7,7 @@
 #include "compiler/passes/apply_opts.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/movement_index.h"
+#include "compiler/passes/reduce_kind.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/opts.h"
 #include "fmt/format.h"
@@ -62,7 +63,8 @@ struct Flattener {
         continue;
       }
       for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      done[x] = g.with_sources(x, sources);
+      bool empty = x->is(Op::Reduce) && std::any_of(sources.begin() + 1, sources.end(), [](UOpRef r) { return r->source(0)->bounds.max < 1; });
+      done[x] = empty ? reduce_identity(g, x->as<ir::ReduceInfo>().kind, x->dtype) : g.with_sources(x, sources);
     }
     std::vector<UOpRef> ranges, at;
     for (std::size_t i = 1; i < stage->sources.size(); ++i) {

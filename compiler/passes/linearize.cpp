@@ -28,6 +28,12 @@ class Linearizer {
     for (UOpRef x : order_) {
       if (auto s = place(x); !s.ok()) return s;
     }
+    for (UOpRef x : order_) {  // initial values stand before every loop
+      if (!x->is(Op::Reduce)) continue;
+      UOpRef init = reduce_identity(g_, x->as<ir::ReduceInfo>().kind, x->dtype);
+      if (init->is(Op::Broadcast) && emitted_.insert(init->source(0)).second) push(init->source(0));
+      if (emitted_.insert(init).second) push(init);
+    }
     if (auto s = emit_scope(nullptr); !s.ok()) return s;
     LinearKernel kernel;
     if (const auto* info = std::get_if<ir::KernelInfo>(&root_->payload)) kernel.symbol = info->symbol;
@@ -227,13 +233,12 @@ class Linearizer {
   }
 
   absl::Status emit_node(UOpRef x) {
-    if (x->is_const() && !emitted_consts_.insert(x).second) return absl::OkStatus();
     std::vector<UOpRef> sources;
     std::size_t count = x->is(Op::Store) ? 2 : x->sources.size();
     for (std::size_t i = 0; i < count; ++i) sources.push_back(mapped(x->source(i)));
     UOpRef copy = g_.with_sources(x, sources);
     linear_[x] = copy;
-    push(copy);
+    if (emitted_.insert(copy).second) push(copy);
     return absl::OkStatus();
   }
 
@@ -242,10 +247,6 @@ class Linearizer {
     std::vector<UOpRef> accs;
     for (UOpRef r : nest.reduces) {
       UOpRef init = reduce_identity(g_, r->as<ir::ReduceInfo>().kind, r->dtype);
-      if (init->is(Op::Broadcast)) {
-        if (emitted_consts_.insert(init->source(0)).second) push(init->source(0));
-      }
-      if (emitted_consts_.insert(init).second) push(init);
       accs.push_back(push(g_.make(Op::Acc, r->dtype, {init}, ir::AccInfo{next_acc_++})));
     }
     std::vector<UOpRef> open;
@@ -289,7 +290,7 @@ class Linearizer {
   std::unordered_map<UOpRef, int> depth_, state_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> items_;     // scope -> nodes, in toposort order
   std::unordered_map<UOpRef, std::vector<UOpRef>> children_;  // scope -> first ranges of nests directly inside
-  std::unordered_set<UOpRef> emitted_consts_;
+  std::unordered_set<UOpRef> emitted_;
   std::uint32_t next_acc_ = 0;
 };
 

@@ -79,6 +79,7 @@ class Splitter {
   }
 
   absl::Status add_launch(UOpRef stage) {
+    if (out_.buffers[buffer_of_.at(stage)].max_bytes == 0) return absl::OkStatus();  // nothing to compute
     auto built = build_kernel(g_, stage, target_);
     if (!built.ok()) return built.status();
     PlannedLaunch launch;
