@@ -108,9 +108,8 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   if (!prepared.ok()) return finish(prepared.status(), PrepareOutcome::kError);
   std::uint64_t lease = 0;
   if (request_->session_id() != 0) {
-    absl::StatusOr<std::uint64_t> taken = services_.leases->add(request_->session_id(), prepared->built->plan.hold);
-    if (!taken.ok()) return finish(taken.status(), PrepareOutcome::kError);
-    lease = *taken;
+    // A session that ended meanwhile (a draining daemon, a client on its way out) costs the lease, not the plan.
+    lease = services_.leases->add(request_->session_id(), prepared->built->plan.hold).value_or(0);
   }
   pending_.push_back(to_event(*prepared, lease, *services_.store));
   finish(absl::OkStatus(), prepared->outcome);
