@@ -29,6 +29,15 @@ std::string variable(const char* name) {
   return value == nullptr ? "." : value;
 }
 
+Ran run(const std::string& environment, const std::string& program, const std::string& arguments) {
+  const std::string out = scratch_dir() + "/out";
+  const std::string err = scratch_dir() + "/err";
+  const std::string command = environment + " '" + variable("HEARTH_BIN_DIR") + "/" + program + "' " + arguments +
+                              " >'" + out + "' 2>'" + err + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+}
+
 }  // namespace
 
 std::string scratch_dir() {
@@ -39,13 +48,12 @@ std::string scratch_dir() {
 std::string source_dir() { return variable("HEARTH_SOURCE_DIR"); }
 
 Ran run_program(const std::string& program, const std::string& arguments) {
-  const std::string out = scratch_dir() + "/out";
-  const std::string err = scratch_dir() + "/err";
-  const std::string command = "HEARTH_NO_AUTOSTART=1 HEARTH_SOCKET='" + scratch_dir() + "/none.sock' '" +
-                              variable("HEARTH_BIN_DIR") + "/" + program + "' " + arguments + " >'" + out + "' 2>'" +
-                              err + "'";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  return run("HEARTH_NO_AUTOSTART=1 HEARTH_SOCKET='" + scratch_dir() + "/none.sock'", program, arguments);
+}
+
+Ran run_with_daemon(const std::string& program, const std::string& arguments) {
+  return run("HEARTH_SOCKET='" + scratch_dir() + "/d.sock' HEARTH_CACHE_DIR='" + scratch_dir() + "/cache'", program,
+             arguments);
 }
 
 }  // namespace hearth::cli

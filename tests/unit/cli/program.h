@@ -13,8 +13,10 @@ struct Ran {
   std::string err;  // stderr
 };
 
-// `arguments` go through the shell; the program talks to no daemon but the one on `socket` and starts none.
+// `arguments` go through the shell. The program finds no daemon and may start none.
 Ran run_program(const std::string& program, const std::string& arguments);
+// It finds, or starts, a daemon of this test's own, with its cache in the scratch folder.
+Ran run_with_daemon(const std::string& program, const std::string& arguments);
 // A fresh folder of this test process, removed at exit.
 std::string scratch_dir();
 std::string source_dir();
