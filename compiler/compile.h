@@ -8,9 +8,11 @@
 namespace hearth::compiler {
 
 // Traced graph -> plan and canonical kernels; compiles nothing.
-absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options);
+absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
+                                      const v1::CompileOptions& options);
 
 // One canonical kernel -> artifact.
-absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& target, const v1::CompileOptions& options);
+absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& target,
+                                                  const v1::CompileOptions& options);
 
 }  // namespace hearth::compiler

@@ -4,7 +4,6 @@
 
 namespace hearth::ir {
 
-
 Affine to_affine(UOpRef index) {
   Affine out;
   std::vector<std::pair<UOpRef, std::int64_t>> work = {{index, 1}};

@@ -13,7 +13,8 @@ constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 // The interval as bounds of `dtype`, or the whole range when a fixed-width value could wrap.
 Bounds fit(DType dtype, Wide low, Wide high) {
   if (is_index(dtype)) {
-    return {static_cast<std::int64_t>(std::clamp<Wide>(low, kMin, kMax)), static_cast<std::int64_t>(std::clamp<Wide>(high, kMin, kMax))};
+    return {static_cast<std::int64_t>(std::clamp<Wide>(low, kMin, kMax)),
+            static_cast<std::int64_t>(std::clamp<Wide>(high, kMin, kMax))};
   }
   if (dtype.scalar == Scalar::U64 || low < int_min(dtype) || high > int_max(dtype)) return full_bounds(dtype);
   return {static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
@@ -73,7 +74,8 @@ Bounds compare(Op op, UOpRef x, UOpRef y) {
       if ((a.max < b.min && a.max != kMax) || (b.max < a.min && b.max != kMax)) return known(op == Op::Ne);
       if (x == y || (is_single_value(a) && a == b && a.max != kMax)) return known(op == Op::Eq);
       break;
-    default: break;
+    default:
+      break;
   }
   return {0, 1};
 }
@@ -103,9 +105,12 @@ Bounds derive_bounds(Op op, DType dtype, std::span<const UOpRef> s, const Payloa
       if (dtype.scalar == Scalar::U64 && value < 0) return {0, kMax};
       return {value, value};
     }
-    case Op::Var: return {std::get<VarInfo>(payload).min, std::get<VarInfo>(payload).max};
-    case Op::Range: return {0, b(0).max == kMax ? kMax : std::max<std::int64_t>(0, b(0).max - 1)};
-    case Op::Neg: return unbounded(b(0)) ? full_bounds(dtype) : fit(dtype, -Wide(b(0).max), -Wide(b(0).min));
+    case Op::Var:
+      return {std::get<VarInfo>(payload).min, std::get<VarInfo>(payload).max};
+    case Op::Range:
+      return {0, b(0).max == kMax ? kMax : std::max<std::int64_t>(0, b(0).max - 1)};
+    case Op::Neg:
+      return unbounded(b(0)) ? full_bounds(dtype) : fit(dtype, -Wide(b(0).max), -Wide(b(0).min));
     case Op::Abs:
       if (unbounded(b(0))) return is_unsigned_int(dtype) ? b(0) : full_bounds(dtype);
       if (b(0).min >= 0) return b(0);
@@ -136,11 +141,15 @@ Bounds derive_bounds(Op op, DType dtype, std::span<const UOpRef> s, const Payloa
       }
       return corners(dtype, b(0), b(1), [](Wide x, Wide y) { return x * y; });
     case Op::FloorDiv:
-    case Op::TruncDiv: return divide(op, dtype, b(0), b(1));
+    case Op::TruncDiv:
+      return divide(op, dtype, b(0), b(1));
     case Op::FloorMod:
-    case Op::TruncMod: return modulo(op, dtype, b(0), b(1));
-    case Op::Max: return {std::max(b(0).min, b(1).min), std::max(b(0).max, b(1).max)};
-    case Op::Min: return {std::min(b(0).min, b(1).min), std::min(b(0).max, b(1).max)};
+    case Op::TruncMod:
+      return modulo(op, dtype, b(0), b(1));
+    case Op::Max:
+      return {std::max(b(0).min, b(1).min), std::max(b(0).max, b(1).max)};
+    case Op::Min:
+      return {std::min(b(0).min, b(1).min), std::min(b(0).max, b(1).max)};
     case Op::And:
       if (is_bool(dtype)) return {std::min(b(0).min, b(1).min), std::min(b(0).max, b(1).max)};
       return b(0).min >= 0 && b(1).min >= 0 ? Bounds{0, std::min(b(0).max, b(1).max)} : full_bounds(dtype);
@@ -149,13 +158,16 @@ Bounds derive_bounds(Op op, DType dtype, std::span<const UOpRef> s, const Payloa
     case Op::Lt:
     case Op::Le:
     case Op::Eq:
-    case Op::Ne: return compare(op, s[0], s[1]);
+    case Op::Ne:
+      return compare(op, s[0], s[1]);
     case Op::Where:
       if (is_single_value(b(0))) return b(0).min ? b(1) : b(2);
       return join(b(1), b(2));
-    case Op::Cast: return cast_bounds(dtype, s[0]);
+    case Op::Cast:
+      return cast_bounds(dtype, s[0]);
     case Op::Broadcast:
-    case Op::Extract: return b(0);
+    case Op::Extract:
+      return b(0);
     case Op::Stack: {
       Bounds all = b(0);
       for (UOpRef x : s) all = join(all, x->bounds);
@@ -178,9 +190,12 @@ Bounds derive_bounds(Op op, DType dtype, std::span<const UOpRef> s, const Payloa
     case Op::Shrink:
     case Op::Flip:
     case Op::Unfold:
-    case Op::Contiguous: return b(0);
-    case Op::Pad: return join(b(0), b(1));
-    default: return full_bounds(dtype);
+    case Op::Contiguous:
+      return b(0);
+    case Op::Pad:
+      return join(b(0), b(1));
+    default:
+      return full_bounds(dtype);
   }
 }
 

@@ -11,9 +11,10 @@ struct Row {
   int bits;
   int bytes;
 };
-constexpr Row kRows[] = {{"void", 0, 0}, {"bool", 1, 1}, {"i8", 8, 1}, {"i16", 16, 2}, {"i32", 32, 4}, {"i64", 64, 8},
-                         {"u8", 8, 1}, {"u16", 16, 2}, {"u32", 32, 4}, {"u64", 64, 8}, {"f16", 16, 2}, {"bf16", 16, 2},
-                         {"f32", 32, 4}, {"f64", 64, 8}, {"f8e4m3", 8, 1}, {"f8e5m2", 8, 1}, {"index", 64, 8}};
+constexpr Row kRows[] = {{"void", 0, 0},   {"bool", 1, 1},  {"i8", 8, 1},   {"i16", 16, 2}, {"i32", 32, 4},
+                         {"i64", 64, 8},   {"u8", 8, 1},    {"u16", 16, 2}, {"u32", 32, 4}, {"u64", 64, 8},
+                         {"f16", 16, 2},   {"bf16", 16, 2}, {"f32", 32, 4}, {"f64", 64, 8}, {"f8e4m3", 8, 1},
+                         {"f8e5m2", 8, 1}, {"index", 64, 8}};
 const Row& row(DType t) { return kRows[static_cast<int>(t.scalar)]; }
 
 }  // namespace
@@ -47,7 +48,8 @@ std::optional<DType> parse_dtype(std::string_view text) {
     if (rest[0] != 'x') continue;
     unsigned lanes = 0;
     auto [end, error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), lanes);
-    if (error == std::errc() && end == rest.data() + rest.size() && lanes > 0 && lanes <= 1024) return DType(static_cast<Scalar>(i), lanes);
+    if (error == std::errc() && end == rest.data() + rest.size() && lanes > 0 && lanes <= 1024)
+      return DType(static_cast<Scalar>(i), lanes);
   }
   return std::nullopt;
 }

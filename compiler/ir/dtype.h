@@ -10,7 +10,21 @@ namespace hearth::ir {
 
 enum class Scalar : std::uint8_t {
   Void = 0,
-  Bool = 1, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, F8E4M3, F8E5M2,
+  Bool = 1,
+  I8,
+  I16,
+  I32,
+  I64,
+  U8,
+  U16,
+  U32,
+  U64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  F8E4M3,
+  F8E5M2,
   Index,  // unbounded integer of index arithmetic; lowered to i64 before code generation
 };
 
@@ -18,14 +32,17 @@ struct DType {
   Scalar scalar = Scalar::Void;
   std::uint16_t lanes = 1;
   constexpr DType() = default;
-  constexpr DType(Scalar scalar, std::uint16_t lanes = 1) : scalar(scalar), lanes(lanes) {}  // NOLINT: implicit on purpose
+  constexpr DType(Scalar scalar, std::uint16_t lanes = 1)
+      : scalar(scalar), lanes(lanes) {}  // NOLINT: implicit on purpose
   constexpr bool operator==(const DType&) const = default;
   constexpr DType with_lanes(std::uint16_t count) const { return DType(scalar, count); }
   constexpr DType element() const { return DType(scalar, 1); }
 };
 
 constexpr bool is_float(DType t) { return t.scalar >= Scalar::F16 && t.scalar <= Scalar::F8E5M2; }
-constexpr bool is_signed_int(DType t) { return (t.scalar >= Scalar::I8 && t.scalar <= Scalar::I64) || t.scalar == Scalar::Index; }
+constexpr bool is_signed_int(DType t) {
+  return (t.scalar >= Scalar::I8 && t.scalar <= Scalar::I64) || t.scalar == Scalar::Index;
+}
 constexpr bool is_unsigned_int(DType t) { return t.scalar >= Scalar::U8 && t.scalar <= Scalar::U64; }
 constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 constexpr bool is_bool(DType t) { return t.scalar == Scalar::Bool; }

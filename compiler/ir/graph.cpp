@@ -29,7 +29,9 @@ struct PayloadHash {
   void operator()(const BufferInfo& v) const { mix(h, v.id); }
   void operator()(const ParamInfo& v) const { mix(h, v.slot); }
   void operator()(const RangeInfo& v) const { mix(h, v.axis), mix(h, static_cast<std::uint64_t>(v.kind)); }
-  void operator()(const Axes& v) const { for (auto a : v.axes) mix(h, a); }
+  void operator()(const Axes& v) const {
+    for (auto a : v.axes) mix(h, a);
+  }
   void operator()(const ReduceInfo& v) const {
     mix(h, static_cast<std::uint64_t>(v.kind));
     for (auto a : v.axes) mix(h, a);

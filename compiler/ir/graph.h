@@ -30,7 +30,9 @@ class Graph {
     return make(op, dtype, std::span<const UOpRef>(sources.begin(), sources.size()), std::move(payload));
   }
   // `node` with other sources.
-  UOpRef with_sources(UOpRef node, std::span<const UOpRef> sources) { return make(node->op, node->dtype, sources, node->payload); }
+  UOpRef with_sources(UOpRef node, std::span<const UOpRef> sources) {
+    return make(node->op, node->dtype, sources, node->payload);
+  }
 
   // Constants, wrapped/rounded to the dtype; a vector dtype gives a broadcast.
   UOpRef constant(DType dtype, std::int64_t value);
@@ -38,7 +40,9 @@ class Graph {
   UOpRef constant(DType dtype, int value) { return constant(dtype, static_cast<std::int64_t>(value)); }
   UOpRef index(std::int64_t value) { return constant(DType(Scalar::Index), value); }
   UOpRef boolean(bool value) { return constant(DType(Scalar::Bool), static_cast<std::int64_t>(value)); }
-  UOpRef zero_like(UOpRef x) { return is_float(x->dtype) ? constant(x->dtype, 0.0) : constant(x->dtype, std::int64_t{0}); }
+  UOpRef zero_like(UOpRef x) {
+    return is_float(x->dtype) ? constant(x->dtype, 0.0) : constant(x->dtype, std::int64_t{0});
+  }
 
   // Elementwise helpers: dtype from the operands (bool for comparisons).
   UOpRef unary(Op op, UOpRef x) { return make(op, x->dtype, {x}); }
@@ -53,7 +57,9 @@ class Graph {
   UOpRef logical_and(UOpRef a, UOpRef b) { return binary(Op::And, a, b); }
   UOpRef where(UOpRef c, UOpRef a, UOpRef b) { return make(Op::Where, a->dtype, {c, a, b}); }
   UOpRef cast(UOpRef x, DType dtype) { return x->dtype == dtype ? x : make(Op::Cast, dtype, {x}); }
-  UOpRef range(UOpRef size, std::uint32_t axis, RangeKind kind) { return make(Op::Range, Scalar::Index, {size}, RangeInfo{axis, kind}); }
+  UOpRef range(UOpRef size, std::uint32_t axis, RangeKind kind) {
+    return make(Op::Range, Scalar::Index, {size}, RangeInfo{axis, kind});
+  }
   UOpRef var(std::string name, std::int64_t min, std::int64_t max, std::uint32_t slot) {
     return make(Op::Var, Scalar::Index, {}, VarInfo{std::move(name), min, max, slot});
   }
@@ -83,7 +89,9 @@ class Graph {
 // Sets graph.current_provenance for a scope.
 class ProvenanceScope {
  public:
-  ProvenanceScope(Graph& graph, std::uint32_t set) : graph_(graph), saved_(graph.current_provenance) { graph.current_provenance = set; }
+  ProvenanceScope(Graph& graph, std::uint32_t set) : graph_(graph), saved_(graph.current_provenance) {
+    graph.current_provenance = set;
+  }
   ~ProvenanceScope() { graph_.current_provenance = saved_; }
   ProvenanceScope(const ProvenanceScope&) = delete;
   ProvenanceScope& operator=(const ProvenanceScope&) = delete;

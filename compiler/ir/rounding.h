@@ -16,10 +16,14 @@ inline double round_to_bf16(float value) {
 
 inline double round_to(DType dtype, double value) {
   switch (dtype.scalar) {
-    case Scalar::F32: return static_cast<float>(value);
-    case Scalar::F16: return static_cast<double>(static_cast<_Float16>(value));
-    case Scalar::BF16: return round_to_bf16(static_cast<float>(value));
-    default: return value;
+    case Scalar::F32:
+      return static_cast<float>(value);
+    case Scalar::F16:
+      return static_cast<double>(static_cast<_Float16>(value));
+    case Scalar::BF16:
+      return round_to_bf16(static_cast<float>(value));
+    default:
+      return value;
   }
 }
 

@@ -116,11 +116,14 @@ Shape ShapeCache::derive(UOpRef node) {
   switch (node->op) {
     case Op::Const:
     case Op::Var:
-    case Op::Range: return {};
+    case Op::Range:
+      return {};
     case Op::Buffer:
-    case Op::Iota: return rest(0, node->sources.size());
+    case Op::Iota:
+      return rest(0, node->sources.size());
     case Op::Reshape:
-    case Op::Expand: return rest(1, node->sources.size() - 1);
+    case Op::Expand:
+      return rest(1, node->sources.size() - 1);
     case Op::Permute: {
       Shape shape;
       for (std::int64_t axis : node->as<Axes>().axes) shape.push_back(source(0)[axis]);
@@ -137,14 +140,16 @@ Shape ShapeCache::derive(UOpRef node) {
     case Op::Shrink: {
       Shape shape = source(0);
       std::size_t rank = shape.size();
-      for (std::size_t i = 0; i < rank; ++i) shape[i] = fold_sub(graph_, node->source(1 + rank + i), node->source(1 + i));
+      for (std::size_t i = 0; i < rank; ++i)
+        shape[i] = fold_sub(graph_, node->source(1 + rank + i), node->source(1 + i));
       return shape;
     }
     case Op::Unfold: {  // windows: (n - dilation*(size-1) - 1) // step + 1
       Shape shape = source(0);
       std::int64_t axis = node->as<Axes>().axes[0];
       UOpRef size = node->source(1), step = node->source(2), dilation = node->source(3);
-      UOpRef span = fold_add(graph_, fold_mul(graph_, dilation, fold_add(graph_, size, graph_.index(-1))), graph_.index(1));
+      UOpRef span =
+          fold_add(graph_, fold_mul(graph_, dilation, fold_add(graph_, size, graph_.index(-1))), graph_.index(1));
       shape[axis] = fold_add(graph_, fold_floordiv(graph_, fold_sub(graph_, shape[axis], span), step), graph_.index(1));
       shape.push_back(size);
       return shape;
@@ -152,7 +157,8 @@ Shape ShapeCache::derive(UOpRef node) {
     case Op::Cat: {
       Shape shape = source(0);
       std::int64_t axis = node->as<Axes>().axes[0];
-      for (std::size_t i = 1; i < node->sources.size(); ++i) shape[axis] = fold_add(graph_, shape[axis], source(i)[axis]);
+      for (std::size_t i = 1; i < node->sources.size(); ++i)
+        shape[axis] = fold_add(graph_, shape[axis], source(i)[axis]);
       return shape;
     }
     case Op::ReduceAxis: {

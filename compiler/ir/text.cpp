@@ -55,7 +55,8 @@ struct PayloadText {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(const ConstValue& v) const { return value_text(v, dtype); }
   std::string operator()(const VarInfo& v) const {
-    return "name=" + escape(v.name) + " min=" + std::to_string(v.min) + " max=" + std::to_string(v.max) + " slot=" + std::to_string(v.slot);
+    return "name=" + escape(v.name) + " min=" + std::to_string(v.min) + " max=" + std::to_string(v.max) +
+           " slot=" + std::to_string(v.slot);
   }
   std::string operator()(const BufferInfo& v) const {
     return std::string("kind=") + kBufferKinds[static_cast<int>(v.kind)] + " id=" + std::to_string(v.id);
@@ -68,13 +69,17 @@ struct PayloadText {
   std::string operator()(const ReduceInfo& v) const {
     return std::string(kReduceKinds[static_cast<int>(v.kind)]) + (v.axes.empty() ? "" : " axes=" + join(v.axes));
   }
-  std::string operator()(const StageInfo& v) const { return "id=" + std::to_string(v.id) + (v.forced ? " forced" : ""); }
+  std::string operator()(const StageInfo& v) const {
+    return "id=" + std::to_string(v.id) + (v.forced ? " forced" : "");
+  }
   std::string operator()(const AccInfo& v) const { return "id=" + std::to_string(v.id); }
   std::string operator()(const LaneInfo& v) const { return "lane=" + std::to_string(v.lane); }
   std::string operator()(const KernelInfo& v) const { return "symbol=" + escape(v.symbol); }
 };
 
-std::string const_text(UOpRef node) { return value_text(node->as<ConstValue>(), node->dtype) + ":" + to_string(node->dtype); }
+std::string const_text(UOpRef node) {
+  return value_text(node->as<ConstValue>(), node->dtype) + ":" + to_string(node->dtype);
+}
 
 }  // namespace
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "fmt/format.h"
 #include "compiler/ir/text.h"
+#include "fmt/format.h"
 
 namespace hearth::ir {
 namespace {
@@ -84,7 +84,8 @@ class Fields {
   }
   std::string_view value(std::string_view key) const {
     for (std::string_view w : words_) {
-      if (w.size() > key.size() && w.substr(0, key.size()) == key && w[key.size()] == '=') return w.substr(key.size() + 1);
+      if (w.size() > key.size() && w.substr(0, key.size()) == key && w[key.size()] == '=')
+        return w.substr(key.size() + 1);
     }
     return {};
   }
@@ -130,7 +131,8 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
     }
     case Op::Var: {
       VarInfo v;
-      bool ok = unescape(f.value("name"), v.name) && f.number("min", v.min) && f.number("max", v.max) && f.number("slot", v.slot);
+      bool ok = unescape(f.value("name"), v.name) && f.number("min", v.min) && f.number("max", v.max) &&
+                f.number("slot", v.slot);
       out = v;
       return ok && v.min <= v.max;
     }
@@ -204,7 +206,8 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
-    default: return text.empty();
+    default:
+      return text.empty();
   }
 }
 
@@ -218,7 +221,9 @@ absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
   for (std::string_view line : split(text, '\n', true)) {
     ++line_number;
     line = line.substr(0, line.find("//"));
-    auto fail = [&](std::string_view why) { return InvalidArgumentError(fmt::format("UOp text line {}: {}", line_number, why)); };
+    auto fail = [&](std::string_view why) {
+      return InvalidArgumentError(fmt::format("UOp text line {}: {}", line_number, why));
+    };
     std::string_view payload_text;
     if (std::size_t open = line.find('['); open != std::string_view::npos) {
       std::size_t close = line.rfind(']');
@@ -228,7 +233,8 @@ absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
     }
     std::vector<std::string_view> words = split(line, ' ', false);
     if (words.empty()) continue;
-    if (words.size() < 4 || words[0][0] != '%' || words[1] != "=") return fail("expected '%name = op dtype sources... [payload]'");
+    if (words.size() < 4 || words[0][0] != '%' || words[1] != "=")
+      return fail("expected '%name = op dtype sources... [payload]'");
     auto op = op_table().find(words[2]);
     if (op == op_table().end()) return fail(fmt::format("unknown op '{}'", words[2]));
     std::optional<DType> dtype = parse_dtype(words[3]);
@@ -242,14 +248,17 @@ absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
         continue;
       }
       std::size_t colon = words[i].rfind(':');
-      std::optional<DType> type = colon == std::string_view::npos ? std::nullopt : parse_dtype(words[i].substr(colon + 1));
+      std::optional<DType> type =
+          colon == std::string_view::npos ? std::nullopt : parse_dtype(words[i].substr(colon + 1));
       ConstValue value;
-      if (!type || !parse_const(*type, words[i].substr(0, colon), value)) return fail(fmt::format("bad constant '{}'", words[i]));
+      if (!type || !parse_const(*type, words[i].substr(0, colon), value))
+        return fail(fmt::format("bad constant '{}'", words[i]));
       sources.push_back(value.is_float ? graph.constant(*type, value.f) : graph.constant(*type, value.i));
     }
     int count = static_cast<int>(sources.size());
     int most = max_sources(op->second);
-    if (count < min_sources(op->second) || (most >= 0 && count > most)) return fail(fmt::format("'{}' with {} sources", words[2], count));
+    if (count < min_sources(op->second) || (most >= 0 && count > most))
+      return fail(fmt::format("'{}' with {} sources", words[2], count));
     Payload payload;
     if (!parse_payload(op->second, *dtype, payload_text, payload)) {
       return fail(fmt::format("bad payload [{}] of '{}'", payload_text, words[2]));

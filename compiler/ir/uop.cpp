@@ -30,8 +30,10 @@ bool is_elementwise(Op op) {
     case OpClass::Binary:
     case OpClass::Compare:
     case OpClass::Ternary:
-    case OpClass::Convert: return true;
-    default: return false;
+    case OpClass::Convert:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -45,13 +47,16 @@ bool is_commutative(Op op) {
     case Op::Or:
     case Op::Xor:
     case Op::Eq:
-    case Op::Ne: return true;
-    default: return false;
+    case Op::Ne:
+      return true;
+    default:
+      return false;
   }
 }
 
 bool ConstValue::operator==(const ConstValue& other) const {
-  return is_float == other.is_float && i == other.i && std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(other.f);
+  return is_float == other.is_float && i == other.i &&
+         std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(other.f);
 }
 
 }  // namespace hearth::ir

@@ -3,12 +3,13 @@
 // Semantics
 //   integers   add, sub, mul, neg and shl wrap in two's complement; `index` is an unbounded integer (import proves that
 //              no index expression leaves int64).
-//   division   truncdiv/truncmod round towards zero, floordiv/floormod towards minus infinity; x div 0 = 0, x mod 0 = 0;
+//   division   truncdiv/truncmod round towards zero, floordiv/floormod towards minus infinity; x div 0 = 0, x mod 0 =
+//   0;
 //              INT_MIN div -1 wraps to INT_MIN, INT_MIN mod -1 = 0.
 //   shifts     by >= width or negative: shl and unsigned shr give 0, signed shr gives the sign (0 or -1).
 //   floats     IEEE 754, round to nearest even; f16, bf16 and fp8 compute in f32 and round once an op.
-//              max/min: NaN if either is NaN, the sign of a zero result is unspecified. eq/lt/le with NaN are false, ne true.
-//              A multiply feeding an add may be fused; the order of a float reduction is unspecified.
+//              max/min: NaN if either is NaN, the sign of a zero result is unspecified. eq/lt/le with NaN are false, ne
+//              true. A multiply feeding an add may be fused; the order of a float reduction is unspecified.
 //   cast       float -> int truncates, saturates, NaN gives 0; int -> int wraps; to bool is x != 0; bool is 0 or 1.
 //   where      chooses, never computes: the unchosen side may hold NaN or a value that was never loaded.
 //   load       whose gate is false touches no memory and gives the alternative value (zero if absent).
@@ -33,12 +34,26 @@ enum class Op : std::uint8_t {
 };
 inline constexpr int kNumOps = static_cast<int>(Op::kCount);
 
-enum class OpClass : std::uint8_t { Leaf, Unary, Binary, Compare, Ternary, Convert, Movement, Reduce, Composite, Range, Memory, Vector, Control };
+enum class OpClass : std::uint8_t {
+  Leaf,
+  Unary,
+  Binary,
+  Compare,
+  Ternary,
+  Convert,
+  Movement,
+  Reduce,
+  Composite,
+  Range,
+  Memory,
+  Vector,
+  Control
+};
 
 std::string_view op_name(Op op);
 OpClass op_class(Op op);
 int min_sources(Op op);
-int max_sources(Op op);  // -1: any number
+int max_sources(Op op);      // -1: any number
 bool is_elementwise(Op op);  // Unary, Binary, Compare, Ternary, Convert
 bool is_commutative(Op op);
 
@@ -96,8 +111,8 @@ struct ReduceInfo {
 };
 
 struct StageInfo {
-  std::uint32_t id = 0;   // unique within a graph
-  bool forced = false;    // outputs and `contiguous`: never inlined
+  std::uint32_t id = 0;  // unique within a graph
+  bool forced = false;   // outputs and `contiguous`: never inlined
   bool operator==(const StageInfo&) const = default;
 };
 
@@ -117,8 +132,8 @@ struct KernelInfo {
   bool operator==(const KernelInfo&) const = default;
 };
 
-using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, RangeInfo, Axes, ReduceInfo, StageInfo,
-                             AccInfo, LaneInfo, KernelInfo>;
+using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, RangeInfo, Axes, ReduceInfo,
+                             StageInfo, AccInfo, LaneInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {
@@ -136,7 +151,7 @@ class UOp {
   std::uint32_t id;  // creation order within the graph: deterministic, never part of an identity
   std::span<const UOpRef> sources;
   Payload payload;
-  Bounds bounds;             // vmin/vmax, computed at creation
+  Bounds bounds;                         // vmin/vmax, computed at creation
   mutable std::uint32_t provenance = 0;  // index into Graph's provenance sets; 0 = none
 
   UOpRef source(std::size_t i) const { return sources[i]; }
@@ -146,7 +161,9 @@ class UOp {
   std::int64_t int_value() const { return std::get<ConstValue>(payload).i; }
   double float_value() const { return std::get<ConstValue>(payload).f; }
   template <class T>
-  const T& as() const { return std::get<T>(payload); }
+  const T& as() const {
+    return std::get<T>(payload);
+  }
 };
 
 }  // namespace hearth::ir

@@ -27,7 +27,8 @@ class Applier {
 
   absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
-      if (opt.amount < 2) return absl::InvalidArgumentError(fmt::format("opt {}: the amount must be at least 2", to_string(opt)));
+      if (opt.amount < 2)
+        return absl::InvalidArgumentError(fmt::format("opt {}: the amount must be at least 2", to_string(opt)));
       apply(opt);
       auto simple = rules::simplify(g_, root_);
       if (!simple.ok()) return simple.status();
@@ -96,7 +97,8 @@ class Applier {
   void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out) {
     Pieces p = pieces(range, opt);
     auto piece = [&](UOpRef source, UOpRef position, UOpRef outer, UOpRef inner) {
-      std::vector<UOpRef> sources = {replace(source->source(0), range, position), replace(source->source(1), range, position)};
+      std::vector<UOpRef> sources = {replace(source->source(0), range, position),
+                                     replace(source->source(1), range, position)};
       for (std::size_t i = 2; i < source->sources.size(); ++i) {
         UOpRef r = source->source(i);
         if (r == range) {
@@ -109,7 +111,8 @@ class Applier {
       out.push_back(g_.with_sources(source, sources));
     };
     if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
-    if (p.tail_position) piece(p.main_position ? rename_inner_reductions(store, range) : store, p.tail_position, p.tail_range, nullptr);
+    if (p.tail_position)
+      piece(p.main_position ? rename_inner_reductions(store, range) : store, p.tail_position, p.tail_range, nullptr);
   }
 
   // A copy whose reductions that depend on `range` run over ranges of their own: they stand in another loop.
@@ -139,7 +142,8 @@ class Applier {
     UOpRef length = exact ? n : g_.binary(Op::Min, n, ir::fold_sub(g_, size, begin));
     UOpRef inner = g_.range(length, range->as<ir::RangeInfo>().axis, range->as<ir::RangeInfo>().kind);
     UOpRef position = ir::fold_add(g_, begin, inner);
-    std::vector<UOpRef> sources = {replace(store->source(0), range, position), replace(store->source(1), range, position)};
+    std::vector<UOpRef> sources = {replace(store->source(0), range, position),
+                                   replace(store->source(1), range, position)};
     for (std::size_t i = 2; i < store->sources.size(); ++i) {
       if (store->source(i) == range) {
         sources.push_back(outer);
@@ -171,14 +175,16 @@ class Applier {
       const Pieces& p = pieces_of.at(range);
       UOpRef main = nullptr, tail = nullptr;
       if (p.main_position) main = reduce_piece(copy, range, p.main_position, p.main_range, p.inner, nullptr);
-      if (p.tail_position) tail = reduce_piece(copy, range, p.tail_position, p.tail_range, nullptr, main ? &tail_ranges[range] : nullptr);
+      if (p.tail_position)
+        tail = reduce_piece(copy, range, p.tail_position, p.tail_range, nullptr, main ? &tail_ranges[range] : nullptr);
       done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
     }
     root_ = done.at(root_);
   }
 
   // `others`: replace the remaining ranges by ranges of the piece's own (made on first use).
-  UOpRef reduce_piece(UOpRef reduce, UOpRef range, UOpRef position, UOpRef outer, UOpRef inner, std::vector<UOpRef>* others) {
+  UOpRef reduce_piece(UOpRef reduce, UOpRef range, UOpRef position, UOpRef outer, UOpRef inner,
+                      std::vector<UOpRef>* others) {
     std::vector<std::pair<UOpRef, UOpRef>> map = {{range, position}};
     std::vector<UOpRef> ranges;
     std::size_t made = 0;
@@ -207,6 +213,8 @@ class Applier {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> apply_opts(ir::Graph& graph, UOpRef kernel, const std::vector<Opt>& opts) { return Applier(graph, kernel).run(opts); }
+absl::StatusOr<UOpRef> apply_opts(ir::Graph& graph, UOpRef kernel, const std::vector<Opt>& opts) {
+  return Applier(graph, kernel).run(opts);
+}
 
 }  // namespace hearth::passes

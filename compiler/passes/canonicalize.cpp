@@ -46,33 +46,26 @@ UOpRef decompose_matmul(ir::Graph& g, ir::ShapeCache& shapes, UOpRef a, UOpRef b
   b_row.push_back(b_shape[rank - 2]);
   UOpRef right = with_shape(g, Op::Expand, with_shape(g, Op::Reshape, b_transposed, b_row), full);
 
-  UOpRef sum = g.make(Op::ReduceAxis, left->dtype, {g.mul(left, right)}, ir::ReduceInfo{ir::ReduceKind::Sum, {static_cast<std::int64_t>(rank)}});
+  UOpRef sum = g.make(Op::ReduceAxis, left->dtype, {g.mul(left, right)},
+                      ir::ReduceInfo{ir::ReduceKind::Sum, {static_cast<std::int64_t>(rank)}});
   Shape result(full.begin(), full.end() - 1);
   return g.cast(with_shape(g, Op::Reshape, sum, result), dtype);
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<UOpRef>> canonicalize(ir::Graph& g, const std::vector<UOpRef>& outputs) {
+absl::StatusOr<UOpRef> canonicalize(ir::Graph& g, UOpRef sink) {
   ir::ShapeCache shapes(g);
   std::unordered_map<UOpRef, UOpRef> done;
   std::vector<UOpRef> sources;
-  for (UOpRef node : toposort(outputs)) {
+  for (UOpRef node : toposort(sink)) {
     ir::ProvenanceScope scope(g, node->provenance);
     sources.clear();
     for (UOpRef s : node->sources) sources.push_back(done.at(s));
-    if (node->is(Op::MatMul)) {
-      done[node] = decompose_matmul(g, shapes, sources[0], sources[1]);
-    } else {
-      done[node] = g.with_sources(node, sources);
-    }
+    done[node] =
+        node->is(Op::MatMul) ? decompose_matmul(g, shapes, sources[0], sources[1]) : g.with_sources(node, sources);
   }
-  std::vector<UOpRef> result;
-  for (UOpRef output : outputs) result.push_back(done.at(output));
-  // One rewrite over all outputs, so that shared parts stay shared.
-  auto merged = rules::simplify_tensor(g, g.make(Op::Sink, ir::Scalar::Void, result));
-  if (!merged.ok()) return merged.status();
-  return std::vector<UOpRef>((*merged)->sources.begin(), (*merged)->sources.end());
+  return rules::simplify_tensor(g, done.at(sink));
 }
 
 }  // namespace hearth::passes

@@ -2,13 +2,12 @@
 // Composite ops without a kernel of their own on the target are decomposed (matmul -> expand, multiply, sum);
 // chains of movement ops are merged by the movement rules.
 #pragma once
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 
 namespace hearth::passes {
 
-absl::StatusOr<std::vector<ir::UOpRef>> canonicalize(ir::Graph& graph, const std::vector<ir::UOpRef>& outputs);
+// sink(output...) -> sink(output...).
+absl::StatusOr<ir::UOpRef> canonicalize(ir::Graph& graph, ir::UOpRef sink);
 
 }  // namespace hearth::passes

@@ -4,8 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "compiler/ir/text.h"
 #include "compiler/ir/affine.h"
+#include "compiler/ir/text.h"
 #include "compiler/passes/reduce_kind.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
@@ -93,7 +93,8 @@ UOpRef unroll_stores(ir::Graph& g, UOpRef root) {
       continue;
     }
     UOpRef range = store->source(*at);
-    for (std::int64_t i = range->source(0)->int_value(); i-- > 0;) work.push_back(at_value(g, g.with_sources(store, without(store, *at)), range, i));
+    for (std::int64_t i = range->source(0)->int_value(); i-- > 0;)
+      work.push_back(at_value(g, g.with_sources(store, without(store, *at)), range, i));
   }
   return g.make(Op::Sink, root->dtype, stores, root->payload);
 }
@@ -108,7 +109,8 @@ class Vectorizer {
       UOpRef lanes = nullptr;
       for (UOpRef s : x->sources) {
         if (UOpRef l = lanes_of_.at(s)) {
-          if (lanes && lanes != l) return absl::InternalError(fmt::format("expand: {} depends on two lane axes", ir::describe(x)));
+          if (lanes && lanes != l)
+            return absl::InternalError(fmt::format("expand: {} depends on two lane axes", ir::describe(x)));
           lanes = l;
         }
       }
@@ -163,7 +165,8 @@ class Vectorizer {
       return g_.make(Op::Stack, ir::DType(ir::Scalar::Index, n), values);
     }
     switch (x->op) {
-      case Op::Index: return x;  // made by its load or store
+      case Op::Index:
+        return x;  // made by its load or store
       case Op::Load: {
         auto index = vector_index(x->source(0), lanes);
         if (!index.ok()) return index.status();
@@ -193,10 +196,13 @@ class Vectorizer {
         UOpRef vector = reduce_of(g_, x, sources);
         return over_lanes ? g_.make(Op::Horizontal, x->dtype, {vector}, x->payload) : vector;
       }
-      case Op::Range: return absl::InternalError(fmt::format("expand: the size of {} depends on a lane", ir::describe(x)));
-      default: break;
+      case Op::Range:
+        return absl::InternalError(fmt::format("expand: the size of {} depends on a lane", ir::describe(x)));
+      default:
+        break;
     }
-    if (!ir::is_elementwise(x->op)) return absl::InternalError(fmt::format("expand: {} cannot have lanes", ir::describe(x)));
+    if (!ir::is_elementwise(x->op))
+      return absl::InternalError(fmt::format("expand: {} cannot have lanes", ir::describe(x)));
     std::vector<UOpRef> sources;
     for (UOpRef s : x->sources) sources.push_back(widened(s, n));
     return g_.make(x->op, x->dtype.with_lanes(n), sources, x->payload);

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/ir/shape.h"
 #include "compiler/ir/affine.h"
+#include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -16,7 +16,7 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr int kCheapCost = 6;        // recompute anywhere: less than a store and a load would cost
+constexpr int kCheapCost = 6;          // recompute anywhere: less than a store and a load would cost
 constexpr int kRowRecomputeCost = 40;  // recompute twice within one row kernel (softmax's exp)
 constexpr double kRowRecomputeFactor = 2.0;
 constexpr std::size_t kMaxKernelNodes = 4000;
@@ -25,12 +25,32 @@ constexpr std::size_t kMaxKernelNodes = 4000;
 int op_cost(UOpRef x) {
   if (is_index(x->dtype) || x->dtype.scalar == ir::Scalar::Void) return 0;
   switch (x->op) {
-    case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tanh: case Op::Erf: case Op::Sigmoid: return 16;
-    case Op::Pow: return 32;
-    case Op::Div: case Op::Recip: case Op::Sqrt: return 6;
-    case Op::TruncDiv: case Op::TruncMod: case Op::FloorDiv: case Op::FloorMod: return 12;
-    case Op::Const: case Op::Range: case Op::Var: case Op::Cast: return 0;
-    default: return 1;
+    case Op::Exp:
+    case Op::Log:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tanh:
+    case Op::Erf:
+    case Op::Sigmoid:
+      return 16;
+    case Op::Pow:
+      return 32;
+    case Op::Div:
+    case Op::Recip:
+    case Op::Sqrt:
+      return 6;
+    case Op::TruncDiv:
+    case Op::TruncMod:
+    case Op::FloorDiv:
+    case Op::FloorMod:
+      return 12;
+    case Op::Const:
+    case Op::Range:
+    case Op::Var:
+    case Op::Cast:
+      return 0;
+    default:
+      return 1;
   }
 }
 
@@ -174,7 +194,8 @@ class Fuser {
       }
     }
     bool one_consumer = std::ranges::all_of(uses, [&](const Use& u) { return u.consumer == uses[0].consumer; });
-    return body.reduces ? one_consumer && inline_reduction(stage, uses) : inline_elementwise(stage, uses, body, one_consumer);
+    return body.reduces ? one_consumer && inline_reduction(stage, uses)
+                        : inline_elementwise(stage, uses, body, one_consumer);
   }
 
   static bool has_load(UOpRef root) {
@@ -191,7 +212,8 @@ class Fuser {
     if (factor <= 1) return true;
     // The epilogue of a reduction belongs to the reduction, not to each of its readers.
     for (UOpRef x : body.nodes) {
-      if (x->is(Op::Index) && x->source(0)->is(Op::Stage) && bodies_.at(x->source(0)).reduces && reads_once(stage, x)) return false;
+      if (x->is(Op::Index) && x->source(0)->is(Op::Stage) && bodies_.at(x->source(0)).reduces && reads_once(stage, x))
+        return false;
     }
     if (body.cost <= kCheapCost) return true;
     return one_consumer && factor <= kRowRecomputeFactor && body.cost <= kRowRecomputeCost;
@@ -202,7 +224,8 @@ class Fuser {
     UOpRef source = index->source(0);
     if (uses_.at(source).size() != 1) return false;
     std::vector<UOpRef> outer = ranges_of(stage), at = position(index);
-    return at.size() == outer.size() && std::ranges::all_of(at, [&](UOpRef i) { return std::ranges::find(outer, i) != outer.end(); });
+    return at.size() == outer.size() &&
+           std::ranges::all_of(at, [&](UOpRef i) { return std::ranges::find(outer, i) != outer.end(); });
   }
 
   // Every element computed exactly once, in loops that stand outermost in the consumer.

@@ -18,15 +18,15 @@ inline constexpr int kMaxRank = 16;
 // in the order of their nodes, constants behind a digest-free copy of their bytes.
 struct ImportedBuffer {
   ir::BufferKind kind;
-  std::string name;       // input, parameter
+  std::string name;  // input, parameter
   ir::DType dtype;
   std::vector<ir::UOpRef> shape;
-  std::string data;       // constant bytes
+  std::string data;  // constant bytes
 };
 struct ImportedGraph {
-  std::vector<ir::UOpRef> vars;           // Op::Var, slot = position
+  std::vector<ir::UOpRef> vars;  // Op::Var, slot = position
   std::vector<ImportedBuffer> buffers;
-  std::vector<ir::UOpRef> outputs;        // tensor-level values
+  std::vector<ir::UOpRef> outputs;  // tensor-level values
   std::vector<std::string> output_names;
 };
 

@@ -18,25 +18,34 @@ bool within_limits(v1::ExprToken::Kind kind, const ir::Bounds& a, const ir::Boun
   using Wide = __int128;
   auto ok = [](Wide v) { return v >= -Wide(kMaxExtent) && v <= Wide(kMaxExtent); };
   switch (kind) {
-    case v1::ExprToken::ADD: return ok(Wide(a.min) + b.min) && ok(Wide(a.max) + b.max);
-    case v1::ExprToken::SUB: return ok(Wide(a.min) - b.max) && ok(Wide(a.max) - b.min);
+    case v1::ExprToken::ADD:
+      return ok(Wide(a.min) + b.min) && ok(Wide(a.max) + b.max);
+    case v1::ExprToken::SUB:
+      return ok(Wide(a.min) - b.max) && ok(Wide(a.max) - b.min);
     case v1::ExprToken::MUL:
       return ok(Wide(a.min) * b.min) && ok(Wide(a.min) * b.max) && ok(Wide(a.max) * b.min) && ok(Wide(a.max) * b.max);
-    default: return true;
+    default:
+      return true;
   }
 }
 
 UOpRef apply(ir::Graph& g, v1::ExprToken::Kind kind, UOpRef a, UOpRef b) {
   switch (kind) {
-    case v1::ExprToken::ADD: return ir::fold_add(g, a, b);
-    case v1::ExprToken::SUB: return ir::fold_sub(g, a, b);
-    case v1::ExprToken::MUL: return ir::fold_mul(g, a, b);
-    case v1::ExprToken::FLOORDIV: return ir::fold_floordiv(g, a, b);
-    case v1::ExprToken::FLOORMOD: return ir::fold_floormod(g, a, b);
+    case v1::ExprToken::ADD:
+      return ir::fold_add(g, a, b);
+    case v1::ExprToken::SUB:
+      return ir::fold_sub(g, a, b);
+    case v1::ExprToken::MUL:
+      return ir::fold_mul(g, a, b);
+    case v1::ExprToken::FLOORDIV:
+      return ir::fold_floordiv(g, a, b);
+    case v1::ExprToken::FLOORMOD:
+      return ir::fold_floormod(g, a, b);
     default: {
       Op op = kind == v1::ExprToken::MIN ? Op::Min : Op::Max;
       if (a->is_const() && b->is_const()) {
-        return g.index(op == Op::Min ? std::min(a->int_value(), b->int_value()) : std::max(a->int_value(), b->int_value()));
+        return g.index(op == Op::Min ? std::min(a->int_value(), b->int_value())
+                                     : std::max(a->int_value(), b->int_value()));
       }
       return g.binary(op, a, b);
     }
@@ -46,16 +55,20 @@ UOpRef apply(ir::Graph& g, v1::ExprToken::Kind kind, UOpRef a, UOpRef b) {
 }  // namespace
 
 absl::StatusOr<UOpRef> import_expr(ir::Graph& graph, const v1::Expr& expr, const std::vector<UOpRef>& vars) {
-  if (expr.tokens_size() > kMaxExprTokens) return InvalidArgumentError(fmt::format("an expression of {} tokens (at most {})", expr.tokens_size(), kMaxExprTokens));
+  if (expr.tokens_size() > kMaxExprTokens)
+    return InvalidArgumentError(
+        fmt::format("an expression of {} tokens (at most {})", expr.tokens_size(), kMaxExprTokens));
   std::vector<UOpRef> stack;
   for (const auto& token : expr.tokens()) {
     switch (token.kind()) {
       case v1::ExprToken::CONST:
-        if (token.value() > kMaxExtent || token.value() < -kMaxExtent) return InvalidArgumentError(fmt::format("{} is out of range", token.value()));
+        if (token.value() > kMaxExtent || token.value() < -kMaxExtent)
+          return InvalidArgumentError(fmt::format("{} is out of range", token.value()));
         stack.push_back(graph.index(token.value()));
         continue;
       case v1::ExprToken::VAR:
-        if (token.value() < 0 || token.value() >= static_cast<std::int64_t>(vars.size())) return InvalidArgumentError(fmt::format("variable {} does not exist", token.value()));
+        if (token.value() < 0 || token.value() >= static_cast<std::int64_t>(vars.size()))
+          return InvalidArgumentError(fmt::format("variable {} does not exist", token.value()));
         stack.push_back(vars[token.value()]);
         continue;
       case v1::ExprToken::ADD:
@@ -64,8 +77,10 @@ absl::StatusOr<UOpRef> import_expr(ir::Graph& graph, const v1::Expr& expr, const
       case v1::ExprToken::FLOORDIV:
       case v1::ExprToken::FLOORMOD:
       case v1::ExprToken::MIN:
-      case v1::ExprToken::MAX: break;
-      default: return InvalidArgumentError(fmt::format("expression token {} is unknown", static_cast<int>(token.kind())));
+      case v1::ExprToken::MAX:
+        break;
+      default:
+        return InvalidArgumentError(fmt::format("expression token {} is unknown", static_cast<int>(token.kind())));
     }
     if (stack.size() < 2) return InvalidArgumentError("an expression misses operands");
     UOpRef b = stack.back();
@@ -73,7 +88,8 @@ absl::StatusOr<UOpRef> import_expr(ir::Graph& graph, const v1::Expr& expr, const
     UOpRef a = stack.back();
     stack.pop_back();
     bool divides = token.kind() == v1::ExprToken::FLOORDIV || token.kind() == v1::ExprToken::FLOORMOD;
-    if (divides && b->bounds.min < 1) return InvalidArgumentError("an expression divides by a value not proved positive");
+    if (divides && b->bounds.min < 1)
+      return InvalidArgumentError("an expression divides by a value not proved positive");
     if (!within_limits(token.kind(), a->bounds, b->bounds)) return InvalidArgumentError("an expression overflows");
     stack.push_back(apply(graph, token.kind(), a, b));
   }
@@ -106,14 +122,29 @@ v1::Expr export_expr(UOpRef root) {
     } else {
       auto kind = v1::ExprToken::CONST;
       switch (node->op) {
-        case Op::Add: kind = v1::ExprToken::ADD; break;
-        case Op::Sub: kind = v1::ExprToken::SUB; break;
-        case Op::Mul: kind = v1::ExprToken::MUL; break;
-        case Op::FloorDiv: kind = v1::ExprToken::FLOORDIV; break;
-        case Op::FloorMod: kind = v1::ExprToken::FLOORMOD; break;
-        case Op::Min: kind = v1::ExprToken::MIN; break;
-        case Op::Max: kind = v1::ExprToken::MAX; break;
-        default: std::abort();  // shapes hold nothing else: import built them
+        case Op::Add:
+          kind = v1::ExprToken::ADD;
+          break;
+        case Op::Sub:
+          kind = v1::ExprToken::SUB;
+          break;
+        case Op::Mul:
+          kind = v1::ExprToken::MUL;
+          break;
+        case Op::FloorDiv:
+          kind = v1::ExprToken::FLOORDIV;
+          break;
+        case Op::FloorMod:
+          kind = v1::ExprToken::FLOORMOD;
+          break;
+        case Op::Min:
+          kind = v1::ExprToken::MIN;
+          break;
+        case Op::Max:
+          kind = v1::ExprToken::MAX;
+          break;
+        default:
+          std::abort();  // shapes hold nothing else: import built them
       }
       out.add_tokens()->set_kind(kind);
     }
@@ -127,22 +158,33 @@ UOpRef import_scalar(ir::Graph& graph, ir::DType dtype, std::string_view bytes) 
     return value;
   };
   switch (dtype.scalar) {
-    case ir::Scalar::Bool: return graph.boolean(bytes[0] != 0);
-    case ir::Scalar::I8: return graph.constant(dtype, std::int64_t{read(std::int8_t{})});
-    case ir::Scalar::U8: return graph.constant(dtype, std::int64_t{read(std::uint8_t{})});
-    case ir::Scalar::I16: return graph.constant(dtype, std::int64_t{read(std::int16_t{})});
-    case ir::Scalar::U16: return graph.constant(dtype, std::int64_t{read(std::uint16_t{})});
-    case ir::Scalar::I32: return graph.constant(dtype, std::int64_t{read(std::int32_t{})});
-    case ir::Scalar::U32: return graph.constant(dtype, std::int64_t{read(std::uint32_t{})});
+    case ir::Scalar::Bool:
+      return graph.boolean(bytes[0] != 0);
+    case ir::Scalar::I8:
+      return graph.constant(dtype, std::int64_t{read(std::int8_t{})});
+    case ir::Scalar::U8:
+      return graph.constant(dtype, std::int64_t{read(std::uint8_t{})});
+    case ir::Scalar::I16:
+      return graph.constant(dtype, std::int64_t{read(std::int16_t{})});
+    case ir::Scalar::U16:
+      return graph.constant(dtype, std::int64_t{read(std::uint16_t{})});
+    case ir::Scalar::I32:
+      return graph.constant(dtype, std::int64_t{read(std::int32_t{})});
+    case ir::Scalar::U32:
+      return graph.constant(dtype, std::int64_t{read(std::uint32_t{})});
     case ir::Scalar::I64:
-    case ir::Scalar::U64: return graph.constant(dtype, read(std::int64_t{}));
-    case ir::Scalar::F16: return graph.constant(dtype, static_cast<double>(read(_Float16{})));
+    case ir::Scalar::U64:
+      return graph.constant(dtype, read(std::int64_t{}));
+    case ir::Scalar::F16:
+      return graph.constant(dtype, static_cast<double>(read(_Float16{})));
     case ir::Scalar::BF16: {
       std::uint32_t wide = std::uint32_t{read(std::uint16_t{})} << 16;
       return graph.constant(dtype, static_cast<double>(__builtin_bit_cast(float, wide)));
     }
-    case ir::Scalar::F32: return graph.constant(dtype, static_cast<double>(read(float{})));
-    default: return graph.constant(dtype, read(double{}));
+    case ir::Scalar::F32:
+      return graph.constant(dtype, static_cast<double>(read(float{})));
+    default:
+      return graph.constant(dtype, read(double{}));
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace hearth::passes {
 
-inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;       // of a dim, a bound, an expression's value
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // of a dim, a bound, an expression's value
 inline constexpr __int128 kMaxTensorBytes = __int128{1} << 44;
 inline constexpr std::size_t kMaxConstantBytes = std::size_t{1} << 20;  // of one constant; larger data are parameters
 inline constexpr int kMaxExprTokens = 256;

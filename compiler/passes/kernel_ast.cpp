@@ -63,7 +63,8 @@ struct Flattener {
         continue;
       }
       for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      bool empty = x->is(Op::Reduce) && std::any_of(sources.begin() + 1, sources.end(), [](UOpRef r) { return r->source(0)->bounds.max < 1; });
+      bool empty = x->is(Op::Reduce) && std::any_of(sources.begin() + 1, sources.end(),
+                                                    [](UOpRef r) { return r->source(0)->bounds.max < 1; });
       done[x] = empty ? reduce_identity(g, x->as<ir::ReduceInfo>().kind, x->dtype) : g.with_sources(x, sources);
     }
     std::vector<UOpRef> ranges, at;
@@ -71,7 +72,8 @@ struct Flattener {
       ranges.push_back(done.at(stage->source(i)));
       at.push_back(ranges.back());
     }
-    UOpRef target = g.make(Op::Index, ir::Scalar::Void, {param(g, stage->dtype, 0), flat_index(g, axes_of(stage), at), g.boolean(true)});
+    UOpRef target = g.make(Op::Index, ir::Scalar::Void,
+                           {param(g, stage->dtype, 0), flat_index(g, axes_of(stage), at), g.boolean(true)});
     std::vector<UOpRef> store = {target, done.at(stage->source(0))};
     store.insert(store.end(), ranges.begin(), ranges.end());
     return g.make(Op::Sink, ir::Scalar::Void, {g.make(Op::Store, ir::Scalar::Void, store)});
@@ -146,7 +148,8 @@ double count_ops(UOpRef root) {
     for (UOpRef r : d) times *= trip_count(r);
     if (x->is(Op::Reduce)) {
       total += times;
-      std::erase_if(d, [&](UOpRef r) { return std::find(x->sources.begin() + 1, x->sources.end(), r) != x->sources.end(); });
+      std::erase_if(
+          d, [&](UOpRef r) { return std::find(x->sources.begin() + 1, x->sources.end(), r) != x->sources.end(); });
     } else if (ir::is_elementwise(x->op) && !is_index(x->dtype) && !is_bool(x->dtype)) {
       total += times;
     }

@@ -10,12 +10,12 @@
 namespace hearth::passes {
 
 struct KernelAst {
-  ir::UOpRef root = nullptr;              // sink(store(...)), no symbol yet
-  std::vector<ir::UOpRef> buffers;        // param slot -> the stage or Buffer it stands for; slot 0 is the stage itself
-  std::vector<std::uint32_t> vars;        // kernel var slot -> graph var slot
-  ir::UOpRef grid = nullptr;              // units of the Grid range over the graph's vars; 1 without one
-  std::string name;                       // from kind and extents, e.g. "r_64_128"
-  double num_ops = 0;                     // at upper bounds
+  ir::UOpRef root = nullptr;        // sink(store(...)), no symbol yet
+  std::vector<ir::UOpRef> buffers;  // param slot -> the stage or Buffer it stands for; slot 0 is the stage itself
+  std::vector<std::uint32_t> vars;  // kernel var slot -> graph var slot
+  ir::UOpRef grid = nullptr;        // units of the Grid range over the graph's vars; 1 without one
+  std::string name;                 // from kind and extents, e.g. "r_64_128"
+  double num_ops = 0;               // at upper bounds
   std::uint32_t provenance = 0;
 };
 

@@ -117,7 +117,8 @@ class Linearizer {
     UOpRef best = nullptr;
     int best_depth = 0;
     for (UOpRef r : ranges) {
-      if (!nest_of_.contains(r)) return absl::InternalError(fmt::format("linearize: {} is closed by nothing", ir::describe(r)));
+      if (!nest_of_.contains(r))
+        return absl::InternalError(fmt::format("linearize: {} is closed by nothing", ir::describe(r)));
       auto d = depth(r);
       if (!d.ok()) return d.status();
       if (*d > best_depth) best = r, best_depth = *d;
@@ -127,7 +128,8 @@ class Linearizer {
     for (UOpRef r = best; r; r = parent_.at(r)) path.insert(r);
     for (UOpRef r : ranges) {
       if (!path.contains(r)) {
-        return absl::InternalError(fmt::format("linearize: {} and {} are needed at one place but are not nested", ir::describe(r), ir::describe(best)));
+        return absl::InternalError(fmt::format("linearize: {} and {} are needed at one place but are not nested",
+                                               ir::describe(r), ir::describe(best)));
       }
     }
     return best;
@@ -173,7 +175,8 @@ class Linearizer {
 
   // Everything in scope `range` and below.
   void subtree(UOpRef range, std::vector<UOpRef>& out) const {
-    if (auto found = items_.find(range); found != items_.end()) out.insert(out.end(), found->second.begin(), found->second.end());
+    if (auto found = items_.find(range); found != items_.end())
+      out.insert(out.end(), found->second.begin(), found->second.end());
     out.push_back(range);
     if (auto found = children_.find(range); found != children_.end()) {
       for (UOpRef child : found->second) subtree_of_nest(child, out);
@@ -188,7 +191,8 @@ class Linearizer {
   absl::Status visit(UOpRef item, UOpRef s) {
     int& state = state_[item];
     if (state == 2) return absl::OkStatus();
-    if (state == 1) return absl::InternalError(fmt::format("linearize: {} depends on its own loop", ir::describe(item)));
+    if (state == 1)
+      return absl::InternalError(fmt::format("linearize: {} depends on its own loop", ir::describe(item)));
     state = 1;
     std::vector<UOpRef> inside;
     if (item->is(Op::Range)) {
@@ -272,7 +276,8 @@ class Linearizer {
       if (auto s = emit_scope(range); !s.ok()) return s;
       for (std::size_t k = 0; k < accs.size(); ++k) {
         UOpRef r = nest.reduces[k];
-        push(g_.make(Op::AccUpdate, ir::Scalar::Void, {accs[k], mapped(r->source(0))}, ir::ReduceInfo{r->as<ir::ReduceInfo>().kind, {}}));
+        push(g_.make(Op::AccUpdate, ir::Scalar::Void, {accs[k], mapped(r->source(0))},
+                     ir::ReduceInfo{r->as<ir::ReduceInfo>().kind, {}}));
       }
     }
     push(g_.make(Op::End, ir::Scalar::Void, {copy}));
@@ -283,7 +288,7 @@ class Linearizer {
   UOpRef root_;
   std::vector<UOpRef> order_, body_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
-  std::unordered_map<UOpRef, Nest> nests_;      // by first range
+  std::unordered_map<UOpRef, Nest> nests_;  // by first range
   std::unordered_map<UOpRef, UOpRef> store_parent_;
   std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest
   std::unordered_map<UOpRef, UOpRef> parent_, scope_, linear_;

@@ -6,7 +6,9 @@ namespace hearth::passes {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-std::uint64_t aligned(std::uint64_t bytes) { return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 struct Lifetime {
   std::uint32_t buffer = 0;

@@ -38,7 +38,8 @@ UOpRef product(ir::Graph& g, const Shape& shape, std::size_t begin, std::size_t 
   return num_elements(g, Shape(shape.begin() + begin, shape.begin() + end));
 }
 
-absl::Status reshape_index(ir::Graph& g, const Shape& from, const Shape& to, const std::vector<UOpRef>& index, std::vector<UOpRef>& out) {
+absl::Status reshape_index(ir::Graph& g, const Shape& from, const Shape& to, const std::vector<UOpRef>& index,
+                           std::vector<UOpRef>& out) {
   std::size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     std::size_t i0 = i, j0 = j;
@@ -128,7 +129,8 @@ absl::StatusOr<SourceIndex> source_index(ir::ShapeCache& shapes, UOpRef node, co
     case Op::Unfold: {
       std::int64_t a = node->as<ir::Axes>().axes[0];
       out.index.assign(index.begin(), index.end() - 1);
-      out.index[a] = ir::fold_add(g, ir::fold_mul(g, index[a], node->source(2)), ir::fold_mul(g, index.back(), node->source(3)));
+      out.index[a] =
+          ir::fold_add(g, ir::fold_mul(g, index[a], node->source(2)), ir::fold_mul(g, index.back(), node->source(3)));
       return out;
     }
     case Op::Pad: {
@@ -137,12 +139,15 @@ absl::StatusOr<SourceIndex> source_index(ir::ShapeCache& shapes, UOpRef node, co
         UOpRef before = node->source(2 + i), after = node->source(2 + rank + i);
         UOpRef position = ir::fold_sub(g, index[i], before);
         out.index.push_back(position);
-        if (before != g.index(0)) out.inside = ir::fold_and(g, out.inside, ir::fold_lt(g, ir::fold_add(g, before, g.index(-1)), index[i]));
-        if (after != g.index(0)) out.inside = ir::fold_and(g, out.inside, ir::fold_lt(g, index[i], ir::fold_add(g, before, from[i])));
+        if (before != g.index(0))
+          out.inside = ir::fold_and(g, out.inside, ir::fold_lt(g, ir::fold_add(g, before, g.index(-1)), index[i]));
+        if (after != g.index(0))
+          out.inside = ir::fold_and(g, out.inside, ir::fold_lt(g, index[i], ir::fold_add(g, before, from[i])));
       }
       return out;
     }
-    default: return absl::InternalError("source_index of an op that moves nothing");
+    default:
+      return absl::InternalError("source_index of an op that moves nothing");
   }
 }
 

@@ -10,12 +10,18 @@ namespace {
 
 v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
   switch (kind) {
-    case ir::BufferKind::Input: return v1::PlanBuffer::INPUT;
-    case ir::BufferKind::Output: return v1::PlanBuffer::OUTPUT;
-    case ir::BufferKind::Parameter: return v1::PlanBuffer::PARAMETER;
-    case ir::BufferKind::Constant: return v1::PlanBuffer::CONSTANT;
-    case ir::BufferKind::Arena: return v1::PlanBuffer::ARENA;
-    case ir::BufferKind::Persistent: return v1::PlanBuffer::PERSISTENT;
+    case ir::BufferKind::Input:
+      return v1::PlanBuffer::INPUT;
+    case ir::BufferKind::Output:
+      return v1::PlanBuffer::OUTPUT;
+    case ir::BufferKind::Parameter:
+      return v1::PlanBuffer::PARAMETER;
+    case ir::BufferKind::Constant:
+      return v1::PlanBuffer::CONSTANT;
+    case ir::BufferKind::Arena:
+      return v1::PlanBuffer::ARENA;
+    case ir::BufferKind::Persistent:
+      return v1::PlanBuffer::PERSISTENT;
   }
   return v1::PlanBuffer::KIND_UNSPECIFIED;
 }
@@ -25,8 +31,8 @@ constexpr double kOpsPerThread = 40'000;
 
 }  // namespace
 
-v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported, const v1::Graph& graph,
-                           const v1::Target& target) {
+v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
+                           const v1::Graph& graph, const v1::Target& target) {
   v1::LoweredPlan out;
   v1::Plan& plan = *out.mutable_plan();
   plan.set_version(kPlanVersion);

@@ -5,7 +5,7 @@
 
 namespace hearth::passes {
 
-v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported, const v1::Graph& graph,
-                           const v1::Target& target);
+v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
+                           const v1::Graph& graph, const v1::Target& target);
 
 }  // namespace hearth::passes

@@ -17,7 +17,7 @@ using Index = std::vector<UOpRef>;
 
 class Rangeify {
  public:
-  Rangeify(ir::Graph& g, const std::vector<UOpRef>& outputs) : g_(g), shapes_(g), outputs_(outputs) {}
+  Rangeify(ir::Graph& g, UOpRef sink) : g_(g), shapes_(g), outputs_(sink->sources) {}
 
   absl::StatusOr<UOpRef> run() {
     std::vector<UOpRef> bases;
@@ -114,14 +114,22 @@ class Rangeify {
   absl::StatusOr<UOpRef> compute(UOpRef node, const Index& index, UOpRef gate) {
     ir::ProvenanceScope scope(g_, node->provenance);
     switch (node->op) {
-      case Op::Const: return node;
-      case Op::Buffer: return read_index(node, index, gate);
-      case Op::Iota: return g_.cast(index[node->as<ir::Axes>().axes[0]], node->dtype);
-      case Op::Contiguous: return lower(node->source(0), index, gate);
-      case Op::Cat: return compute_cat(node, index, gate);
-      case Op::Gather: return compute_gather(node, index, gate);
-      case Op::ReduceAxis: return compute_reduce(node, index, gate);
-      default: break;
+      case Op::Const:
+        return node;
+      case Op::Buffer:
+        return read_index(node, index, gate);
+      case Op::Iota:
+        return g_.cast(index[node->as<ir::Axes>().axes[0]], node->dtype);
+      case Op::Contiguous:
+        return lower(node->source(0), index, gate);
+      case Op::Cat:
+        return compute_cat(node, index, gate);
+      case Op::Gather:
+        return compute_gather(node, index, gate);
+      case Op::ReduceAxis:
+        return compute_reduce(node, index, gate);
+      default:
+        break;
     }
     if (ir::op_class(node->op) == ir::OpClass::Movement) {
       auto at = source_index(shapes_, node, index);
@@ -151,8 +159,10 @@ class Rangeify {
       Index at = index;
       at[axis] = ir::fold_sub(g_, index[axis], begin);
       UOpRef before_end = ir::fold_lt(g_, index[axis], end);
-      UOpRef inside = begin == g_.index(0) ? before_end
-                                           : ir::fold_and(g_, ir::fold_lt(g_, ir::fold_add(g_, begin, g_.index(-1)), index[axis]), before_end);
+      UOpRef inside =
+          begin == g_.index(0)
+              ? before_end
+              : ir::fold_and(g_, ir::fold_lt(g_, ir::fold_add(g_, begin, g_.index(-1)), index[axis]), before_end);
       auto value = lower(s, at, ir::fold_and(g_, gate, inside));
       if (!value.ok()) return value.status();
       parts.emplace_back(*value, before_end);
@@ -206,7 +216,7 @@ class Rangeify {
 
   ir::Graph& g_;
   ir::ShapeCache shapes_;
-  const std::vector<UOpRef>& outputs_;
+  std::span<const UOpRef> outputs_;
   RealizeMap realize_;
   std::unordered_map<UOpRef, UOpRef> stages_;
   std::unordered_map<UOpRef, UOpRef> stage_node_;
@@ -215,6 +225,6 @@ class Rangeify {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> rangeify(ir::Graph& graph, const std::vector<UOpRef>& outputs) { return Rangeify(graph, outputs).run(); }
+absl::StatusOr<UOpRef> rangeify(ir::Graph& graph, UOpRef sink) { return Rangeify(graph, sink).run(); }
 
 }  // namespace hearth::passes

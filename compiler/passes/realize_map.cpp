@@ -12,20 +12,24 @@ constexpr int kMaxChain = 200;  // ops inlined in a row: bounds recursion and ke
 
 bool is_leaf(UOpRef x) { return ir::op_class(x->op) == ir::OpClass::Leaf; }
 bool is_view(UOpRef x) {  // moves elements without choosing between sources
-  return x->is(Op::Reshape) || x->is(Op::Expand) || x->is(Op::Permute) || x->is(Op::Shrink) || x->is(Op::Flip) || x->is(Op::Unfold);
+  return x->is(Op::Reshape) || x->is(Op::Expand) || x->is(Op::Permute) || x->is(Op::Shrink) || x->is(Op::Flip) ||
+         x->is(Op::Unfold);
 }
 bool reads_repeatedly(UOpRef x) { return x->is(Op::Expand) || x->is(Op::Unfold); }
 // Sources that are values (not dims).
 std::size_t num_values(UOpRef x) {
   switch (x->op) {
     case Op::Buffer:
-    case Op::Iota: return 0;
+    case Op::Iota:
+      return 0;
     case Op::Reshape:
     case Op::Expand:
     case Op::Pad:
     case Op::Shrink:
-    case Op::Unfold: return 1;
-    default: return x->sources.size();
+    case Op::Unfold:
+      return 1;
+    default:
+      return x->sources.size();
   }
 }
 
@@ -34,9 +38,12 @@ enum class Origin { Constant, Parameter, Varying };
 Origin origin_of(UOpRef x, const std::unordered_map<UOpRef, Origin>& known) {
   if (x->is(Op::Buffer)) {
     switch (x->as<ir::BufferInfo>().kind) {
-      case ir::BufferKind::Input: return Origin::Varying;
-      case ir::BufferKind::Parameter: return Origin::Parameter;
-      default: return Origin::Constant;
+      case ir::BufferKind::Input:
+        return Origin::Varying;
+      case ir::BufferKind::Parameter:
+        return Origin::Parameter;
+      default:
+        return Origin::Constant;
     }
   }
   if (x->is(Op::Var)) return Origin::Varying;

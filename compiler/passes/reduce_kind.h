@@ -8,20 +8,27 @@ namespace hearth::passes {
 
 inline ir::UOpRef combine(ir::Graph& g, ir::ReduceKind kind, ir::UOpRef a, ir::UOpRef b) {
   switch (kind) {
-    case ir::ReduceKind::Sum: return g.add(a, b);
-    case ir::ReduceKind::Prod: return g.mul(a, b);
-    case ir::ReduceKind::Max: return g.binary(ir::Op::Max, a, b);
-    case ir::ReduceKind::Min: return g.binary(ir::Op::Min, a, b);
+    case ir::ReduceKind::Sum:
+      return g.add(a, b);
+    case ir::ReduceKind::Prod:
+      return g.mul(a, b);
+    case ir::ReduceKind::Max:
+      return g.binary(ir::Op::Max, a, b);
+    case ir::ReduceKind::Min:
+      return g.binary(ir::Op::Min, a, b);
   }
   return nullptr;
 }
 
 inline ir::UOpRef reduce_identity(ir::Graph& g, ir::ReduceKind kind, ir::DType dtype) {
   switch (kind) {
-    case ir::ReduceKind::Sum: return g.constant(dtype, 0);
-    case ir::ReduceKind::Prod: return g.constant(dtype, 1);
+    case ir::ReduceKind::Sum:
+      return g.constant(dtype, 0);
+    case ir::ReduceKind::Prod:
+      return g.constant(dtype, 1);
     case ir::ReduceKind::Max:
-      return is_float(dtype) ? g.constant(dtype, static_cast<double>(-INFINITY)) : g.constant(dtype, ir::int_min(dtype));
+      return is_float(dtype) ? g.constant(dtype, static_cast<double>(-INFINITY))
+                             : g.constant(dtype, ir::int_min(dtype));
     case ir::ReduceKind::Min:
       if (is_float(dtype)) return g.constant(dtype, static_cast<double>(INFINITY));
       return g.constant(dtype, dtype.scalar == ir::Scalar::U64 ? std::int64_t{-1} : ir::int_max(dtype));

@@ -1,6 +1,6 @@
 // PassLog: one line a pass (name, time, node count, text on demand) and the spec check after it.
 //
-//   HEARTH_ASSIGN_OR_RETURN(UOpRef sink, log.run("fuse", Level::Ranged, [&] { return fuse(g, sink); }));
+//   HEARTH_PASS(fuse, Level::Ranged, fuse(g, root));
 #pragma once
 #include <chrono>
 #include <string>
@@ -15,13 +15,17 @@
 // lhs = value of a StatusOr expression, or return its error.
 #define HEARTH_CONCAT_INNER(a, b) a##b
 #define HEARTH_CONCAT(a, b) HEARTH_CONCAT_INNER(a, b)
-#define HEARTH_ASSIGN_OR_RETURN(lhs, expression) HEARTH_ASSIGN_OR_RETURN_IMPL(HEARTH_CONCAT(status_or_, __LINE__), lhs, expression)
+#define HEARTH_ASSIGN_OR_RETURN(lhs, expression) \
+  HEARTH_ASSIGN_OR_RETURN_IMPL(HEARTH_CONCAT(status_or_, __LINE__), lhs, expression)
 #define HEARTH_ASSIGN_OR_RETURN_IMPL(temporary, lhs, expression) \
   auto temporary = (expression);                                 \
   if (!temporary.ok()) return temporary.status();                \
   lhs = std::move(temporary).value()
 #define HEARTH_RETURN_IF_ERROR(expression) \
   if (absl::Status status_ = (expression); !status_.ok()) return status_
+
+// One line of the pipeline: `root` becomes the pass's result, checked and logged; uses the locals `root` and `log`.
+#define HEARTH_PASS(name, level, ...) HEARTH_ASSIGN_OR_RETURN(root, log.run(#name, level, [&] { return __VA_ARGS__; }))
 
 namespace hearth::passes {
 
@@ -31,7 +35,7 @@ class PassLog {
   // `dump`: keep texts. Borrowed pointer: must outlive the log.
   PassLog(Reports* reports, bool dump) : reports_(reports), dump_(dump) {}
 
-  // Runs a pass that gives StatusOr<UOpRef>, checks its result, records it.
+  // Runs a pass that gives a UOpRef or StatusOr<UOpRef>, checks its result, records it.
   template <class F>
   absl::StatusOr<ir::UOpRef> run(std::string_view name, Level level, F pass) {
     auto begin = std::chrono::steady_clock::now();

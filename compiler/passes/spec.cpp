@@ -15,8 +15,17 @@ using ir::UOpRef;
 
 bool transcendental(Op op) {
   switch (op) {
-    case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tanh: case Op::Erf: case Op::Pow: case Op::Sigmoid: return true;
-    default: return false;
+    case Op::Exp:
+    case Op::Log:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tanh:
+    case Op::Erf:
+    case Op::Pow:
+    case Op::Sigmoid:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -27,52 +36,79 @@ bool op_allowed(Level level, Op op) {
   switch (op) {
     case Op::Const:
     case Op::Var:
-    case Op::Sink: return true;
-    case Op::Buffer: return level == Level::Tensor || level == Level::Ranged;
+    case Op::Sink:
+      return true;
+    case Op::Buffer:
+      return level == Level::Tensor || level == Level::Ranged;
     case Op::Iota:
     case Op::ReduceAxis:
     case Op::MatMul:
-    case Op::Gather: return level == Level::Tensor;
-    case Op::Stage: return level == Level::Ranged;
+    case Op::Gather:
+      return level == Level::Tensor;
+    case Op::Stage:
+      return level == Level::Ranged;
     case Op::Range:
     case Op::Reduce:
     case Op::Index:
-    case Op::Load: return level != Level::Tensor;
+    case Op::Load:
+      return level != Level::Tensor;
     case Op::Param:
-    case Op::Store: return level >= Level::Kernel;
+    case Op::Store:
+      return level >= Level::Kernel;
     case Op::Stack:
     case Op::Broadcast:
     case Op::Extract:
-    case Op::Horizontal: return level >= Level::Kernel;
-    default: return cls == OpClass::Movement && level == Level::Tensor;
+    case Op::Horizontal:
+      return level >= Level::Kernel;
+    default:
+      return cls == OpClass::Movement && level == Level::Tensor;
   }
 }
 
 std::string types_wrong(UOpRef x) {
   auto s = [&](std::size_t i) { return x->source(i)->dtype; };
   switch (ir::op_class(x->op)) {
-    case OpClass::Unary: return s(0) == x->dtype ? "" : "the source has another dtype";
-    case OpClass::Binary: return s(0) == x->dtype && s(1) == x->dtype ? "" : "the sources have other dtypes";
+    case OpClass::Unary:
+      return s(0) == x->dtype ? "" : "the source has another dtype";
+    case OpClass::Binary:
+      return s(0) == x->dtype && s(1) == x->dtype ? "" : "the sources have other dtypes";
     case OpClass::Compare:
-      return s(0) == s(1) && is_bool(x->dtype) && x->dtype.lanes == s(0).lanes ? "" : "compared dtypes differ or the result is no bool";
+      return s(0) == s(1) && is_bool(x->dtype) && x->dtype.lanes == s(0).lanes
+                 ? ""
+                 : "compared dtypes differ or the result is no bool";
     case OpClass::Ternary:
-      if (x->op == Op::Fma) return s(0) == x->dtype && s(1) == x->dtype && s(2) == x->dtype ? "" : "the sources have other dtypes";
-      return is_bool(s(0)) && s(1) == x->dtype && s(2) == x->dtype && s(0).lanes == x->dtype.lanes ? "" : "where's dtypes do not fit";
-    case OpClass::Convert: return s(0).lanes == x->dtype.lanes ? "" : "lanes differ";
-    default: break;
+      if (x->op == Op::Fma)
+        return s(0) == x->dtype && s(1) == x->dtype && s(2) == x->dtype ? "" : "the sources have other dtypes";
+      return is_bool(s(0)) && s(1) == x->dtype && s(2) == x->dtype && s(0).lanes == x->dtype.lanes
+                 ? ""
+                 : "where's dtypes do not fit";
+    case OpClass::Convert:
+      return s(0).lanes == x->dtype.lanes ? "" : "lanes differ";
+    default:
+      break;
   }
   switch (x->op) {
-    case Op::Range: return is_int(s(0)) && s(0) == x->dtype && x->dtype.lanes == 1 ? "" : "a range needs a scalar integer size of its dtype";
-    case Op::Reduce: return s(0) == x->dtype ? "" : "the value has another dtype";
+    case Op::Range:
+      return is_int(s(0)) && s(0) == x->dtype && x->dtype.lanes == 1
+                 ? ""
+                 : "a range needs a scalar integer size of its dtype";
+    case Op::Reduce:
+      return s(0) == x->dtype ? "" : "the value has another dtype";
     case Op::Index: {
       bool good = is_bool(x->sources.back()->dtype);
       for (std::size_t i = 1; i + 1 < x->sources.size(); ++i) good &= is_int(s(i));
       return good ? "" : "positions must be integers and the gate a bool";
     }
-    case Op::Load: return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == x->dtype.scalar ? "" : "a load needs an index of its dtype";
+    case Op::Load:
+      return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == x->dtype.scalar
+                 ? ""
+                 : "a load needs an index of its dtype";
     case Op::Store:
-      return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == s(1).scalar ? "" : "a store needs an index and a value of one dtype";
-    default: return "";
+      return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == s(1).scalar
+                 ? ""
+                 : "a store needs an index and a value of one dtype";
+    default:
+      return "";
   }
 }
 
@@ -84,7 +120,8 @@ absl::Status check(Level level, std::string_view pass, UOpRef root) {
     if (!op_allowed(level, x->op)) {
       why = "is not legal here";
     } else if (level >= Level::Expanded && x->is(Op::Range) &&
-               (x->as<ir::RangeInfo>().kind == ir::RangeKind::Unroll || x->as<ir::RangeInfo>().kind == ir::RangeKind::Lanes)) {
+               (x->as<ir::RangeInfo>().kind == ir::RangeKind::Unroll ||
+                x->as<ir::RangeInfo>().kind == ir::RangeKind::Lanes)) {
       why = "should have been expanded";
     } else if (level == Level::Lowered && is_index(x->dtype)) {
       why = "still has dtype index";
@@ -101,13 +138,16 @@ absl::Status check_linear(const LinearKernel& kernel) {
   std::vector<UOpRef> open;
   std::unordered_map<UOpRef, std::vector<UOpRef>> scope;  // loops open where the node was defined
   for (UOpRef x : kernel.body) {
-    auto fail = [&](std::string_view why) { return absl::InternalError(fmt::format("linear kernel {}: {} {}", kernel.symbol, ir::describe(x), why)); };
+    auto fail = [&](std::string_view why) {
+      return absl::InternalError(fmt::format("linear kernel {}: {} {}", kernel.symbol, ir::describe(x), why));
+    };
     if (!defined.insert(x).second) return fail("stands twice");
     for (UOpRef s : x->sources) {
       if (!defined.contains(s)) return fail("uses what comes later");
       if (x->is(Op::End)) continue;
       for (UOpRef loop : scope.at(s)) {
-        if (std::find(open.begin(), open.end(), loop) == open.end() && !s->is(Op::End)) return fail("uses a value of a closed loop");
+        if (std::find(open.begin(), open.end(), loop) == open.end() && !s->is(Op::End))
+          return fail("uses a value of a closed loop");
       }
     }
     if (x->is(Op::End)) {

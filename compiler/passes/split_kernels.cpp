@@ -20,11 +20,13 @@ using ir::UOpRef;
 
 class Splitter {
  public:
-  Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported, const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target)
+  Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported,
+           const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target)
       : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes), target_(target) {}
 
   absl::StatusOr<Schedule> run() {
-    for (const ImportedBuffer& b : imported_.buffers) out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
+    for (const ImportedBuffer& b : imported_.buffers)
+      out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
     std::vector<UOpRef> stages = stages_in_order(sink_);
     place_outputs();
     for (UOpRef stage : stages) find_once(stage);
@@ -38,7 +40,8 @@ class Splitter {
   }
 
  private:
-  static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape, std::string data = {}) {
+  static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape,
+                               std::string data = {}) {
     PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), 0, 0, std::move(data)};
     b.max_bytes = byte_size(dtype);
     for (UOpRef dim : b.shape) b.max_bytes *= dim->bounds.max;
@@ -49,7 +52,8 @@ class Splitter {
     for (std::size_t i = 0; i < sink_->sources.size(); ++i) {
       UOpRef stage = sink_->source(i);
       buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
-      out_.buffers.push_back(planned(ir::BufferKind::Output, imported_.output_names[i], stage->dtype, output_shapes_[i]));
+      out_.buffers.push_back(
+          planned(ir::BufferKind::Output, imported_.output_names[i], stage->dtype, output_shapes_[i]));
       is_output_[stage] = true;
     }
   }
@@ -75,7 +79,8 @@ class Splitter {
     std::vector<UOpRef> shape;
     for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
     buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
-    out_.buffers.push_back(planned(once_.at(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
+    out_.buffers.push_back(
+        planned(once_.at(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
   }
 
   absl::Status add_launch(UOpRef stage) {
@@ -99,7 +104,8 @@ class Splitter {
       out_.kernels.push_back(std::move(kernel));
     }
     PlannedKernel& kernel = out_.kernels[found->second];
-    if (kernel.source.empty()) kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(built->provenance), "; "));
+    if (kernel.source.empty())
+      kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(built->provenance), "; "));
     launch.kernel = static_cast<std::uint32_t>(found->second);
     out_.launches.push_back(std::move(launch));
     return absl::OkStatus();
@@ -119,7 +125,8 @@ class Splitter {
 }  // namespace
 
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target) {
+                                       const std::vector<std::vector<UOpRef>>& output_shapes,
+                                       const v1::Target& target) {
   return Splitter(graph, sink, imported, output_shapes, target).run();
 }
 

@@ -1,7 +1,7 @@
 // split: every stage becomes a kernel of its own, buffers get their places, indices become flat.
 //
-// A kernel's AST is sink(store(index(param, flat, true), value, ranges...)); params, vars and axes are numbered in order
-// of appearance, so equal kernels have equal text: that text is the kernel's canonical form. The outermost output
+// A kernel's AST is sink(store(index(param, flat, true), value, ranges...)); params, vars and axes are numbered in
+// order of appearance, so equal kernels have equal text: that text is the kernel's canonical form. The outermost output
 // range that is worth dividing has kind Grid, and ranges are split as the target's opts say.
 #pragma once
 #include <string>
@@ -34,8 +34,8 @@ struct PlannedLaunch {
 
 struct PlannedKernel {
   std::string symbol;
-  std::string ast;      // canonical text
-  std::string source;   // provenance, for explain
+  std::string ast;     // canonical text
+  std::string source;  // provenance, for explain
   double num_ops = 0;
 };
 
@@ -47,6 +47,7 @@ struct Schedule {
 
 // `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<ir::UOpRef>>& output_shapes, const v1::Target& target);
+                                       const std::vector<std::vector<ir::UOpRef>>& output_shapes,
+                                       const v1::Target& target);
 
 }  // namespace hearth::passes

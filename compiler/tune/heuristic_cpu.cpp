@@ -34,7 +34,8 @@ class Heuristic {
         reduces_.push_back(x);
       }
       if (x->is(Op::Index)) accesses_.push_back({x, ir::to_affine(x->source(1))});
-      if (x->is(Op::Load) || ir::is_elementwise(x->op)) widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
+      if (x->is(Op::Load) || ir::is_elementwise(x->op))
+        widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
     }
     lanes_ = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
     registers_ = target.vector_bits() >= 512 ? 32 : 16;
@@ -47,8 +48,10 @@ class Heuristic {
       return opts_;
     }
     UOpRef vector_axis = contiguous_output();
-    bool reduce_along_output = vector_axis && std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(vector_axis); });
-    bool blocked = outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock && reduces_.empty();
+    bool reduce_along_output =
+        vector_axis && std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(vector_axis); });
+    bool blocked =
+        outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock && reduces_.empty();
     if (blocked) add(Opt::Kind::Block, outputs_[0], kBlock);
     if (reduces_.empty() || !reduce_along_output) {
       vectorize_reductions();
@@ -67,7 +70,9 @@ class Heuristic {
   static std::int64_t size(UOpRef range) { return range->source(0)->is_const() ? range->source(0)->int_value() : 0; }
   static std::int64_t least_size(UOpRef range) { return range->source(0)->bounds.max; }
 
-  void add(Opt::Kind kind, UOpRef range, std::int64_t amount) { opts_.push_back({kind, range->as<ir::RangeInfo>().axis, amount}); }
+  void add(Opt::Kind kind, UOpRef range, std::int64_t amount) {
+    opts_.push_back({kind, range->as<ir::RangeInfo>().axis, amount});
+  }
 
   // The output axis along which the store runs.
   UOpRef contiguous_output() const {
@@ -80,7 +85,8 @@ class Heuristic {
 
   // Whether `range` also moves the position in a way that is no multiple (div, mod, a loaded index).
   bool hidden(const ir::Affine& at, UOpRef range) const {
-    return std::ranges::any_of(at.terms, [&](const ir::AffineTerm& t) { return t.atom != range && depends_.at(t.atom).contains(range); });
+    return std::ranges::any_of(
+        at.terms, [&](const ir::AffineTerm& t) { return t.atom != range && depends_.at(t.atom).contains(range); });
   }
 
   // Every access stays put or moves by one element with `range`.
@@ -187,6 +193,8 @@ std::string to_string(const Opt& opt) {
   return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
 }
 
-std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops) { return Heuristic(kernel, target, num_ops).run(); }
+std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops) {
+  return Heuristic(kernel, target, num_ops).run();
+}
 
 }  // namespace hearth::tune

@@ -16,7 +16,7 @@ struct Opt {
     Unroll,  // axis -> `amount` copies in a row, the remainder as a loop
   };
   Kind kind;
-  std::uint32_t axis;    // RangeInfo.axis
+  std::uint32_t axis;  // RangeInfo.axis
   std::int64_t amount;
 };
 

@@ -34,7 +34,8 @@ struct Whole {  // the stations up to split, from a proto
 };
 
 absl::Status parse_proto(const std::string& text, v1::Graph& proto) {
-  if (!google::protobuf::TextFormat::ParseFromString(text, &proto)) return absl::InvalidArgumentError("not a v1::Graph in text format");
+  if (!google::protobuf::TextFormat::ParseFromString(text, &proto))
+    return absl::InvalidArgumentError("not a v1::Graph in text format");
   return absl::OkStatus();
 }
 
@@ -43,8 +44,9 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
   HEARTH_ASSIGN_OR_RETURN(w.imported, passes::import_graph(w.g, w.proto));
   ir::ShapeCache shapes(w.g);
   for (UOpRef o : w.imported.outputs) w.output_shapes.push_back(shapes.of(o));
-  HEARTH_ASSIGN_OR_RETURN(w.imported.outputs, passes::canonicalize(w.g, w.imported.outputs));
-  HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::rangeify(w.g, w.imported.outputs));
+  UOpRef outputs = w.g.make(ir::Op::Sink, ir::Scalar::Void, w.imported.outputs);
+  HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::canonicalize(w.g, outputs));
+  HEARTH_ASSIGN_OR_RETURN(sink, passes::rangeify(w.g, sink));
   HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink));
   v1::Target target;  // a 256-bit machine, so that cases stay short
   target.set_vector_bits(256);
@@ -59,9 +61,13 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
     char name[16];
     unsigned axis;
     long amount;
-    if (std::sscanf(word.c_str(), "%15[A-Z](%u,%ld)", name, &axis, &amount) != 3) return absl::InvalidArgumentError("bad opt " + word);
+    if (std::sscanf(word.c_str(), "%15[A-Z](%u,%ld)", name, &axis, &amount) != 3)
+      return absl::InvalidArgumentError("bad opt " + word);
     std::string kind = name;
-    opts.push_back({kind == "BLOCK" ? tune::Opt::Kind::Block : kind == "LANES" ? tune::Opt::Kind::Lanes : tune::Opt::Kind::Unroll, axis, amount});
+    opts.push_back({kind == "BLOCK"   ? tune::Opt::Kind::Block
+                    : kind == "LANES" ? tune::Opt::Kind::Lanes
+                                      : tune::Opt::Kind::Unroll,
+                    axis, amount});
   }
   return opts;
 }
@@ -77,10 +83,12 @@ std::string print_schedule(const passes::Schedule& s) {
   std::string out;
   for (std::size_t i = 0; i < s.buffers.size(); ++i) {
     const auto& b = s.buffers[i];
-    out += fmt::format("buffer {} {} '{}' {} bytes {} at {}\n", i, kKinds[static_cast<int>(b.kind)], b.name, to_string(b.dtype), b.max_bytes, b.offset);
+    out += fmt::format("buffer {} {} '{}' {} bytes {} at {}\n", i, kKinds[static_cast<int>(b.kind)], b.name,
+                       to_string(b.dtype), b.max_bytes, b.offset);
   }
   for (const auto& l : s.launches) {
-    out += fmt::format("launch kernel {} buffers {} vars {} grid {}{}\n", l.kernel, list(l.buffers), list(l.vars), ir::describe(l.grid, 6), l.once ? " once" : "");
+    out += fmt::format("launch kernel {} buffers {} vars {} grid {}{}\n", l.kernel, list(l.buffers), list(l.vars),
+                       ir::describe(l.grid, 6), l.once ? " once" : "");
   }
   for (std::size_t i = 0; i < s.kernels.size(); ++i) out += fmt::format("kernel {}\n{}", i, s.kernels[i].ast);
   return out;
@@ -101,7 +109,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     if (pass == "split") return print_schedule(schedule);
     passes::MemoryPlan memory = passes::memory_plan(schedule);
     if (pass == "memory_plan") {
-      return fmt::format("arena {} lower bound {} persistent {}\n", memory.arena_bytes, memory.lower_bound_bytes, memory.persistent_bytes) +
+      return fmt::format("arena {} lower bound {} persistent {}\n", memory.arena_bytes, memory.lower_bound_bytes,
+                         memory.persistent_bytes) +
              print_schedule(schedule);
     }
     v1::LoweredPlan plan = passes::build_plan(schedule, memory, w.imported, w.proto, v1::Target());
@@ -111,13 +120,11 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   }
   ir::Graph g;
   HEARTH_ASSIGN_OR_RETURN(UOpRef root, ir::parse(g, text));
-  std::vector<UOpRef> outputs(root->sources.begin(), root->sources.end());
   absl::StatusOr<UOpRef> result = absl::InvalidArgumentError(fmt::format("no pass '{}'", pass));
   if (pass == "canonicalize") {
-    HEARTH_ASSIGN_OR_RETURN(outputs, passes::canonicalize(g, outputs));
-    result = g.make(ir::Op::Sink, ir::Scalar::Void, outputs);
+    result = passes::canonicalize(g, root);
   } else if (pass == "rangeify") {
-    result = passes::rangeify(g, outputs);
+    result = passes::rangeify(g, root);
   } else if (pass == "fuse") {
     result = passes::fuse(g, root);
   } else if (pass == "simplify") {
