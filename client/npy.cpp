@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "client/elements.h"
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -154,11 +154,9 @@ std::string widened(DType dtype, std::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<NpyArray> read_npy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(str_cat(path, ": cannot open: ", std::strerror(errno)));
-  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return refuse(path, "cannot be read");
-  return parse_npy(content, path);
+  const absl::StatusOr<std::string> content = runtime::read_file(path);
+  if (!content.ok()) return content.status();
+  return parse_npy(*content, path);
 }
 
 absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& path) {

@@ -1,9 +1,6 @@
 #include "client/onnx/model_file.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -11,6 +8,7 @@
 
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -58,11 +56,10 @@ std::string typed_data(const Proto& proto) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> read_model(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(str_cat(path, ": cannot open the model: ", std::strerror(errno)));
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad() || bytes.empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
-  return parse_model(bytes, path);
+  const absl::StatusOr<std::string> bytes = runtime::read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  if (bytes->empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
+  return parse_model(*bytes, path);
 }
 
 absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> parse_model(std::string_view bytes, const std::string& path) {

@@ -1,10 +1,8 @@
 #include "examples/silero_vad/wav.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace hearth::examples {
@@ -40,11 +38,9 @@ absl::Status check_format(std::string_view chunk, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::int16_t>> read_wav(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(str_cat(path, ": cannot open: ", std::strerror(errno)));
-  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return refuse(path, "cannot be read");
-  return parse_wav(content, path);
+  const absl::StatusOr<std::string> content = hearth::runtime::read_file(path);
+  if (!content.ok()) return content.status();
+  return parse_wav(*content, path);
 }
 
 absl::StatusOr<std::vector<std::int16_t>> parse_wav(std::string_view content, const std::string& path) {
