@@ -1,0 +1,105 @@
+// Silero VAD on a minute of real speech, against ONNX Runtime's probabilities.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "tests/integration/place.h"
+
+using namespace hearth::integration;
+
+namespace {
+
+constexpr double kTolerance = 1e-3;
+constexpr std::size_t kChunks = 1875;
+
+std::vector<double> numbers(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istream_iterator<double>(file), {}};
+}
+
+// The rule of ../shared/models/README.md, in samples and independent of the example's own code: enter at 0.5, leave
+// when below 0.35 for 100 ms, drop what is not longer than 250 ms, pad by 30 ms but share a short gap.
+std::vector<std::string> segments_of(const std::vector<double>& probabilities, long samples) {
+  struct Span {
+    long begin, end;
+  };
+  std::vector<Span> spans;
+  bool speaking = false;
+  long begin = 0, silent_from = -1;
+  for (std::size_t i = 0; i < probabilities.size(); ++i) {
+    const long at = static_cast<long>(i) * 512;
+    if (probabilities[i] >= 0.5) {
+      silent_from = -1;
+      if (!speaking) begin = at;
+      speaking = true;
+    } else if (speaking && probabilities[i] < 0.35) {
+      if (silent_from < 0) silent_from = at;
+      if (at - silent_from >= 1600) {
+        if (silent_from - begin > 4000) spans.push_back({begin, silent_from});
+        speaking = false;
+        silent_from = -1;
+      }
+    }
+  }
+  if (speaking && samples - begin > 4000) spans.push_back({begin, samples});
+  std::vector<Span> padded = spans;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const long before = i == 0 ? 960 : std::min(960L, spans[i].begin - spans[i - 1].end);
+    const long after = i + 1 == spans.size() ? 960 : std::min(960L, spans[i + 1].begin - spans[i].end);
+    padded[i].begin = std::max(0L, spans[i].begin - (before < 960 ? before / 2 : 480));
+    padded[i].end = std::min(samples, spans[i].end + (after < 960 ? after / 2 : 480));
+  }
+  std::vector<std::string> lines;
+  for (const Span& span : padded) {
+    char line[64];
+    std::snprintf(line, sizeof line, "speech %8.3f s to %8.3f s", static_cast<double>(span.begin) / 16000,
+                  static_cast<double>(span.end) / 16000);
+    lines.emplace_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("silero: every probability and every segment of a minute of speech") {
+  const fs::path model = shared_model("silero_vad_16k_op15.onnx"), wav = shared_model("speech_16k.wav");
+  const fs::path list = shared_model("silero_probs_speech_16k.txt");
+  if (model.empty() || wav.empty() || list.empty()) return;
+  const std::vector<double> expected = numbers(list);
+  REQUIRE(expected.size() == kChunks);
+
+  Place place;
+  std::string texts[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string probs = place.file("probs" + std::to_string(i));
+    const Ran ran = place.run({"silero_vad", "--model", model, "--wav", wav, "--probs", probs});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    texts[i] = content(probs);
+    const std::vector<double> got = numbers(probs);
+    REQUIRE(got.size() == kChunks);
+    double worst = 0;
+    for (std::size_t c = 0; c < kChunks; ++c) {
+      const double apart = std::fabs(got[c] - expected[c]);
+      worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+    }
+    CHECK(worst <= kTolerance);
+    std::vector<std::string> segments, rest;
+    std::istringstream lines(ran.out);
+    for (std::string line; std::getline(lines, line);) {
+      (line.rfind("speech ", 0) == 0 ? segments : rest).push_back(line);
+    }
+    const long samples = (static_cast<long>(fs::file_size(wav)) - 44) / 2;
+    CHECK(segments == segments_of(expected, samples));
+    CHECK(segments.size() > 1);
+    std::cout << "silero, process " << i + 1 << ": " << got.size() << " probabilities, largest difference " << worst
+              << "; " << segments.size() << " segments\n";
+    for (const std::string& line : rest) std::cout << "  " << line << "\n";
+  }
+  CHECK(texts[0] == texts[1]);
+  CHECK(place.stats()["plan_misses"] == 1);
+}

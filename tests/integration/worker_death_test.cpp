@@ -1,0 +1,79 @@
+// kill -9 of compiler workers under a prepare.
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <iostream>
+#include <set>
+#include <thread>
+
+#include "tests/integration/place.h"
+
+using namespace hearth::integration;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int kDeadlineSeconds = 60;
+constexpr int kAll = 100'000;
+
+std::vector<std::string> run_digits() {
+  return {"hearth",
+          "run",
+          source_dir() / "examples" / "digits" / "digits.onnx",
+          "--json",
+          "--threads",
+          "2",
+          "--timeout",
+          std::to_string(kDeadlineSeconds)};
+}
+
+// Kills workers of `daemon` until `process` ends or `limit` are dead; returns how many.
+int kill_workers(pid_t daemon, const Process& process, int limit) {
+  std::set<pid_t> killed;
+  while (alive(process.pid()) && static_cast<int>(killed.size()) < limit) {
+    for (const pid_t worker : children_of(daemon)) {
+      if (killed.count(worker) == 0 && static_cast<int>(killed.size()) < limit && ::kill(worker, SIGKILL) == 0) {
+        killed.insert(worker);
+      }
+    }
+    std::this_thread::sleep_for(2ms);
+  }
+  return static_cast<int>(killed.size());
+}
+
+}  // namespace
+
+TEST_CASE("workers die under a cold prepare: a result or a typed error in time, and the daemon lives") {
+  Place expected_place;
+  const auto expected = expected_place.json(run_digits());
+
+  for (const int limit : {1, 3, kAll}) {
+    Place place;
+    place.environment()["HEARTH_REFUSE_S"] = "0.2";
+    place.environment()["HEARTH_WORKERS"] = "2";
+    REQUIRE(place.run({"hearth", "daemon", "start"}).code == 0);
+    const pid_t daemon = place.daemons().at(0);
+    Process process = place.start(run_digits());
+    if (limit != kAll) std::this_thread::sleep_for(50ms);
+    const int killed = kill_workers(daemon, process, limit);
+    const Ran ran = process.wait(std::chrono::seconds(kDeadlineSeconds + 5));
+    INFO("killed " << killed << ": exit " << ran.code << ": " << ran.err);
+    CHECK((ran.code == 0 || ran.code == 1));
+    if (limit == kAll) CHECK(ran.code == 1);
+    if (ran.code == 0) {
+      CHECK(nlohmann::json::parse(ran.out)["plan_key"] == expected["plan_key"]);
+    } else {
+      CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+      CHECK(ran.err.find("worker") != std::string::npos);
+    }
+    std::cout << killed << " workers killed under a cold prepare: exit " << ran.code << " after " << ran.wall_ms
+              << " ms" << (ran.code == 0 ? "" : ": " + ran.err.substr(0, ran.err.find('\n'))) << "\n";
+    REQUIRE(place.daemons() == std::vector<pid_t>{daemon});
+    std::this_thread::sleep_for(300ms);  // a request that killed three workers is refused for a while
+    const auto after = place.json(run_digits());
+    CHECK(after["plan_key"] == expected["plan_key"]);
+    CHECK(after["kernels"] == expected["kernels"]);
+    CHECK(place.stats()["worker_crashes"].get<int>() <= killed);
+  }
+}
