@@ -112,14 +112,19 @@ class Applier {
     };
     if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
     if (p.tail_position)
-      piece(p.main_position ? rename_inner_reductions(store, range) : store, p.tail_position, p.tail_range, nullptr);
+      piece(p.main_position ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range, nullptr);
   }
 
-  // A copy whose reductions that depend on `range` run over ranges of their own: they stand in another loop.
-  UOpRef rename_inner_reductions(UOpRef store, UOpRef range) {
+  // A copy for another loop than `range`: what stands inside of it (the store's further loops, reductions that depend
+  // on it) runs over ranges of its own.
+  UOpRef rename_inner_loops(UOpRef store, UOpRef range) {
     std::unordered_map<UOpRef, bool> depends;
     std::vector<std::pair<UOpRef, UOpRef>> map;
     std::unordered_set<UOpRef> renamed;
+    auto at = std::find(store->sources.begin() + 2, store->sources.end(), range);
+    for (auto inner = at + 1; inner < store->sources.end(); ++inner) {
+      map.emplace_back(*inner, fresh((*inner)->source(0), (*inner)->as<ir::RangeInfo>().kind));
+    }
     for (UOpRef x : toposort(store)) {
       bool d = x == range;
       for (UOpRef s : x->sources) d |= depends.at(s);

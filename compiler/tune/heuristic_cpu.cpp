@@ -18,6 +18,7 @@ constexpr std::int64_t kBlock = 1024;  // elements of a one-dimensional block: a
 struct Access {
   UOpRef index;  // index(param, position, gate)
   ir::Affine affine;
+  bool in_reduction = false;  // executed once an element of a reduction, not once a result
 };
 
 class Heuristic {
@@ -33,9 +34,14 @@ class Heuristic {
         for (std::size_t i = 1; i < x->sources.size(); ++i) d.erase(x->source(i));
         reduces_.push_back(x);
       }
-      if (x->is(Op::Index)) accesses_.push_back({x, ir::to_affine(x->source(1))});
+      if (x->is(Op::Index)) accesses_.push_back({x, ir::to_affine(x->source(1)), false});
       if (x->is(Op::Load) || ir::is_elementwise(x->op))
         widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
+    }
+    for (UOpRef reduce : reduces_) {
+      for (UOpRef x : toposort(reduce)) {
+        for (Access& a : accesses_) a.in_reduction |= a.index == x;
+      }
     }
     lanes_ = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
     registers_ = target.vector_bits() >= 512 ? 32 : 16;
@@ -47,28 +53,28 @@ class Heuristic {
       if (outputs_.empty()) vectorize_reductions();
       return opts_;
     }
-    UOpRef vector_axis = contiguous_output();
-    bool reduce_along_output =
-        vector_axis && std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(vector_axis); });
-    bool blocked =
-        outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock && reduces_.empty();
-    if (blocked) add(Opt::Kind::Block, outputs_[0], kBlock);
-    if (reduces_.empty() || !reduce_along_output) {
-      vectorize_reductions();
-      if (vector_axis) vectorize(vector_axis);
+    UOpRef store_axis = contiguous_output();
+    if (reduces_.empty()) {
+      bool divided = outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
+      if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
+      if (store_axis && mostly_contiguous(store_axis)) vectorize(store_axis);
       return opts_;
     }
-    if (contiguous(vector_axis)) {
-      if (std::int64_t w = vectorize(vector_axis); w > 1 && reduces_.size() == 1) tile(vector_axis, w);
-    } else {
-      vectorize_reductions();
+    if (UOpRef axis = reduction_output(store_axis)) {
+      std::int64_t w = vectorize(axis);
+      if (w > 1 && reduces_.size() == 1) tile(axis, w);
+      return opts_;
     }
+    vectorize_reductions();
+    bool row_kernel =
+        store_axis && std::ranges::none_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(store_axis); });
+    if (row_kernel && contiguous(store_axis)) vectorize(store_axis);
     return opts_;
   }
 
  private:
   static std::int64_t size(UOpRef range) { return range->source(0)->is_const() ? range->source(0)->int_value() : 0; }
-  static std::int64_t least_size(UOpRef range) { return range->source(0)->bounds.max; }
+  static std::int64_t largest_size(UOpRef range) { return range->source(0)->bounds.max; }
 
   void add(Opt::Kind kind, UOpRef range, std::int64_t amount) {
     opts_.push_back({kind, range->as<ir::RangeInfo>().axis, amount});
@@ -78,7 +84,7 @@ class Heuristic {
   UOpRef contiguous_output() const {
     ir::Affine at = ir::to_affine(store_->source(0)->source(1));
     for (UOpRef r : outputs_) {
-      if (at.coefficient_of(r) == 1 && !hidden(at, r)) return contiguous(r) || reduces_.empty() ? r : r;
+      if (at.coefficient_of(r) == 1 && !hidden(at, r)) return r;
     }
     return nullptr;
   }
@@ -97,16 +103,36 @@ class Heuristic {
     });
   }
 
+  // An output axis along which everything a reduction reads stays put or runs: the one the store runs along, else any
+  // (the store then scatters, and what is read besides is gathered, once for a whole reduction).
+  UOpRef reduction_output(UOpRef store_axis) const {
+    auto good = [&](UOpRef axis) {
+      bool in_reduction = std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(axis); });
+      return in_reduction && vector_length(axis) > 1 && std::ranges::all_of(accesses_, [&](const Access& a) {
+               std::int64_t c = a.affine.coefficient_of(axis);
+               return !a.in_reduction || (!hidden(a.affine, axis) && (c == 0 || c == 1));
+             });
+    };
+    if (store_axis && good(store_axis)) return store_axis;
+    auto found = std::find_if(outputs_.rbegin(), outputs_.rend(), good);
+    return found == outputs_.rend() ? nullptr : *found;
+  }
+
+  // Lanes that leave the least work: n/w vectors and n%w single elements.
   std::int64_t vector_length(UOpRef range) const {
-    std::int64_t n = size(range) ? size(range) : least_size(range);
-    std::int64_t w = lanes_;
-    while (w > n) w /= 2;
-    return w >= 4 || w == lanes_ ? w : 1;
+    std::int64_t n = size(range) ? size(range) : largest_size(range);
+    std::int64_t best = 1, least = n;
+    for (std::int64_t w = lanes_; w >= std::min<std::int64_t>(4, lanes_); w /= 2) {
+      if (n / w > 0 && n / w + n % w < least) {
+        best = w;
+        least = n / w + n % w;
+      }
+    }
+    return best;
   }
 
   std::int64_t vectorize(UOpRef range) {
-    std::int64_t w = contiguous(range) || reduces_.empty() ? vector_length(range) : 1;
-    if (reduces_.empty() && !mostly_contiguous(range)) w = 1;
+    std::int64_t w = vector_length(range);
     if (w > 1) add(Opt::Kind::Lanes, range, w);
     return w;
   }
@@ -133,7 +159,9 @@ class Heuristic {
         chosen.insert(r);
         add(Opt::Kind::Lanes, r, w);
         std::int64_t vectors = size(r) / w;
-        for (std::int64_t u : {4, 2}) {
+        int tiled = reduces_.size() == 1 ? tile_rows(r) : 0;
+        if (tiled == 2) break;
+        for (std::int64_t u : tiled ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{4, 2}) {
           if (vectors > 0 && vectors % u == 0) {
             add(Opt::Kind::Unroll, r, u);
             break;
@@ -142,6 +170,26 @@ class Heuristic {
         break;
       }
     }
+  }
+
+  // Dot products: up to two output axes are unrolled so that each vector loaded serves several of them. How many were.
+  int tile_rows(UOpRef lane_axis) {
+    int tiled = 0;
+    for (auto it = outputs_.rbegin(); it != outputs_.rend() && tiled < 2; ++it) {
+      bool shares = std::ranges::any_of(accesses_, [&](const Access& a) {
+        return a.in_reduction && a.affine.coefficient_of(lane_axis) == 1 &&
+               !depends_.at(a.index->source(1)).contains(*it);
+      });
+      if (!shares) continue;
+      for (std::int64_t u : {4, 3, 2}) {
+        if (size(*it) > 0 && size(*it) % u == 0 && (tiled == 0 || registers_ == 32 || u == 2)) {
+          add(Opt::Kind::Unroll, *it, u);
+          ++tiled;
+          break;
+        }
+      }
+    }
+    return tiled;
   }
 
   // A register tile: `columns` vectors along the vector axis times `rows` of an axis whose rows share those vectors.
@@ -170,7 +218,7 @@ class Heuristic {
   bool shares_vectors(UOpRef row, UOpRef vector_axis) const {
     bool any = false;
     for (const Access& a : accesses_) {
-      if (a.index == store_->source(0) || a.affine.coefficient_of(vector_axis) != 1) continue;
+      if (!a.in_reduction || a.affine.coefficient_of(vector_axis) != 1) continue;
       if (depends_.at(a.index->source(1)).contains(row)) return false;
       any = true;
     }
