@@ -203,7 +203,8 @@ absl::Status WorkerPool::describe_failure(const CompileJob& job, const Exchange&
     if (exchange.end == WorkerEnd::kOverMemory) code = absl::StatusCode::kResourceExhausted;
   }
   const std::string refused = poison_->record_death(job.key, job.what, job.request.SerializeAsString());
-  if (!refused.empty()) absl::StrAppend(&message, "; ", refused);
+  absl::StrAppend(&message, "; ",
+                  refused.empty() ? "a new worker stands by: try again, `hearth stats` counts such ends" : refused);
   spdlog::error("{}", message);
   return absl::Status(code, message);
 }
