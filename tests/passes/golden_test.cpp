@@ -60,7 +60,7 @@ TEST_CASE("every golden case gives its text") {
     CHECK(output == want);
   }
   for (const char* pass : {"import", "canonicalize", "rangeify", "fuse", "split", "memory_plan", "plan", "simplify",
-                           "apply_opts", "expand", "decompose", "lower_index", "linearize"}) {
+                           "apply_opts", "expand", "guard_loads", "decompose", "lower_index", "linearize"}) {
     INFO(pass);
     CHECK(seen.count(pass) == 1);
   }

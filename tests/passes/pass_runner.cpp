@@ -9,6 +9,7 @@
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
+#include "compiler/passes/guard_loads.h"
 #include "compiler/passes/import.h"
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
@@ -136,6 +137,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::apply_opts(g, root, opts);
   } else if (pass == "expand") {
     result = passes::expand(g, root);
+  } else if (pass == "guard_loads") {
+    result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {
     result = passes::decompose(g, root);
   } else if (pass == "linearize") {

@@ -7,8 +7,8 @@
 
 namespace hearth::tests {
 
-// import, canonicalize, rangeify, fuse, split, memory_plan, plan, "apply_opts LANES(axis,n) ...", expand, decompose,
-// simplify, lower_index, linearize.
+// import, canonicalize, rangeify, fuse, split, memory_plan, plan, "apply_opts LANES(axis,n) ...", expand, guard_loads,
+// decompose, simplify, lower_index, linearize.
 absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& text);
 
 }  // namespace hearth::tests
