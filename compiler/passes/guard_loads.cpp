@@ -61,7 +61,6 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
     for (UOpRef s : x->sources) {
       for (Loops loops : condition.any) {
         loops.insert(own.begin(), own.end());
-        for (UOpRef r : depends.at(s)) loops.erase(r);  // inside that loop it runs
         needed[s].add(loops);
       }
     }
@@ -72,9 +71,14 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
   for (UOpRef x : order) {
     sources.clear();
     for (UOpRef s : x->sources) sources.push_back(done.at(s));
-    if (x->is(Op::Load) && !needed[x].always()) {
+    Condition guard;
+    for (Loops loops : needed[x].any) {
+      for (UOpRef r : depends.at(x)) loops.erase(r);  // inside that loop it runs
+      guard.add(loops);
+    }
+    if (x->is(Op::Load) && !guard.always()) {
       UOpRef runs = g.boolean(false);
-      for (const Loops& loops : needed[x].any) {
+      for (const Loops& loops : guard.any) {
         UOpRef all = g.boolean(true);
         for (UOpRef r : loops) all = ir::fold_and(g, all, ir::fold_lt(g, g.constant(r->dtype, 0), r->source(0)));
         runs = runs == g.boolean(false) ? all : g.binary(Op::Or, runs, all);
