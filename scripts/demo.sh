@@ -7,6 +7,7 @@ root=$PWD
 bash scripts/setup.sh
 
 echo "demo: building the programs"
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 [[ -f build/release/build.ninja ]] || cmake --preset release
 cmake --build --preset release --parallel "$(nproc)" --target bin/hearth bin/hearthd bin/hearth-worker bin/silero_vad
 

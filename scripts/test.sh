@@ -12,11 +12,13 @@ export LC_ALL=C.UTF-8 CTEST_OUTPUT_ON_FAILURE=1
 for name in $(compgen -e HEARTH_ || true); do unset "$name"; done  # a user's own daemon is none of the tests' business
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp:halt_on_error=1:second_deadlock_stack=1
+# Objects are shared between clones and build trees of one machine.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 jobs=${HEARTH_TEST_JOBS:-$(nproc)}
 phases=("${@:-release}")
 (($# > 0)) || phases=(release asan tsan)
-# Test programs (a test is named after its program) worth a ThreadSanitizer build: those that share state between threads.
-threaded='^(runtime|cache|client|daemon_core)_test$'
+# Test programs (a test is named after its program) for the ThreadSanitizer build: thread pool and replay, daemon.
+threaded='^(runtime|daemon_core)_test$'
 
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
