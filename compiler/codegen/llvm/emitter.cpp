@@ -225,7 +225,7 @@ absl::Status Emitter::open_range(UOpRef node) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
   auto* header = llvm::BasicBlock::Create(context, absl::StrCat(name, ".head"), function_);
   auto* body = llvm::BasicBlock::Create(context, absl::StrCat(name, ".body"), function_);
-  auto* exit = llvm::BasicBlock::Create(context, absl::StrCat(name, ".exit"));
+  auto* exit = llvm::BasicBlock::Create(context, absl::StrCat(name, ".exit"), function_);
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, name);
@@ -247,7 +247,7 @@ absl::Status Emitter::close_range(UOpRef node) {
       b_.CreateAdd(loop.counter, b_.getInt64(1), absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
   loop.counter->addIncoming(next, b_.GetInsertBlock());
   b_.CreateBr(loop.header);
-  loop.exit->insertInto(function_);
+  if (&function_->back() != loop.exit) loop.exit->moveAfter(&function_->back());
   b_.SetInsertPoint(loop.exit);
   values_[node] = nullptr;
   return absl::OkStatus();

@@ -102,7 +102,7 @@ std::vector<std::int64_t> folded(const ImportedModel& model, std::size_t index) 
   const auto bytes = model.outputs.at(index).second.constant_bytes();
   if (!bytes || model.results.at(index).dtype != DType::kI64) return {-999};
   std::vector<std::int64_t> values(bytes->size() / sizeof(std::int64_t));
-  std::memcpy(values.data(), bytes->data(), bytes->size());
+  if (!values.empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
   return values;
 }
 
