@@ -38,7 +38,7 @@ absl::Status to_absl(const grpc::Status& status, const std::string& socket) {
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-      return absl::Status(code, str_cat("no answer from the daemon on ", socket, ": ", status.error_message()));
+      return absl::Status(code, str_cat("the daemon on ", socket, " is not available: ", status.error_message()));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return absl::Status(code, str_cat("the daemon on ", socket, " did not answer by the deadline"));
     default:

@@ -28,6 +28,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
       shown.set_detail(part.detail);
     }
     response_.set_plan_cached(services_.store->find_plan(material).has_value());
+    if (!response_.plan_cached()) explain_miss(material);
     CompileJob job;
     *job.request.mutable_lower() = request_.graph();
     job.key = cache::key(material);
@@ -39,6 +40,13 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
  private:
   using Step = std::function<void(ExplainJob&, v1::WorkerReply&)>;
+
+  void explain_miss(const cache::KeyMaterial& material) {
+    const std::optional<cache::MissExplanation> nearest = services_.store->explain_miss(material);
+    if (!nearest) return;
+    response_.set_nearest_plan_key(to_bytes(nearest->nearest_key));
+    for (const std::string& name : nearest->differing) response_.add_differing_parts(name);
+  }
 
   // One worker job; `step` runs on the executor with its reply.
   void submit(CompileJob job, Step step) {

@@ -18,7 +18,7 @@ std::optional<KernelResult> ResultStore::find_kernel(const cache::KeyMaterial& m
 
 std::optional<PlanResult> ResultStore::find_plan(const cache::KeyMaterial& material) {
   if (std::optional<cache::PlanEntry> entry = cache_->find_plan(material)) {
-    return PlanResult{std::make_shared<const std::string>(std::move(entry->plan)), std::move(entry->artifacts),
+    return PlanResult{std::move(entry->plan), std::move(entry->artifacts),
                       std::make_shared<cache::Pin>(std::move(entry->pin))};
   }
   Held entry = recall(material);

@@ -42,6 +42,11 @@ class ResultStore {
 
   std::optional<KernelResult> find_kernel(const cache::KeyMaterial& material);
   std::optional<PlanResult> find_plan(const cache::KeyMaterial& material);
+  // The stored plan most like one that is missing, and in which parts of the key it differs; nothing when none is
+  // stored.
+  std::optional<cache::MissExplanation> explain_miss(const cache::KeyMaterial& material) {
+    return cache_->explain_miss(material);
+  }
   KernelResult put_kernel(const cache::KeyMaterial& material, std::string_view artifact);
   PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts);
 

@@ -170,6 +170,14 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
   if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
   if (absl::Status status = ensure_worker(slot); !status.ok()) return status;
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
+  if (exchange.end == WorkerEnd::kKilled) {
+    // Killed from outside: most likely not this job's doing. Once more; a second time counts against it.
+    drop_worker(slot);
+    metrics_->worker_crashed();
+    spdlog::warn("a compiler worker {} while compiling {}: trying once more", exchange.detail, job.what);
+    if (absl::Status status = ensure_worker(slot); !status.ok()) return status;
+    exchange = slot.worker->exchange(job.request, slot.wake_fd);
+  }
   if (exchange.end != WorkerEnd::kReply) {
     drop_worker(slot);
     return describe_failure(job, exchange);

@@ -94,13 +94,13 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(command));
   std::string folder = absl::StrCat(command.temp_folder, "/", kFolderPrefix, ::getpid(), "-XXXXXX");
   if (::mkdtemp(folder.data()) == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot create a temp folder for a compiler worker in '",
-                                               command.temp_folder, "': ", std::strerror(errno)));
+    return absl::InternalError(absl::StrCat("cannot create a temp folder for a compiler worker in '",
+                                            command.temp_folder, "': ", std::strerror(errno)));
   }
   worker->folder_ = folder;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot create a socketpair: ", std::strerror(errno)));
+    return absl::InternalError(absl::StrCat("cannot create a socketpair: ", std::strerror(errno)));
   }
   worker->socket_ = ends[0];
   // dup2 onto itself would keep close-on-exec, so the child's end must not be descriptor 3 here.
@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
     worker->pid_ = -1;
     const std::string message = absl::StrCat("cannot start the compiler worker '", command.path,
                                              "': ", std::strerror(error), "; give its place with --worker");
-    return error == ENOENT ? absl::NotFoundError(message) : absl::UnavailableError(message);
+    return error == ENOENT ? absl::NotFoundError(message) : absl::InternalError(message);
   }
   worker->begin(command.start_limit);
   v1::WorkerReply reply;
@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
     if (worker->end_ == WorkerEnd::kCancelled) return absl::CancelledError("cancelled");
     const bool late = worker->end_ == WorkerEnd::kTimedOut;
     const std::string how = describe_wait_status(worker->reap(!late));
-    return absl::UnavailableError(
+    return absl::InternalError(
         absl::StrCat("the compiler worker '", command.path, "' did not start: ", late ? worker->detail_ : how));
   }
   if (!reply.has_hello() || reply.hello().version() != kWorkerVersion || reply.hello().build_id() != command.build_id) {
@@ -176,8 +176,9 @@ Exchange WorkerProcess::exchange(const v1::WorkerRequest& request, int wake_fd) 
     exchange.detail = absl::StrCat("answered garbage (", status.message(), ")");
     reap(false);
   } else {
-    exchange.end = WorkerEnd::kCrashed;
-    exchange.detail = describe_wait_status(reap(true));
+    const int how = reap(true);
+    exchange.end = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL ? WorkerEnd::kKilled : WorkerEnd::kCrashed;
+    exchange.detail = describe_wait_status(how);
   }
   return exchange;
 }

@@ -33,6 +33,7 @@ struct WorkerCommand {
 enum class WorkerEnd {
   kReply,       // the worker answered (maybe with a WorkerError) and lives
   kCrashed,     // it died by itself
+  kKilled,      // somebody else killed it (SIGKILL: the kernel short of memory, a person)
   kTimedOut,    // over the wall limit or hung; killed
   kOverMemory,  // over the memory limit; killed
   kGarbage,     // its bytes made no sense; killed
@@ -48,7 +49,7 @@ struct Exchange {
 class WorkerProcess {
  public:
   // Starts the program and checks its hello. FAILED_PRECONDITION when it is another build, NOT_FOUND when there is no
-  // such program, CANCELLED by `wake_fd`, UNAVAILABLE otherwise.
+  // such program, CANCELLED by `wake_fd`, INTERNAL otherwise.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> spawn(const WorkerCommand& command, int wake_fd);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;

@@ -90,7 +90,11 @@ absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options
 }
 
 KernelsCache::Impl::Impl(Options options, FileSystem& file_system, DirectoryLock lock, std::unique_ptr<CasStore> cas)
-    : options_(std::move(options)), file_system_(file_system), lock_(std::move(lock)), cas_(std::move(cas)) {}
+    : options_(std::move(options)),
+      file_system_(file_system),
+      lock_(std::move(lock)),
+      cas_(std::move(cas)),
+      recent_plans_(options_.recent_plan_bytes) {}
 
 KernelsCache::Impl::~Impl() { flush(); }
 
@@ -161,32 +165,46 @@ void KernelsCache::Impl::forget(const Digest& digest) {
 std::optional<ArtifactEntry> KernelsCache::Impl::find_kernel(const KeyMaterial& material) {
   std::optional<ActionRow> row = find_row(keyed(material), EntryKind::kKernel);
   if (!row) return std::nullopt;
-  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row->blobs));
-  if (!pin || !sound(row->blobs[0].digest)) return std::nullopt;
-  std::shared_lock lock(index_mutex_);
-  if (index_) index_->touch(*row, now());
+  std::optional<Pin> pin = pin_sound(*row);
+  if (!pin) return std::nullopt;
+  touch(*row);
   return ArtifactEntry{row->blobs[0].digest, row->blobs[0].size_bytes, *std::move(pin)};
 }
 
 std::optional<PlanEntry> KernelsCache::Impl::find_plan(const KeyMaterial& material) {
-  std::optional<ActionRow> row = find_row(keyed(material), EntryKind::kPlan);
+  const KeyedMaterial wanted = keyed(material);
+  if (std::shared_ptr<const RecentPlans::Entry> recent = recent_plans_.find(wanted.key, wanted.bytes)) {
+    if (std::optional<Pin> pin = pin_sound(recent->row)) return found_plan(*recent, *std::move(pin));
+    recent_plans_.forget(wanted.key);
+  }
+  const std::uint64_t generation = recent_plans_.generation();
+  std::optional<ActionRow> row = find_row(wanted, EntryKind::kPlan);
   if (!row) return std::nullopt;
-  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row->blobs));
+  std::optional<Pin> pin = pin_sound(*row);
   if (!pin) return std::nullopt;
   absl::StatusOr<std::string> plan = cas_->read(row->blobs[0].digest);
-  if (!plan.ok()) {
-    sound(row->blobs[0].digest);  // sets a damaged or missing file straight
-    return std::nullopt;
+  if (!plan.ok()) return std::nullopt;
+  RecentPlans::Entry entry{*std::move(row), std::make_shared<const std::string>(*std::move(plan))};
+  recent_plans_.add(entry, generation);
+  return found_plan(entry, *std::move(pin));
+}
+
+std::optional<Pin> KernelsCache::Impl::pin_sound(const ActionRow& row) {
+  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row.blobs));
+  for (const ArtifactRef& blob : row.blobs) {
+    if (pin && !sound(blob.digest)) pin.reset();
   }
-  for (std::size_t i = 1; i < row->blobs.size(); ++i) {
-    if (!sound(row->blobs[i].digest)) return std::nullopt;
-  }
-  {
-    std::shared_lock lock(index_mutex_);
-    if (index_) index_->touch(*row, now());
-  }
-  PlanEntry entry{*std::move(plan), {row->blobs.begin() + 1, row->blobs.end()}, *std::move(pin)};
-  return entry;
+  return pin;
+}
+
+PlanEntry KernelsCache::Impl::found_plan(const RecentPlans::Entry& entry, Pin pin) {
+  touch(entry.row);
+  return {entry.plan, {entry.row.blobs.begin() + 1, entry.row.blobs.end()}, std::move(pin)};
+}
+
+void KernelsCache::Impl::touch(const ActionRow& row) {
+  std::shared_lock lock(index_mutex_);
+  if (index_) index_->touch(row, now());
 }
 
 absl::StatusOr<std::string> KernelsCache::Impl::read_artifact(const Digest& digest) {
@@ -233,7 +251,10 @@ absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, st
     }
     row.blobs.push_back({digest, id->size_bytes});
   }
-  return publish(std::move(row), plan);
+  const Digest key = row.key;
+  absl::StatusOr<Pin> stored = publish(std::move(row), plan);
+  recent_plans_.forget(key);
+  return stored;
 }
 
 absl::StatusOr<Pin> KernelsCache::Impl::publish(ActionRow row, std::string_view fresh_bytes) {

@@ -6,7 +6,7 @@
 // one that fails leaves nothing visible (RESOURCE_EXHAUSTED: no space; UNAVAILABLE: I/O error) and the cache goes on.
 // Example:
 //   auto cache = KernelsCache::open({.dir = dir, .limit_bytes = 10ull << 30});
-//   if (auto hit = (*cache)->find_plan(material)) return reply(hit->plan, hit->artifacts);
+//   if (auto hit = (*cache)->find_plan(material)) return reply(*hit->plan, hit->artifacts);
 //   absl::Status stored = (*cache)->put_plan(material, plan_bytes, digests).status();
 #pragma once
 #include <cstdint>
@@ -33,6 +33,7 @@ struct Options {
   std::uint64_t limit_bytes = 10ull << 30;  // 0: unlimited
   bool allow_network_fs = false;
   FileSystem* file_system = nullptr;                            // null: posix_file_system(); must outlive the cache
+  std::size_t recent_plan_bytes = 64u << 20;                    // of plans found last, kept in memory
   std::function<void(const std::string&)> on_warning = {};      // null: one line on stderr
   std::function<std::int64_t()> now_unix_ns = {};               // null: the system clock
   std::function<Digest(const KeyMaterial&)> key_function = {};  // null: key(); tests force collisions with it
@@ -45,9 +46,9 @@ struct ArtifactEntry {
 };
 
 struct PlanEntry {
-  std::string plan;                    // exactly the bytes that were put
-  std::vector<ArtifactRef> artifacts;  // in the order of put_plan's digests
-  Pin pin;                             // the plan and all its artifacts
+  std::shared_ptr<const std::string> plan;  // exactly the bytes that were put
+  std::vector<ArtifactRef> artifacts;       // in the order of put_plan's digests
+  Pin pin;                                  // the plan and all its artifacts
 };
 
 struct CacheEntryInfo {

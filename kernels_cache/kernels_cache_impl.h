@@ -13,6 +13,7 @@
 #include "kernels_cache/cas_store.h"
 #include "kernels_cache/directory_lock.h"
 #include "kernels_cache/kernels_cache.h"
+#include "kernels_cache/recent_plans.h"
 
 namespace hearth::cache {
 
@@ -57,6 +58,10 @@ class KernelsCache::Impl {
   std::optional<ActionRow> find_row(const KeyedMaterial& wanted, EntryKind kind);
   // Is the file there with the right bytes? Hashes it unless it is known and unchanged; quarantines a damaged one.
   bool sound(const Digest& digest);
+  // Pins the files of `row`; nothing when one of them is not sound.
+  std::optional<Pin> pin_sound(const ActionRow& row);
+  PlanEntry found_plan(const RecentPlans::Entry& entry, Pin pin);
+  void touch(const ActionRow& row);
   void remember(const Digest& digest);
   void forget(const Digest& digest);
   // Writes the file if it is not there soundly, then commits the row. `fresh`: digest = row.blobs[0].
@@ -96,6 +101,8 @@ class KernelsCache::Impl {
   std::unique_ptr<ActionCache> index_;  // null while it cannot be opened
   std::atomic<std::uint64_t> index_generation_{0};
   std::atomic<bool> sweep_wanted_{false};
+
+  RecentPlans recent_plans_;
 
   std::mutex verified_mutex_;
   std::map<Digest, FileId> verified_;

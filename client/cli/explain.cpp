@@ -40,6 +40,11 @@ Json to_json(const v1::ExplainResponse& reply, bool dump) {
   for (const v1::KeyPart& part : reply.key_parts()) {
     json["key_parts"].push_back({{"name", part.name()}, {"digest", hex(part.digest())}, {"detail", part.detail()}});
   }
+  if (!reply.nearest_plan_key().empty()) {
+    json["miss"] = {
+        {"nearest_plan_key", hex(reply.nearest_plan_key())},
+        {"differing_parts", std::vector<std::string>(reply.differing_parts().begin(), reply.differing_parts().end())}};
+  }
   json["passes"] = passes_json(reply.passes(), dump);
   json["kernels"] = Json::array();
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
@@ -77,6 +82,11 @@ void print_text(const v1::ExplainResponse& reply, bool dump) {
     parts.push_back({part.name(), hex(part.digest()).substr(0, 16), part.detail()});
   }
   std::cout << table(parts) << "\n";
+  if (!reply.nearest_plan_key().empty()) {
+    std::cout << "nearest cached plan " << hex(reply.nearest_plan_key()).substr(0, 16) << " differs in:";
+    for (const std::string& name : reply.differing_parts()) std::cout << " " << name;
+    std::cout << "\n\n";
+  }
   if (reply.passes_size() > 0) print_passes(reply.passes(), dump);
   std::vector<std::vector<std::string>> rows = {{"kernel", "key", "size", "cached", "runs", "from"}};
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {

@@ -66,7 +66,7 @@ TEST_CASE("kill -9 at 25 random points of puts: acknowledged entries are intact,
       CAPTURE(number);
       std::optional<PlanEntry> plan = cache.find_plan(plan_material_of(number));
       REQUIRE(plan);
-      REQUIRE(plan->plan == "plan" + std::to_string(number));
+      REQUIRE(*plan->plan == "plan" + std::to_string(number));
       REQUIRE(cache.find_kernel(material_of(number)));
       REQUIRE(*cache.read_artifact(plan->artifacts[0].digest) == artifact_of(number));
     }

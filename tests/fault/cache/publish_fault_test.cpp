@@ -75,7 +75,7 @@ TEST_CASE("all of a plan publishes or none, whichever call fails") {
     CHECK(!reopened.find_plan(plan_material_of(1)));
     CHECK(reopened.find_kernel(material_of(1)));
     REQUIRE(reopened.put_plan(plan_material_of(1), "the plan", digests).ok());
-    CHECK(reopened.find_plan(plan_material_of(1))->plan == "the plan");
+    CHECK(*reopened.find_plan(plan_material_of(1))->plan == "the plan");
   }
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("whatever threads do, a hit gives the right bytes and its file stays w
       int number = (i * 7 + thread * 3) % 40;
       if (std::optional<PlanEntry> plan = cache.find_plan(plan_material_of(number))) {
         ++hits;
-        if (plan->plan != "plan" + std::to_string(number)) ++wrong;
+        if (*plan->plan != "plan" + std::to_string(number)) ++wrong;
         for (const ArtifactRef& artifact : plan->artifacts) {
           if (slurp(cache.artifact_path(artifact.digest)) != artifact_of(number)) ++wrong;
         }

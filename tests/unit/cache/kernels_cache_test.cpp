@@ -49,7 +49,7 @@ TEST_CASE("a plan is a hit only while all its artifacts are there") {
   put->release();
   std::optional<PlanEntry> plan = cache.find_plan(plan_material_of(1));
   REQUIRE(plan);
-  CHECK(plan->plan == "the plan");
+  CHECK(*plan->plan == "the plan");
   REQUIRE(plan->artifacts.size() == 3);
   for (int i = 0; i < 3; ++i) CHECK(plan->artifacts[i] == ArtifactRef{digests[i], 3000});
   plan.reset();
@@ -79,13 +79,13 @@ TEST_CASE("a plan without artifacts, an empty artifact, and a plan put twice") {
   KernelsCache& cache = fixture.open();
   REQUIRE(cache.put_plan(plan_material_of(1), "null device", {}).ok());
   REQUIRE(cache.put_plan(plan_material_of(1), "null device", {}).ok());
-  CHECK(cache.find_plan(plan_material_of(1))->plan == "null device");
+  CHECK(*cache.find_plan(plan_material_of(1))->plan == "null device");
   REQUIRE(cache.put_kernel(material_of(1), "").ok());
   CHECK(cache.find_kernel(material_of(1))->size_bytes == 0);
   CHECK(cache.stats().entries == 2);
   // Another result under the same key replaces the first.
   REQUIRE(cache.put_plan(plan_material_of(1), "newer", {}).ok());
-  CHECK(cache.find_plan(plan_material_of(1))->plan == "newer");
+  CHECK(*cache.find_plan(plan_material_of(1))->plan == "newer");
   CHECK(cache.stats().entries == 2);
 }
 

@@ -37,7 +37,21 @@ TEST_CASE("explain: passes, kernels and what is cached; nothing is stored") {
   CHECK(warm.plan_key() == answer.result.plan_key());
   CHECK(warm.plan().kernels(0).artifact() == answer.result.artifacts(0).digest());
   CHECK(warm.kernels(0).artifact_bytes() == answer.result.artifacts(0).size());
+  CHECK(warm.nearest_plan_key().empty());
   fixture.check_identity(1);
+}
+
+TEST_CASE("explain: a miss names the parts of the key in which the nearest stored plan differs") {
+  DaemonFixture fixture;
+  grpc::Status status;
+  CHECK(explain(fixture, {"kernel:a"}, &status).nearest_plan_key().empty());  // nothing is stored yet
+  const Answer stored = fixture.prepare(test_request({"kernel:a"}));
+  const v1::ExplainResponse miss = explain(fixture, {"kernel:b"}, &status);
+  REQUIRE(status.ok());
+  CHECK_FALSE(miss.plan_cached());
+  CHECK(miss.nearest_plan_key() == stored.result.plan_key());
+  REQUIRE(miss.differing_parts_size() == 1);
+  CHECK(miss.differing_parts(0) == "graph.nodes");
 }
 
 TEST_CASE("explain: errors are the compiler's") {

@@ -1,8 +1,9 @@
 // A hearth-worker whose compiler is a puppet: node names of the graph tell it what to do.
 //   node "kernel:NAME"   the plan gets a kernel with that symbol
 //   node "lower:NAME"    lowering itself acts on NAME
-// A NAME that starts with one of these words acts when lowered or compiled: crash, abort, stack, hang, spin, memory,
-// exit, garbage, forge, throw, error, slow (0.3 s), huge (writes a large file), trial (a broken shared library).
+// A NAME that starts with one of these words acts when lowered or compiled: crash, kill, abort, stack, hang, spin,
+// memory, exit, garbage, forge, throw, error, slow (0.3 s), huge (writes a large file), trial (a broken shared
+// library).
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ int overflow_stack(int depth) {
 absl::Status act(const std::string& name) {
   using namespace std::chrono_literals;
   if (starts_with(name, "crash")) ::raise(SIGSEGV);
+  if (starts_with(name, "kill")) ::raise(SIGKILL);
   if (starts_with(name, "abort")) std::abort();
   if (starts_with(name, "stack")) overflow_stack(0);
   if (starts_with(name, "exit")) ::_exit(7);

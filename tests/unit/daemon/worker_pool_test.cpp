@@ -128,6 +128,7 @@ TEST_CASE("pool: every way to die is a typed error, and the next job works") {
   const std::vector<Case> cases = {
       {"crash", absl::StatusCode::kInternal,
        kSanitizer ? "exited with code" : "signal 11 (Segmentation fault) while compiling kernel 'crash'", 1},
+      {"kill", absl::StatusCode::kInternal, "signal 9 (Killed) while compiling kernel 'kill'", 2},  // tried twice
       {"abort", absl::StatusCode::kInternal, "while compiling kernel 'abort'", 1},
       {"stack", absl::StatusCode::kInternal, "while compiling kernel 'stack'", 1},
       {"exit", absl::StatusCode::kInternal, "exited with code 7", 1},
@@ -254,6 +255,20 @@ TEST_CASE("pool: idle workers leave, a worker killed while idle is replaced with
   }
   CHECK(fixture.pool->num_live_workers() == 0);
   CHECK(fixture.compile("c").ok());
+}
+
+TEST_CASE("pool: a worker killed from outside while it compiles costs the caller nothing") {
+  Fixture fixture([](WorkerPoolOptions& options) { options.num_workers = 1; });
+  REQUIRE(fixture.compile("a").ok());
+  const std::vector<pid_t> pids = fixture.pool->worker_pids();
+  REQUIRE(pids.size() == 1);
+  Waiting waiting;
+  REQUIRE(fixture.pool->submit(fixture.kernel_job("slow", waiting)).ok());
+  std::this_thread::sleep_for(100ms);
+  ::kill(pids[0], SIGKILL);
+  CHECK(waiting.wait().ok());
+  CHECK(fixture.metrics.snapshot().worker_crashes == 1);
+  CHECK(fixture.pool->worker_pids() != pids);
 }
 
 TEST_CASE("pool: a stopped worker counts as hung") {
