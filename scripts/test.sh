@@ -17,8 +17,9 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 jobs=${HEARTH_TEST_JOBS:-$(nproc)}
 phases=("${@:-release}")
 (($# > 0)) || phases=(release asan tsan)
-# Test programs (a test is named after its program) for the ThreadSanitizer build: thread pool and replay, daemon.
-threaded='^(runtime|daemon_core)_test$'
+# Test programs (a test is named after its program) for the ThreadSanitizer build: thread pool and replay, daemon,
+# cache, client.
+threaded='^(runtime|daemon_core|daemon_service|cache|client)_test$'
 
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
