@@ -3,7 +3,7 @@
 
     cmake --build --preset release && cmake --build --preset release --target compare_peers
     npm install --ignore-scripts --prefix build/peers onnxruntime-node
-    tests/bench/compare/compare.py                       # everything, about 15 minutes on a quiet machine
+    tests/bench/compare/compare.py                       # everything, about 10 minutes on a quiet machine
     tests/bench/compare/compare.py --rounds 1 --only 'conv|MLP' --threads 1
 
 Peers: OpenBLAS (libopenblas-dev), oneDNN (libdnnl-dev), ONNX Runtime (npm as above; --ort or HEARTH_ORT names another
@@ -22,6 +22,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -99,14 +100,12 @@ class Comparison:
                     self.limits[work, threads] = max(rate, self.limits.get((work, threads), 0))
 
     def check(self, model):
-        """Our outputs for each number of threads; also compiles and takes the cold time."""
+        """Our outputs for each number of threads; also compiles."""
         self.attempt(self.ort, model, self.given.threads[0], seconds=0.01)
         said, right = "", True
         for threads in self.given.threads:
             outputs = self.scratch / "outputs"
-            answer = self.ours.first(model, threads, outputs)
-            if answer["compiled_kernels"] > 0:
-                self.cold_ms.setdefault(model.row.name, answer["prepare_ms"])
+            self.ours.first(model, threads, outputs)
             text, fits = model.check(outputs, self.scratch / "ort")
             said, right = (text, fits) if right else (said, right)
         return said, right
@@ -145,10 +144,12 @@ class Comparison:
         peers = {name: figure for name, figure in peers.items() if figure}
         rivals = {name: figure for name, figure in peers.items() if name != "limit"}
         result = {"work": row.name, "threads": threads, "ours": ours, "peers": peers, "must": row.must.text(),
-                  "difference": difference, "reached": "?", "ratio": None, "ratio_min": None, "best": None,
-                  "handoff_us": [h for h in handoffs if h], "rate": ""}
+                  "difference": difference, "reached": "no peer", "ratio": None, "ratio_min": None, "best": None,
+                  "handoff_us": [h for h in handoffs if h], "rate": "",
+                  "rounds_p50_us": {f"{name}, {t}": [r["p50_us"] for r in all_runs]
+                                    for (name, t), all_runs in runs.items() if t <= threads}}
         if ours is None:
-            return result
+            return {**result, "reached": "not run"}
         amount, unit = (row.flops, "GFLOP/s") if row.flops else (row.num_bytes, "GB/s")
         result["rate"] = f"{number(amount / ours['p50_us'] / 1e3)} {unit}" if amount else ""
         base = {"limit": peers.get("limit"), "ort": peers.get("ORT")}.get(row.must.base)
@@ -166,13 +167,15 @@ class Comparison:
             result["reached"] = "WRONG OUTPUT"
         return result
 
-    def warm(self):
-        """Prepare with a fresh daemon and everything on disk."""
-        self.ours.daemon("stop")
-        self.ours.daemon("start")
+    def prepares(self):
+        """Prepare with nothing cached, then with a fresh daemon and everything on disk."""
         for name, _, _ in PREPARES:
-            if name in self.models:
-                self.warm_ms[name] = self.ours.run(self.models[name], self.given.threads[0], 1)["prepare_ms"]
+            for times in (self.cold_ms, self.warm_ms) if name in self.models else ():
+                self.ours.daemon("stop")
+                if times is self.cold_ms:
+                    shutil.rmtree(self.ours.cache, ignore_errors=True)
+                self.ours.daemon("start")
+                times[name] = self.ours.run(self.models[name], self.given.threads[-1], 1)["prepare_ms"]
 
 
 def table(head, lines):
@@ -214,12 +217,12 @@ def report(comparison):
         lines.append(["spin hand-off, one way"] + [f"{min(handoffs):.3f}–{max(handoffs):.3f} µs" if t > 1 else ""
                                           for t in given.threads])
     parts.append(table(["limit of the machine"] + [f"{t} thread{'s' * (t > 1)}" for t in given.threads], lines))
-    lines = [[name, *(f"{ms:.1f}" if ms else "–" for ms in (cold, warm)), f"≤ {most}, ≤ {most_warm}"]
-             for name, most, most_warm in PREPARES if name in comparison.models
-             for cold, warm in [(comparison.cold_ms.get(name), comparison.warm_ms.get(name))]]
+    lines = [[name, f"{comparison.cold_ms[name]:.1f}", f"{comparison.warm_ms[name]:.1f}", f"≤ {most}, ≤ {most_warm}"]
+             for name, most, most_warm in PREPARES if name in comparison.warm_ms]
     if lines:
         parts.append(table(["prepare, ms", "cold", "warm (disk)", "must"], lines))
-    parts.extend(f"not run: {note}" for note in comparison.notes)
+    if comparison.notes:
+        parts.append("\n".join(f"- {note}" for note in comparison.notes))
     return "\n\n".join(parts) + "\n"
 
 
@@ -240,12 +243,13 @@ def main():
                     comparison.row(row)
                 except Missing as reason:
                     comparison.note(f"{row.name}: {reason}")
+                    comparison.results += [comparison.result(row, t, {}, [], "", True) for t in given.threads]
             comparison.measure_limits()
-            comparison.warm()
+            comparison.prepares()
         except Missing as reason:
             comparison.note(str(reason))
         except KeyboardInterrupt:
-            comparison.note("interrupted: what follows is what was measured until then")
+            comparison.note("interrupted, rows are missing")
         finally:
             try:
                 comparison.ours.daemon("stop")
@@ -260,6 +264,7 @@ def main():
             Path(given.json).write_text(json.dumps(
                 {"rows": comparison.results, "limits": limits, "cold_ms": comparison.cold_ms,
                  "warm_ms": comparison.warm_ms, "notes": comparison.notes}, indent=1), encoding="utf-8")
+        sys.exit(any(result["reached"] == "WRONG OUTPUT" for result in comparison.results))
 
 
 if __name__ == "__main__":

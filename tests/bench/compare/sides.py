@@ -37,8 +37,8 @@ class Hearth:
 
     def __init__(self, programs, scratch, seconds):
         self.program, self.seconds = Path(programs) / "hearth", seconds
-        self.environment = {"HEARTH_SOCKET": str(Path(scratch) / "socket"),
-                            "HEARTH_CACHE_DIR": str(Path(scratch) / "cache")}
+        self.cache = Path(scratch) / "cache"
+        self.environment = {"HEARTH_SOCKET": str(Path(scratch) / "socket"), "HEARTH_CACHE_DIR": str(self.cache)}
         if not self.program.exists():
             raise Missing("hearth is not built: cmake --build --preset release")
         self.repeats = {}
