@@ -156,6 +156,7 @@ class HearthDaemon::Impl {
     while (!changed_.wait_for(lock, tick, [this] { return ended_; })) {
       lock.unlock();
       if (config_.idle_exit_ms > 0 && activity_.idle_for() >= idle_exit) ask_to_stop("idle");
+      if (!listener_->is_reachable()) ask_to_stop("its socket was removed");
       if (Clock::now() - last_flush >= kFlushEvery) {
         cache_->flush();
         last_flush = Clock::now();

@@ -108,6 +108,10 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::open(const std::string& path
       ::chmod(path.c_str(), 0600) != 0 || ::listen(listener->socket_, SOMAXCONN) != 0) {
     return absl::UnavailableError(absl::StrCat("cannot listen on '", path, "': ", std::strerror(errno)));
   }
+  if (::lstat(path.c_str(), &info) == 0) {
+    listener->device_ = info.st_dev;
+    listener->inode_ = info.st_ino;
+  }
   return listener;
 }
 
@@ -132,8 +136,13 @@ void Listener::accept_until_stopped(const std::function<void(int)>& on_connectio
   }
 }
 
+bool Listener::is_reachable() const {
+  struct stat info;
+  return ::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+}
+
 void Listener::stop() {
-  ::unlink(path_.c_str());
+  if (is_reachable()) ::unlink(path_.c_str());
   ::eventfd_write(stop_event_, 1);
 }
 

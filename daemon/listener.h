@@ -10,8 +10,10 @@
 #pragma once
 #include <absl/status/statusor.h>
 
+#include <sys/types.h>
 #include <chrono>
 #include <functional>
+
 #include <memory>
 #include <string>
 
@@ -27,8 +29,10 @@ class Listener {
 
   void accept_until_stopped(const std::function<void(int)>& on_connection);
   // No connection is accepted from now on, and the socket's file is gone so that clients start another daemon, which
-  // waits for this one's lock.
+  // waits for this one's lock. A file that another daemon put in its place stays.
   void stop();
+  // Whether clients that open path() still reach this listener: false once the file was removed or replaced.
+  bool is_reachable() const;
 
   const std::string& path() const { return path_; }
 
@@ -39,6 +43,8 @@ class Listener {
   int lock_ = -1;
   int socket_ = -1;
   int stop_event_ = -1;
+  dev_t device_ = 0;  // of the socket's file
+  ino_t inode_ = 0;
 };
 
 // True when somebody accepts connections at `path`.

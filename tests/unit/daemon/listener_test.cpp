@@ -38,6 +38,24 @@ TEST_CASE("listener: private socket, one owner, stale sockets replaced") {
   CHECK(Listener::open(path, kShort).ok());
 }
 
+TEST_CASE("listener: one whose folder was removed leaves its successor's socket alone") {
+  TestFolder folder;
+  const std::string path = folder / "run/s.sock";
+  auto first = Listener::open(path, kShort);
+  REQUIRE(first.ok());
+  CHECK((*first)->is_reachable());
+  std::filesystem::remove_all(folder / "run");
+  CHECK_FALSE((*first)->is_reachable());
+  auto second = Listener::open(path, kShort);
+  REQUIRE(second.ok());
+  CHECK_FALSE((*first)->is_reachable());
+  (*first)->stop();
+  CHECK(is_served(path));
+  CHECK((*second)->is_reachable());
+  (*second)->stop();
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
 TEST_CASE("listener: what is no socket is not removed") {
   TestFolder folder;
   std::ofstream(folder / "s.sock") << "precious";
