@@ -27,6 +27,11 @@ class Applier {
 
   absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
+      if (opt.kind == Opt::Kind::Pack) continue;  // passes/pack_operands, after all others
+      if (opt.kind == Opt::Kind::Before) {
+        move_before(opt);
+        continue;
+      }
       if (opt.amount < 2)
         return absl::InvalidArgumentError(fmt::format("opt {}: the amount must be at least 2", to_string(opt)));
       apply(opt);
@@ -40,6 +45,11 @@ class Applier {
  private:
   UOpRef fresh(UOpRef size, RangeKind kind) { return g_.range(size, next_axis_++, kind); }
 
+  // A range of its own with the length of `range`, which may depend on loops that `renamed` replaces.
+  UOpRef copy_of(UOpRef range, const std::vector<std::pair<UOpRef, UOpRef>>& renamed) {
+    return fresh(substitute(g_, range->source(0), renamed), range->as<ir::RangeInfo>().kind);
+  }
+
   void apply(const Opt& opt) {
     std::vector<UOpRef> stores;
     for (UOpRef store : root_->sources) {
@@ -49,6 +59,8 @@ class Applier {
       }
       if (!range) {
         stores.push_back(store);
+      } else if (opt.kind == Opt::Kind::PadTo) {
+        stores.push_back(padded(store, range, opt.amount));
       } else if (opt.kind == Opt::Kind::Block) {
         stores.push_back(block(store, range, opt.amount));
       } else {
@@ -56,7 +68,7 @@ class Applier {
       }
     }
     root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
-    split_reductions(opt);
+    if (opt.kind != Opt::Kind::PadTo) split_reductions(opt);
   }
 
   static bool is_axis(UOpRef x, std::uint32_t axis) {
@@ -64,9 +76,28 @@ class Applier {
            x->as<ir::RangeInfo>().kind != RangeKind::Unroll;
   }
 
+  // Within each store that has both, the loop of axis opt.axis moves to just outside of axis opt.amount.
+  void move_before(const Opt& opt) {
+    std::vector<UOpRef> stores;
+    for (UOpRef store : root_->sources) {
+      std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+      auto find = [&](std::int64_t axis) {
+        return std::find_if(sources.begin() + 2, sources.end(),
+                            [&](UOpRef r) { return is_axis(r, static_cast<std::uint32_t>(axis)); });
+      };
+      auto moved = find(opt.axis), place = find(opt.amount);
+      // A length may only depend on loops outside of it.
+      if (moved != sources.end() && place < moved && (*moved)->source(0)->is_const())
+        std::rotate(place, moved, moved + 1);
+      stores.push_back(g_.with_sources(store, sources));
+    }
+    root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
+  }
+
   struct Pieces {
-    UOpRef main_position = nullptr, main_range = nullptr, inner = nullptr;  // null: no whole piece
-    UOpRef tail_position = nullptr, tail_range = nullptr;                   // null: no remainder
+    UOpRef main_position = nullptr, main_range = nullptr, inner = nullptr;       // null: no whole piece
+    UOpRef tail_position = nullptr, tail_range = nullptr, tail_inner = nullptr;  // null: no remainder
+    UOpRef tail_gate = nullptr;                                                  // lanes of the remainder that count
   };
 
   // range -> outer * amount + inner, and the remainder. A loop of one iteration is its value.
@@ -76,15 +107,22 @@ class Applier {
     UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
     Pieces p;
     if (count->bounds.max > 0) {
-      p.inner = fresh(amount, opt.kind == Opt::Kind::Lanes ? RangeKind::Lanes : RangeKind::Unroll);
+      p.inner = fresh(amount, opt.kind == Opt::Kind::Unroll ? RangeKind::Unroll : RangeKind::Lanes);
       bool once = count == g_.index(1);
       p.main_range = once ? nullptr : g_.range(count, info.axis, info.kind);
       p.main_position = ir::fold_add(g_, once ? g_.index(0) : ir::fold_mul(g_, p.main_range, amount), p.inner);
     }
     if (rest != g_.index(0)) {
-      bool once = rest == g_.index(1);
-      p.tail_range = once ? nullptr : fresh(rest, info.kind);
-      p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), once ? g_.index(0) : p.tail_range);
+      UOpRef at = g_.index(0);
+      if (opt.kind == Opt::Kind::Masked && info.kind != RangeKind::Reduce && rest != g_.index(1)) {
+        at = p.tail_inner = fresh(amount, RangeKind::Lanes);
+        p.tail_gate = ir::fold_lt(g_, at, rest);
+      } else if (opt.kind == Opt::Kind::Unroll && rest->is_const() && rest->int_value() > 1) {
+        at = p.tail_inner = fresh(rest, RangeKind::Unroll);
+      } else if (rest != g_.index(1)) {
+        at = p.tail_range = fresh(rest, info.kind);
+      }
+      p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), at);
     }
     return p;
   }
@@ -92,6 +130,32 @@ class Applier {
   UOpRef replace(UOpRef root, UOpRef from, UOpRef to) {
     std::pair<UOpRef, UOpRef> map[] = {{from, to}};
     return substitute(g_, root, map);
+  }
+
+  // Memory that depends on the masked lanes is touched where `gate` holds.
+  UOpRef gated(UOpRef root, UOpRef lanes, UOpRef gate) {
+    std::unordered_map<UOpRef, bool> depends;
+    std::unordered_map<UOpRef, UOpRef> done;
+    std::vector<UOpRef> sources;
+    for (UOpRef x : toposort(root)) {
+      bool d = x == lanes;
+      sources.clear();
+      for (UOpRef s : x->sources) {
+        d |= depends.at(s);
+        sources.push_back(done.at(s));
+      }
+      depends[x] = d;
+      if (d && x->is(Op::Index)) sources.back() = ir::fold_and(g_, sources.back(), gate);
+      done[x] = g_.with_sources(x, sources);
+    }
+    return done.at(root);
+  }
+
+  // A later unrolled axis goes outside of an earlier one: what the earlier one's copies share stays in few registers.
+  static std::vector<UOpRef>::iterator place_of(std::vector<UOpRef>& sources, UOpRef inner) {
+    auto kind = [](UOpRef r) { return r->as<ir::RangeInfo>().kind; };
+    if (kind(inner) != RangeKind::Unroll) return sources.end();
+    return std::find_if(sources.begin() + 2, sources.end(), [&](UOpRef r) { return kind(r) == RangeKind::Unroll; });
   }
 
   void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out) {
@@ -107,12 +171,21 @@ class Applier {
           sources.push_back(replace(r, range, position));
         }
       }
-      if (inner) sources.push_back(inner);
+      if (inner) sources.insert(place_of(sources, inner), inner);
       out.push_back(g_.with_sources(source, sources));
     };
     if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
-    if (p.tail_position)
-      piece(p.main_position ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range, nullptr);
+    if (!p.tail_position) return;
+    piece(p.main_position ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range, p.tail_inner);
+    if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
+  }
+
+  UOpRef padded(UOpRef store, UOpRef range, std::int64_t amount) {
+    UOpRef size = range->source(0), n = g_.index(amount);
+    UOpRef count = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
+    const auto& info = range->as<ir::RangeInfo>();
+    UOpRef longer = g_.range(ir::fold_mul(g_, count, n), info.axis, info.kind);
+    return gated(replace(store, range, longer), longer, ir::fold_lt(g_, longer, size));
   }
 
   // A copy for another loop than `range`: what stands inside of it (the store's further loops, reductions that depend
@@ -123,7 +196,7 @@ class Applier {
     std::unordered_set<UOpRef> renamed;
     auto at = std::find(store->sources.begin() + 2, store->sources.end(), range);
     for (auto inner = at + 1; inner < store->sources.end(); ++inner) {
-      map.emplace_back(*inner, fresh((*inner)->source(0), (*inner)->as<ir::RangeInfo>().kind));
+      map.emplace_back(*inner, copy_of(*inner, map));
     }
     for (UOpRef x : toposort(store)) {
       bool d = x == range;
@@ -132,7 +205,7 @@ class Applier {
       if (!d || !x->is(Op::Reduce)) continue;
       for (std::size_t i = 1; i < x->sources.size(); ++i) {
         UOpRef r = x->source(i);
-        if (renamed.insert(r).second) map.emplace_back(r, fresh(r->source(0), r->as<ir::RangeInfo>().kind));
+        if (renamed.insert(r).second) map.emplace_back(r, copy_of(r, map));
       }
     }
     return substitute(g_, store, map);
@@ -181,7 +254,8 @@ class Applier {
       UOpRef main = nullptr, tail = nullptr;
       if (p.main_position) main = reduce_piece(copy, range, p.main_position, p.main_range, p.inner, nullptr);
       if (p.tail_position)
-        tail = reduce_piece(copy, range, p.tail_position, p.tail_range, nullptr, main ? &tail_ranges[range] : nullptr);
+        tail = reduce_piece(copy, range, p.tail_position, p.tail_range, p.tail_inner,
+                            main ? &tail_ranges[range] : nullptr);
       done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
     }
     root_ = done.at(root_);
@@ -198,7 +272,7 @@ class Applier {
       if (r == range) {
         if (outer) ranges.push_back(outer);
       } else if (others) {
-        if (made == others->size()) others->push_back(fresh(r->source(0), r->as<ir::RangeInfo>().kind));
+        if (made == others->size()) others->push_back(copy_of(r, map));
         ranges.push_back((*others)[made++]);
         map.emplace_back(r, ranges.back());
       } else {

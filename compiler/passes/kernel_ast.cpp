@@ -7,7 +7,9 @@
 #include "compiler/passes/apply_opts.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/movement_index.h"
+#include "compiler/passes/pack_operands.h"
 #include "compiler/passes/reduce_kind.h"
+#include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/opts.h"
 #include "fmt/format.h"
@@ -157,22 +159,7 @@ double count_ops(UOpRef root) {
   return total;
 }
 
-}  // namespace
-
-absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Target& target) {
-  KernelAst out;
-  out.buffers.push_back(stage);
-  Flattener flattener{g, out};
-  auto flat = flattener.run(stage);
-  if (!flat.ok()) return flat.status();
-  auto simple = rules::simplify(g, *flat);
-  if (!simple.ok()) return simple.status();
-  out.num_ops = count_ops(*simple);
-  auto opts = tune::heuristic_cpu(*simple, target, out.num_ops);
-  auto shaped = apply_opts(g, *simple, opts);
-  if (!shaped.ok()) return shaped.status();
-  out.grid = g.index(1);
-  UOpRef root = mark_grid(g, *shaped, out.num_ops, out.grid);
+std::string name_of(UOpRef root, std::string_view kind) {
   std::string extents;
   bool reduces = false;
   for (UOpRef x : toposort(root)) {
@@ -180,8 +167,58 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Tar
     reduces |= x->is(Op::Reduce);
   }
   if (extents.size() > 48) extents.resize(48);
-  out.name = (reduces ? "r" : "e") + extents;
+  return (kind.empty() ? reduces ? "r" : "e" : std::string(kind)) + extents;
+}
+
+// Opts, packing, grid and canonical numbers for a flat kernel whose slots are out.buffers. Copies are not packed again.
+absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, const IsOnce* is_once, KernelAst& out) {
+  out.num_ops = count_ops(flat);
+  std::vector<bool> once;
+  for (UOpRef b : out.buffers) once.push_back(is_once && b != out.buffers[0] && (*is_once)(b));
+  const std::vector<tune::Opt> opts = tune::heuristic_cpu(flat, target, out.num_ops, once);
+  HEARTH_ASSIGN_OR_RETURN(UOpRef root, apply_opts(g, flat, opts));
+  std::vector<std::uint32_t> slots;
+  for (const tune::Opt& opt : opts) {
+    if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);
+  }
+  if (!slots.empty() && is_once) {
+    HEARTH_ASSIGN_OR_RETURN(PackResult packed,
+                            pack_operands(g, root, slots, static_cast<std::uint32_t>(out.buffers.size())));
+    root = packed.kernel;
+    for (PackedOperand& operand : packed.packed) {
+      KernelAst::Packing packing;
+      packing.source = out.buffers[operand.source_slot];
+      // An id that no buffer of the graph has; split_kernels gives the copy its own.
+      packing.copy = g.make(Op::Buffer, packing.source->dtype, {g.index(operand.elements)},
+                            ir::BufferInfo{ir::BufferKind::Arena, ~operand.slot});
+      packing.elements = operand.elements;
+      for (UOpRef kernel : operand.kernels) {
+        KernelAst& copy = packing.kernels.emplace_back();
+        copy.buffers = {packing.copy, packing.source};
+        copy.provenance = out.provenance;
+        HEARTH_RETURN_IF_ERROR(shape_kernel(g, kernel, target, nullptr, copy));
+        copy.name = name_of(copy.root, "pack");
+      }
+      out.buffers.push_back(packing.copy);
+      out.packings.push_back(std::move(packing));
+    }
+  }
+  out.grid = g.index(1);
+  root = mark_grid(g, root, out.num_ops, out.grid);
+  out.name = name_of(root, "");
   out.root = renumber(g, root, out);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Target& target, const IsOnce& is_once) {
+  KernelAst out;
+  out.buffers.push_back(stage);
+  Flattener flattener{g, out};
+  HEARTH_ASSIGN_OR_RETURN(UOpRef flat, flattener.run(stage));
+  HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
+  HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, out));
   return out;
 }
 

@@ -1,5 +1,6 @@
 // kernel_ast: one stage -> the canonical AST of its kernel (see split_kernels.h), with the opts of the target applied.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,21 @@ struct KernelAst {
   std::string name;                 // from kind and extents, e.g. "r_64_128"
   double num_ops = 0;               // at upper bounds
   std::uint32_t provenance = 0;
+
+  // Copies of operands (passes/pack_operands) that `buffers` names and that must be made before this kernel runs.
+  struct Packing {
+    ir::UOpRef copy = nullptr;    // the Buffer that stands for it in `buffers`
+    ir::UOpRef source = nullptr;  // the stage or Buffer it is made of
+    std::int64_t elements = 0;
+    std::vector<KernelAst> kernels;  // slot 0: the copy, slot 1: the source
+  };
+  std::vector<Packing> packings;
 };
 
-absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const v1::Target& target);
+// Whether a stage or Buffer holds the same values at every replay: what is made of it is made once.
+using IsOnce = std::function<bool(ir::UOpRef)>;
+
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const v1::Target& target,
+                                       const IsOnce& is_once);
 
 }  // namespace hearth::passes

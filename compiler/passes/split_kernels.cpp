@@ -1,12 +1,14 @@
 #include "compiler/passes/split_kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/kernel_ast.h"
+#include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -85,30 +87,60 @@ class Splitter {
 
   absl::Status add_launch(UOpRef stage) {
     if (out_.buffers[buffer_of_.at(stage)].max_bytes == 0) return absl::OkStatus();  // nothing to compute
-    auto built = build_kernel(g_, stage, target_);
-    if (!built.ok()) return built.status();
-    PlannedLaunch launch;
-    for (UOpRef b : built->buffers) {
-      launch.buffers.push_back(b->is(Op::Stage) ? buffer_of_.at(b) : b->as<ir::BufferInfo>().id);
+    HEARTH_ASSIGN_OR_RETURN(KernelAst built, build_kernel(g_, stage, target_, [this](UOpRef b) { return is_once(b); }));
+    Copies copies;
+    for (const KernelAst::Packing& packing : built.packings) {
+      copies[packing.copy] = add_copy(packing);
     }
-    launch.vars = built->vars;
-    launch.grid = built->grid;
-    launch.once = once_.at(stage);
-    std::string text = ir::print(built->root);
+    add_kernel(built, copies, once_.at(stage));
+    return absl::OkStatus();
+  }
+
+  using Copies = std::unordered_map<UOpRef, std::uint32_t>;  // stand-in -> the copy's buffer
+
+  bool is_once(UOpRef buffer) const {
+    return buffer->is(Op::Stage) ? once_.at(buffer) : buffer->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
+  }
+
+  std::uint32_t buffer_id(UOpRef buffer, const Copies& copies) const {
+    if (auto copy = copies.find(buffer); copy != copies.end()) return copy->second;
+    return buffer->is(Op::Stage) ? buffer_of_.at(buffer) : buffer->as<ir::BufferInfo>().id;
+  }
+
+  // The buffer of a packed copy; kernels that read one buffer in one order share it.
+  std::uint32_t add_copy(const KernelAst::Packing& packing) {
+    std::string text;
+    for (const KernelAst& kernel : packing.kernels) text += ir::print(kernel.root);
+    const bool once = is_once(packing.source);
+    const auto next = static_cast<std::uint32_t>(out_.buffers.size());
+    auto [found, added] = copy_of_.emplace(std::make_pair(buffer_id(packing.source, {}), std::move(text)), next);
+    if (!added) return found->second;
+    out_.buffers.push_back(planned(once ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", packing.source->dtype,
+                                   {g_.index(packing.elements)}));
+    for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once);
+    return next;
+  }
+
+  void add_kernel(const KernelAst& built, const Copies& copies, bool once) {
+    PlannedLaunch launch;
+    for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));
+    launch.vars = built.vars;
+    launch.grid = built.grid;
+    launch.once = once;
+    std::string text = ir::print(built.root);
     auto [found, added] = kernel_of_.emplace(text, out_.kernels.size());
     if (added) {
       PlannedKernel kernel;
-      kernel.symbol = fmt::format("hearth_{}_{}", built->name, to_hex(sha256(text)).substr(0, 8));
-      kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built->root->sources, ir::KernelInfo{kernel.symbol}));
-      kernel.num_ops = built->num_ops;
+      kernel.symbol = fmt::format("hearth_{}_{}", built.name, to_hex(sha256(text)).substr(0, 8));
+      kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
+      kernel.num_ops = built.num_ops;
       out_.kernels.push_back(std::move(kernel));
     }
     PlannedKernel& kernel = out_.kernels[found->second];
     if (kernel.source.empty())
-      kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(built->provenance), "; "));
+      kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(built.provenance), "; "));
     launch.kernel = static_cast<std::uint32_t>(found->second);
     out_.launches.push_back(std::move(launch));
-    return absl::OkStatus();
   }
 
   ir::Graph& g_;
@@ -120,6 +152,7 @@ class Splitter {
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
   std::unordered_map<UOpRef, bool> once_, is_output_;
   std::unordered_map<std::string, std::size_t> kernel_of_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> copy_of_;  // source buffer and kernels -> the copy
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/ir/affine.h"
+#include "compiler/tune/contraction.h"
+#include "compiler/tune/kernel_facts.h"
 #include "compiler/tune/opts.h"
 #include "fmt/format.h"
 
@@ -15,45 +16,25 @@ using ir::UOpRef;
 constexpr double kOpsWorthThreads = 60'000;
 constexpr std::int64_t kBlock = 1024;  // elements of a one-dimensional block: a multiple of every vector length
 
-struct Access {
-  UOpRef index;  // index(param, position, gate)
-  ir::Affine affine;
-  bool in_reduction = false;  // executed once an element of a reduction, not once a result
-};
-
 class Heuristic {
  public:
-  Heuristic(UOpRef kernel, const v1::Target& target, double num_ops) : kernel_(kernel), num_ops_(num_ops) {
-    store_ = kernel->source(0);
-    int widest = 4;
-    for (UOpRef x : toposort(kernel)) {
-      std::unordered_set<UOpRef>& d = depends_[x];
-      if (x->is(Op::Range)) d.insert(x);
-      for (UOpRef s : x->sources) d.insert(depends_.at(s).begin(), depends_.at(s).end());
-      if (x->is(Op::Reduce)) {
-        for (std::size_t i = 1; i < x->sources.size(); ++i) d.erase(x->source(i));
-        reduces_.push_back(x);
-      }
-      if (x->is(Op::Index)) accesses_.push_back({x, ir::to_affine(x->source(1)), false});
-      if (x->is(Op::Load) || ir::is_elementwise(x->op))
-        widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
-    }
-    for (UOpRef reduce : reduces_) {
-      for (UOpRef x : toposort(reduce)) {
-        for (Access& a : accesses_) a.in_reduction |= a.index == x;
-      }
-    }
-    lanes_ = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
-    registers_ = target.vector_bits() >= 512 ? 32 : 16;
-    for (std::size_t i = 2; i < store_->sources.size(); ++i) outputs_.push_back(store_->source(i));
-  }
+  Heuristic(const KernelFacts& facts, double num_ops)
+      : f_(facts),
+        num_ops_(num_ops),
+        lanes_(facts.lanes),
+        registers_(facts.registers),
+        store_(facts.store),
+        outputs_(facts.outputs),
+        reduces_(facts.reduces),
+        accesses_(facts.accesses),
+        depends_(facts.depends) {}
 
   std::vector<Opt> run() {
     if (lanes_ < 2 || outputs_.empty()) {
       if (outputs_.empty()) vectorize_reductions();
       return opts_;
     }
-    UOpRef store_axis = contiguous_output();
+    UOpRef store_axis = f_.contiguous_output();
     if (reduces_.empty()) {
       bool divided = outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
@@ -73,34 +54,15 @@ class Heuristic {
   }
 
  private:
-  static std::int64_t size(UOpRef range) { return range->source(0)->is_const() ? range->source(0)->int_value() : 0; }
-  static std::int64_t largest_size(UOpRef range) { return range->source(0)->bounds.max; }
+  static std::int64_t size(UOpRef range) { return KernelFacts::size(range); }
 
   void add(Opt::Kind kind, UOpRef range, std::int64_t amount) {
     opts_.push_back({kind, range->as<ir::RangeInfo>().axis, amount});
   }
 
-  // The output axis along which the store runs.
-  UOpRef contiguous_output() const {
-    ir::Affine at = ir::to_affine(store_->source(0)->source(1));
-    for (UOpRef r : outputs_) {
-      if (at.coefficient_of(r) == 1 && !hidden(at, r)) return r;
-    }
-    return nullptr;
-  }
-
-  // Whether `range` also moves the position in a way that is no multiple (div, mod, a loaded index).
-  bool hidden(const ir::Affine& at, UOpRef range) const {
-    return std::ranges::any_of(
-        at.terms, [&](const ir::AffineTerm& t) { return t.atom != range && depends_.at(t.atom).contains(range); });
-  }
-
   // Every access stays put or moves by one element with `range`.
   bool contiguous(UOpRef range) const {
-    return std::ranges::all_of(accesses_, [&](const Access& a) {
-      std::int64_t c = a.affine.coefficient_of(range);
-      return (c == 0 || c == 1) && !hidden(a.affine, range);
-    });
+    return std::ranges::all_of(accesses_, [&](const Access& a) { return f_.runs_along(a, range); });
   }
 
   // An output axis along which everything a reduction reads stays put or runs: the one the store runs along, else any
@@ -108,10 +70,8 @@ class Heuristic {
   UOpRef reduction_output(UOpRef store_axis) const {
     auto good = [&](UOpRef axis) {
       bool in_reduction = std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(axis); });
-      return in_reduction && vector_length(axis) > 1 && std::ranges::all_of(accesses_, [&](const Access& a) {
-               std::int64_t c = a.affine.coefficient_of(axis);
-               return !a.in_reduction || (!hidden(a.affine, axis) && (c == 0 || c == 1));
-             });
+      return in_reduction && vector_length(axis) > 1 &&
+             std::ranges::all_of(accesses_, [&](const Access& a) { return !a.in_reduction || f_.runs_along(a, axis); });
     };
     if (store_axis && good(store_axis)) return store_axis;
     auto found = std::find_if(outputs_.rbegin(), outputs_.rend(), good);
@@ -120,7 +80,7 @@ class Heuristic {
 
   // Lanes that leave the least work: n/w vectors and n%w single elements.
   std::int64_t vector_length(UOpRef range) const {
-    std::int64_t n = size(range) ? size(range) : largest_size(range);
+    std::int64_t n = size(range) ? size(range) : KernelFacts::largest_size(range);
     std::int64_t best = 1, least = n;
     for (std::int64_t w = lanes_; w >= std::min<std::int64_t>(4, lanes_); w /= 2) {
       if (n / w > 0 && n / w + n % w < least) {
@@ -141,8 +101,7 @@ class Heuristic {
   bool mostly_contiguous(UOpRef range) const {
     std::size_t good = 0;
     for (const Access& a : accesses_) {
-      std::int64_t c = a.affine.coefficient_of(range);
-      good += (c == 0 || c == 1) && !hidden(a.affine, range);
+      good += f_.runs_along(a, range);
     }
     return 2 * good >= accesses_.size();
   }
@@ -225,24 +184,27 @@ class Heuristic {
     return any;
   }
 
-  UOpRef kernel_, store_;
+  const KernelFacts& f_;
   double num_ops_;
   std::int64_t lanes_, registers_;
-  std::vector<UOpRef> outputs_, reduces_;
-  std::vector<Access> accesses_;
-  std::unordered_map<UOpRef, std::unordered_set<UOpRef>> depends_;
+  UOpRef store_;
+  const std::vector<UOpRef>&outputs_, &reduces_;
+  const std::vector<Access>& accesses_;
+  const std::unordered_map<UOpRef, std::unordered_set<UOpRef>>& depends_;
   std::vector<Opt> opts_;
 };
 
 }  // namespace
 
 std::string to_string(const Opt& opt) {
-  constexpr const char* kNames[] = {"BLOCK", "LANES", "UNROLL"};
+  constexpr const char* kNames[] = {"BLOCK", "LANES", "MASKED", "PADTO", "UNROLL", "BEFORE", "PACK"};
   return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
 }
 
-std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops) {
-  return Heuristic(kernel, target, num_ops).run();
+std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops, const std::vector<bool>& once) {
+  const KernelFacts facts(kernel, target);
+  if (std::optional<std::vector<Opt>> tiled = tile_contraction(facts, once)) return *tiled;
+  return Heuristic(facts, num_ops).run();
 }
 
 }  // namespace hearth::tune

@@ -13,7 +13,11 @@ struct Opt {
   enum class Kind {
     Block,   // output axis n -> ceil(n/amount) blocks (new outer axis) of at most `amount`
     Lanes,   // axis -> vectors of `amount` lanes, the remainder as a scalar loop
-    Unroll,  // axis -> `amount` copies in a row, the remainder as a loop
+    Masked,  // like Lanes, but the remainder of an output axis is one vector with its last lanes switched off
+    PadTo,   // output axis -> rounded up to a multiple of `amount`; what is beyond its end touches no memory
+    Unroll,  // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
+    Before,  // output axis -> its loop stands directly outside of the loop of output axis `amount`
+    Pack,    // param slot `axis` is read from a copy in the order of the loops (passes/pack_operands); amount unused
   };
   Kind kind;
   std::uint32_t axis;  // RangeInfo.axis
@@ -22,8 +26,13 @@ struct Opt {
 
 std::string to_string(const Opt& opt);
 
-// Plain choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent
-// accumulators for reductions, blocks so that one-dimensional work can be divided between threads.
-std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double num_ops);
+// A packed copy pays only while it is not much larger than what it is made of.
+inline bool is_small_copy(double elements, double of_elements) { return elements <= 2 * of_elements + 4096; }
+
+// Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
+// for reductions, blocks so that one-dimensional work can be divided between threads. `once[slot]`: the buffer holds
+// the same values at every replay, so that packing it costs nothing.
+std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double num_ops,
+                               const std::vector<bool>& once);
 
 }  // namespace hearth::tune

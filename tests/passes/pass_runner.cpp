@@ -1,5 +1,6 @@
 #include "tests/passes/pass_runner.h"
 
+#include <map>
 #include <sstream>
 
 #include "compiler/ir/shape.h"
@@ -14,6 +15,7 @@
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
+#include "compiler/passes/pack_operands.h"
 #include "compiler/passes/plan_build.h"
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
@@ -64,11 +66,13 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
     long amount;
     if (std::sscanf(word.c_str(), "%15[A-Z](%u,%ld)", name, &axis, &amount) != 3)
       return absl::InvalidArgumentError("bad opt " + word);
-    std::string kind = name;
-    opts.push_back({kind == "BLOCK"   ? tune::Opt::Kind::Block
-                    : kind == "LANES" ? tune::Opt::Kind::Lanes
-                                      : tune::Opt::Kind::Unroll,
-                    axis, amount});
+    using Kind = tune::Opt::Kind;
+    static const std::map<std::string, Kind> kinds = {
+        {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes},   {"MASKED", Kind::Masked}, {"PADTO", Kind::PadTo},
+        {"UNROLL", Kind::Unroll}, {"BEFORE", Kind::Before}, {"PACK", Kind::Pack}};
+    auto kind = kinds.find(name);
+    if (kind == kinds.end()) return absl::InvalidArgumentError("no opt " + word);
+    opts.push_back({kind->second, axis, amount});
   }
   return opts;
 }
@@ -135,6 +139,18 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass.substr(0, 11) == "apply_opts ") {
     HEARTH_ASSIGN_OR_RETURN(std::vector<tune::Opt> opts, parse_opts(std::string(pass.substr(11))));
     result = passes::apply_opts(g, root, opts);
+  } else if (pass.substr(0, 14) == "pack_operands ") {
+    std::stringstream in{std::string(pass.substr(14))};
+    std::uint32_t slot = 0, first = 0;
+    if (!(in >> slot >> first)) return absl::InvalidArgumentError("pack_operands SLOT FIRST_FREE_SLOT");
+    HEARTH_ASSIGN_OR_RETURN(passes::PackResult packed, passes::pack_operands(g, root, {slot}, first));
+    std::string out = ir::print(packed.kernel);
+    for (const passes::PackedOperand& operand : packed.packed) {
+      out += fmt::format("slot {} is a copy of slot {}, {} elements\n", operand.slot, operand.source_slot,
+                         operand.elements);
+      for (UOpRef kernel : operand.kernels) out += ir::print(kernel);
+    }
+    return out;
   } else if (pass == "expand") {
     result = passes::expand(g, root);
   } else if (pass == "guard_loads") {

@@ -97,6 +97,7 @@ class Compilation {
     for (llvm::Function& function : module_) {
       if (function.isDeclaration()) continue;
       function.addFnAttr("target-cpu", target_.cpu);
+      if (!target_.tune_cpu.empty()) function.addFnAttr("tune-cpu", target_.tune_cpu);
       if (!target_.features.empty()) function.addFnAttr("target-features", target_.features);
       if (target.vector_bits() > 0) {
         function.addFnAttr("prefer-vector-width", absl::StrCat(target.vector_bits()));

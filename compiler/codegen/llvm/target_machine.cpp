@@ -59,6 +59,20 @@ TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& 
           .has_half_convert = subtarget.checkFeatures("+f16c")};
 }
 
+// The processor whose scheduling model fits the features best: only the order of instructions depends on it. The
+// generic model hoists loads until wide register tiles spill.
+std::string tuned_for(const llvm::Triple& triple, const v1::Target& target) {
+  if (triple.isAArch64()) return "";
+  auto has = [&](std::string_view feature) {
+    return std::any_of(target.features().begin(), target.features().end(),
+                       [&](const std::string& f) { return f == feature; });
+  };
+  if (has("amx-tile") || has("avx512fp16")) return "sapphirerapids";
+  if (has("avx512bf16")) return "znver4";
+  if (has("avx512f")) return "skylake-avx512";
+  return has("avx2") ? "haswell" : "";
+}
+
 }  // namespace
 
 absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, const v1::CompileOptions& options) {
@@ -90,6 +104,7 @@ absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, cons
     return absl::InvalidArgumentError(
         absl::StrCat("target.triple: LLVM has no code generator for \"", target.triple(), "\""));
   }
+  result.tune_cpu = tuned_for(triple, target);
   result.traits = traits_of(triple, *result.machine->getMCSubtargetInfo());
   return result;
 }

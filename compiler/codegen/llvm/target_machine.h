@@ -21,6 +21,7 @@ struct TargetDescription {
   std::unique_ptr<llvm::TargetMachine> machine;
   TargetTraits traits;
   std::string cpu;       // baseline, e.g. "x86-64"
+  std::string tune_cpu;  // empty: LLVM's default
   std::string features;  // "+avx,+avx2"
 };
 

@@ -35,7 +35,7 @@ axis0.exit:                                       ; preds = %axis0.head
   ret void
 }
 
-attributes #0 = { mustprogress nofree nosync nounwind willreturn "min-legal-vector-width"="0" "prefer-vector-width"="256" "target-cpu"="x86-64" "target-features"="+avx2" }
+attributes #0 = { mustprogress nofree nosync nounwind willreturn "min-legal-vector-width"="0" "prefer-vector-width"="256" "target-cpu"="x86-64" "target-features"="+avx2" "tune-cpu"="haswell" }
 
 !llvm.module.flags = !{!0}
 

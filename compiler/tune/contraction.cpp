@@ -1,0 +1,216 @@
+#include "compiler/tune/contraction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hearth::tune {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+// A core as the estimate sees it.
+constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kFmaLatency = 4;
+constexpr double kLoopCycles = 0.7;              // of an iteration's own
+constexpr double kGatedVector = 0.5;             // share added by a masked load
+constexpr double kGatedScalar = 3;               // a branch
+constexpr double kScatterCycles = 24;            // of a vector stored to many places
+constexpr double kTransposeCycles = 2;           // to copy one element, gathered
+constexpr double kCopyCycles = 0.25;             // to copy one element in its order
+constexpr std::int64_t kPanelBytes = 512 << 10;  // of a packed panel that is read again for every row tile: half a L2
+constexpr std::int64_t kResidentBytes = 256 << 10;  // a whole operand that stays in L2 by itself
+constexpr std::int64_t kUnknownSize = 4096;         // assumed of a symbolic axis
+// Larger tiles make LLVM spill.
+constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
+
+class Contraction {
+ public:
+  Contraction(const KernelFacts& facts, const std::vector<bool>& once)
+      : f_(facts), once_(once), reduce_(facts.reduces.front()) {
+    for (std::size_t i = 1; i < reduce_->sources.size(); ++i) depth_ *= static_cast<double>(length(reduce_->source(i)));
+  }
+
+  std::optional<std::vector<Opt>> run() {
+    for (UOpRef axis : f_.outputs) {
+      if (f_.depends_on(reduce_, axis)) consider(axis);
+    }
+    if (!best_.axis) return std::nullopt;
+    return opts_of(best_);
+  }
+
+ private:
+  struct Choice {
+    UOpRef axis = nullptr, rows_axis = nullptr;
+    int columns = 1, rows = 1;
+    std::vector<std::uint32_t> packed;
+    double cycles = INFINITY;
+  };
+
+  // Iterations of a loop, guessed when symbolic.
+  static std::int64_t length(UOpRef range) {
+    const std::int64_t n = KernelFacts::size(range);
+    return n > 0 ? n : std::clamp<std::int64_t>(KernelFacts::largest_size(range), 1, kUnknownSize);
+  }
+  static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+  static std::uint32_t slot(const Access& a) { return a.index->source(0)->as<ir::ParamInfo>().slot; }
+  static std::uint32_t axis_id(UOpRef range) { return range->as<ir::RangeInfo>().axis; }
+  bool is_once(const Access& a) const { return slot(a) < once_.size() && once_[slot(a)]; }
+  static bool is_gated(const Access& a) { return !a.index->source(2)->is_const(); }
+
+  double results() const {
+    double n = 1;
+    for (UOpRef r : f_.outputs) n *= static_cast<double>(length(r));
+    return n;
+  }
+
+  // As passes/pack_operands sees it, with `axis` rounded up to `padded`.
+  bool packable(const Access& a, UOpRef axis, std::int64_t padded) const {
+    double elements = 1;
+    for (const ir::AffineTerm& t : a.affine.terms) {
+      if (!t.atom->is(Op::Range) || KernelFacts::size(t.atom) == 0) return false;
+      elements *= static_cast<double>(t.atom == axis ? padded : KernelFacts::size(t.atom));
+    }
+    return !is_gated(a) && is_small_copy(elements, static_cast<double>(a.index->source(1)->bounds.max) + 1);
+  }
+
+  // How often an element is read, for copies made at every replay.
+  double reuse(const Access& a) const {
+    double n = 1;
+    for (UOpRef r : f_.outputs) n *= f_.depends_on(a.index, r) ? 1.0 : static_cast<double>(length(r));
+    return n;
+  }
+
+  // Cycles of one iteration of a rows x columns tile.
+  static double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) {
+    const auto r = static_cast<double>(rows), c = static_cast<double>(columns);
+    const double fma = r * c / kFmaPerCycle, load = (r + c * (1 + column_gates)) / kLoadsPerCycle;
+    // Each accumulator once an iteration: the next one waits for it.
+    return std::max({fma, load, kFmaLatency}) + kLoopCycles + r * row_gates * kGatedScalar;
+  }
+
+  UOpRef rows_axis_for(UOpRef axis) const {
+    UOpRef found = nullptr;
+    for (UOpRef m : f_.outputs) {
+      if (m == axis || length(m) < 2) continue;
+      bool any = false, shares = true;
+      for (const Access& a : f_.accesses) {
+        if (!a.in_reduction) continue;
+        const bool by_axis = f_.depends_on(a.index, axis), by_rows = f_.depends_on(a.index, m);
+        shares &= !(by_axis && by_rows);
+        any |= by_rows;
+      }
+      if (shares && any) found = m;  // the innermost
+    }
+    return found;
+  }
+
+  void consider(UOpRef axis) {
+    const std::int64_t lanes = f_.lanes, n = length(axis);
+    if (n * 5 < lanes * 2 || lanes < 2) return;  // most of a vector would be idle
+    if (!f_.has_masks && n < lanes) return;
+    UOpRef rows_axis = rows_axis_for(axis);
+    for (int columns = 1; columns <= (rows_axis ? kMostColumns : kMostColumnsOfOneRow); ++columns) {
+      const std::int64_t vectors = ceil_div(n, lanes);
+      if (columns > vectors) break;
+      if (columns > 1 && static_cast<double>(lanes) * 4 * columns * depth_ > kPanelBytes) break;
+      const int most_rows = rows_axis ? static_cast<int>(std::min<std::int64_t>(
+                                            {kMostRows, (f_.registers - columns - 2) / columns, length(rows_axis)}))
+                                      : 1;
+      for (int rows = 1; rows <= most_rows; ++rows) weigh(axis, rows_axis, rows, columns);
+    }
+  }
+
+  void weigh(UOpRef axis, UOpRef rows_axis, int rows, int columns) {
+    Choice choice{axis, rows_axis, columns, rows, {}, 0};
+    const std::int64_t lanes = f_.lanes, n = length(axis), panels = ceil_div(n, lanes * columns);
+    const std::int64_t padded = panels * lanes * columns;
+    double row_gates = 0, column_gates = 0, copies = 0;
+    for (const Access& a : f_.accesses) {
+      if (!a.in_reduction) continue;
+      if (!f_.depends_on(a.index, axis)) {
+        row_gates += is_gated(a);
+        continue;
+      }
+      const bool runs = f_.runs_along(a, axis) && a.affine.coefficient_of(axis) == 1;
+      const bool can_pack = packable(a, axis, padded);
+      const double elements = results() / static_cast<double>(n) * static_cast<double>(n) / reuse(a) * depth_;
+      if (can_pack && is_once(a)) {
+        choice.packed.push_back(slot(a));
+      } else if (runs) {
+        column_gates += is_gated(a) ? kGatedVector : 0;
+        // Panels of a wide matrix are rows far apart: worth a copy when each is read many times.
+        if (can_pack && panels > 1 && reuse(a) >= 48 && depth_ >= 64) {
+          choice.packed.push_back(slot(a));
+          copies += elements * kCopyCycles;
+        }
+      } else if (can_pack && reuse(a) >= 16) {
+        choice.packed.push_back(slot(a));
+        copies += elements * kTransposeCycles;
+      } else {
+        return;
+      }
+    }
+    const double others = results() / static_cast<double>(n) / (rows_axis ? static_cast<double>(length(rows_axis)) : 1);
+    double tiles = tile_cycles(rows, columns, row_gates, column_gates);
+    if (rows_axis) {
+      const std::int64_t m = length(rows_axis);
+      tiles *= static_cast<double>(m / rows);
+      if (KernelFacts::size(rows_axis) == 0) {
+        tiles += static_cast<double>(rows - 1) / 2 * tile_cycles(1, columns, row_gates, column_gates);
+      } else if (m % rows) {
+        tiles += tile_cycles(m % rows, columns, row_gates, column_gates);
+      }
+    }
+    choice.cycles = static_cast<double>(panels) * tiles * others * depth_ + copies;
+    if (axis != f_.contiguous_output()) choice.cycles += results() / static_cast<double>(lanes) * kScatterCycles;
+    if (choice.cycles < best_.cycles * 0.999) best_ = choice;
+  }
+
+  std::vector<Opt> opts_of(const Choice& c) const {
+    std::vector<Opt> opts;
+    auto add = [&](Opt::Kind kind, UOpRef range, std::int64_t amount) {
+      if (amount > 1 || kind == Opt::Kind::Before) opts.push_back({kind, axis_id(range), amount});
+    };
+    const std::int64_t lanes = f_.lanes, n = KernelFacts::size(c.axis);
+    const bool whole = n > 0 && n % (lanes * c.columns) == 0;
+    if (f_.has_masks && n > 0 && !whole) add(Opt::Kind::PadTo, c.axis, lanes * c.columns);
+    add(f_.has_masks && n == 0 ? Opt::Kind::Masked : Opt::Kind::Lanes, c.axis, lanes);
+    add(Opt::Kind::Unroll, c.axis, c.columns);
+    if (c.rows_axis) order_loops(c, opts);
+    if (c.rows_axis) add(Opt::Kind::Unroll, c.rows_axis, c.rows);
+    for (std::uint32_t s : c.packed) {
+      if (std::ranges::none_of(opts, [&](const Opt& o) { return o.kind == Opt::Kind::Pack && o.axis == s; }))
+        opts.push_back({Opt::Kind::Pack, s, 1});
+    }
+    return opts;
+  }
+
+  // Which operand stays in the cache while the other one passes by, and what the threads divide.
+  void order_loops(const Choice& c, std::vector<Opt>& opts) const {
+    const std::int64_t panels = ceil_div(length(c.axis), f_.lanes * c.columns);
+    const double operand_bytes = depth_ * static_cast<double>(length(c.axis)) * 4;
+    const bool rows_outermost = f_.outputs.front() == c.rows_axis;
+    const bool divides = !rows_outermost || f_.threads == 1 || panels >= 2 * f_.threads;
+    if (panels > 1 && operand_bytes > kResidentBytes && divides) {
+      opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(c.rows_axis)});
+    } else if (rows_outermost && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
+      const std::int64_t share = ceil_div(length(c.rows_axis), 4 * f_.threads);
+      opts.push_back({Opt::Kind::Block, axis_id(c.rows_axis), ceil_div(share, c.rows) * c.rows});
+    }
+  }
+
+  const KernelFacts& f_;
+  const std::vector<bool>& once_;
+  UOpRef reduce_;
+  double depth_ = 1;  // elements of the reduction
+  Choice best_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Opt>> tile_contraction(const KernelFacts& facts, const std::vector<bool>& once) {
+  if (facts.reduces.size() != 1 || facts.outputs.empty() || facts.lanes < 2) return std::nullopt;
+  return Contraction(facts, once).run();
+}
+
+}  // namespace hearth::tune

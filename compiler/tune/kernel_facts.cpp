@@ -1,0 +1,54 @@
+#include "compiler/tune/kernel_facts.h"
+
+#include <algorithm>
+
+namespace hearth::tune {
+
+using ir::Op;
+using ir::UOpRef;
+
+KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), store(root->source(0)) {
+  int widest = 4;
+  for (UOpRef x : toposort(kernel)) {
+    std::unordered_set<UOpRef>& d = depends[x];
+    if (x->is(Op::Range)) d.insert(x);
+    for (UOpRef s : x->sources) d.insert(depends.at(s).begin(), depends.at(s).end());
+    if (x->is(Op::Reduce)) {
+      for (std::size_t i = 1; i < x->sources.size(); ++i) d.erase(x->source(i));
+      reduces.push_back(x);
+    }
+    if (x->is(Op::Index)) accesses.push_back({x, ir::to_affine(x->source(1)), false, x == store->source(0)});
+    if (x->is(Op::Load) || ir::is_elementwise(x->op))
+      widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
+  }
+  for (UOpRef reduce : reduces) {
+    for (UOpRef x : toposort(reduce)) {
+      for (Access& a : accesses) a.in_reduction |= a.index == x;
+    }
+  }
+  lanes = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
+  has_masks = target.vector_bits() >= 512;
+  registers = has_masks ? 32 : 16;
+  threads = std::max<int>(1, static_cast<int>(target.threads()));
+  for (std::size_t i = 2; i < store->sources.size(); ++i) outputs.push_back(store->source(i));
+}
+
+bool KernelFacts::hidden(const ir::Affine& at, UOpRef range) const {
+  return std::ranges::any_of(at.terms,
+                             [&](const ir::AffineTerm& t) { return t.atom != range && depends_on(t.atom, range); });
+}
+
+bool KernelFacts::runs_along(const Access& access, UOpRef range) const {
+  const std::int64_t c = access.affine.coefficient_of(range);
+  return (c == 0 || c == 1) && !hidden(access.affine, range);
+}
+
+UOpRef KernelFacts::contiguous_output() const {
+  const ir::Affine at = ir::to_affine(store->source(0)->source(1));
+  for (UOpRef r : outputs) {
+    if (at.coefficient_of(r) == 1 && !hidden(at, r)) return r;
+  }
+  return nullptr;
+}
+
+}  // namespace hearth::tune

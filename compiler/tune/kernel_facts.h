@@ -1,0 +1,46 @@
+// KernelFacts: what heuristics look at in a flat kernel: its loops, what each node depends on, its memory accesses.
+#pragma once
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/ir/affine.h"
+#include "compiler/ir/graph.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::tune {
+
+struct Access {
+  ir::UOpRef index;  // index(param, position, gate)
+  ir::Affine affine;
+  bool in_reduction = false;  // executed once an element of a reduction, not once a result
+  bool is_store = false;
+};
+
+struct KernelFacts {
+  KernelFacts(ir::UOpRef kernel, const v1::Target& target);
+
+  static std::int64_t size(ir::UOpRef range) {
+    return range->source(0)->is_const() ? range->source(0)->int_value() : 0;
+  }
+  static std::int64_t largest_size(ir::UOpRef range) { return range->source(0)->bounds.max; }
+
+  bool depends_on(ir::UOpRef x, ir::UOpRef range) const { return depends.at(x).contains(range); }
+  // Whether `range` also moves the position in a way that is no multiple (div, mod, a loaded index).
+  bool hidden(const ir::Affine& at, ir::UOpRef range) const;
+  // Stays put or moves by one element with `range`.
+  bool runs_along(const Access& access, ir::UOpRef range) const;
+  // The output axis along which the store runs; null if there is none.
+  ir::UOpRef contiguous_output() const;
+
+  ir::UOpRef kernel, store;                  // of several stores, the first
+  std::vector<ir::UOpRef> outputs, reduces;  // the store's ranges, outermost first; all reductions
+  std::vector<Access> accesses;
+  std::unordered_map<ir::UOpRef, std::unordered_set<ir::UOpRef>> depends;  // node -> open ranges
+  std::int64_t lanes = 1;                                                  // of the widest dtype in one vector
+  std::int64_t registers = 16;                                             // vector registers
+  bool has_masks = false;                                                  // masked loads and stores at full speed
+  int threads = 1;
+};
+
+}  // namespace hearth::tune
