@@ -147,6 +147,7 @@ absl::Status WorkerPool::ensure_worker(Slot& slot) {
   if (slot.worker && !slot.worker->idle_and_alive()) drop_worker(slot);
   if (slot.worker) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
+  if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
   if (!worker.ok()) return worker.status();
   slot.worker = std::move(*worker);
   ++live_workers_;

@@ -45,6 +45,9 @@ std::string describe_wait_status(int status) {
   return "ended";
 }
 
+// We reap before we kill, so this SIGKILL is not ours.
+bool killed_from_outside(int wait_status) { return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL; }
+
 std::vector<std::string> environment_with_temp_folder(const std::string& folder) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -127,9 +130,10 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
   if (!status.ok()) {
     if (worker->end_ == WorkerEnd::kCancelled) return absl::CancelledError("cancelled");
     const bool late = worker->end_ == WorkerEnd::kTimedOut;
-    const std::string how = describe_wait_status(worker->reap(!late));
-    return absl::InternalError(
-        absl::StrCat("the compiler worker '", command.path, "' did not start: ", late ? worker->detail_ : how));
+    const int how = worker->reap(!late);
+    const std::string message = absl::StrCat("the compiler worker '", command.path,
+                                             "' did not start: ", late ? worker->detail_ : describe_wait_status(how));
+    return !late && killed_from_outside(how) ? absl::AbortedError(message) : absl::InternalError(message);
   }
   if (!reply.has_hello() || reply.hello().version() != kWorkerVersion || reply.hello().build_id() != command.build_id) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -177,7 +181,7 @@ Exchange WorkerProcess::exchange(const v1::WorkerRequest& request, int wake_fd) 
     reap(false);
   } else {
     const int how = reap(true);
-    exchange.end = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL ? WorkerEnd::kKilled : WorkerEnd::kCrashed;
+    exchange.end = killed_from_outside(how) ? WorkerEnd::kKilled : WorkerEnd::kCrashed;
     exchange.detail = describe_wait_status(how);
   }
   return exchange;

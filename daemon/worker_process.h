@@ -49,7 +49,7 @@ struct Exchange {
 class WorkerProcess {
  public:
   // Starts the program and checks its hello. FAILED_PRECONDITION when it is another build, NOT_FOUND when there is no
-  // such program, CANCELLED by `wake_fd`, INTERNAL otherwise.
+  // such program, CANCELLED by `wake_fd`, ABORTED when somebody killed it meanwhile, INTERNAL otherwise.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> spawn(const WorkerCommand& command, int wake_fd);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;

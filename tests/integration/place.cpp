@@ -33,6 +33,19 @@ std::vector<std::string> command_line(pid_t pid) {
   return words;
 }
 
+// 0 when the process is gone.
+pid_t parent_of(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(in, line);
+  const std::size_t after_name = line.rfind(')');
+  char state = 0;
+  int parent = 0;
+  if (after_name == std::string::npos || std::sscanf(line.c_str() + after_name + 1, " %c %d", &state, &parent) != 2)
+    return 0;
+  return parent;
+}
+
 }  // namespace
 
 Process::Process(pid_t pid, fs::path out, fs::path err) : pid_(pid), out_(std::move(out)), err_(std::move(err)) {}
@@ -142,7 +155,14 @@ std::vector<pid_t> Place::daemons() const {
     if (words.empty() || fs::path(words[0]).filename() != program) continue;
     if (std::find(words.begin(), words.end(), socket()) != words.end() && alive(pid)) found.push_back(pid);
   }
-  return found;
+  // A child between fork and exec still has the daemon's command line.
+  std::vector<pid_t> parents;
+  for (const pid_t pid : found) parents.push_back(parent_of(pid));
+  std::vector<pid_t> daemons;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (std::find(found.begin(), found.end(), parents[i]) == found.end()) daemons.push_back(found[i]);
+  }
+  return daemons;
 }
 
 void Place::stop_daemon() {
