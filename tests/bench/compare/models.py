@@ -56,7 +56,8 @@ class Model:
                 if not all(shape):
                     raise Missing(f"input {value.name} has a symbolic shape and no file {given.name}")
                 rng = np.random.default_rng(100 + number)
-                np.save(given, rng.uniform(-1, 1, shape).astype(np.float32))
+                lowest = 0 if self.path.stem.startswith("sum") else -1  # what cancels out has no relative error
+                np.save(given, rng.uniform(lowest, 1, shape).astype(np.float32))
             files[value.name] = given
         return files
 
