@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -61,7 +62,14 @@ absl::Status fill_inputs(client::Instance& instance, const client::PreparedPlan&
                   .first;
     }
     const std::string& bytes = found->second.bytes;
-    if (absl::Status bound = instance.bind_input(input.name, bytes.data(), bytes.size()); !bound.ok()) return bound;
+    // Into the instance's own memory, which is aligned and asks for huge pages.
+    const absl::StatusOr<client::MutableView> own = instance.input(input.name);
+    if (!own.ok()) return own.status();
+    if (bytes.size() != own->size_bytes) {
+      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has ", bytes.size(), " bytes; the plan reads ",
+                                                own->size_bytes));
+    }
+    std::memcpy(own->data, bytes.data(), bytes.size());
   }
   return absl::OkStatus();
 }
