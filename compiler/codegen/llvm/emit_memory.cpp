@@ -38,6 +38,64 @@ llvm::Value* Emitter::element_pointer(const Access& access, bool in_bounds) {
                    : b_.CreateGEP(element, access.slot->pointer, access.position);
 }
 
+// A vector position is often one scalar and a constant a lane: then lanes are constants away from one address.
+bool Emitter::split_lanes(UOpRef position, std::vector<UOpRef>& scalars, std::vector<std::int64_t>& offsets) {
+  const std::size_t lanes = position->dtype.lanes;
+  offsets.assign(lanes, 0);
+  std::vector<std::int64_t> left, right;
+  switch (position->op) {
+    case Op::Const:
+      offsets.assign(lanes, position->int_value());
+      return true;
+    case Op::Broadcast:
+      if (position->source(0)->is_const()) {
+        offsets.assign(lanes, position->source(0)->int_value());
+      } else {
+        scalars.push_back(position->source(0));
+      }
+      return true;
+    case Op::Stack:
+      for (std::size_t i = 0; i < lanes; ++i) {
+        if (!position->source(i)->is_const()) return false;
+        offsets[i] = position->source(i)->int_value();
+      }
+      return true;
+    case Op::Add:
+    case Op::Mul: {
+      const std::size_t before = scalars.size();
+      if (!split_lanes(position->source(0), scalars, left) || !split_lanes(position->source(1), scalars, right))
+        return false;
+      if (position->op == Op::Mul && scalars.size() != before) return false;
+      for (std::size_t i = 0; i < lanes; ++i) {
+        const auto a = static_cast<std::uint64_t>(left[i]), b = static_cast<std::uint64_t>(right[i]);
+        offsets[i] = static_cast<std::int64_t>(position->op == Op::Add ? a + b : a * b);
+      }
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+std::vector<llvm::Value*> Emitter::lane_pointers(UOpRef position, const Access& access) {
+  llvm::Type* element = arithmetic_.memory_type(access.slot->element);
+  std::vector<Value*> pointers;
+  std::vector<UOpRef> scalars;
+  std::vector<std::int64_t> offsets;
+  Value* base = access.slot->pointer;
+  bool split = split_lanes(position, scalars, offsets);
+  for (UOpRef scalar : scalars) split = split && value(scalar).ok();
+  if (split) {
+    for (UOpRef scalar : scalars) base = b_.CreateGEP(element, base, *value(scalar));
+  }
+  for (std::uint64_t lane = 0; lane < position->dtype.lanes; ++lane) {
+    Value* offset = split ? b_.getInt64(static_cast<std::uint64_t>(offsets[lane]))
+                          : b_.CreateExtractElement(access.position, lane);
+    pointers.push_back(b_.CreateGEP(element, base, offset));
+  }
+  return pointers;
+}
+
 llvm::Value* Emitter::mask(const Access& access, unsigned lanes) {
   if (!access.gate) return llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
   return access.gate->getType()->isVectorTy() ? access.gate : b_.CreateVectorSplat(lanes, access.gate);
@@ -79,6 +137,21 @@ absl::Status Emitter::load(UOpRef node) {
     bool lanes_match = (!is_vector(access.position) || node->source(0)->source(1)->dtype.lanes == dtype.lanes) &&
                        (!is_vector(access.gate) || node->source(0)->source(2)->dtype.lanes == dtype.lanes);
     if (!lanes_match) return malformed(node, "index, gate and value differ in lanes");
+    if (is_vector(access.position) && !access.gate) {
+      std::vector<UOpRef> scalars;
+      std::vector<std::int64_t> offsets;
+      if (split_lanes(node->source(0)->source(1), scalars, offsets)) {
+        const std::vector<Value*> pointers = lane_pointers(node->source(0)->source(1), access);
+        Value* vector = llvm::PoisonValue::get(type);
+        for (std::uint64_t lane = 0; lane < dtype.lanes; ++lane) {
+          auto* one = b_.CreateAlignedLoad(type->getScalarType(), pointers[lane], align);
+          annotate(one, *access.slot);
+          vector = b_.CreateInsertElement(vector, one, lane);
+        }
+        values_[node] = arithmetic_.from_memory(dtype, vector);
+        return absl::OkStatus();
+      }
+    }
     Value* pointer = element_pointer(access, false);
     Value* active = mask(access, dtype.lanes);
     Value* pass = arithmetic_.to_memory(dtype, otherwise);
@@ -124,6 +197,14 @@ absl::Status Emitter::store(UOpRef node) {
     bool lanes_match = (!is_vector(access.position) || node->source(0)->source(1)->dtype.lanes == dtype.lanes) &&
                        (!is_vector(access.gate) || node->source(0)->source(2)->dtype.lanes == dtype.lanes);
     if (!lanes_match) return malformed(node, "index, gate and value differ in lanes");
+    if (is_vector(access.position) && !access.gate) {
+      // One by one: scatter instructions are slower, and neighbours may be stored together.
+      const std::vector<Value*> pointers = lane_pointers(node->source(0)->source(1), access);
+      for (std::uint64_t lane = 0; lane < dtype.lanes; ++lane) {
+        annotate(b_.CreateAlignedStore(b_.CreateExtractElement(stored, lane), pointers[lane], align), *access.slot);
+      }
+      return absl::OkStatus();
+    }
     Value* pointer = element_pointer(access, false);
     Value* active = mask(access, dtype.lanes);
     annotate(is_vector(access.position) ? b_.CreateMaskedScatter(stored, pointer, align, active)

@@ -52,6 +52,8 @@ class Emitter {
 
   absl::StatusOr<Value*> value(ir::UOpRef node);
   Value* element_pointer(const Access& access, bool in_bounds);
+  static bool split_lanes(ir::UOpRef position, std::vector<ir::UOpRef>& scalars, std::vector<std::int64_t>& offsets);
+  std::vector<Value*> lane_pointers(ir::UOpRef position, const Access& access);
   Value* mask(const Access& access, unsigned lanes);
   void annotate(llvm::Instruction* instruction, const Slot& slot);
   absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
