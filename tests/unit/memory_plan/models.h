@@ -1,0 +1,28 @@
+// The models of this tree and of ../shared/models as traced graphs, with concrete shapes for those with symbolic ones.
+// Deterministic: sorted by name. Errors: those of the ONNX importer.
+//
+//   for (const ModelCase& model : model_cases(source_dir)) absl::StatusOr<v1::Graph> graph = traced(model);
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/onnx/importer.h"
+#include "hearth/v1/graph.pb.h"
+
+namespace hearth {
+
+struct ModelCase {
+  std::string name;  // with the shape, where a model has several
+  std::filesystem::path path;
+  onnx::ImportOptions options;
+};
+
+// Every *.onnx of examples/digits and, when that folder is there, of ../shared/models and ../shared/models/bench.
+std::vector<ModelCase> model_cases(const std::filesystem::path& source_dir);
+bool have_shared_models(const std::filesystem::path& source_dir);
+
+absl::StatusOr<v1::Graph> traced(const ModelCase& model);
+
+}  // namespace hearth
