@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/ir/affine.h"
 #include "compiler/ir/shape.h"
+#include "compiler/passes/op_cost.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -21,39 +23,6 @@ constexpr int kRowRecomputeCost = 40;  // recompute twice within one row kernel 
 constexpr double kRowRecomputeFactor = 2.0;
 constexpr std::size_t kMaxKernelNodes = 4000;
 
-// Work of one evaluation, in units of about one vector instruction.
-int op_cost(UOpRef x) {
-  if (is_index(x->dtype) || x->dtype.scalar == ir::Scalar::Void) return 0;
-  switch (x->op) {
-    case Op::Exp:
-    case Op::Log:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tanh:
-    case Op::Erf:
-    case Op::Sigmoid:
-      return 16;
-    case Op::Pow:
-      return 32;
-    case Op::Div:
-    case Op::Recip:
-    case Op::Sqrt:
-      return 6;
-    case Op::TruncDiv:
-    case Op::TruncMod:
-    case Op::FloorDiv:
-    case Op::FloorMod:
-      return 12;
-    case Op::Const:
-    case Op::Range:
-    case Op::Var:
-    case Op::Cast:
-      return 0;
-    default:
-      return 1;
-  }
-}
-
 std::vector<UOpRef> ranges_of(UOpRef stage) { return {stage->sources.begin() + 1, stage->sources.end()}; }
 
 double extent(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
@@ -63,32 +32,71 @@ double extent(const std::vector<UOpRef>& ranges) {
   return n;
 }
 
-std::vector<UOpRef> free_ranges(std::vector<UOpRef> work) {
-  std::vector<UOpRef> found;
+// Nodes below `roots` without entering the stages they read; sources before users.
+std::vector<UOpRef> nodes_below(std::span<const UOpRef> roots) {
+  std::vector<UOpRef> order;
   std::unordered_set<UOpRef> seen;
-  while (!work.empty()) {
-    UOpRef x = work.back();
-    work.pop_back();
-    if (!seen.insert(x).second) continue;
-    if (x->is(Op::Range)) found.push_back(x);
-    for (UOpRef s : x->sources) {
-      if (!s->is(Op::Stage)) work.push_back(s);
+  struct Frame {
+    UOpRef node;
+    std::size_t next;
+  };
+  std::vector<Frame> stack;
+  for (UOpRef root : roots) {
+    if (!seen.insert(root).second) continue;
+    stack.push_back({root, 0});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.next < frame.node->sources.size()) {
+        UOpRef s = frame.node->source(frame.next++);
+        if (!s->is(Op::Stage) && seen.insert(s).second) stack.push_back({s, 0});
+      } else {
+        order.push_back(frame.node);
+        stack.pop_back();
+      }
     }
   }
-  std::ranges::sort(found, {}, &ir::UOp::id);
+  return order;
+}
+
+std::vector<UOpRef> free_ranges(const std::vector<UOpRef>& roots) {
+  std::vector<UOpRef> found = nodes_below(roots);
+  std::erase_if(found, [](UOpRef x) { return !x->is(Op::Range); });
   return found;
 }
 
-// One place a stage is read: the index node and the stage whose value holds it.
-struct Use {
-  UOpRef index;     // index(stage, i..., gate)
-  UOpRef consumer;  // stage
-};
-
+// A stage while it may still change. Whoever reads it names its stand-in, a stage with the same id, dtype and ranges
+// but no value: a new value changes no other body, so that a step costs what its bodies cost, not the whole graph.
 struct Body {
-  std::vector<UOpRef> nodes;
+  UOpRef stand_in = nullptr;
+  UOpRef value = nullptr;
+  bool live = true;               // an output, or read by something live
+  std::vector<UOpRef> nodes;      // of value and ranges
+  std::vector<UOpRef> reads;      // index(stand-in, i..., gate) among them
+  std::size_t number = 0;         // in stage order
+  std::set<std::size_t> readers;  // those that read it are among these
   int cost = 0;
   bool reduces = false;
+
+  void set_value(UOpRef new_value) {
+    value = new_value;
+    std::vector<UOpRef> roots(stand_in->sources.begin(), stand_in->sources.end());
+    roots[0] = value;
+    nodes = nodes_below(roots);
+    reads.clear();
+    cost = 0;
+    reduces = false;
+    for (UOpRef x : nodes) {
+      cost += op_cost(x);
+      reduces |= x->is(Op::Reduce);
+      if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) reads.push_back(x);
+    }
+  }
+};
+
+// One place a stage is read.
+struct Use {
+  UOpRef index;    // index(stand-in, i..., gate)
+  Body* consumer;  // whose value holds it
 };
 
 class Fuser {
@@ -96,45 +104,86 @@ class Fuser {
   Fuser(ir::Graph& g, UOpRef sink) : g_(g), sink_(sink) {}
 
   absl::StatusOr<UOpRef> run() {
-    // Consumers first, so that a stage taken back exposes the stages below it to its consumer. Each accepted
-    // step rebuilds the sink; stages are known by their id across rebuilds.
-    std::vector<std::uint32_t> order;
-    for (UOpRef stage : stages_in_order(sink_)) order.push_back(stage->as<ir::StageInfo>().id);
-    std::ranges::reverse(order);
-    for (std::uint32_t id : order) {
-      analyse();
-      UOpRef stage = by_id_.contains(id) ? by_id_.at(id) : nullptr;
-      if (!stage || stage->as<ir::StageInfo>().forced || !should_inline(stage)) continue;
-      if (auto s = inline_stage(stage); !s.ok()) return s;
+    take_apart();
+    // Consumers first, so that a stage taken back exposes the stages below it to its consumer.
+    for (std::size_t i = bodies_.size(); i-- > 0;) {
+      Body& body = bodies_[i];
+      std::vector<Use> uses = uses_of(body);
+      body.live = outputs_.contains(body.stand_in) || !uses.empty();
+      if (uses.empty() || body.stand_in->as<ir::StageInfo>().forced || !should_inline(body, uses)) continue;
+      if (auto s = inline_stage(body, uses); !s.ok()) return s;
+      body.live = !uses_of(body).empty();  // a position may itself read the stage
     }
-    return sink_;
+    return put_together();
   }
 
  private:
-  void analyse() {
-    if (!stale_) return;
-    stale_ = false;
-    by_id_.clear();
-    uses_.clear();
-    std::unordered_map<UOpRef, Body> old = std::move(bodies_);
-    bodies_.clear();
-    for (UOpRef stage : stages_in_order(sink_)) {
-      by_id_[stage->as<ir::StageInfo>().id] = stage;
-      auto known = old.find(stage);
-      Body& body = bodies_[stage];
-      if (known != old.end()) {
-        body = std::move(known->second);
-      } else {
-        body.nodes = stage_body(stage);
-        for (UOpRef x : body.nodes) {
-          body.cost += op_cost(x);
-          body.reduces |= x->is(Op::Reduce);
-        }
+  // x over the sources that `map` names; its own where it names none.
+  UOpRef over(UOpRef x, const std::unordered_map<UOpRef, UOpRef>& map) {
+    sources_.clear();
+    bool changed = false;
+    for (UOpRef s : x->sources) {
+      auto found = map.find(s);
+      sources_.push_back(found == map.end() ? s : found->second);
+      changed |= sources_.back() != s;
+    }
+    if (!changed) return x;
+    ir::ProvenanceScope scope(g_, x->provenance);
+    return g_.with_sources(x, sources_);
+  }
+
+  void take_apart() {
+    const std::vector<UOpRef> stages = stages_in_order(sink_);
+    bodies_.resize(stages.size());  // readers point into it
+    std::unordered_map<UOpRef, UOpRef> done;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      UOpRef stage = stages[i];
+      for (UOpRef x : stage_body(stage)) {
+        if (!done.contains(x)) done[x] = over(x, done);
       }
+      Body& body = bodies_[i];
+      body.number = i;
+      UOpRef value = done.at(stage->source(0));
+      std::vector<UOpRef> sources(stage->sources.begin(), stage->sources.end());
+      sources[0] = g_.zero_like(value);
+      ir::ProvenanceScope scope(g_, stage->provenance);
+      body.stand_in = done[stage] = g_.make(Op::Stage, stage->dtype, sources, stage->payload);
+      body_of_[body.stand_in] = &body;
+      body.set_value(value);
+      for (UOpRef read : body.reads) body_of(read).readers.insert(i);
+    }
+    for (UOpRef output : sink_->sources) outputs_.insert(done.at(output));
+    sink_ = over(sink_, done);
+  }
+
+  UOpRef put_together() {
+    std::unordered_map<UOpRef, UOpRef> done;
+    for (const Body& body : bodies_) {
+      if (!body.live) continue;
       for (UOpRef x : body.nodes) {
-        if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) uses_[x->source(0)].push_back({x, stage});
+        if (!done.contains(x)) done[x] = over(x, done);
+      }
+      std::vector<UOpRef> sources(body.stand_in->sources.begin(), body.stand_in->sources.end());
+      sources[0] = done.at(body.value);
+      ir::ProvenanceScope scope(g_, body.stand_in->provenance);
+      done[body.stand_in] = g_.with_sources(body.stand_in, sources);
+    }
+    return over(sink_, done);
+  }
+
+  // The body that `index` reads.
+  Body& body_of(UOpRef index) { return *body_of_.at(index->source(0)); }
+
+  // Where live stages read `body`, in stage order; not all of them when there are `enough`.
+  std::vector<Use> uses_of(const Body& body, std::size_t enough = SIZE_MAX) {
+    std::vector<Use> uses;
+    for (auto reader = body.readers.begin(); reader != body.readers.end() && uses.size() < enough; ++reader) {
+      Body& consumer = bodies_[*reader];
+      for (UOpRef read : consumer.reads) {
+        if (consumer.live && read->source(0) == body.stand_in) uses.push_back({read, &consumer});
       }
     }
+    return uses;
   }
 
   static std::vector<UOpRef> position(UOpRef index) { return {index->sources.begin() + 1, index->sources.end() - 1}; }
@@ -143,7 +192,7 @@ class Fuser {
   double evaluations(const Use& use) const {
     std::vector<UOpRef> at = position(use.index);
     std::vector<UOpRef> free = free_ranges(at);
-    std::vector<UOpRef> outer = ranges_of(use.consumer);
+    std::vector<UOpRef> outer = ranges_of(use.consumer->stand_in);
     double inner = 1;
     std::size_t deepest = 0;
     for (UOpRef r : free) {
@@ -156,7 +205,7 @@ class Fuser {
     }
     if (inner > 1) {
       // Inside a reduction: all loops around that reduction repeat it. They are those its body depends on.
-      std::vector<UOpRef> around = ranges_around(use.consumer, use.index);
+      std::vector<UOpRef> around = ranges_around(*use.consumer, use.index);
       double n = inner;
       for (UOpRef r : outer) {
         if (std::ranges::find(around, r) != around.end()) n *= extent(r);
@@ -167,35 +216,27 @@ class Fuser {
   }
 
   // Output ranges the innermost enclosing reductions of `index` depend on.
-  std::vector<UOpRef> ranges_around(UOpRef consumer, UOpRef index) const {
-    std::unordered_map<UOpRef, bool> holds;
+  static std::vector<UOpRef> ranges_around(const Body& consumer, UOpRef index) {
+    std::unordered_set<UOpRef> holders = {index};
     std::vector<UOpRef> found;
-    for (UOpRef x : bodies_.at(consumer).nodes) {
-      bool h = x == index;
-      for (UOpRef s : x->sources) h |= holds.contains(s) && holds.at(s);
-      holds[x] = h;
-      if (h && x->is(Op::Reduce)) {
-        for (UOpRef r : free_ranges({x})) found.push_back(r);
-      }
+    for (UOpRef x : consumer.nodes) {
+      if (std::ranges::any_of(x->sources, [&](UOpRef s) { return holders.contains(s); })) holders.insert(x);
+      if (!holders.contains(x) || !x->is(Op::Reduce)) continue;
+      for (UOpRef r : free_ranges({x})) found.push_back(r);
     }
     return found;
   }
 
-  bool should_inline(UOpRef stage) const {
-    auto found = uses_.find(stage);
-    if (found == uses_.end()) return false;
-    const std::vector<Use>& uses = found->second;
-    const Body& body = bodies_.at(stage);
+  bool should_inline(const Body& body, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
-      if (bodies_.at(use.consumer).nodes.size() + body.nodes.size() > kMaxKernelNodes) return false;
+      if (use.consumer->nodes.size() + body.nodes.size() > kMaxKernelNodes) return false;
       // A value at an unknown position (gather) would be computed for many positions or none.
       for (UOpRef i : position(use.index)) {
-        if (has_load(i) && body.cost > kCheapCost) return false;
+        if (body.cost > kCheapCost && has_load(i)) return false;
       }
     }
     bool one_consumer = std::ranges::all_of(uses, [&](const Use& u) { return u.consumer == uses[0].consumer; });
-    return body.reduces ? one_consumer && inline_reduction(stage, uses)
-                        : inline_elementwise(stage, uses, body, one_consumer);
+    return body.reduces ? one_consumer && inline_reduction(body, uses) : inline_elementwise(body, uses, one_consumer);
   }
 
   static bool has_load(UOpRef root) {
@@ -205,33 +246,31 @@ class Fuser {
     return false;
   }
 
-  bool inline_elementwise(UOpRef stage, const std::vector<Use>& uses, const Body& body, bool one_consumer) const {
+  bool inline_elementwise(const Body& body, const std::vector<Use>& uses, bool one_consumer) {
     double factor = 0;
     for (const Use& use : uses) factor += evaluations(use);
-    factor /= extent(ranges_of(stage));
+    factor /= extent(ranges_of(body.stand_in));
     if (factor <= 1) return true;
     // The epilogue of a reduction belongs to the reduction, not to each of its readers.
-    for (UOpRef x : body.nodes) {
-      if (x->is(Op::Index) && x->source(0)->is(Op::Stage) && bodies_.at(x->source(0)).reduces && reads_once(stage, x))
-        return false;
+    for (UOpRef x : body.reads) {
+      if (body_of(x).reduces && reads_once(body, x)) return false;
     }
     if (body.cost <= kCheapCost) return true;
     return one_consumer && factor <= kRowRecomputeFactor && body.cost <= kRowRecomputeCost;
   }
 
   // The stage reads all of `index`'s stage, each element once, and nobody else reads it.
-  bool reads_once(UOpRef stage, UOpRef index) const {
-    UOpRef source = index->source(0);
-    if (uses_.at(source).size() != 1) return false;
-    std::vector<UOpRef> outer = ranges_of(stage), at = position(index);
+  bool reads_once(const Body& body, UOpRef index) {
+    if (uses_of(body_of(index), 2).size() != 1) return false;
+    std::vector<UOpRef> outer = ranges_of(body.stand_in), at = position(index);
     return at.size() == outer.size() &&
            std::ranges::all_of(at, [&](UOpRef i) { return std::ranges::find(outer, i) != outer.end(); });
   }
 
   // Every element computed exactly once, in loops that stand outermost in the consumer.
-  bool inline_reduction(UOpRef stage, const std::vector<Use>& uses) const {
-    std::vector<UOpRef> own = ranges_of(stage);
-    std::vector<UOpRef> outer = ranges_of(uses[0].consumer);
+  static bool inline_reduction(const Body& body, const std::vector<Use>& uses) {
+    std::vector<UOpRef> own = ranges_of(body.stand_in);
+    std::vector<UOpRef> outer = ranges_of(uses[0].consumer->stand_in);
     double total = 0;
     std::optional<std::size_t> depth;
     for (const Use& use : uses) {
@@ -280,31 +319,34 @@ class Fuser {
     return true;
   }
 
-  absl::Status inline_stage(UOpRef stage) {
-    std::vector<std::pair<UOpRef, UOpRef>> replaced;
-    for (const Use& use : uses_.at(stage)) {
-      UOpRef gate = use.index->sources.back();
-      auto value = value_at(stage, position(use.index), gate);
-      if (!value.ok()) return value.status();
-      for (UOpRef x : bodies_.at(use.consumer).nodes) {
-        if (!x->is(Op::Load) || x->source(0) != use.index) continue;
-        bool duplicate = std::ranges::any_of(replaced, [&](const auto& p) { return p.first == x; });
-        if (!duplicate) replaced.emplace_back(x, *value);
+  // `uses` are in the order of their consumers.
+  absl::Status inline_stage(const Body& body, const std::vector<Use>& uses) {
+    for (auto use = uses.begin(); use != uses.end();) {
+      Body& consumer = *use->consumer;
+      std::unordered_map<UOpRef, UOpRef> values, done;  // by index, by load
+      for (; use != uses.end() && use->consumer == &consumer; ++use) {
+        auto value = value_at(body, position(use->index), use->index->sources.back());
+        if (!value.ok()) return value.status();
+        values[use->index] = *value;
       }
+      for (UOpRef x : consumer.nodes) {
+        auto value = x->is(Op::Load) ? values.find(x->source(0)) : values.end();
+        done[x] = value != values.end() ? value->second : over(x, done);
+      }
+      consumer.set_value(done.at(consumer.value));
+      for (UOpRef read : body.reads) body_of(read).readers.insert(consumer.number);
     }
-    sink_ = substitute(g_, sink_, replaced);
-    stale_ = true;
     return absl::OkStatus();
   }
 
   // The stage's value with its ranges set to `at`, every load in it gated by `gate` too.
-  absl::StatusOr<UOpRef> value_at(UOpRef stage, const std::vector<UOpRef>& at, UOpRef gate) {
+  absl::StatusOr<UOpRef> value_at(const Body& body, const std::vector<UOpRef>& at, UOpRef gate) {
     std::unordered_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> own = ranges_of(stage);
+    std::vector<UOpRef> own = ranges_of(body.stand_in);
     for (std::size_t i = 0; i < own.size(); ++i) done[own[i]] = at[i];
     bool gated = gate != g_.boolean(true);
     std::vector<UOpRef> sources;
-    for (UOpRef x : bodies_.at(stage).nodes) {
+    for (UOpRef x : body.nodes) {
       if (done.contains(x)) continue;
       ir::ProvenanceScope scope(g_, x->provenance);
       sources.clear();
@@ -326,17 +368,15 @@ class Fuser {
       }
       done[x] = copy;
     }
-    UOpRef value = stage->source(0);
-    auto found = done.find(value);
-    return found == done.end() ? value : found->second;
+    return done.at(body.value);
   }
 
   ir::Graph& g_;
   UOpRef sink_;
-  bool stale_ = true;
-  std::unordered_map<std::uint32_t, UOpRef> by_id_;
-  std::unordered_map<UOpRef, std::vector<Use>> uses_;
-  std::unordered_map<UOpRef, Body> bodies_;
+  std::vector<Body> bodies_;                   // in stage order: each after those it reads
+  std::unordered_map<UOpRef, Body*> body_of_;  // by stand-in
+  std::unordered_set<UOpRef> outputs_;
+  std::vector<UOpRef> sources_;
 };
 
 }  // namespace
@@ -351,29 +391,6 @@ std::vector<UOpRef> stages_in_order(UOpRef sink) {
   return stages;
 }
 
-std::vector<UOpRef> stage_body(UOpRef stage) {
-  std::vector<UOpRef> order;
-  std::unordered_set<UOpRef> seen;
-  struct Frame {
-    UOpRef node;
-    std::size_t next;
-  };
-  std::vector<Frame> stack;
-  for (UOpRef root : stage->sources) {
-    if (!seen.insert(root).second) continue;
-    stack.push_back({root, 0});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next < frame.node->sources.size()) {
-        UOpRef s = frame.node->source(frame.next++);
-        if (!s->is(Op::Stage) && seen.insert(s).second) stack.push_back({s, 0});
-      } else {
-        order.push_back(frame.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
-}
+std::vector<UOpRef> stage_body(UOpRef stage) { return nodes_below(stage->sources); }
 
 }  // namespace hearth::passes

@@ -1,0 +1,39 @@
+// Work of one evaluation of an op, in units of about one vector instruction: what fuse weighs recomputing by.
+#pragma once
+#include "compiler/ir/uop.h"
+
+namespace hearth::passes {
+
+inline int op_cost(ir::UOpRef x) {
+  if (is_index(x->dtype) || x->dtype.scalar == ir::Scalar::Void) return 0;
+  switch (x->op) {
+    case ir::Op::Exp:
+    case ir::Op::Log:
+    case ir::Op::Sin:
+    case ir::Op::Cos:
+    case ir::Op::Tanh:
+    case ir::Op::Erf:
+    case ir::Op::Sigmoid:
+      return 16;
+    case ir::Op::Pow:
+      return 32;
+    case ir::Op::Div:
+    case ir::Op::Recip:
+    case ir::Op::Sqrt:
+      return 6;
+    case ir::Op::TruncDiv:
+    case ir::Op::TruncMod:
+    case ir::Op::FloorDiv:
+    case ir::Op::FloorMod:
+      return 12;
+    case ir::Op::Const:
+    case ir::Op::Range:
+    case ir::Op::Var:
+    case ir::Op::Cast:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace hearth::passes
