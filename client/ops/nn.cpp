@@ -20,7 +20,7 @@ Axes axes_from(const Tensor& x, std::int64_t axis) {
 
 Tensor normalise(const Tensor& x, const Axes& axes, double epsilon) {
   const Tensor centred = x - mean(x, axes, true);
-  return centred / sqrt(mean(square(centred), axes, true) + epsilon);
+  return centred * (1.0 / sqrt(mean(square(centred), axes, true) + epsilon));
 }
 
 Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& bias) {
@@ -50,7 +50,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, std:
 Tensor rms_norm(const Tensor& x, const Tensor& scale, std::int64_t axis, double epsilon, Loc loc) {
   OpScope scope("rms_norm", loc);
   const Tensor value = to_float(require(x, "x"));
-  return affine(value / sqrt(mean(square(value), axes_from(value, axis), true) + epsilon), scale, {});
+  return affine(value * (1.0 / sqrt(mean(square(value), axes_from(value, axis), true) + epsilon)), scale, {});
 }
 
 Tensor batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, const Tensor& mean_given,

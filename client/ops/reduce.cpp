@@ -147,7 +147,8 @@ Tensor softmax(const Tensor& x, std::int64_t axis, Loc loc) {
   OpScope scope("softmax", loc);
   const Tensor value = to_float(require(x, "x"));
   const Tensor powers = exp(value - reduce(v1::REDUCE_MAX, value, {axis}, true));
-  return powers / reduce(v1::REDUCE_SUM, powers, {axis}, true);
+  // One division a row; the product is within 1.5 ulp of the quotient.
+  return powers * (1.0 / reduce(v1::REDUCE_SUM, powers, {axis}, true));
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t axis, Loc loc) {

@@ -62,6 +62,9 @@ struct PayloadText {
     return std::string("kind=") + kBufferKinds[static_cast<int>(v.kind)] + " id=" + std::to_string(v.id);
   }
   std::string operator()(const ParamInfo& v) const { return "slot=" + std::to_string(v.slot); }
+  std::string operator()(const LocalInfo& v) const {
+    return "id=" + std::to_string(v.id) + " elements=" + std::to_string(v.elements);
+  }
   std::string operator()(const RangeInfo& v) const {
     return "axis=" + std::to_string(v.axis) + " " + kRangeKinds[static_cast<int>(v.kind)];
   }

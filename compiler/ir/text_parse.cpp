@@ -150,6 +150,12 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
+    case Op::Local: {
+      LocalInfo v;
+      bool ok = f.number("id", v.id) && f.number("elements", v.elements) && v.elements >= 0;
+      out = v;
+      return ok;
+    }
     case Op::Range: {
       RangeInfo v;
       int kind = word_index(kRangeKinds, f.flag());

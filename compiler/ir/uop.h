@@ -85,6 +85,13 @@ struct ParamInfo {
   bool operator==(const ParamInfo&) const = default;
 };
 
+// Memory that a kernel writes before it reads; gone when the loops whose values are the sources go on.
+struct LocalInfo {
+  std::uint32_t id = 0;       // unique within a kernel
+  std::int64_t elements = 0;  // of the dtype
+  bool operator==(const LocalInfo&) const = default;
+};
+
 enum class RangeKind : std::uint8_t {
   Loop,    // an output axis
   Reduce,  // a reduced axis
@@ -132,8 +139,8 @@ struct KernelInfo {
   bool operator==(const KernelInfo&) const = default;
 };
 
-using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, RangeInfo, Axes, ReduceInfo,
-                             StageInfo, AccInfo, LaneInfo, KernelInfo>;
+using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes,
+                             ReduceInfo, StageInfo, AccInfo, LaneInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {

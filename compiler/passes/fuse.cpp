@@ -251,12 +251,25 @@ class Fuser {
     for (const Use& use : uses) factor += evaluations(use);
     factor /= extent(ranges_of(body.stand_in));
     if (factor <= 1) return true;
-    // The epilogue of a reduction belongs to the reduction, not to each of its readers.
+    // The epilogue of a reduction belongs to the reduction, not to each of its readers; what scales a row belongs to
+    // the kernel of the row (softmax's exp times one over their sum).
     for (UOpRef x : body.reads) {
       if (body_of(x).reduces && reads_once(body, x)) return false;
+      if (factor > kRowRecomputeFactor && size_of(body_of(x)) < size_of(body) && is_of_rows(body_of(x), 4))
+        return false;
     }
     if (body.cost <= kCheapCost) return true;
     return one_consumer && factor <= kRowRecomputeFactor && body.cost <= kRowRecomputeCost;
+  }
+
+  static double size_of(const Body& body) { return extent(ranges_of(body.stand_in)); }
+
+  // One value a row of a reduction, or computed from such values in up to `steps` stages.
+  bool is_of_rows(const Body& body, int steps) {
+    return size_of(body) > 1 && (body.reduces || (steps > 0 && std::ranges::any_of(body.reads, [&](UOpRef x) {
+                                                    return size_of(body_of(x)) <= size_of(body) &&
+                                                           is_of_rows(body_of(x), steps - 1);
+                                                  })));
   }
 
   // The stage reads all of `index`'s stage, each element once, and nobody else reads it.

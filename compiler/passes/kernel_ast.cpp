@@ -6,6 +6,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/apply_opts.h"
 #include "compiler/passes/fuse.h"
+#include "compiler/passes/keep_rows.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/reduce_kind.h"
@@ -218,6 +219,7 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Tar
   Flattener flattener{g, out};
   HEARTH_ASSIGN_OR_RETURN(UOpRef flat, flattener.run(stage));
   HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
+  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat));
   HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, out));
   return out;
 }

@@ -64,6 +64,7 @@ class Linearizer {
     std::vector<UOpRef>& free = free_[x];
     if (x->is(Op::Range)) free.push_back(x);
     std::vector<UOpRef> own = own_ranges(x);
+    if (x->is(Op::Store) && x->source(0)->source(0)->is(Op::Local)) stores_of_[x->source(0)->source(0)].push_back(x);
     for (UOpRef s : x->sources) {
       for (UOpRef r : free_.at(s)) {
         if (std::ranges::find(free, r) == free.end() && std::ranges::find(own, r) == own.end()) free.push_back(r);
@@ -200,11 +201,18 @@ class Linearizer {
     } else {
       inside.push_back(item);
     }
+    auto require = [&](UOpRef x) {
+      UOpRef needed = item_for(x, s);
+      return !needed || needed == item ? absl::OkStatus() : visit(needed, s);
+    };
     for (UOpRef x : inside) {
       for (UOpRef source : x->sources) {
-        UOpRef needed = item_for(source, s);
-        if (!needed || needed == item) continue;
-        if (auto status = visit(needed, s); !status.ok()) return status;
+        if (auto status = require(source); !status.ok()) return status;
+      }
+      // A local is read when all of it is written.
+      if (!x->is(Op::Load) || !x->source(0)->source(0)->is(Op::Local)) continue;
+      for (UOpRef store : stores_of_[x->source(0)->source(0)]) {
+        if (auto status = require(store); !status.ok()) return status;
       }
     }
     state_[item] = 2;
@@ -288,7 +296,8 @@ class Linearizer {
   UOpRef root_;
   std::vector<UOpRef> order_, body_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
-  std::unordered_map<UOpRef, Nest> nests_;  // by first range
+  std::unordered_map<UOpRef, Nest> nests_;                     // by first range
+  std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;  // local -> what writes it
   std::unordered_map<UOpRef, UOpRef> store_parent_;
   std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest
   std::unordered_map<UOpRef, UOpRef> parent_, scope_, linear_;

@@ -99,7 +99,8 @@ class Packer {
     ir::DType dtype;
     std::int64_t largest = 0;
     for (UOpRef index : order_) {
-      if (!index->is(Op::Index) || index->source(0)->as<ir::ParamInfo>().slot != packed.source_slot) continue;
+      if (!index->is(Op::Index) || !index->source(0)->is(Op::Param)) continue;
+      if (index->source(0)->as<ir::ParamInfo>().slot != packed.source_slot) continue;
       dtype = index->source(0)->dtype;
       std::optional<std::vector<UOpRef>> ranges = ranges_of(index);
       if (!ranges || has_alternative_.contains(index)) return false;

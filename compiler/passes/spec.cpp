@@ -53,6 +53,7 @@ bool op_allowed(Level level, Op op) {
     case Op::Load:
       return level != Level::Tensor;
     case Op::Param:
+    case Op::Local:
     case Op::Store:
       return level >= Level::Kernel;
     case Op::Stack:

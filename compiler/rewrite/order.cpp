@@ -41,6 +41,10 @@ struct ComparePayload {
     return three_way(std::pair(a.id, a.kind), std::pair(b.id, b.kind));
   }
   int operator()(const ir::ParamInfo& a) const { return three_way(a.slot, same<ir::ParamInfo>().slot); }
+  int operator()(const ir::LocalInfo& a) const {
+    const auto& b = same<ir::LocalInfo>();
+    return three_way(std::pair(a.id, a.elements), std::pair(b.id, b.elements));
+  }
   int operator()(const ir::RangeInfo& a) const {
     const auto& b = same<ir::RangeInfo>();
     return three_way(std::pair(a.axis, a.kind), std::pair(b.axis, b.kind));

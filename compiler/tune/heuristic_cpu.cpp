@@ -50,6 +50,7 @@ class Heuristic {
     bool row_kernel =
         store_axis && std::ranges::none_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(store_axis); });
     if (row_kernel && contiguous(store_axis)) vectorize(store_axis);
+    vectorize_local_stores();
     return opts_;
   }
 
@@ -131,6 +132,16 @@ class Heuristic {
     }
   }
 
+  // What is kept of a row is written in vectors, several at a time: their long chains of arithmetic overlap.
+  void vectorize_local_stores() {
+    for (UOpRef store : f_.kernel->sources) {
+      UOpRef axis = store->sources.back();
+      if (store == store_ || !axis->is(Op::Range) || !contiguous(axis)) continue;
+      const std::int64_t w = vectorize(axis);
+      if (w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
+    }
+  }
+
   // Dot products: up to two output axes are unrolled so that each vector loaded serves several of them. How many were.
   int tile_rows(UOpRef lane_axis) {
     int tiled = 0;
@@ -203,6 +214,7 @@ std::string to_string(const Opt& opt) {
 
 std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops, const std::vector<bool>& once) {
   const KernelFacts facts(kernel, target);
+  if (kernel->sources.size() > 1) return Heuristic(facts, num_ops).run();
   if (std::optional<std::vector<Opt>> tiled = tile_contraction(facts, once)) return *tiled;
   return Heuristic(facts, num_ops).run();
 }

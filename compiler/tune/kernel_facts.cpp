@@ -7,7 +7,13 @@ namespace hearth::tune {
 using ir::Op;
 using ir::UOpRef;
 
-KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), store(root->source(0)) {
+namespace {
+bool is_stored(UOpRef kernel, UOpRef index) {
+  return std::ranges::any_of(kernel->sources, [&](UOpRef store) { return store->source(0) == index; });
+}
+}  // namespace
+
+KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), store(root->sources.back()) {
   int widest = 4;
   for (UOpRef x : toposort(kernel)) {
     std::unordered_set<UOpRef>& d = depends[x];
@@ -17,7 +23,8 @@ KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), 
       for (std::size_t i = 1; i < x->sources.size(); ++i) d.erase(x->source(i));
       reduces.push_back(x);
     }
-    if (x->is(Op::Index)) accesses.push_back({x, ir::to_affine(x->source(1)), false, x == store->source(0)});
+    if (x->is(Op::Index))
+      accesses.push_back({x, ir::to_affine(x->source(1)), false, x->is(Op::Index) && is_stored(root, x)});
     if (x->is(Op::Load) || ir::is_elementwise(x->op))
       widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
   }

@@ -33,7 +33,7 @@ struct KernelFacts {
   // The output axis along which the store runs; null if there is none.
   ir::UOpRef contiguous_output() const;
 
-  ir::UOpRef kernel, store;                  // of several stores, the first
+  ir::UOpRef kernel, store;                  // of several stores, the last
   std::vector<ir::UOpRef> outputs, reduces;  // the store's ranges, outermost first; all reductions
   std::vector<Access> accesses;
   std::unordered_map<ir::UOpRef, std::unordered_set<ir::UOpRef>> depends;  // node -> open ranges

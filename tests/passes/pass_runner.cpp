@@ -12,6 +12,7 @@
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/guard_loads.h"
 #include "compiler/passes/import.h"
+#include "compiler/passes/keep_rows.h"
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
@@ -153,6 +154,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     return out;
   } else if (pass == "expand") {
     result = passes::expand(g, root);
+  } else if (pass == "keep_rows") {
+    result = passes::keep_rows(g, root);
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/linker.h"
+#include "compiler/codegen/llvm/streaming.h"
 #include "compiler/codegen/llvm/target_machine.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -92,8 +93,16 @@ class Compilation {
   }
 
   absl::Status emit(const v1::Target& target, const v1::CompileOptions& options) {
-    Emitter emitter(kernel_, module_, target_.traits, options.fast_math());
+    const std::optional<std::uint32_t> streamed = streamed_slot(kernel_);
+    Emitter emitter(kernel_, module_, target_.traits,
+                    {.fast_math = options.fast_math(), .suffix = streamed ? ".cached" : "", .stream_slot = {}});
     if (absl::Status status = emitter.run(); !status.ok()) return status;
+    if (streamed) {
+      Emitter streaming(kernel_, module_, target_.traits,
+                        {.fast_math = options.fast_math(), .suffix = ".streaming", .stream_slot = streamed});
+      if (absl::Status status = streaming.run(); !status.ok()) return status;
+      choose_at_entry(module_, kernel_.symbol, *streamed, streaming.function(), emitter.function());
+    }
     for (llvm::Function& function : module_) {
       if (function.isDeclaration()) continue;
       function.addFnAttr("target-cpu", target_.cpu);

@@ -1,6 +1,9 @@
 // Loads and stores of Emitter: plain, gated, masked, gathered and scattered.
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/llvm/streaming.h"
+#include "compiler/ir/affine.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace hearth::codegen {
 
@@ -8,14 +11,37 @@ using ir::DType;
 using ir::Op;
 using ir::UOpRef;
 
+// On the stack, so that every thread has its own; small enough for any stack (passes/keep_rows).
+absl::Status Emitter::declare_local(UOpRef node) {
+  const auto elements = static_cast<std::uint64_t>(node->as<ir::LocalInfo>().elements);
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::Type* type = llvm::ArrayType::get(arithmetic_.memory_type(node->dtype.element()), elements);
+  llvm::AllocaInst* memory = at_entry.CreateAlloca(type, nullptr, absl::StrCat("local", node->as<ir::LocalInfo>().id));
+  memory->setAlignment(llvm::Align(64));
+  Slot& slot = locals_[node];
+  slot.pointer = memory;
+  slot.element = node->dtype.element();
+  slot.used = slot.stored = true;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
   if (index->op != Op::Index || index->sources.size() < 2 || index->sources.size() > 3) {
     return malformed(index, "an address must be index(param, i[, gate])");
   }
   UOpRef param = index->source(0);
-  if (param->op != Op::Param) return malformed(index, "only params have an address here");
-  std::uint32_t slot = param->as<ir::ParamInfo>().slot;
-  if (slot >= slots_.size() || !slots_[slot].used) return malformed(param, "used before it is defined");
+  const Slot* memory = nullptr;
+  if (param->op == Op::Local) {
+    auto local = locals_.find(param);
+    if (local == locals_.end()) return malformed(param, "used before it is defined");
+    memory = &local->second;
+  } else {
+    if (param->op != Op::Param) return malformed(index, "only params and locals have an address here");
+    std::uint32_t slot = param->as<ir::ParamInfo>().slot;
+    if (slot >= slots_.size() || !slots_[slot].used) return malformed(param, "used before it is defined");
+    memory = &slots_[slot];
+  }
   absl::StatusOr<Value*> position = value(index->source(1));
   if (!position.ok()) return position.status();
   Value* gate = nullptr;
@@ -29,7 +55,7 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
       gate = *computed;
     }
   }
-  return Access{&slots_[slot], *position, gate};
+  return Access{memory, *position, gate};
 }
 
 llvm::Value* Emitter::element_pointer(const Access& access, bool in_bounds) {
@@ -89,8 +115,8 @@ std::vector<llvm::Value*> Emitter::lane_pointers(UOpRef position, const Access& 
     for (UOpRef scalar : scalars) base = b_.CreateGEP(element, base, *value(scalar));
   }
   for (std::uint64_t lane = 0; lane < position->dtype.lanes; ++lane) {
-    Value* offset = split ? b_.getInt64(static_cast<std::uint64_t>(offsets[lane]))
-                          : b_.CreateExtractElement(access.position, lane);
+    Value* offset =
+        split ? b_.getInt64(static_cast<std::uint64_t>(offsets[lane])) : b_.CreateExtractElement(access.position, lane);
     pointers.push_back(b_.CreateGEP(element, base, offset));
   }
   return pointers;
@@ -102,13 +128,29 @@ llvm::Value* Emitter::mask(const Access& access, unsigned lanes) {
 }
 
 void Emitter::annotate(llvm::Instruction* instruction, const Slot& slot) {
-  instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, slot.scope);
+  if (slot.scope) instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, slot.scope);
   if (slot.others) instruction->setMetadata(llvm::LLVMContext::MD_noalias, slot.others);
 }
 
 namespace {
+constexpr std::int64_t kLeastRowAhead = 512;  // elements: shorter rows are fetched by the hardware in time
+
 bool is_vector(llvm::Value* v) { return v && v->getType()->isVectorTy(); }
 }  // namespace
+
+// A loop that keeps a row reads what an earlier loop brought into the cache and has arithmetic to hide memory behind:
+// the place to fetch the same part of the next row.
+void Emitter::prefetch_next_row(UOpRef index, const Access& access) {
+  if (loops_.size() < 2 || !keeping_loops_.contains(loops_.back().range) || !index->source(0)->is(Op::Param)) return;
+  const std::int64_t row = ir::to_affine(index->source(1)).coefficient_of(loops_.front().range);
+  if (row < kLeastRowAhead) return;
+  llvm::Type* element = arithmetic_.memory_type(access.slot->element);
+  Value* next = b_.CreateGEP(element, access.slot->pointer,
+                             b_.CreateAdd(access.position, b_.getInt64(static_cast<std::uint64_t>(row))));
+  // Read, keep in all caches, data.
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {next, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+}
 
 absl::Status Emitter::load(UOpRef node) {
   absl::StatusOr<Access> found = access_of(node->source(0));
@@ -160,6 +202,7 @@ absl::Status Emitter::load(UOpRef node) {
     return absl::OkStatus();
   }
   if (!access.gate) {
+    prefetch_next_row(node->source(0), access);
     values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
     return absl::OkStatus();
   }
@@ -219,7 +262,16 @@ absl::Status Emitter::store(UOpRef node) {
     b_.CreateCondBr(access.gate, inside, after);
     b_.SetInsertPoint(inside);
   }
-  annotate(b_.CreateAlignedStore(stored, element_pointer(access, true), align), *access.slot);
+  UOpRef position = node->source(0)->source(1);
+  const bool streams = options_.stream_slot && access.slot == &slots_[*options_.stream_slot] && dtype.lanes > 1 &&
+                       !access.gate && is_vector_aligned(position, dtype.lanes);
+  if (streams) align = llvm::Align(static_cast<std::uint64_t>(ir::byte_size(dtype) * dtype.lanes));
+  llvm::StoreInst* instruction = b_.CreateAlignedStore(stored, element_pointer(access, true), align);
+  annotate(instruction, *access.slot);
+  if (streams) {
+    auto* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+    instruction->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(module_.getContext(), {one}));
+  }
   if (after) {
     b_.CreateBr(after);
     b_.SetInsertPoint(after);

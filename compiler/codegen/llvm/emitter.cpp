@@ -13,8 +13,12 @@ using ir::DType;
 using ir::Op;
 using ir::UOpRef;
 
-Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, bool fast_math)
-    : kernel_(kernel), module_(module), b_(module.getContext()), arithmetic_(b_, traits, fast_math) {}
+Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, Options options)
+    : kernel_(kernel),
+      module_(module),
+      b_(module.getContext()),
+      options_(std::move(options)),
+      arithmetic_(b_, traits, options_.fast_math) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -36,7 +40,7 @@ absl::Status Emitter::prologue() {
   llvm::LLVMContext& context = module_.getContext();
   llvm::Type *ptr = b_.getPtrTy(), *i64 = b_.getInt64Ty();
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, i64, i64}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.symbol, module_);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.symbol + options_.suffix, module_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr(llvm::Attribute::MustProgress);
   function_->addFnAttr(llvm::Attribute::WillReturn);
@@ -65,6 +69,13 @@ absl::Status Emitter::prologue() {
         slots_[param->as<ir::ParamInfo>().slot].stored = true;
       }
     }
+  }
+  std::vector<UOpRef> open;
+  for (UOpRef node : kernel_.body) {
+    if (node->is(Op::Range)) open.push_back(node);
+    if (node->is(Op::End) && !open.empty()) open.pop_back();
+    if (node->is(Op::Store) && node->source(0)->source(0)->is(Op::Local) && !open.empty())
+      keeping_loops_.insert(open.back());
   }
   // A slot that is stored to overlaps no other: every slot is an alias scope that the others' accesses exclude.
   llvm::MDBuilder metadata(context);
@@ -107,6 +118,8 @@ absl::Status Emitter::emit(UOpRef node) {
     case Op::Param:
     case Op::Index:
       return absl::OkStatus();
+    case Op::Local:
+      return declare_local(node);
     case Op::Sink:
       values_[node] = nullptr;
       return absl::OkStatus();

@@ -4,7 +4,10 @@
 //   Emitter emitter(kernel, module, traits, options.fast_math());
 //   absl::Status status = emitter.run();
 #pragma once
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,8 +20,15 @@ namespace hearth::codegen {
 
 class Emitter {
  public:
-  Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, bool fast_math);
+  struct Options {
+    bool fast_math = false;
+    std::string suffix;                        // of the function's name, after the kernel's symbol
+    std::optional<std::uint32_t> stream_slot;  // whose aligned vectors are stored past the caches
+  };
+
+  Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, Options options);
   absl::Status run();
+  llvm::Function* function() const { return function_; }
 
  private:
   using Value = llvm::Value;
@@ -45,8 +55,10 @@ class Emitter {
   absl::Status open_range(ir::UOpRef node);
   absl::Status close_range(ir::UOpRef node);
   absl::Status accumulate(ir::UOpRef node);
+  absl::Status declare_local(ir::UOpRef node);
   absl::StatusOr<Access> access_of(ir::UOpRef index);
   absl::Status load(ir::UOpRef node);
+  void prefetch_next_row(ir::UOpRef index, const Access& access);
   absl::Status store(ir::UOpRef node);
   absl::Status gather_lanes(ir::UOpRef node);  // stack
 
@@ -61,10 +73,13 @@ class Emitter {
   const passes::LinearKernel& kernel_;
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
+  const Options options_;
   Arithmetic arithmetic_;
   llvm::Function* function_ = nullptr;
   std::vector<Slot> slots_;
+  std::unordered_map<ir::UOpRef, Slot> locals_;
   std::vector<Loop> loops_;
+  std::unordered_set<ir::UOpRef> keeping_loops_;   // ranges whose loops store to a local
   std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
   bool has_grid_ = false;
 };

@@ -70,7 +70,8 @@ class KernelInterpreter {
       for (UOpRef dependency : states_[source].depends_on) add(dependency);
     }
     for (UOpRef range : ranges_of(node)) std::erase(result, range);
-    if (node->is(Op::Range) || (node->is(Op::Param) && std::ranges::find(stored, node) != stored.end())) add(node);
+    const bool memory = node->is(Op::Param) || node->is(Op::Local);
+    if (node->is(Op::Range) || (memory && std::ranges::find(stored, node) != stored.end())) add(node);
     states_[node].depends_on = std::move(result);
   }
 
@@ -112,12 +113,14 @@ class KernelInterpreter {
     absl::StatusOr<Access> access = access_of(index);
     if (!access.ok()) return access.status();
     states_[index->source(0)].changed_at = ++now_;
-    return memory_.store(index->source(0), store->source(1)->dtype, access->index, access->gate, *value, index);
+    return memory_.store(index->source(0), store->source(1)->dtype, access->index, access->gate, *value, index,
+                         access->instance);
   }
 
   struct Access {
     Value index;
     Value gate = {Element::of_int(1)};
+    KernelMemory::Instance instance;  // of a Local
   };
   // Index(param, i[, gate]).
   absl::StatusOr<Access> access_of(UOpRef index) {
@@ -135,6 +138,13 @@ class KernelInterpreter {
     absl::StatusOr<Value> position = value_of(index->source(1));
     if (!position.ok()) return position.status();
     access.index = *std::move(position);
+    if (index->source(0)->is(Op::Local)) {
+      for (UOpRef source : index->source(0)->sources) {
+        absl::StatusOr<Value> value = value_of(source);
+        if (!value.ok()) return value.status();
+        access.instance.push_back((*value)[0].i);
+      }
+    }
     return access;
   }
 
@@ -151,7 +161,8 @@ class KernelInterpreter {
     if (index->source(0)->is(Op::Stage)) return read_stage(index, alternative);
     absl::StatusOr<Access> access = access_of(index);
     if (!access.ok()) return access.status();
-    return memory_.load(index->source(0), node->dtype, access->index, access->gate, alternative, index);
+    return memory_.load(index->source(0), node->dtype, access->index, access->gate, alternative, index,
+                        access->instance);
   }
 
   // Index(stage(value, ranges...), one index a range...[, gate]): the value at those range values.

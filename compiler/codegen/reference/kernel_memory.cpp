@@ -1,10 +1,14 @@
 #include "compiler/codegen/reference/kernel_memory.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/text.h"
 
 namespace hearth::codegen::reference {
 namespace {
+
+constexpr std::uint8_t kGarbage = 0xa5;
 
 // A value of one lane counts for every lane.
 Element lane_of(const Value& value, std::size_t lane) { return value[value.size() == 1 ? 0 : lane]; }
@@ -17,30 +21,47 @@ absl::Status wrong_lanes(ir::UOpRef where) {
 
 }  // namespace
 
-absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, ir::DType dtype, const Value& indices,
-                                                    std::size_t lane, const char* verb, ir::UOpRef where) const {
+absl::StatusOr<HostTensor*> KernelMemory::buffer_of(ir::UOpRef param, const Instance& instance) {
+  if (param->is(ir::Op::Local)) {
+    auto [found, added] = locals_.try_emplace({param, instance});
+    if (added) {
+      found->second = HostTensor(param->dtype.scalar, {param->as<ir::LocalInfo>().elements});
+      std::ranges::fill(found->second.bytes, kGarbage);
+    }
+    return &found->second;
+  }
   if (!param->is(ir::Op::Param))
-    return absl::InvalidArgumentError(absl::StrCat("reference: not a param: ", ir::describe(param)));
+    return absl::InvalidArgumentError(absl::StrCat("reference: neither param nor local: ", ir::describe(param)));
   const std::uint32_t slot = param->as<ir::ParamInfo>().slot;
   if (slot >= run_.buffers.size())
     return absl::InvalidArgumentError(absl::StrCat("reference: no buffer for slot ", slot));
-  HostTensor& buffer = run_.buffers[slot];
+  return &run_.buffers[slot];
+}
+
+absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, const Instance& instance, ir::DType dtype,
+                                                    const Value& indices, std::size_t lane, const char* verb,
+                                                    ir::UOpRef where) {
+  absl::StatusOr<HostTensor*> found = buffer_of(param, instance);
+  if (!found.ok()) return found.status();
+  HostTensor& buffer = **found;
+  const std::string name = param->is(ir::Op::Local) ? absl::StrCat("local ", param->as<ir::LocalInfo>().id)
+                                                    : absl::StrCat("slot ", param->as<ir::ParamInfo>().slot);
   if (buffer.dtype != dtype.scalar) {
-    return absl::InvalidArgumentError(absl::StrCat("reference: ", verb, " of ", ir::to_string(dtype), " in slot ", slot,
+    return absl::InvalidArgumentError(absl::StrCat("reference: ", verb, " of ", ir::to_string(dtype), " in ", name,
                                                    " of ", ir::to_string(buffer.dtype), ": ", ir::describe(where, 3)));
   }
   const int width = ir::byte_size(dtype);
   const auto size = static_cast<std::int64_t>(buffer.bytes.size()) / width;
   const std::int64_t index = indices.size() == 1 ? indices[0].i + static_cast<std::int64_t>(lane) : indices[lane].i;
   if (index < 0 || index >= size) {
-    return absl::OutOfRangeError(absl::StrCat("reference: ", verb, " of element ", index, " of slot ", slot, " with ",
-                                              size, " elements: ", ir::describe(where, 6)));
+    return absl::OutOfRangeError(absl::StrCat("reference: ", verb, " of element ", index, " of ", name, " with ", size,
+                                              " elements: ", ir::describe(where, 6)));
   }
   return buffer.bytes.data() + index * width;
 }
 
 absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
-                                         const Value& alternative, ir::UOpRef where) const {
+                                         const Value& alternative, ir::UOpRef where, const Instance& instance) {
   Value result(dtype.lanes);
   if (!fits(indices, dtype.lanes) || !fits(gate, dtype.lanes) || !fits(alternative, dtype.lanes))
     return wrong_lanes(where);
@@ -49,7 +70,7 @@ absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, cons
       result[lane] = lane_of(alternative, lane);
       continue;
     }
-    absl::StatusOr<std::uint8_t*> at = address(param, dtype, indices, lane, "load", where);
+    absl::StatusOr<std::uint8_t*> at = address(param, instance, dtype, indices, lane, "load", where);
     if (!at.ok()) return at.status();
     result[lane] = read_element(dtype.scalar, *at);
   }
@@ -57,11 +78,11 @@ absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, cons
 }
 
 absl::Status KernelMemory::store(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
-                                 const Value& value, ir::UOpRef where) {
+                                 const Value& value, ir::UOpRef where, const Instance& instance) {
   if (!fits(indices, value.size()) || !fits(gate, value.size())) return wrong_lanes(where);
   for (std::size_t lane = 0; lane < value.size(); ++lane) {
     if (lane_of(gate, lane).i == 0) continue;
-    absl::StatusOr<std::uint8_t*> at = address(param, dtype, indices, lane, "store", where);
+    absl::StatusOr<std::uint8_t*> at = address(param, instance, dtype, indices, lane, "store", where);
     if (!at.ok()) return at.status();
     write_element(dtype.scalar, value[lane], *at);
   }

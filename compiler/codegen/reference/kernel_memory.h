@@ -7,8 +7,11 @@
 //   KernelRun run{buffers, vars};
 //   KernelMemory memory(run);
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/codegen/reference/host_tensor.h"
@@ -29,21 +32,27 @@ struct KernelRun {
 
 class KernelMemory {
  public:
+  using Instance = std::vector<std::int64_t>;
+
   explicit KernelMemory(const KernelRun& run) : run_(run) {}
 
   // `lanes` elements: from `indices[0]` on if there is one index, else one an index. A lane whose gate is false takes
   // its lane of `alternative`. `gate` and `alternative` have one or `lanes` elements. `where` is for messages.
+  // `param` is a Param, or a Local with `instance`, the values of its sources; a Local starts as garbage.
   absl::StatusOr<Value> load(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
-                             const Value& alternative, ir::UOpRef where) const;
+                             const Value& alternative, ir::UOpRef where, const Instance& instance = {});
   absl::Status store(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate, const Value& value,
-                     ir::UOpRef where);
+                     ir::UOpRef where, const Instance& instance = {});
   absl::StatusOr<std::int64_t> variable(ir::UOpRef var) const;
 
  private:
   // The address of the element of one lane.
-  absl::StatusOr<std::uint8_t*> address(ir::UOpRef param, ir::DType dtype, const Value& indices, std::size_t lane,
-                                        const char* verb, ir::UOpRef where) const;
+  absl::StatusOr<std::uint8_t*> address(ir::UOpRef param, const Instance& instance, ir::DType dtype,
+                                        const Value& indices, std::size_t lane, const char* verb, ir::UOpRef where);
+  absl::StatusOr<HostTensor*> buffer_of(ir::UOpRef param, const Instance& instance);
+
   const KernelRun& run_;
+  std::map<std::pair<ir::UOpRef, Instance>, HostTensor> locals_;  // looked up, never iterated
 };
 
 }  // namespace hearth::codegen::reference

@@ -105,7 +105,19 @@ class LinearInterpreter {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Value> load(UOpRef node) const {
+  // Values of a Local's sources.
+  absl::StatusOr<KernelMemory::Instance> instance_of(UOpRef memory) const {
+    KernelMemory::Instance instance;
+    if (!memory->is(Op::Local)) return instance;
+    for (UOpRef source : memory->sources) {
+      absl::StatusOr<const Value*> value = value_of(source);
+      if (!value.ok()) return value.status();
+      instance.push_back((**value)[0].i);
+    }
+    return instance;
+  }
+
+  absl::StatusOr<Value> load(UOpRef node) {
     Value position, gate, alternative = {Element{}};
     absl::Status status = read_index(node->source(0), &position, &gate);
     if (!status.ok()) return status;
@@ -114,7 +126,10 @@ class LinearInterpreter {
       if (!given.ok()) return given.status();
       alternative = **given;
     }
-    return memory_.load(node->source(0)->source(0), node->dtype, position, gate, alternative, node->source(0));
+    absl::StatusOr<KernelMemory::Instance> instance = instance_of(node->source(0)->source(0));
+    if (!instance.ok()) return instance.status();
+    return memory_.load(node->source(0)->source(0), node->dtype, position, gate, alternative, node->source(0),
+                        *instance);
   }
 
   absl::Status store(UOpRef node) {
@@ -124,7 +139,10 @@ class LinearInterpreter {
     if (!status.ok()) return status;
     absl::StatusOr<const Value*> value = value_of(node->source(1));
     if (!value.ok()) return value.status();
-    return memory_.store(node->source(0)->source(0), node->source(1)->dtype, position, gate, **value, node->source(0));
+    absl::StatusOr<KernelMemory::Instance> instance = instance_of(node->source(0)->source(0));
+    if (!instance.ok()) return instance.status();
+    return memory_.store(node->source(0)->source(0), node->source(1)->dtype, position, gate, **value, node->source(0),
+                         *instance);
   }
 
   absl::Status update(UOpRef node) {
@@ -173,6 +191,7 @@ class LinearInterpreter {
       case Op::End:
         return repeat(at);
       case Op::Param:
+      case Op::Local:
       case Op::Index:
       case Op::Sink:
         return at + 1;

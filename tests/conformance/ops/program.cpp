@@ -100,6 +100,13 @@ v1::Target host_target() {
   return baseline_target();
 }
 
+v1::Target wide_target() {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return target_with({}, 512);
+  if (!__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512bw"))
+    return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 512);
+  return target_with({"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.2"}, 512);
+}
+
 v1::Target baseline_target() { return target_with({}, 128); }
 
 Program::Program(v1::Graph graph) : Program(std::move(graph), host_target()) {}

@@ -65,6 +65,8 @@ class Program {
 // The host's features (or the baseline's) as a target.
 v1::Target host_target();
 v1::Target baseline_target();
+// Vectors of 512 bits, with masks, which LLVM takes apart where the machine has no such registers.
+v1::Target wide_target();
 
 // Value of an expression.
 std::int64_t evaluate(const v1::Expr& expr, const std::vector<std::int64_t>& vars);

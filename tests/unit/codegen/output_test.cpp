@@ -259,6 +259,32 @@ TEST_CASE("scalar loops are vectorised to the target's width, with fma where it 
   }
 }
 
+TEST_CASE("a large result is streamed past the caches, unless its buffer is not aligned") {
+  constexpr std::int64_t kCount = (std::int64_t{32} << 20) / 4;
+  ir::Graph g;
+  auto twice = [](ir::Graph& graph, auto& v) { return graph.add(v[0], v[0]); };
+  const auto large = elementwise_kernel(g, kCount, {Scalar::F32}, Scalar::F32, 8, twice);
+  const auto small = elementwise_kernel(g, kCount / 2, {Scalar::F32}, Scalar::F32, 8, twice);
+  if (host_target().triple().find("x86_64") == 0) {
+    CHECK(emit_assembly(large, host_target(), default_options())->find("vmovntps") != std::string::npos);
+    CHECK(emit_assembly(small, host_target(), default_options())->find("vmovntps") == std::string::npos);
+  }
+  Loaded run(large, host_target());
+  std::vector<float> in(kCount), out(kCount + 32, -1);
+  for (std::int64_t i = 0; i < kCount; ++i) in[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000);
+  for (const std::size_t shift : {0, 1}) {  // elements off the alignment
+    auto address = reinterpret_cast<std::uintptr_t>(out.data());
+    float* aligned = reinterpret_cast<float*>((address + 63) / 64 * 64) + shift;
+    std::fill(out.begin(), out.end(), -1.0F);
+    run({aligned, in.data()});
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < kCount; ++i) wrong += aligned[i] != 2 * in[static_cast<std::size_t>(i)];
+    INFO("shift " << shift);
+    CHECK(wrong == 0);
+    CHECK(aligned[kCount] == -1);
+  }
+}
+
 TEST_CASE("compile times are printed") {
   ir::Graph g;
   auto report = [&](const char* name, const passes::LinearKernel& kernel) {

@@ -1,0 +1,16 @@
+// keep_rows: what a row kernel would compute twice, it computes once and keeps.
+//
+// A kernel whose store runs along a row that it also reduces (softmax: the sum of exp, then each exp over the sum)
+// contains the reduced expression a second time. When that expression is expensive (exp, log, …) and a row is small
+// enough for a thread's stack, a first store writes it to a local, and the reduction and the last store read it back.
+// Anything else is left as it is.
+#pragma once
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+
+namespace hearth::passes {
+
+// `kernel`: a flat kernel with one store, before opts.
+absl::StatusOr<ir::UOpRef> keep_rows(ir::Graph& graph, ir::UOpRef kernel);
+
+}  // namespace hearth::passes
