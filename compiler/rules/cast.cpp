@@ -66,8 +66,9 @@ UOpRef cast_cast(Context& context, UOpRef node, const Match&) {
   const UOpRef inner = node->source(0);
   if (!inner->is(Op::Cast)) return nullptr;
   const DType a = inner->source(0)->dtype.element(), b = inner->dtype.element(), c = node->dtype.element();
-  const bool wraps_through = ir::is_int(a) && ir::is_int(b) && ir::is_int(c) && !ir::is_index(b) &&
-                             ir::bit_width(b) >= ir::bit_width(c);  // both wrap: only the low bits of C count
+  // Both wrap: only the low bits of C count. An index does not wrap: u64 -> i64 -> index may be negative.
+  const bool wraps_through = ir::is_int(a) && ir::is_int(b) && ir::is_int(c) && !ir::is_index(b) && !ir::is_index(c) &&
+                             ir::bit_width(b) >= ir::bit_width(c);
   if (!wraps_through && !(exact(b, a) && composes(a, b, c))) return nullptr;
   return context.graph.cast(inner->source(0), node->dtype);
 }
@@ -79,6 +80,17 @@ UOpRef bool_round_trip(Context& context, UOpRef node, const Match&) {
   const ir::ConstValue* value = as_const(zero);
   if (value == nullptr || value->i != 0) return nullptr;
   return node->is(Op::Ne) ? a->source(0) : context.graph.unary(Op::Not, a->source(0));
+}
+
+// x times a bool chooses x or zero (0 * x is no zero for floats that are infinite or NaN).
+UOpRef times_bool(Context& context, UOpRef node, const Match&) {
+  if (!ir::is_int(node->dtype)) return nullptr;
+  for (std::size_t s = 0; s < 2; ++s) {
+    const UOpRef cast = node->source(s);
+    if (!cast->is(Op::Cast) || !ir::is_bool(cast->source(0)->dtype)) continue;
+    return context.graph.where(cast->source(0), node->source(1 - s), context.graph.zero_like(node));
+  }
+  return nullptr;
 }
 
 UOpRef bitcast_bitcast(Context& context, UOpRef node, const Match&) {
@@ -94,6 +106,7 @@ constexpr Rule kRules[] = {
     rule_fn("cast_cast", dsl::any(Op::Cast), cast_cast),
     rule_fn("bool_round_trip_ne", dsl::any(Op::Ne), bool_round_trip),
     rule_fn("bool_round_trip_eq", dsl::any(Op::Eq), bool_round_trip),
+    rule_fn("times_bool", dsl::any(Op::Mul), times_bool),
     rule_fn("bitcast_bitcast", dsl::any(Op::Bitcast), bitcast_bitcast),
 };
 

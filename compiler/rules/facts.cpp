@@ -66,14 +66,19 @@ bool is_costly(UOpRef node) {
   }
 }
 
-std::size_t cost_of(const std::vector<UOpRef>& region) {
-  return static_cast<std::size_t>(std::ranges::count_if(region, is_costly));
+// Costly operations, then all nodes: what is replaced must have less of it, so that this ends.
+std::pair<std::ptrdiff_t, std::size_t> cost_of(const std::vector<UOpRef>& region) {
+  return {std::ranges::count_if(region, is_costly), region.size()};
 }
 
 UOpRef replace(ir::Graph& graph, const std::vector<UOpRef>& region, Map map) {
   std::vector<UOpRef> sources;
   for (UOpRef node : region) {
     if (map.contains(node)) continue;
+    if (!ir::is_elementwise(node->op)) {  // a range stays, whatever its size is made of
+      map[node] = node;
+      continue;
+    }
     sources.clear();
     bool changed = false;
     for (UOpRef source : node->sources) {
@@ -131,20 +136,25 @@ bool tighten(Box& box) {
   return told && box.low <= box.high;
 }
 
-// Replaces an atom of the boxed form so that the form becomes a variable with these bounds; false without such an atom.
+// Replaces an atom of the boxed form so that the form becomes a variable with these bounds, counted from the lower one
+// (then 4*q + form - low divides by 4); false without such an atom.
 bool replace_pivot(ir::Graph& graph, const Box& box, std::uint32_t number, Map& forward, Map& back,
                    const absl::flat_hash_set<UOpRef>& present) {
   for (const Term& pivot : box.form.terms) {
     if ((pivot.factor != 1 && pivot.factor != -1) || forward.contains(pivot.atom) || !present.contains(pivot.atom))
       continue;
-    const UOpRef variable = graph.var("fact" + std::to_string(number), box.low, box.high, ~number);
-    LinearForm solved;  // pivot = (variable - the other terms) / factor
+    std::int64_t width = 0;
+    const bool shifts = box.low != kMin && box.high != kMax && !__builtin_sub_overflow(box.high, box.low, &width);
+    const UOpRef variable =
+        graph.var("fact" + std::to_string(number), shifts ? 0 : box.low, shifts ? width : box.high, ~number);
+    LinearForm solved, original = box.form;  // pivot = (variable + low - the other terms) / factor
     if (!solved.add_atom(variable, pivot.factor)) return false;
+    if (shifts && !(solved.add_constant(box.low, pivot.factor) && original.add_constant(box.low, -1))) return false;
     for (const Term& term : box.form.terms) {
       if (term.atom != pivot.atom && !solved.add_atom(term.atom, -term.factor * pivot.factor)) return false;
     }
     forward[pivot.atom] = build(graph, solved);
-    back[variable] = build(graph, box.form);
+    back[variable] = build(graph, original);
     return true;
   }
   return false;
@@ -219,8 +229,8 @@ std::optional<__int128> upper_limit(const LinearForm& form, const Facts& facts) 
 UOpRef simplify_under(rewrite::Context& context, UOpRef value, std::span<const UOpRef> conditions, bool holds) {
   if (!ir::is_elementwise(value->op)) return nullptr;
   const std::vector<UOpRef> region = region_of(value);
-  const std::size_t cost = cost_of(region);
-  if (cost == 0) return nullptr;
+  const auto cost = cost_of(region);
+  if (cost.first == 0) return nullptr;
   ir::Graph& graph = context.graph;
   const absl::flat_hash_set<UOpRef> present(region.begin(), region.end());
   Map forward, back;

@@ -11,6 +11,7 @@ namespace {
 constexpr Rule kRules[] = {
     rule("fast_add_zero", kFloat, x + 0, x),
     rule("fast_mul_zero", kFloat, x * 0, 0),
+    rule("fast_mul_one_hot", kFloat, x* where(p, 1, 0), where(p, x, 0)),
     rule("fast_sub_self", kFloat, x - x, 0),
     rule("fast_div_self", kFloat, x / x, 1),
     rule("fast_eq_self", kFloat, eq(x, x), true),

@@ -5,9 +5,10 @@ namespace hearth::rules {
 using rewrite::RuleSet;
 
 const RuleSet& standard_rules() {
-  static const RuleSet& rules = *new RuleSet(
-      {constant_rules(), index_sum_rules(), algebra_rules(), logic_rules(), where_rules(), compare_rules(),
-       minmax_rules(), divmod_rules(), index_divmod_rules(), index_compare_rules(), cast_rules(), vector_rules()});
+  static const RuleSet& rules =
+      *new RuleSet({constant_rules(), index_sum_rules(), algebra_rules(), logic_rules(), where_rules(), compare_rules(),
+                    minmax_rules(), divmod_rules(), index_divmod_rules(), index_compare_rules(), cast_rules(),
+                    vector_rules(), strength_rules(), gate_rules(), reduce_rules()});
   return rules;
 }
 
@@ -20,7 +21,7 @@ const RuleSet& standard_and_fast_math_rules() {
   static const RuleSet& rules =
       *new RuleSet({constant_rules(), index_sum_rules(), algebra_rules(), logic_rules(), where_rules(), compare_rules(),
                     minmax_rules(), divmod_rules(), index_divmod_rules(), index_compare_rules(), cast_rules(),
-                    vector_rules(), fast_math_rules()});
+                    vector_rules(), strength_rules(), gate_rules(), reduce_rules(), fast_math_rules()});
   return rules;
 }
 

@@ -19,6 +19,9 @@ std::span<const rewrite::Rule> minmax_rules();
 std::span<const rewrite::Rule> divmod_rules();
 std::span<const rewrite::Rule> cast_rules();
 std::span<const rewrite::Rule> vector_rules();
+std::span<const rewrite::Rule> strength_rules();         // division by powers of two (fixed widths)
+std::span<const rewrite::Rule> gate_rules();             // what gates and conditions say about what they guard
+std::span<const rewrite::Rule> reduce_rules();           // reductions that need no loop
 std::span<const rewrite::Rule> index_sum_rules();        // canonical sums (index only)
 std::span<const rewrite::Rule> index_divmod_rules();     // div and mod of sums (index only)
 std::span<const rewrite::Rule> index_compare_rules();    // comparison of sums (index only)

@@ -20,6 +20,11 @@ constexpr Rule kRules[] = {
     rule("where_or", kAll, where(p, x, where(q, x, y)), where(p || q, x, y)),
     rule("where_condition", kBool, where(p, 1, 0), p),
     rule("where_not_condition", kBool, where(p, 0, 1), !p),
+    // One-hot times x; for floats 0 * x may be NaN or -0.
+    rule("mul_one_hot", kInts, x* where(p, 1, 0), where(p, x, 0)),
+    rule("mul_one_cold", kInts, x* where(p, 0, 1), where(p, 0, x)),
+    rule("add_where_consts", kInts, where(p, c0, c1) + c2, where(p, val(c0 + c2), val(c1 + c2))),
+    rule("mul_where_consts", kInts, where(p, c0, c1) * c2, where(p, val(c0* c2), val(c1* c2))),
     rule("where_is_min", kInts, where(x < y, x, y), min(x, y)),
     rule("where_is_max", kInts, where(x < y, y, x), max(x, y)),
 };

@@ -54,8 +54,8 @@ TEST_CASE("rules by text") {
        "range[axis=0 loop](10:index)"},
       {"divmod: nested", "%9 = floordiv index %6 3:index\n%10 = floordiv index %9 5:index",
        "floordiv(range[axis=1 loop](64:index), 15:index)"},
-      {"divmod: nested not for i8", "%9 = floordiv i8 %8 16:i8\n%10 = floordiv i8 %9 16:i8",
-       "floordiv(floordiv(param[slot=6], 16:i8), 16:i8)"},
+      {"divmod: nested not for i8", "%9 = floordiv i8 %8 12:i8\n%10 = floordiv i8 %9 12:i8",
+       "floordiv(floordiv(param[slot=6], 12:i8), 12:i8)"},
       {"divmod: by zero", "%9 = truncdiv i32 %0 0:i32", "0:i32"},
       {"divmod: recombined",
        "%9 = truncdiv i32 %0 6:i32\n%10 = mul i32 %9 6:i32\n%11 = truncmod i32 %0 6:i32\n"

@@ -10,6 +10,7 @@ namespace hearth::test {
 struct Family {
   std::string_view name;
   std::span<const rewrite::Rule> rules;
+  bool real_numbers = false;  // holds for real numbers and no division by zero, not for floats
 };
 
 inline std::vector<Family> families() {
@@ -22,11 +23,15 @@ inline std::vector<Family> families() {
           {"divmod", rules::divmod_rules()},
           {"cast", rules::cast_rules()},
           {"vector", rules::vector_rules()},
+          {"strength", rules::strength_rules()},
+          {"gate", rules::gate_rules()},
+          {"reduce", rules::reduce_rules()},
           {"index_sum", rules::index_sum_rules()},
           {"index_divmod", rules::index_divmod_rules()},
           {"index_compare", rules::index_compare_rules()},
           {"movement", rules::movement_rules()},
-          {"tensor_identity", rules::tensor_identity_rules()}};
+          {"tensor_identity", rules::tensor_identity_rules()},
+          {"fast_math", rules::fast_math_rules(), true}};
 }
 
 // The rules of a family with for_ops spelled out.

@@ -6,6 +6,7 @@
 
 #include "tests/unit/rules/families.h"
 #include "tests/unit/rules/prover.h"
+#include "tests/unit/rules/report.h"
 
 using namespace hearth;
 using namespace hearth::test;
@@ -67,8 +68,12 @@ bool ends_looping(const Rule& rule) {
   return rule.name == "const_outwards" || rule.name == "bits_outwards" || rule.name == "mod_shift_const";
 }
 
-bool refuted_somewhere(const Rule& rule) {
-  for (Domain domain : domains_of(rule.dtypes)) {
+std::vector<Domain> domains(const Family& family, const Rule& rule) {
+  return family.real_numbers ? std::vector<Domain>{Domain::Real} : domains_of(rule.dtypes);
+}
+
+bool refuted_somewhere(const Family& family, const Rule& rule) {
+  for (Domain domain : domains(family, rule)) {
     if (refuted(rule, domain)) return true;
   }
   return false;
@@ -77,41 +82,38 @@ bool refuted_somewhere(const Rule& rule) {
 }  // namespace
 
 TEST_CASE("every declarative rule is proved for every dtype it is tagged with") {
-  std::map<Domain, int> proved;
-  int declarative = 0, functions = 0;
+  int declarative = 0;
   for (const Family& family : families()) {
     CHECK(family.rules.size() <= 60);
+    FamilyReport& line = report()[std::string(family.name)];
     for (const Rule& rule : instances(family)) {
-      if (rule.fn != nullptr) {
-        ++functions;
-        continue;
-      }
+      ++line.rules;
+      ++(rule.fn != nullptr ? line.functions : line.declarative);
+      if (rule.fn != nullptr) continue;
       ++declarative;
-      REQUIRE_FALSE(domains_of(rule.dtypes).empty());
-      for (Domain domain : domains_of(rule.dtypes)) {
+      REQUIRE_FALSE(domains(family, rule).empty());
+      for (Domain domain : domains(family, rule)) {
         const Proof proof = prove(rule, domain);
         INFO(family.name << ": " << rewrite::to_string(rule) << " over " << to_string(domain) << "\n" << proof.model);
         CHECK(static_cast<int>(proof.verdict) == static_cast<int>(Verdict::Proved));
-        if (proof.verdict == Verdict::Proved) ++proved[domain];
+        if (proof.verdict != Verdict::Proved) continue;
+        const bool vectors = domain == Domain::Signed8 || domain == Domain::Unsigned8;
+        ++(domain == Domain::Integer ? line.proved_integers : vectors ? line.proved_vectors : line.proved_others);
       }
     }
   }
-  std::cout << "rules: " << declarative + functions << " (" << declarative << " declarative, " << functions
-            << " functions checked on instances)\n";
-  for (auto [domain, count] : proved) std::cout << "proved over " << to_string(domain) << ": " << count << "\n";
   CHECK(declarative > 150);
 }
 
 TEST_CASE("mutated rules are refuted, and no condition is needless") {
-  int total = 0, caught = 0;
   for (const Family& family : families()) {
-    int family_total = 0, family_caught = 0;
+    FamilyReport& line = report()[std::string(family.name)];
     for (const Rule& rule : instances(family)) {
       if (rule.fn != nullptr) continue;
       for (const Rule& mutant : mutants(rule)) {
-        ++family_total;
-        const bool is_refuted = refuted_somewhere(mutant);
-        family_caught += is_refuted;
+        ++line.mutants;
+        const bool is_refuted = refuted_somewhere(family, mutant);
+        line.refuted += is_refuted;
         const bool dropped_condition = mutant.when.empty() && !rule.when.empty();
         if (dropped_condition && !ends_looping(rule)) {
           INFO(rewrite::to_string(rule));
@@ -119,14 +121,9 @@ TEST_CASE("mutated rules are refuted, and no condition is needless") {
         }
       }
     }
-    if (family_total > 0) {
-      std::cout << "mutants of " << family.name << ": " << family_caught << " of " << family_total << " refuted\n";
-      CHECK(family_caught * 10 >= family_total * 8);  // the rest are true by chance
-    }
-    total += family_total;
-    caught += family_caught;
+    INFO(family.name);
+    CHECK(line.refuted * 10 >= line.mutants * 8);  // the rest are true by chance
   }
-  std::cout << "mutants: " << caught << " of " << total << " refuted\n";
 }
 
 TEST_CASE("known traps and wrong rules are refuted") {

@@ -76,6 +76,7 @@ class Prover : public Z3Operations {
     expr value = context_.bool_const(name.c_str());
     if (!rewrite::is_bool_capture(index)) {
       if (domain_ == Domain::Integer) value = context_.int_const(name.c_str());
+      if (domain_ == Domain::Real) value = context_.real_const(name.c_str());
       if (domain_ == Domain::Float) value = context_.constant(name.c_str(), float_sort());
       if (vector_domain()) value = context_.bv_const(name.c_str(), 8);
       if (domain_ == Domain::Integer) pool_.push_back(value);
@@ -116,6 +117,11 @@ class Prover : public Z3Operations {
     const expr result = binary(node.op, a, b);
     if (result.is_int()) pool_.push_back(result);
     return result;
+  }
+
+  expr nonzero(const expr& a) override {
+    facts_.push_back(a != 0);
+    return a;
   }
 
   Division divide(Op op, const expr& a, const expr& b) override {
@@ -318,6 +324,8 @@ std::string to_string(Domain domain) {
       return "unsigned 8-bit vectors";
     case Domain::Bool:
       return "bools";
+    case Domain::Real:
+      return "real numbers";
     default:
       return "floats";
   }

@@ -1,6 +1,6 @@
 // Z3 proofs of declarative rules, made from the very objects the matcher runs: when => lhs = rhs for every value of the
 // captures. Index: unbounded integers. Fixed widths: wrapping 8-bit vectors. Floats: IEEE half precision, NaN equal to
-// NaN and -0 different from +0.
+// NaN and -0 different from +0. Fast math: real numbers, nothing divided by zero.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hearth::test {
 
-enum class Domain { Integer, Signed8, Unsigned8, Bool, Float };
+enum class Domain { Integer, Signed8, Unsigned8, Bool, Float, Real };
 std::string to_string(Domain domain);
 std::vector<Domain> domains_of(rewrite::DTypeSet dtypes);
 

@@ -1,4 +1,4 @@
-// The operations of ir/uop.h as Z3 terms over one domain: Int, 8-bit vectors, Bool or half-precision floats.
+// The operations of ir/uop.h as Z3 terms over one domain: Int, Real, 8-bit vectors, Bool or half-precision floats.
 #pragma once
 #include <z3++.h>
 
@@ -25,6 +25,8 @@ class Z3Operations {
 
   // Integer division is by definition and needs facts: the prover's.
   virtual Division divide(Op op, const expr& a, const expr& b) = 0;
+  // A real divisor: assumed not to be zero.
+  virtual expr nonzero(const expr& a) = 0;
 
   bool vector_domain() const { return domain_ == Domain::Signed8 || domain_ == Domain::Unsigned8; }
   bool is_signed() const { return domain_ == Domain::Signed8; }
@@ -38,6 +40,8 @@ class Z3Operations {
         return context_.bool_val(value != 0);
       case Domain::Float:
         return expr(context_, Z3_mk_fpa_numeral_double(context_, static_cast<double>(value), float_sort()));
+      case Domain::Real:
+        return context_.real_val(value);
       default:
         return context_.bv_val(static_cast<std::int64_t>(value), 8);
     }
@@ -58,6 +62,7 @@ class Z3Operations {
         if (a.is_fpa()) return fpa(Z3_mk_fpa_abs(context_, a));
         return domain_ == Domain::Unsigned8 ? a : z3::ite(a >= literal(0, Sort::Element), a, -a);
       case Op::Recip:
+        if (a.is_real()) return literal(1, Sort::Element) / nonzero(a);
         return fpa(Z3_mk_fpa_div(context_, rne(), literal(1, Sort::Element), a));
       case Op::Floor:
         return round(a, Z3_mk_fpa_round_toward_negative(context_));
@@ -94,6 +99,7 @@ class Z3Operations {
       case Op::Mul:
         return a.is_fpa() ? fpa(Z3_mk_fpa_mul(context_, rne(), a, b)) : a * b;
       case Op::Div:
+        if (a.is_real()) return a / nonzero(b);
         return fpa(Z3_mk_fpa_div(context_, rne(), a, b));
       case Op::FloorDiv:
       case Op::TruncDiv:
