@@ -1,6 +1,7 @@
 #include "compiler/passes/rangeify.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/movement_index.h"
@@ -36,16 +37,14 @@ class Rangeify {
       stage_node_.emplace(*stage, node);
     }
     std::vector<UOpRef> roots;
+    std::unordered_set<UOpRef> taken;
     for (std::size_t i = 0; i < bases.size(); ++i) {
       UOpRef stage = stages_.at(bases[i]);
       // A buffer of its own for every output, also when two outputs name one value.
-      for (UOpRef earlier : roots) {
-        if (earlier == stage) {
-          auto copy = make_stage(bases[i], true, stage);
-          if (!copy.ok()) return copy.status();
-          stage = *copy;
-          break;
-        }
+      if (!taken.insert(stage).second) {
+        auto copy = make_stage(bases[i], true, stage);
+        if (!copy.ok()) return copy.status();
+        stage = *copy;
       }
       roots.push_back(stage);
     }
