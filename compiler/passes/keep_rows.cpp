@@ -16,7 +16,7 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kMostBytes = 128 << 10;  // of a row: it stays in L2, and no stack is that small
+constexpr std::int64_t kMostBytes = 64 << 10;  // of a row: callers may have small stacks (runtime/kernel_abi.h)
 
 bool is_expensive(UOpRef x) {
   switch (x->op) {
