@@ -93,6 +93,13 @@ class Heuristic {
   }
 
   std::int64_t vectorize(UOpRef range) {
+    // Whole vectors and one with its last lanes off, where masks cost nothing and everything runs along the axis.
+    const std::int64_t n = size(range);
+    const bool output = range->as<ir::RangeInfo>().kind != ir::RangeKind::Reduce;
+    if (f_.has_masks && output && n > lanes_ && n % lanes_ != 0 && contiguous(range)) {
+      add(Opt::Kind::Masked, range, lanes_);
+      return lanes_;
+    }
     std::int64_t w = vector_length(range);
     if (w > 1) add(Opt::Kind::Lanes, range, w);
     return w;
