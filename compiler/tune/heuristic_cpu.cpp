@@ -14,7 +14,8 @@ using ir::Op;
 using ir::UOpRef;
 
 constexpr double kOpsWorthThreads = 60'000;
-constexpr std::int64_t kBlock = 1024;  // elements of a one-dimensional block: a multiple of every vector length
+constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
+constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
 
 class Heuristic {
  public:
@@ -47,6 +48,11 @@ class Heuristic {
       return opts_;
     }
     vectorize_reductions();
+    if (opts_.empty() && store_axis && affine_along(store_axis)) {
+      vectorize(store_axis);  // windows: lanes some elements apart
+      unroll_small_reductions();
+      return opts_;
+    }
     bool row_kernel =
         store_axis && std::ranges::none_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(store_axis); });
     if (row_kernel && contiguous(store_axis)) vectorize(store_axis);
@@ -146,6 +152,28 @@ class Heuristic {
       if (store == store_ || !axis->is(Op::Range) || !contiguous(axis)) continue;
       const std::int64_t w = vectorize(axis);
       if (w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
+    }
+  }
+
+  bool affine_along(UOpRef range) const {
+    return std::ranges::all_of(accesses_, [&](const Access& a) {
+      return !f_.hidden(a.affine, range) &&
+             (a.index->source(2)->is_const() || !f_.depends_on(a.index->source(2), range));
+    });
+  }
+
+  // A window of a few elements is written out.
+  void unroll_small_reductions() {
+    for (UOpRef reduce : reduces_) {
+      std::int64_t elements = 1;
+      for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
+        elements *= size(reduce->source(i)) ? size(reduce->source(i)) : kMostUnrolled + 1;
+      }
+      if (elements > kMostUnrolled) continue;
+      for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
+        UOpRef r = reduce->source(i);
+        if (size(r) > 1) add(Opt::Kind::Unroll, r, size(r));
+      }
     }
   }
 
