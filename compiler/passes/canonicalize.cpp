@@ -1,7 +1,6 @@
 #include "compiler/passes/canonicalize.h"
 
-#include <unordered_map>
-
+#include "absl/container/flat_hash_map.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 
@@ -56,7 +55,7 @@ UOpRef decompose_matmul(ir::Graph& g, ir::ShapeCache& shapes, UOpRef a, UOpRef b
 
 absl::StatusOr<UOpRef> canonicalize(ir::Graph& g, UOpRef sink) {
   ir::ShapeCache shapes(g);
-  std::unordered_map<UOpRef, UOpRef> done;
+  absl::flat_hash_map<UOpRef, UOpRef> done;
   std::vector<UOpRef> sources;
   for (UOpRef node : toposort(sink)) {
     ir::ProvenanceScope scope(g, node->provenance);

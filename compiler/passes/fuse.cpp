@@ -1,14 +1,13 @@
 #include "compiler/passes/fuse.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "compiler/ir/affine.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "compiler/ir/shape.h"
+#include "compiler/passes/injective.h"
 #include "compiler/passes/op_cost.h"
 #include "compiler/rules/rules.h"
 
@@ -35,7 +34,7 @@ double extent(const std::vector<UOpRef>& ranges) {
 // Nodes below `roots` without entering the stages they read; sources before users.
 std::vector<UOpRef> nodes_below(std::span<const UOpRef> roots) {
   std::vector<UOpRef> order;
-  std::unordered_set<UOpRef> seen;
+  absl::flat_hash_set<UOpRef> seen;
   struct Frame {
     UOpRef node;
     std::size_t next;
@@ -119,7 +118,7 @@ class Fuser {
 
  private:
   // x over the sources that `map` names; its own where it names none.
-  UOpRef over(UOpRef x, const std::unordered_map<UOpRef, UOpRef>& map) {
+  UOpRef over(UOpRef x, const absl::flat_hash_map<UOpRef, UOpRef>& map) {
     sources_.clear();
     bool changed = false;
     for (UOpRef s : x->sources) {
@@ -135,7 +134,7 @@ class Fuser {
   void take_apart() {
     const std::vector<UOpRef> stages = stages_in_order(sink_);
     bodies_.resize(stages.size());  // readers point into it
-    std::unordered_map<UOpRef, UOpRef> done;
+    absl::flat_hash_map<UOpRef, UOpRef> done;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       UOpRef stage = stages[i];
       for (UOpRef x : stage_body(stage)) {
@@ -157,7 +156,7 @@ class Fuser {
   }
 
   UOpRef put_together() {
-    std::unordered_map<UOpRef, UOpRef> done;
+    absl::flat_hash_map<UOpRef, UOpRef> done;
     for (const Body& body : bodies_) {
       if (!body.live) continue;
       for (UOpRef x : body.nodes) {
@@ -217,7 +216,7 @@ class Fuser {
 
   // Output ranges the innermost enclosing reductions of `index` depend on.
   static std::vector<UOpRef> ranges_around(const Body& consumer, UOpRef index) {
-    std::unordered_set<UOpRef> holders = {index};
+    absl::flat_hash_set<UOpRef> holders = {index};
     std::vector<UOpRef> found;
     for (UOpRef x : consumer.nodes) {
       if (std::ranges::any_of(x->sources, [&](UOpRef s) { return holders.contains(s); })) holders.insert(x);
@@ -266,10 +265,21 @@ class Fuser {
 
   // One value a row of a reduction, or computed from such values in up to `steps` stages.
   bool is_of_rows(const Body& body, int steps) {
-    return size_of(body) > 1 && (body.reduces || (steps > 0 && std::ranges::any_of(body.reads, [&](UOpRef x) {
-                                                    return size_of(body_of(x)) <= size_of(body) &&
-                                                           is_of_rows(body_of(x), steps - 1);
-                                                  })));
+    std::vector<const Body*> level = {&body};
+    absl::flat_hash_set<const Body*> seen = {&body};
+    for (; !level.empty(); --steps) {  // breadth first, each once: the shortest way to a stage decides
+      std::vector<const Body*> next;
+      for (const Body* b : level) {
+        if (size_of(*b) <= 1) continue;
+        if (b->reduces) return true;
+        for (UOpRef x : b->reads) {
+          const Body& source = body_of(x);
+          if (steps > 0 && size_of(source) <= size_of(*b) && seen.insert(&source).second) next.push_back(&source);
+        }
+      }
+      level = std::move(next);
+    }
+    return false;
   }
 
   // The stage reads all of `index`'s stage, each element once, and nobody else reads it.
@@ -303,40 +313,11 @@ class Fuser {
     return total <= extent(own);
   }
 
-  // Distinct values of the ranges give distinct positions.
-  static bool injective(const std::vector<UOpRef>& own, const std::vector<UOpRef>& at) {
-    bool plain = true;
-    std::unordered_set<UOpRef> seen;
-    for (UOpRef i : at) {
-      UOpRef base = i->is(Op::Add) && i->source(1)->is_const() ? i->source(0) : i;
-      plain &= i->is_const() || (base->is(Op::Range) && seen.insert(base).second);
-    }
-    if (plain) return true;
-    // Mixed radix: sorted by stride, each stride is at least the extent of everything below it.
-    std::map<std::int64_t, std::int64_t> radix;  // stride -> extent
-    std::int64_t stride = 1;
-    for (std::size_t i = own.size(); i-- > 0;) {
-      UOpRef size = own[i]->source(0);
-      for (const ir::AffineTerm& t : ir::to_affine(at[i]).terms) {
-        if (!t.atom->is(Op::Range) || !t.atom->source(0)->is_const() || t.coefficient <= 0) return false;
-        if (!radix.emplace(t.coefficient * stride, t.atom->source(0)->int_value()).second) return false;
-      }
-      if (!size->is_const()) return false;
-      stride *= size->int_value();
-    }
-    std::int64_t below = 1;
-    for (auto [s, n] : radix) {
-      if (s < below) return false;
-      below = s * n;
-    }
-    return true;
-  }
-
   // `uses` are in the order of their consumers.
   absl::Status inline_stage(const Body& body, const std::vector<Use>& uses) {
     for (auto use = uses.begin(); use != uses.end();) {
       Body& consumer = *use->consumer;
-      std::unordered_map<UOpRef, UOpRef> values, done;  // by index, by load
+      absl::flat_hash_map<UOpRef, UOpRef> values, done;  // by index, by load
       for (; use != uses.end() && use->consumer == &consumer; ++use) {
         auto value = value_at(body, position(use->index), use->index->sources.back());
         if (!value.ok()) return value.status();
@@ -354,7 +335,7 @@ class Fuser {
 
   // The stage's value with its ranges set to `at`, every load in it gated by `gate` too.
   absl::StatusOr<UOpRef> value_at(const Body& body, const std::vector<UOpRef>& at, UOpRef gate) {
-    std::unordered_map<UOpRef, UOpRef> done;
+    absl::flat_hash_map<UOpRef, UOpRef> done;
     std::vector<UOpRef> own = ranges_of(body.stand_in);
     for (std::size_t i = 0; i < own.size(); ++i) done[own[i]] = at[i];
     bool gated = gate != g_.boolean(true);
@@ -386,9 +367,9 @@ class Fuser {
 
   ir::Graph& g_;
   UOpRef sink_;
-  std::vector<Body> bodies_;                   // in stage order: each after those it reads
-  std::unordered_map<UOpRef, Body*> body_of_;  // by stand-in
-  std::unordered_set<UOpRef> outputs_;
+  std::vector<Body> bodies_;                    // in stage order: each after those it reads
+  absl::flat_hash_map<UOpRef, Body*> body_of_;  // by stand-in
+  absl::flat_hash_set<UOpRef> outputs_;
   std::vector<UOpRef> sources_;
 };
 

@@ -1,8 +1,7 @@
 #include "compiler/passes/rangeify.h"
 
-#include <unordered_map>
-#include <unordered_set>
-
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/passes/realize_map.h"
@@ -37,7 +36,7 @@ class Rangeify {
       stage_node_.emplace(*stage, node);
     }
     std::vector<UOpRef> roots;
-    std::unordered_set<UOpRef> taken;
+    absl::flat_hash_set<UOpRef> taken;
     for (std::size_t i = 0; i < bases.size(); ++i) {
       UOpRef stage = stages_.at(bases[i]);
       // A buffer of its own for every output, also when two outputs name one value.
@@ -217,9 +216,9 @@ class Rangeify {
   ir::ShapeCache shapes_;
   std::span<const UOpRef> outputs_;
   RealizeMap realize_;
-  std::unordered_map<UOpRef, UOpRef> stages_;
-  std::unordered_map<UOpRef, UOpRef> stage_node_;
-  std::unordered_map<Key, UOpRef, KeyHash> memo_;
+  absl::flat_hash_map<UOpRef, UOpRef> stages_;
+  absl::flat_hash_map<UOpRef, UOpRef> stage_node_;
+  absl::flat_hash_map<Key, UOpRef, KeyHash> memo_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace hearth::passes {
 namespace {
 
@@ -35,7 +37,7 @@ std::size_t num_values(UOpRef x) {
 
 // Depends on parameters (and constants) only, and on at least one parameter.
 enum class Origin { Constant, Parameter, Varying };
-Origin origin_of(UOpRef x, const std::unordered_map<UOpRef, Origin>& known) {
+Origin origin_of(UOpRef x, const absl::flat_hash_map<UOpRef, Origin>& known) {
   if (x->is(Op::Buffer)) {
     switch (x->as<ir::BufferInfo>().kind) {
       case ir::BufferKind::Input:
@@ -57,11 +59,11 @@ Origin origin_of(UOpRef x, const std::unordered_map<UOpRef, Origin>& known) {
 RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& outputs) {
   RealizeMap map;
   std::vector<UOpRef> order = toposort(outputs);
-  std::unordered_map<UOpRef, Origin> origin;
+  absl::flat_hash_map<UOpRef, Origin> origin;
   for (UOpRef node : order) origin[node] = origin_of(node, origin);
 
-  std::unordered_map<UOpRef, int> uses;
-  std::unordered_map<UOpRef, bool> repeated;
+  absl::flat_hash_map<UOpRef, int> uses;
+  absl::flat_hash_map<UOpRef, bool> repeated;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     UOpRef node = *it;
     bool view = is_view(node);
@@ -88,7 +90,7 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
       if (origin.at(node) == Origin::Varying && origin.at(node->source(i)) == Origin::Parameter) force(node->source(i));
     }
   }
-  std::unordered_map<UOpRef, int> chain;
+  absl::flat_hash_map<UOpRef, int> chain;
   for (UOpRef node : order) {
     int length = 0;
     for (std::size_t i = 0; i < num_values(node); ++i) {
