@@ -275,7 +275,11 @@ class Generator {
     }
     static constexpr ir::Op kCompare[] = {ir::Op::Lt, ir::Op::Le, ir::Op::Eq, ir::Op::Ne};
     ir::UOpRef condition = below(2) ? graph_.binary(kCompare[below(4)], a, b) : graph_.binary(kCompare[below(4)], b, a);
-    switch (below(7)) {
+    switch (below(8)) {
+      case 7: {  // an interval, which may be empty
+        const ir::UOpRef other = graph_.binary(kCompare[below(2)], index(depth), range);
+        return graph_.where(graph_.logical_and(other, condition), value(type, 1), below(4) ? zero : value(type, 1));
+      }
       case 0:
         return graph_.where(graph_.binary(ir::Op::Eq, a, b), element(type, range), zero);
       case 1:

@@ -110,6 +110,13 @@ TEST_CASE("integer sums of linear terms over an interval have closed forms") {
       CHECK(test::evaluate(sum, {{t.n, size}, {t.j, limit}, {t.param(Scalar::I64), 5}}) == expected);
     }
   }
+  // An interval from a symbolic start that may lie behind its end.
+  const UOpRef part = g.logical_and(g.lt(t.n, t.i), g.lt(t.i, t.j));
+  const UOpRef between = t.simple(t.reduce(g.where(part, x, zero), {t.i}));
+  REQUIRE_FALSE(has(between, Op::Reduce));
+  CHECK(test::evaluate(between, {{t.n, 2}, {t.j, 6}, {x, 7}}) == 3 * 7);
+  CHECK(test::evaluate(between, {{t.n, 6}, {t.j, 2}, {x, 7}}) == 0);
+  CHECK(test::evaluate(between, {{t.n, 40}, {t.j, 99}, {x, 7}}) == 0);
   // Floats keep their loop, and so do squares.
   CHECK(has(t.simple(t.reduce(g.cast(t.i, Scalar::F32), {t.i})), Op::Reduce));
   CHECK(has(t.simple(t.reduce(g.cast(g.mul(t.i, t.i), Scalar::I32), {t.i})), Op::Reduce));
