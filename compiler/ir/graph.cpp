@@ -5,8 +5,9 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "compiler/ir/bounds.h"
 #include "compiler/ir/rounding.h"
 
@@ -54,7 +55,7 @@ std::int64_t wrap(DType t, std::int64_t v) {
 
 }  // namespace
 
-Graph::Graph() : table_(1024, 0) { provenance_sets_.emplace_back(); }
+Graph::Graph() : table_(1024, 0) { provenance_set({}); }
 Graph::~Graph() = default;
 
 void Graph::grow() {
@@ -124,37 +125,40 @@ UOpRef Graph::binary(Op op, UOpRef a, UOpRef b) {
 std::uint32_t Graph::provenance_set(std::vector<std::string> texts) {
   std::ranges::sort(texts);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-  auto found = std::ranges::find(provenance_sets_, texts);
-  if (found != provenance_sets_.end()) return static_cast<std::uint32_t>(found - provenance_sets_.begin());
-  provenance_sets_.push_back(std::move(texts));
-  return static_cast<std::uint32_t>(provenance_sets_.size() - 1);
+  auto [found, added] = provenance_ids_.emplace(std::move(texts), provenance_sets_.size());
+  if (added) provenance_sets_.push_back(&found->first);
+  return found->second;
 }
 
 std::uint32_t Graph::merge_provenance(std::uint32_t a, std::uint32_t b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
-  std::vector<std::string> texts = provenance_sets_[a];
-  if (texts.size() >= 16) return a;  // enough to find the place; keeps merging linear
-  texts.insert(texts.end(), provenance_sets_[b].begin(), provenance_sets_[b].end());
-  return provenance_set(std::move(texts));
+  if (provenance_sets_[a]->size() >= 16) return a;  // enough to find the place; keeps merging linear
+  auto [known, added] = merged_provenance_.emplace(std::uint64_t{a} << 32 | b, 0);
+  if (added) {
+    std::vector<std::string> texts = *provenance_sets_[a];
+    texts.insert(texts.end(), provenance_sets_[b]->begin(), provenance_sets_[b]->end());
+    known->second = provenance_set(std::move(texts));
+  }
+  return known->second;
 }
 
 std::vector<UOpRef> toposort(std::span<const UOpRef> roots) {
   std::vector<UOpRef> order;
-  std::unordered_map<UOpRef, bool> done;
+  absl::flat_hash_set<UOpRef> done;
   struct Frame {
     UOpRef node;
     std::size_t next;
   };
   std::vector<Frame> stack;
   for (UOpRef root : roots) {
-    if (!done.emplace(root, false).second) continue;
+    if (!done.insert(root).second) continue;
     stack.push_back({root, 0});
     while (!stack.empty()) {
       Frame& frame = stack.back();
       if (frame.next < frame.node->sources.size()) {
         UOpRef source = frame.node->sources[frame.next++];
-        if (done.emplace(source, false).second) stack.push_back({source, 0});
+        if (done.insert(source).second) stack.push_back({source, 0});
       } else {
         order.push_back(frame.node);
         stack.pop_back();
@@ -165,7 +169,7 @@ std::vector<UOpRef> toposort(std::span<const UOpRef> roots) {
 }
 
 UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map) {
-  std::unordered_map<UOpRef, UOpRef> replaced(map.begin(), map.end());
+  absl::flat_hash_map<UOpRef, UOpRef> replaced(map.begin(), map.end());
   std::vector<UOpRef> sources;
   for (UOpRef node : toposort(root)) {
     if (replaced.contains(node)) continue;

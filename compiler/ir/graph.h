@@ -9,8 +9,10 @@
 #include <deque>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/uop.h"
@@ -72,7 +74,7 @@ class Graph {
   // Provenance: while a scope is open, new nodes take its set. Sets are sorted, unique texts.
   std::uint32_t provenance_set(std::vector<std::string> texts);
   std::uint32_t merge_provenance(std::uint32_t a, std::uint32_t b);
-  const std::vector<std::string>& provenance_texts(std::uint32_t set) const { return provenance_sets_[set]; }
+  const std::vector<std::string>& provenance_texts(std::uint32_t set) const { return *provenance_sets_[set]; }
   std::uint32_t current_provenance = 0;
 
  private:
@@ -81,7 +83,9 @@ class Graph {
   std::deque<std::vector<UOpRef>> source_storage_;
   std::vector<std::uint32_t> table_;  // open addressing: node index + 1, 0 = empty
   std::vector<std::size_t> hashes_;
-  std::vector<std::vector<std::string>> provenance_sets_;
+  std::map<std::vector<std::string>, std::uint32_t> provenance_ids_;
+  std::vector<const std::vector<std::string>*> provenance_sets_;        // keys of provenance_ids_
+  std::unordered_map<std::uint64_t, std::uint32_t> merged_provenance_;  // (a, b) -> merge_provenance(a, b)
   std::uint32_t next_id_ = 0;
   void grow();
 };

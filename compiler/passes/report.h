@@ -67,9 +67,9 @@ class PassLog {
     v1::PassReport& report = *reports_->Add();
     report.set_name(std::string(name));
     report.set_time_ns(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-    if (!root) return;
+    if (!root || !dump_) return;  // nobody reads reports without texts
     report.set_num_nodes(static_cast<std::uint32_t>(ir::toposort(root).size()));
-    if (dump_) report.set_text(ir::print(root));
+    report.set_text(ir::print(root));
   }
   Reports* reports_;
   bool dump_;
