@@ -6,6 +6,7 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/reduce_kind.h"
+#include "compiler/passes/unify_ranges.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 
@@ -37,7 +38,7 @@ class Applier {
       apply(opt);
       auto simple = rules::simplify(g_, root_);
       if (!simple.ok()) return simple.status();
-      root_ = *simple;
+      root_ = unify_ranges(g_, *simple);
     }
     return root_;
   }

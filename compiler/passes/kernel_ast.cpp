@@ -11,6 +11,7 @@
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/reduce_kind.h"
 #include "compiler/passes/report.h"
+#include "compiler/passes/unify_ranges.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/opts.h"
 #include "fmt/format.h"
@@ -219,6 +220,7 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Tar
   Flattener flattener{g, out};
   HEARTH_ASSIGN_OR_RETURN(UOpRef flat, flattener.run(stage));
   HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
+  flat = unify_ranges(g, flat);
   HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat));
   HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, out));
   return out;

@@ -1,10 +1,13 @@
 #include "compiler/passes/rangeify.h"
 
+#include <limits>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/passes/realize_map.h"
+#include "compiler/passes/unify_ranges.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -179,7 +182,11 @@ class Rangeify {
     auto position = lower(indices, at, gate);
     if (!position.ok()) return position.status();
     UOpRef length = shapes_.of(data)[axis];
-    UOpRef p = g_.cast(*position, ir::Scalar::Index);
+    // An index is 64 bits wide: what u64 has beyond it is beyond every end too.
+    UOpRef fits = *position;
+    if (indices->dtype.scalar == ir::Scalar::U64)
+      fits = g_.binary(Op::Min, fits, g_.constant(indices->dtype, std::numeric_limits<std::int64_t>::max()));
+    UOpRef p = g_.cast(fits, ir::Scalar::Index);
     if (!is_unsigned_int(indices->dtype)) p = g_.where(g_.lt(p, g_.index(0)), g_.add(p, length), p);
     UOpRef last = ir::fold_add(g_, length, g_.index(-1));
     p = g_.binary(Op::Max, g_.binary(Op::Min, p, last), g_.index(0));
@@ -223,6 +230,10 @@ class Rangeify {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> rangeify(ir::Graph& graph, UOpRef sink) { return Rangeify(graph, sink).run(); }
+absl::StatusOr<UOpRef> rangeify(ir::Graph& graph, UOpRef sink) {
+  absl::StatusOr<UOpRef> ranged = Rangeify(graph, sink).run();
+  if (!ranged.ok()) return ranged;
+  return unify_ranges(graph, *ranged);
+}
 
 }  // namespace hearth::passes

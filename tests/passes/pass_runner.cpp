@@ -21,6 +21,7 @@
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/split_kernels.h"
+#include "compiler/passes/unify_ranges.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "google/protobuf/text_format.h"
@@ -156,6 +157,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::expand(g, root);
   } else if (pass == "keep_rows") {
     result = passes::keep_rows(g, root);
+  } else if (pass == "unify_ranges") {
+    result = passes::unify_ranges(g, root);
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {
