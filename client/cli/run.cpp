@@ -66,8 +66,8 @@ absl::Status fill_inputs(client::Instance& instance, const client::PreparedPlan&
     const absl::StatusOr<client::MutableView> own = instance.input(input.name);
     if (!own.ok()) return own.status();
     if (bytes.size() != own->size_bytes) {
-      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has ", bytes.size(), " bytes; the plan reads ",
-                                                own->size_bytes));
+      return absl::InvalidArgumentError(
+          str_cat("input '", input.name, "' has ", bytes.size(), " bytes; the plan reads ", own->size_bytes));
     }
     std::memcpy(own->data, bytes.data(), bytes.size());
   }

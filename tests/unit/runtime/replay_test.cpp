@@ -144,7 +144,7 @@ TEST_CASE("execute allocates nothing, also when bindings and variables change") 
     CHECK(allocations == 0);
     auto seen = std::make_unique<int>(1);
     asm volatile("" : : "r"(seen.get()) : "memory");  // or the compiler leaves the allocation out
-    CHECK(counter.count() > allocations);  // the counter counts
+    CHECK(counter.count() > allocations);             // the counter counts
   }
 }
 
