@@ -75,8 +75,16 @@ TEST_CASE("session: leases keep entries from being cleared until released or the
   SECTION("the client disappears") { session.context().TryCancel(); }
   wait_for_leases(fixture, 0);
   CHECK(fixture.stats().sessions() == 0);
-  const v1::CacheClearResponse cleared = clear();
-  CHECK((cleared.kept_leased() == 0 && cleared.removed() > 0));
+  // The lease is gone a moment before its pins are, and a call that has been answered keeps its plan until it is gone.
+  v1::CacheClearResponse cleared = clear();
+  std::uint64_t removed = cleared.removed();
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (cleared.kept_leased() > 0 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    cleared = clear();
+    removed += cleared.removed();
+  }
+  CHECK((cleared.kept_leased() == 0 && removed > 0));
   CHECK_FALSE(fixture.prepare(test_request({"kernel:a"})).result.plan_hit());
 }
 
