@@ -10,6 +10,7 @@
 #include "compiler/passes/injective.h"
 #include "compiler/passes/op_cost.h"
 #include "compiler/rules/rules.h"
+#include "fmt/format.h"
 
 namespace hearth::passes {
 namespace {
@@ -355,7 +356,9 @@ class Fuser {
         changed = true;
       }
       UOpRef copy = changed ? g_.with_sources(x, sources) : x;
-      if (changed && is_index(x->dtype) && (x->is(Op::FloorDiv) || x->is(Op::FloorMod) || x->is(Op::Add))) {
+      // Not what reads a stage: simplified, a stand-in would be another node.
+      if (changed && is_index(x->dtype) && (x->is(Op::FloorDiv) || x->is(Op::FloorMod) || x->is(Op::Add)) &&
+          !has_load(copy)) {
         auto simpler = rules::simplify(g_, copy);
         if (!simpler.ok()) return simpler.status();
         copy = *simpler;
@@ -375,7 +378,16 @@ class Fuser {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink) { return Fuser(graph, sink).run(); }
+absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink) {
+  absl::StatusOr<UOpRef> fused = Fuser(graph, sink).run();
+  if (!fused.ok()) return fused;
+  absl::flat_hash_set<std::uint32_t> ids;
+  for (UOpRef stage : stages_in_order(*fused)) {
+    if (!ids.insert(stage->as<ir::StageInfo>().id).second)
+      return absl::InternalError(fmt::format("fuse: stage {} is there twice", stage->as<ir::StageInfo>().id));
+  }
+  return fused;
+}
 
 std::vector<UOpRef> stages_in_order(UOpRef sink) {
   std::vector<UOpRef> stages;
