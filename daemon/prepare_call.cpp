@@ -95,6 +95,9 @@ void PrepareCall::begin() {
 
 void PrepareCall::report(const BuildProgress& progress) {
   if (settled_ || pending_.size() >= kMaxPendingProgress) return;
+  // Kernels that are ready at once may be told in any order.
+  if (progress.kernels_done < kernels_told_) return;
+  kernels_told_ = progress.kernels_done;
   reported_ = true;
   v1::PrepareProgress& event = *pending_.emplace_back().mutable_progress();
   event.set_state(progress.lowering ? v1::PrepareProgress::LOWERING : v1::PrepareProgress::COMPILING);

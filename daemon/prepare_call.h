@@ -59,6 +59,7 @@ class PrepareCall : public grpc::ServerWriteReactor<v1::PrepareEvent> {
   v1::PrepareEvent writing_;
   std::deque<v1::PrepareEvent> pending_;
   grpc::Status status_;
+  std::uint32_t kernels_told_ = 0;
   bool reported_ = false;  // some progress was told
   bool busy_ = false;      // a write is under way
   bool settled_ = false;   // outcome known and counted

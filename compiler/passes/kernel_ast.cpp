@@ -36,6 +36,10 @@ Shape axes_of(UOpRef buffer) {
   return shape;
 }
 
+bool has_constant_shape(UOpRef buffer) {
+  return std::ranges::all_of(axes_of(buffer), [](UOpRef dim) { return dim->is_const(); });
+}
+
 UOpRef param(ir::Graph& g, ir::DType dtype, std::size_t slot) {
   return g.make(Op::Param, dtype, {}, ir::ParamInfo{static_cast<std::uint32_t>(slot)});
 }
@@ -181,7 +185,8 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
   HEARTH_ASSIGN_OR_RETURN(UOpRef root, apply_opts(g, flat, opts));
   std::vector<std::uint32_t> slots;
   for (const tune::Opt& opt : opts) {
-    if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);
+    // A buffer of symbolic shape may be smaller than what the kernel could read of it.
+    if (opt.kind == tune::Opt::Kind::Pack && has_constant_shape(out.buffers[opt.axis])) slots.push_back(opt.axis);
   }
   if (!slots.empty() && is_once) {
     HEARTH_ASSIGN_OR_RETURN(PackResult packed,
