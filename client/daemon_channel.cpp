@@ -249,6 +249,30 @@ absl::StatusOr<v1::ExplainResponse> DaemonChannel::explain(v1::ExplainRequest re
   return response;
 }
 
+absl::StatusOr<v1::TuneResult> DaemonChannel::tune(v1::TuneRequest request, Deadline deadline,
+                                                   const std::function<void(const v1::TuneProgress&)>& progress) {
+  request.set_protocol_version(kProtocolVersion);
+  v1::TuneResult result;
+  bool finished = false;
+  absl::Status status =
+      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
+        v1::CompilerService::Stub stub(on);
+        std::unique_ptr<grpc::ClientReader<v1::TuneEvent>> reader = stub.Tune(&context, request);
+        v1::TuneEvent event;
+        while (reader->Read(&event)) {
+          if (event.has_progress() && progress) progress(event.progress());
+          if (event.has_result()) {
+            result = std::move(*event.mutable_result());
+            finished = true;
+          }
+        }
+        return reader->Finish();
+      });
+  if (!status.ok()) return status;
+  if (!finished) return absl::InternalError("the daemon ended a Tune without a result");
+  return result;
+}
+
 void DaemonChannel::release_lease(std::uint64_t lease_id) {
   std::shared_ptr<DaemonSession> session;
   {

@@ -47,6 +47,9 @@ class DaemonChannel {
                                             double* call_ms = nullptr);
   absl::StatusOr<std::string> fetch_artifact(std::string_view digest, Deadline deadline);
   absl::StatusOr<v1::ExplainResponse> explain(v1::ExplainRequest request, Deadline deadline);
+  // Lets the daemon search for better opts; `progress` runs on the calling thread.
+  absl::StatusOr<v1::TuneResult> tune(v1::TuneRequest request, Deadline deadline,
+                                      const std::function<void(const v1::TuneProgress&)>& progress = {});
   // Gives a lease back; lazy and without waiting. Every lease ends with the process anyway.
   void release_lease(std::uint64_t lease_id);
 

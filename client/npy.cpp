@@ -191,6 +191,18 @@ absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& 
   return refuse(path, str_cat("has elements of type '", header->descr, "', which is not supported"));
 }
 
+std::optional<NpyArray> as_dtype(NpyArray array, DType dtype) {
+  if (array.dtype == dtype) return array;
+  if (array.dtype != DType::kF32 || !descr_of(dtype).empty()) return std::nullopt;
+  const std::string_view wide = array.bytes;
+  std::string narrow;
+  narrow.reserve(wide.size() / sizeof(float) * dtype_bytes(dtype));
+  for (std::size_t i = 0; i < wide.size(); i += sizeof(float)) {
+    narrow += encode_float(decode_float(wide.substr(i, sizeof(float)), DType::kF32), dtype);
+  }
+  return NpyArray{dtype, std::move(array.shape), std::move(narrow)};
+}
+
 absl::Status write_npy(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape, const void* data,
                        std::size_t size_bytes) {
   if (size_of(shape, dtype) != size_bytes) {

@@ -7,6 +7,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ struct NpyArray {
 absl::StatusOr<NpyArray> read_npy(const std::string& path);
 // The file's content; `path` only names it in errors.
 absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& path);
+
+// The array as `dtype`, if that is its own or one that .npy files have no name for (bf16, f8) and it holds f32, which
+// write_npy gives for those: rounded to nearest. Else nothing.
+std::optional<NpyArray> as_dtype(NpyArray array, DType dtype);
 
 // `size_bytes` must be what dtype and shape say. The file appears whole or not at all (written beside, then renamed).
 absl::Status write_npy(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape, const void* data,

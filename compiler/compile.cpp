@@ -1,6 +1,8 @@
 // The whole pipeline, top to bottom. Each step is one file of compiler/passes, checked by passes/spec after it.
 #include "compiler/compile.h"
 
+#include <set>
+
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/canonicalize.h"
@@ -9,6 +11,7 @@
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/guard_loads.h"
 #include "compiler/passes/import.h"
+#include "compiler/passes/keep_stages.h"
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
@@ -39,10 +42,17 @@ std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
 }  // namespace
 
 absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                      const v1::CompileOptions& options) {
+                                      const v1::CompileOptions& options, const TuningRecords& records) {
   ir::Graph g;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
+
+  std::vector<std::string> warnings;
+  const tune::Records recorded(records, warnings);
+  passes::Tuning tuning;
+  tuning.records = &recorded;
+  tuning.describe = options.dump();
+  tuning.warnings = &warnings;
 
   passes::ImportedGraph imported;
   UOpRef root = nullptr;
@@ -51,17 +61,24 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root));
+  HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
-    return passes::split_kernels(g, root, imported, output_shapes, target);
+    return passes::split_kernels(g, root, imported, output_shapes, target, tuning);
   }));
+  const passes::BoundsCount& bounds = schedule.bounds;
+  log.part("split/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
+  HEARTH_RETURN_IF_ERROR(passes::check_fits(memory));
   v1::LoweredPlan plan =
       log.time("plan", [&] { return passes::build_plan(schedule, memory, imported, graph, target); });
   if (options.dump()) {
     plan.mutable_passes()->Swap(&reports);
   } else {
     plan.clear_kernel_sources();
+    plan.clear_choices();
   }
+  for (const std::string& warning : std::set<std::string>(warnings.begin(), warnings.end()))
+    plan.add_warnings(warning);  // one, however many stages are the same kernel
   return plan;
 }
 
@@ -77,7 +94,8 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
   HEARTH_PASS(expand, Level::Expanded, passes::expand(g, root));
   HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
   HEARTH_PASS(decompose, Level::Expanded, passes::decompose(g, root));
-  HEARTH_PASS(simplify, Level::Expanded, rules::simplify(g, root));
+  HEARTH_PASS(simplify, Level::Expanded,
+              options.fast_math() ? rules::simplify_fast(g, root) : rules::simplify(g, root));
   HEARTH_PASS(lower_index, Level::Lowered, passes::lower_index(g, root));
   HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear,
                           log.time("linearize", [&] { return passes::linearize(g, root); }));

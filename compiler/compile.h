@@ -7,9 +7,12 @@
 
 namespace hearth::compiler {
 
-// Traced graph -> plan and canonical kernels; compiles nothing.
+using TuningRecords = google::protobuf::RepeatedPtrField<v1::TuningRecord>;
+
+// Traced graph -> plan and canonical kernels; compiles nothing. `records` (of this target, options and build) decide
+// the opts of the kernels they name; one that does not fit costs a warning in the plan.
 absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                      const v1::CompileOptions& options);
+                                      const v1::CompileOptions& options, const TuningRecords& records = {});
 
 // One canonical kernel -> artifact.
 absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& target,

@@ -21,6 +21,18 @@ class AdminCall : public grpc::ServerUnaryReactor {
   const Activity::Token token_;
 };
 
+const char* name_of(cache::EntryKind kind) {
+  switch (kind) {
+    case cache::EntryKind::kPlan:
+      return "plan";
+    case cache::EntryKind::kKernel:
+      return "kernel";
+    case cache::EntryKind::kTuning:
+      return "tuning";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* AdminServiceImpl::later(grpc::CallbackServerContext* context, std::function<void()> work) {
@@ -73,7 +85,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContex
     for (const cache::CacheEntryInfo& info : cache->list(limit)) {
       v1::CacheEntry& entry = *response->add_entries();
       entry.set_key(to_bytes(info.key));
-      entry.set_kind(info.kind == cache::EntryKind::kPlan ? "plan" : "kernel");
+      entry.set_kind(name_of(info.kind));
       entry.set_bytes(info.bytes);
       entry.set_created_unix_s(info.created_unix_s);
       entry.set_last_used_unix_s(info.last_used_unix_s);
@@ -85,8 +97,9 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext* context,
                                                         const v1::CacheVerifyRequest*,
                                                         v1::CacheVerifyResponse* response) {
-  return later(context, [cache = services_.cache, response] {
+  return later(context, [cache = services_.cache, tuning = services_.tuning, response] {
     const cache::VerifyReport report = cache->verify();
+    tuning->forget();
     response->set_checked(report.checked);
     response->set_quarantined(report.quarantined);
     for (const std::string& problem : report.problems) response->add_problems(problem);
@@ -95,7 +108,8 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerCont
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext* context,
                                                        const v1::CacheClearRequest*, v1::CacheClearResponse* response) {
-  return later(context, [cache = services_.cache, response] {
+  return later(context, [cache = services_.cache, tuning = services_.tuning, response] {
+    tuning->forget();
     const cache::ClearReport report = cache->clear();
     response->set_removed(report.removed);
     response->set_kept_leased(report.kept_leased);

@@ -17,6 +17,7 @@ struct AdminServices {
   CallServices calls;
   WorkerPool* pool = nullptr;
   cache::KernelsCache* cache = nullptr;
+  TuningTable* tuning = nullptr;
   Executor* executor = nullptr;
   std::string build_id;
   std::string cache_dir;

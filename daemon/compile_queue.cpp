@@ -6,14 +6,18 @@
 
 namespace hearth::daemon {
 
+std::deque<CompileJob>& CompileQueue::lane_of(const v1::WorkerRequest& request) {
+  if (request.has_lower()) return lowerings_;
+  return request.has_compile() ? kernels_ : tuning_;
+}
+
 absl::Status CompileQueue::push(CompileJob& job) {
   std::lock_guard lock(mutex_);
   if (closed_) return absl::UnavailableError("the daemon is shutting down");
-  const bool lowering = job.request.has_lower();
-  if (lowering && lowerings_.size() >= max_lowerings_) {
+  if (job.request.has_lower() && lowerings_.size() >= max_lowerings_) {
     return absl::ResourceExhaustedError(absl::StrCat("the compile queue is full (", max_lowerings_, " graphs wait)"));
   }
-  (lowering ? lowerings_ : kernels_).push_back(std::move(job));
+  lane_of(job.request).push_back(std::move(job));
   changed_.notify_one();
   return absl::OkStatus();
 }
@@ -21,18 +25,21 @@ absl::Status CompileQueue::push(CompileJob& job) {
 std::optional<CompileJob> CompileQueue::pop(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   const std::uint64_t wakes = wakes_;
-  changed_.wait_for(lock, timeout,
-                    [&] { return closed_ || wakes != wakes_ || !kernels_.empty() || !lowerings_.empty(); });
-  std::deque<CompileJob>& lane = kernels_.empty() ? lowerings_ : kernels_;
-  if (lane.empty()) return std::nullopt;
-  std::optional<CompileJob> job = std::move(lane.front());
-  lane.pop_front();
-  return job;
+  changed_.wait_for(lock, timeout, [&] {
+    return closed_ || wakes != wakes_ || !kernels_.empty() || !lowerings_.empty() || !tuning_.empty();
+  });
+  for (std::deque<CompileJob>* lane : {&kernels_, &lowerings_, &tuning_}) {
+    if (lane->empty()) continue;
+    std::optional<CompileJob> job = std::move(lane->front());
+    lane->pop_front();
+    return job;
+  }
+  return std::nullopt;
 }
 
 std::optional<CompileJob> CompileQueue::remove(std::uint64_t id) {
   std::lock_guard lock(mutex_);
-  for (std::deque<CompileJob>* lane : {&kernels_, &lowerings_}) {
+  for (std::deque<CompileJob>* lane : {&kernels_, &lowerings_, &tuning_}) {
     for (auto it = lane->begin(); it != lane->end(); ++it) {
       if (it->id != id) continue;
       std::optional<CompileJob> job = std::move(*it);
@@ -57,7 +64,7 @@ void CompileQueue::close() {
 
 std::size_t CompileQueue::size() const {
   std::lock_guard lock(mutex_);
-  return kernels_.size() + lowerings_.size();
+  return kernels_.size() + lowerings_.size() + tuning_.size();
 }
 
 }  // namespace hearth::daemon

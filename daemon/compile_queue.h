@@ -1,8 +1,9 @@
-// CompileQueue: bounded first-in-first-out work for the worker pool, in two lanes.
+// CompileQueue: bounded first-in-first-out work for the worker pool, in three lanes.
 //
 // Kernels go before lowerings, so started plans finish before new ones begin; only the lowering lane is bounded, since
-// a plan was admitted there. Owns queued jobs; a job's `done` is the holder's duty (queue, then pool). Thread-safe.
-// push() answers RESOURCE_EXHAUSTED when the lowering lane is full. Example:
+// a plan was admitted there. The tuner's work goes last: whoever waits for a plan does not wait for it. Owns queued
+// jobs; a job's `done` is the holder's duty (queue, then pool). Thread-safe. push() answers RESOURCE_EXHAUSTED when the
+// lowering lane is full. Example:
 //   absl::Status status = queue.push(std::move(job));
 //   std::optional<CompileJob> job = queue.pop(std::chrono::seconds(60));
 #pragma once
@@ -47,10 +48,13 @@ class CompileQueue {
   std::size_t size() const;
 
  private:
+  std::deque<CompileJob>& lane_of(const v1::WorkerRequest& request);
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<CompileJob> kernels_;
   std::deque<CompileJob> lowerings_;
+  std::deque<CompileJob> tuning_;
   const std::size_t max_lowerings_;
   std::uint64_t wakes_ = 0;
   bool closed_ = false;

@@ -177,6 +177,11 @@ grpc::ServerUnaryReactor* CompilerServiceImpl::Explain(grpc::CallbackServerConte
   return new ExplainCall(services_, explainer_, context, *request, response);
 }
 
+grpc::ServerWriteReactor<v1::TuneEvent>* CompilerServiceImpl::Tune(grpc::CallbackServerContext* context,
+                                                                   const v1::TuneRequest* request) {
+  return new TuneCall(services_, tuner_, context, request);
+}
+
 void CompilerServiceImpl::end_sessions() {
   std::lock_guard lock(mutex_);
   for (SessionCall* session : sessions_) {

@@ -1,12 +1,13 @@
 // CompilerService of the protos on gRPC's callback API: no call owns a thread. Translates only; the work is in
-// Preparer, Explainer, Leases and ResultStore. Thread-safe.
-//   CompilerServiceImpl service(calls, &explainer);
+// Preparer, Explainer, Tuner, Leases and ResultStore. Thread-safe.
+//   CompilerServiceImpl service(calls, &explainer, &tuner);
 //   builder.RegisterService(&service);
 #pragma once
 #include <set>
 
 #include "daemon/explainer.h"
 #include "daemon/prepare_call.h"
+#include "daemon/tune_call.h"
 #include "hearth/v1/compiler_service.grpc.pb.h"
 
 namespace hearth::daemon {
@@ -15,8 +16,8 @@ class SessionCall;
 
 class CompilerServiceImpl : public v1::CompilerService::CallbackService {
  public:
-  CompilerServiceImpl(const CallServices& services, Explainer* explainer)
-      : services_(services), explainer_(explainer) {}
+  CompilerServiceImpl(const CallServices& services, Explainer* explainer, Tuner* tuner)
+      : services_(services), explainer_(explainer), tuner_(tuner) {}
 
   grpc::ServerWriteReactor<v1::PrepareEvent>* Prepare(grpc::CallbackServerContext* context,
                                                       const v1::PrepareRequest* request) override;
@@ -26,6 +27,8 @@ class CompilerServiceImpl : public v1::CompilerService::CallbackService {
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context, const v1::ExplainRequest* request,
                                     v1::ExplainResponse* response) override;
+  grpc::ServerWriteReactor<v1::TuneEvent>* Tune(grpc::CallbackServerContext* context,
+                                                const v1::TuneRequest* request) override;
 
   // Ends every Session stream with UNAVAILABLE: their clients must not hold the drain up.
   void end_sessions();
@@ -34,6 +37,7 @@ class CompilerServiceImpl : public v1::CompilerService::CallbackService {
   friend class SessionCall;
   const CallServices services_;
   Explainer* const explainer_;
+  Tuner* const tuner_;
   std::mutex mutex_;
   std::set<SessionCall*> sessions_;
 };

@@ -18,8 +18,9 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
   void start() {
     const v1::CompileOptions options = without_dump(request_.options());
+    const std::shared_ptr<const TuningSnapshot> tuning = services_.tuning->snapshot(request_.target(), options);
     cache::KeyMaterial material =
-        cache::plan_key_material(request_.graph(), request_.target(), options, services_.build_id);
+        cache::plan_key_material(request_.graph(), request_.target(), options, services_.build_id, tuning->digest);
     response_.set_plan_key(to_bytes(cache::key(material)));
     for (const cache::KeyPart& part : material.parts()) {
       v1::KeyPart& shown = *response_.add_key_parts();
@@ -31,6 +32,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     if (!response_.plan_cached()) explain_miss(material);
     CompileJob job;
     *job.request.mutable_lower() = request_.graph();
+    *job.request.mutable_records() = tuning->records;
     job.key = cache::key(material);
     job.what = absl::StrCat("a graph of ", request_.graph().nodes_size(), " nodes");
     submit(std::move(job), [](ExplainJob& self, v1::WorkerReply& reply) { self.lowered(*reply.mutable_lowered()); });
@@ -112,6 +114,10 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     shown.set_key(to_bytes(cache::key(material)));
     shown.set_ast(spec.ast());
     if (index < lowered.kernel_sources_size()) shown.set_source(lowered.kernel_sources(index));
+    if (index < lowered.choices_size()) {
+      *shown.mutable_opts() = lowered.choices(index).opts();
+      shown.set_tuned(lowered.choices(index).tuned());
+    }
     if (std::optional<KernelResult> found = services_.store->find_kernel(material)) {
       shown.set_cached(true);
       shown.set_artifact_bytes(found->size_bytes);

@@ -23,6 +23,7 @@
 #include "daemon/build_id.h"
 #include "daemon/compiler_service.h"
 #include "daemon/listener.h"
+#include "daemon/tuner.h"
 
 namespace hearth::daemon {
 namespace {
@@ -77,11 +78,14 @@ class HearthDaemon::Impl {
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         pool_(pool_options(config), &poison_, &metrics_),
-        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_}, config.limits),
+        tuning_(cache_.get(), std::string(build_id())),
+        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_},
+                  config.limits),
         explainer_(&preparer_),
+        tuner_(&preparer_, config.workers),
         calls_{&preparer_, &leases_, &metrics_, &store_, &activity_},
-        compiler_service_(calls_, &explainer_),
-        admin_service_({calls_, &pool_, cache_.get(), &executor_, std::string(build_id()), config.cache_dir,
+        compiler_service_(calls_, &explainer_, &tuner_),
+        admin_service_({calls_, &pool_, cache_.get(), &tuning_, &executor_, std::string(build_id()), config.cache_dir,
                         Clock::now(), [this] { ask_to_stop("asked to by a client"); }}) {}
 
   ~Impl() {
@@ -125,6 +129,7 @@ class HearthDaemon::Impl {
       listener_->stop();
       accept_thread_.join();
       preparer_.close();
+      tuner_.stop();
       compiler_service_.end_sessions();
       all_ended = activity_.wait_until_idle(std::chrono::milliseconds(config_.drain_ms));
       if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
@@ -186,8 +191,10 @@ class HearthDaemon::Impl {
   PoisonList poison_;
   Executor executor_;
   WorkerPool pool_;
+  TuningTable tuning_;
   Preparer preparer_;
   Explainer explainer_;
+  Tuner tuner_;
   const CallServices calls_;
   CompilerServiceImpl compiler_service_;
   AdminServiceImpl admin_service_;

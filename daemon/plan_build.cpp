@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <spdlog/spdlog.h>
 
 #include <set>
 #include <utility>
@@ -49,7 +50,7 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options) {
 }
 
 PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                     const v1::CompileOptions& options, cache::KeyMaterial material,
+                     const v1::CompileOptions& options, const TuningSnapshot& tuning, cache::KeyMaterial material,
                      std::shared_ptr<PlanFlights::Flight> flight)
     : services_(services),
       material_(std::move(material)),
@@ -59,6 +60,7 @@ PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, cons
   *request_.mutable_lower() = graph;
   *request_.mutable_target() = target_;
   *request_.mutable_options() = options_;
+  *request_.mutable_records() = tuning.records;
 }
 
 void PlanBuild::start() {
@@ -109,6 +111,7 @@ void PlanBuild::lowered(absl::StatusOr<v1::WorkerReply> reply) {
   }
   if (!reply.ok()) return fail(reply.status());
   lowered_.Swap(reply->mutable_lowered());
+  for (const std::string& warning : lowered_.warnings()) spdlog::warn("{}", warning);
   if (absl::Status status = check_lowered(lowered_); !status.ok()) return fail(status);
   const auto num_kernels = static_cast<std::size_t>(lowered_.kernels_size());
   {

@@ -4,7 +4,7 @@
 //
 // A state machine on the executor and pool threads; no thread waits. It lives as long as its flight or a step of it.
 // cancel() stops queued and running jobs nobody else waits for. Example:
-//   auto build = std::make_shared<PlanBuild>(services, graph, target, options, std::move(material), flight);
+//   auto build = std::make_shared<PlanBuild>(services, graph, target, options, *tuning, std::move(material), flight);
 //   flight->on_cancel([build] { build->cancel(); });
 //   build->start();
 #pragma once
@@ -19,6 +19,7 @@
 #include "daemon/metrics.h"
 #include "daemon/result_store.h"
 #include "daemon/single_flight.h"
+#include "daemon/tuning_table.h"
 #include "daemon/worker_pool.h"
 #include "hearth/v1/worker.pb.h"
 
@@ -55,12 +56,13 @@ struct BuildServices {
   Executor* executor = nullptr;
   Metrics* metrics = nullptr;
   KernelFlights* kernel_flights = nullptr;
+  TuningTable* tuning = nullptr;
 };
 
 class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
  public:
   PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-            const v1::CompileOptions& options, cache::KeyMaterial material,
+            const v1::CompileOptions& options, const TuningSnapshot& tuning, cache::KeyMaterial material,
             std::shared_ptr<PlanFlights::Flight> flight);
 
   void start();

@@ -22,6 +22,24 @@ absl::Status from_worker_error(const CompileJob& job, const v1::WorkerError& err
                       error.message().empty() ? job.what + " failed" : error.message());
 }
 
+bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
+  switch (request.work_case()) {
+    case v1::WorkerRequest::kLower:
+      return reply.has_lowered();
+    case v1::WorkerRequest::kCompile:
+      return reply.has_compiled();
+    case v1::WorkerRequest::kCandidate:
+      return reply.has_candidate();
+    case v1::WorkerRequest::kNeighbours:
+      return reply.has_neighbours();
+    case v1::WorkerRequest::kTime:
+      return reply.has_timing();
+    case v1::WorkerRequest::WORK_NOT_SET:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 WorkerPool::WorkerPool(WorkerPoolOptions options, PoisonList* poison, Metrics* metrics)
@@ -187,8 +205,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     poison_->record_success(job.key);
     return from_worker_error(job, exchange.reply.error());
   }
-  const bool expected = job.request.has_lower() ? exchange.reply.has_lowered() : exchange.reply.has_compiled();
-  if (!expected) {
+  if (!answers(job.request, exchange.reply)) {
     drop_worker(slot);
     exchange.end = WorkerEnd::kGarbage;
     exchange.detail = "answered with another kind of result";

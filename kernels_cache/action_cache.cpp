@@ -55,18 +55,30 @@ Digest check_digest(const ActionRow& row, std::string_view result) {
 ActionRow read_row(const SqliteQuery& query) {
   ActionRow row;
   row.key = digest_of(query.blob(0));
-  row.kind = query.integer(1) == static_cast<int>(EntryKind::kKernel) ? EntryKind::kKernel : EntryKind::kPlan;
+  row.kind = static_cast<EntryKind>(query.integer(1));
   row.material = std::string(query.blob(2));
   row.created_unix_ns = query.integer(5);
   row.last_used_unix_ns = query.integer(6);
   std::string_view result = query.blob(3);
-  Digest check = check_digest(row, result);
-  row.damaged = view(check) != query.blob(4);
-  for (Reader in(result); in.ok() && !in.at_end();) {
-    Digest digest = digest_of(in.fixed(sizeof(Digest)));
-    row.blobs.push_back({digest, in.u64()});
-  }
+  row.damaged =
+      view(check_digest(row, result)) != query.blob(4) || row.kind < EntryKind::kPlan || row.kind > EntryKind::kTuning;
+  // Braces evaluate from left to right.
+  for (Reader in(result); in.ok() && !in.at_end();)
+    row.blobs.push_back({digest_of(in.fixed(sizeof(Digest))), in.u64()});
   return row;
+}
+
+// Columns: digest, size, last_used_ns.
+BlobRow read_blob(const SqliteQuery& query) {
+  return {digest_of(query.blob(0)), static_cast<std::uint64_t>(query.integer(1)), query.integer(2)};
+}
+
+template <class Row>
+absl::StatusOr<std::vector<Row>> read_all(SqliteQuery& query, Row (*read)(const SqliteQuery&)) {
+  std::vector<Row> rows;
+  while (query.step()) rows.push_back(read(query));
+  if (!query.status().ok()) return query.status();
+  return rows;
 }
 
 absl::StatusOr<std::int64_t> pragma(SqliteConnection& connection, const char* sql) {
@@ -107,7 +119,8 @@ absl::StatusOr<std::unique_ptr<ActionCache>> ActionCache::open(const std::string
   if (status.ok()) {
     status = index->writer_->execute(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;"
-        "PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;");
+        "PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
+        "CREATE INDEX IF NOT EXISTS actions_tuning ON actions (kind, created_ns) WHERE kind = 3;");
   }
   if (status.ok()) status = index->load_totals();
   if (!status.ok()) return damaged_if_internal(status);
@@ -285,12 +298,7 @@ absl::StatusOr<std::vector<BlobRow>> ActionCache::oldest_blobs(const BlobRow& af
                     "SELECT digest, size, last_used_ns FROM blobs WHERE (last_used_ns, digest) > (?, ?)"
                     " ORDER BY last_used_ns, digest LIMIT ?");
   query.bind(1, after.last_used_unix_ns).bind(2, view(after.digest)).bind(3, static_cast<std::int64_t>(limit));
-  std::vector<BlobRow> rows;
-  while (query.step()) {
-    rows.push_back({digest_of(query.blob(0)), static_cast<std::uint64_t>(query.integer(1)), query.integer(2)});
-  }
-  if (!query.status().ok()) return query.status();
-  return rows;
+  return read_all<BlobRow>(query, read_blob);
 }
 
 absl::StatusOr<std::uint64_t> ActionCache::drop_blobs(std::span<const Digest> digests) {
@@ -352,22 +360,23 @@ absl::StatusOr<std::vector<ActionRow>> ActionCache::recent_actions(std::size_t l
   query.bind(1, before ? before->last_used_unix_ns : std::numeric_limits<std::int64_t>::max());
   query.bind(2, before ? view(before->key) : std::string_view());
   query.bind(3, static_cast<std::int64_t>(limit));
-  std::vector<ActionRow> rows;
-  while (query.step()) rows.push_back(read_row(query));
-  if (!query.status().ok()) return query.status();
-  return rows;
+  return read_all<ActionRow>(query, read_row);
+}
+
+absl::StatusOr<std::vector<ActionRow>> ActionCache::tuning_actions(std::size_t limit) {
+  std::lock_guard lock(reader_mutex_);
+  SqliteQuery query(*reader_,
+                    "SELECT key, kind, material, result, check_digest, created_ns, last_used_ns FROM actions"
+                    " WHERE kind = 3 ORDER BY created_ns DESC, key LIMIT ?");
+  query.bind(1, static_cast<std::int64_t>(limit));
+  return read_all<ActionRow>(query, read_row);
 }
 
 absl::StatusOr<std::vector<BlobRow>> ActionCache::blobs_after(const Digest* after, std::size_t limit) {
   std::lock_guard lock(reader_mutex_);
   SqliteQuery query(*reader_, "SELECT digest, size, last_used_ns FROM blobs WHERE digest > ? ORDER BY digest LIMIT ?");
   query.bind(1, after ? view(*after) : std::string_view()).bind(2, static_cast<std::int64_t>(limit));
-  std::vector<BlobRow> rows;
-  while (query.step()) {
-    rows.push_back({digest_of(query.blob(0)), static_cast<std::uint64_t>(query.integer(1)), query.integer(2)});
-  }
-  if (!query.status().ok()) return query.status();
-  return rows;
+  return read_all<BlobRow>(query, read_blob);
 }
 
 absl::Status ActionCache::probe() {

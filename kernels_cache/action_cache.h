@@ -73,6 +73,8 @@ class ActionCache {
 
   // Most recently used first, strictly before `before_last_used`/`before_key` (none: from the start).
   absl::StatusOr<std::vector<ActionRow>> recent_actions(std::size_t limit, const ActionRow* before = nullptr);
+  // Of kind tuning, newest first.
+  absl::StatusOr<std::vector<ActionRow>> tuning_actions(std::size_t limit);
   // By digest / key, strictly after it (none: from the start).
   absl::StatusOr<std::vector<BlobRow>> blobs_after(const Digest* after, std::size_t limit);
 

@@ -8,11 +8,15 @@
 #include "absl/strings/str_join.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/graph.pb.h"
+#include "hearth/v1/tuning.pb.h"
 #include "hearth/v1/worker.pb.h"
 #include "kernels_cache/canonical_bytes.h"
 
 namespace hearth::cache {
 namespace {
+
+constexpr char kTuningDomain[] = "hearth.tuning.v1";
+constexpr char kScopePart[] = "scope";
 
 std::string number_bytes(std::uint64_t value) { return Writer().u64(value).take(); }
 
@@ -76,6 +80,7 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_number(material, "target.vector_bits", target.vector_bits());
   add_number(material, "target.threads", target.threads());
   add_number(material, "target.abi_version", target.abi_version());
+  add_number(material, "target.l2_bytes", target.l2_bytes());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {
@@ -127,8 +132,8 @@ std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMat
 }
 
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
-                              std::string_view build_id) {
-  KeyMaterial material("hearth.plan.v1");
+                              std::string_view build_id, std::string_view tuning) {
+  KeyMaterial material("hearth.plan.v2");
   add_number(material, "graph.version", graph.version());
   material.add("graph.vars", vars_bytes(graph), absl::StrCat(graph.vars_size(), " variables"));
   material.add("graph.nodes", nodes_bytes(graph), absl::StrCat(graph.nodes_size(), " nodes"));
@@ -136,18 +141,46 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
   add_target(material, target);
   add_options(material, options);
   add_text(material, "build_id", build_id);
+  if (!tuning.empty()) material.add("tuning", std::string(tuning), to_hex(tuning).substr(0, 16));
   return material;
 }
 
 KeyMaterial kernel_key_material(const v1::KernelSpec& spec, const v1::Target& target, const v1::CompileOptions& options,
                                 std::string_view build_id) {
-  KeyMaterial material("hearth.kernel.v1");
+  KeyMaterial material("hearth.kernel.v2");
   add_text(material, "kernel.symbol", spec.symbol());
   material.add("kernel.ast", spec.ast(), absl::StrCat(spec.ast().size(), " bytes"));
   add_target(material, target);
   add_options(material, options);
   add_text(material, "build_id", build_id);
   return material;
+}
+
+std::string tuning_scope(const v1::Target& target, const v1::CompileOptions& options, std::string_view build_id) {
+  KeyMaterial scope("hearth.tuning_scope.v1");
+  add_target(scope, target);
+  add_options(scope, options);
+  add_text(scope, "build_id", build_id);
+  return scope.encode();
+}
+
+KeyMaterial tuning_key_material(const v1::FlatKernel& kernel, const v1::Target& target,
+                                const v1::CompileOptions& options, std::string_view build_id) {
+  KeyMaterial material(kTuningDomain);
+  material.add("kernel.flat", kernel.ast(), absl::StrCat(kernel.ast().size(), " bytes"));
+  Writer slots;
+  slots.u64(static_cast<std::uint64_t>(kernel.slots_size()));
+  for (const v1::FlatKernel::Slot& slot : kernel.slots()) slots.u8(slot.once()).u8(slot.constant_shape());
+  material.add("kernel.slots", slots.take());
+  add_number(material, "kernel.may_pack", kernel.may_pack() ? 1 : 0);
+  material.add(kScopePart, tuning_scope(target, options, build_id));
+  return material;
+}
+
+std::string tuning_scope(const KeyMaterial& material) {
+  if (material.domain() != kTuningDomain || material.parts().empty()) return {};
+  const KeyPart& last = material.parts().back();
+  return last.name == kScopePart ? last.bytes : std::string();
 }
 
 }  // namespace hearth::cache

@@ -17,6 +17,7 @@
 
 namespace hearth::v1 {
 class CompileOptions;
+class FlatKernel;
 class Graph;
 class KernelSpec;
 class Target;
@@ -34,7 +35,7 @@ struct KeyPart {
 
 class KeyMaterial {
  public:
-  // `domain` separates kinds of actions and versions of the encoding, e.g. "hearth.plan.v1".
+  // `domain` separates kinds of actions and versions of the encoding, e.g. "hearth.plan.v2".
   explicit KeyMaterial(std::string domain) : domain_(std::move(domain)) {}
 
   void add(std::string name, std::string bytes, std::string detail = {});
@@ -58,10 +59,19 @@ Digest key(const KeyMaterial& material);
 // Names of parts whose bytes differ, or that only one side has, in the order of `wanted`, then of `other`.
 std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMaterial& other);
 
-// `build_id` covers compiler sources and the LLVM version.
+// `build_id` covers compiler sources and the LLVM version. `tuning` is the digest of the tuning records that lowering
+// is given; empty when there are none, and then no part of the key.
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
-                              std::string_view build_id);
+                              std::string_view build_id, std::string_view tuning = {});
 KeyMaterial kernel_key_material(const v1::KernelSpec& spec, const v1::Target& target, const v1::CompileOptions& options,
                                 std::string_view build_id);
+
+// Of a tuning record: the flat kernel, and everything that every record of one lowering shares (tuning_scope).
+KeyMaterial tuning_key_material(const v1::FlatKernel& kernel, const v1::Target& target,
+                                const v1::CompileOptions& options, std::string_view build_id);
+// Canonical bytes of target, options and build: records with the same scope are used together.
+std::string tuning_scope(const v1::Target& target, const v1::CompileOptions& options, std::string_view build_id);
+// The scope of a record by its key material; empty when it is not a tuning record's.
+std::string tuning_scope(const KeyMaterial& material);
 
 }  // namespace hearth::cache

@@ -6,7 +6,7 @@
 
 namespace hearth::cache {
 
-enum class EntryKind { kPlan = 1, kKernel = 2 };
+enum class EntryKind { kPlan = 1, kKernel = 2, kTuning = 3 };
 
 struct ArtifactRef {
   Digest digest{};

@@ -1,4 +1,5 @@
-// KernelsCache: the daemon's disk cache of compiled kernels and prepared plans. FORMAT.md describes the directory.
+// KernelsCache: the daemon's disk cache of compiled kernels, prepared plans and tuning records. FORMAT.md describes the
+// directory.
 //
 // Ownership: one cache a directory (a kernel-released lock); returned entries hold a Pin, which keeps their files from
 // being evicted until it is destroyed. Threads: every method is thread-safe; finds never wait for puts or eviction.
@@ -51,10 +52,16 @@ struct PlanEntry {
   Pin pin;                                  // the plan and all its artifacts
 };
 
+struct TuningEntry {
+  KeyMaterial material;
+  std::string record;  // exactly the bytes that were put
+  Pin pin;
+};
+
 struct CacheEntryInfo {
   Digest key{};
   EntryKind kind = EntryKind::kPlan;
-  std::uint64_t bytes = 0;  // plan: its bytes without artifacts; kernel: its artifact
+  std::uint64_t bytes = 0;  // plan: its bytes without artifacts; kernel: its artifact; tuning: the record
   std::int64_t created_unix_s = 0;
   std::int64_t last_used_unix_s = 0;
   bool leased = false;
@@ -67,7 +74,7 @@ struct VerifyReport {
 };
 
 struct ClearReport {
-  std::uint64_t removed = 0;      // entries (plans and kernels)
+  std::uint64_t removed = 0;      // entries (plans, kernels, tuning records)
   std::uint64_t kept_leased = 0;  // entries kept because pinned
   std::uint64_t freed_bytes = 0;
 };
@@ -75,7 +82,7 @@ struct ClearReport {
 struct CacheStats {
   std::uint64_t bytes = 0;  // files rounded up to 4 KiB blocks, plus key material
   std::uint64_t limit_bytes = 0;
-  std::uint64_t entries = 0;      // plans and kernels
+  std::uint64_t entries = 0;      // plans, kernels and tuning records
   std::uint64_t artifacts = 0;    // distinct files in the CAS
   std::uint64_t pinned = 0;       // distinct pinned files
   std::uint64_t quarantined = 0;  // since open
@@ -111,6 +118,13 @@ class KernelsCache {
   absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact);
   // `digests`: the plan's artifacts, all put before (FAILED_PRECONDITION otherwise).
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
+
+  // One record a key; a new one replaces the old.
+  absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);
+  // All that are sound, newest first; damaged ones are quarantined.
+  std::vector<TuningEntry> tuning_records(std::size_t limit);
+  // Drops a record whose bytes are sound and mean nothing.
+  void drop_tuning(const KeyMaterial& material);
 
   // Where an artifact's file is if it is in the cache. Does not check it: use entries from a find or put.
   std::string artifact_path(const Digest& digest) const;

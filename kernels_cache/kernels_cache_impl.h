@@ -32,6 +32,11 @@ class KernelsCache::Impl {
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
   absl::StatusOr<std::string> read_artifact(const Digest& digest);
 
+  // tuning_entries.cpp
+  absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);
+  std::vector<TuningEntry> tuning_records(std::size_t limit);
+  void drop_tuning(const KeyMaterial& material);
+
   // maintenance.cpp
   std::vector<CacheEntryInfo> list(std::size_t limit);
   VerifyReport verify();

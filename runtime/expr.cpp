@@ -30,6 +30,16 @@ bool fits(const Interval& value) {
          value.high <= std::numeric_limits<std::int64_t>::max();
 }
 
+// As tight as the compiler's (compiler/ir/bounds.cpp), whose max_bytes are compared with what follows from this.
+Interval modulo(const Interval& a, const Interval& b) {
+  if (a.low == a.high && b.low == b.high) {
+    const auto value = floor_mod(static_cast<std::int64_t>(a.low), static_cast<std::int64_t>(b.low));
+    return {value, value};
+  }
+  if (a.low >= 0 && a.high < b.low) return a;
+  return {0, a.low >= 0 ? std::min(a.high, b.high - 1) : b.high - 1};
+}
+
 }  // namespace
 
 absl::StatusOr<Expr> Expr::compile(const v1::Expr& wire, const std::vector<PlanVariable>& vars) {
@@ -74,11 +84,7 @@ absl::StatusOr<Expr> Expr::compile(const v1::Expr& wire, const std::vector<PlanV
       case v1::ExprToken::FLOORDIV:
       case v1::ExprToken::FLOORMOD:
         if (b.low < 1) return error("the divisor may be zero or negative");
-        result = token.kind() == v1::ExprToken::FLOORDIV ? divide(a, b)
-                 : a.low == a.high && b.low == b.high
-                     ? Interval{floor_mod(static_cast<std::int64_t>(a.low), static_cast<std::int64_t>(b.low)),
-                                floor_mod(static_cast<std::int64_t>(a.low), static_cast<std::int64_t>(b.low))}
-                     : Interval{0, b.high - 1};
+        result = token.kind() == v1::ExprToken::FLOORDIV ? divide(a, b) : modulo(a, b);
         break;
       case v1::ExprToken::MIN:
         result = {std::min(a.low, b.low), std::min(a.high, b.high)};

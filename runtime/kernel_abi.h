@@ -7,7 +7,7 @@
 //   grid_begin, grid_end   the half-open part of [0, grid) this call computes; parts of one launch may
 //                run concurrently on any threads and write disjoint elements
 //
-// A kernel allocates nothing, makes no system call, keeps no state, uses at most 80 KiB of stack and returns when its
+// A kernel allocates nothing, makes no system call, keeps no state, uses at most 160 KiB of stack and returns when its
 // part is done.
 #ifndef HEARTH_RUNTIME_KERNEL_ABI_H_
 #define HEARTH_RUNTIME_KERNEL_ABI_H_

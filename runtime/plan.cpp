@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 42;
 constexpr int kMaxItems = 1 << 20;
-constexpr int kMaxLaunchSlots = 1024;
+constexpr int kMaxLaunchSlots = 1 << 17;  // a concatenation of thousands of inputs is one kernel
 constexpr int kMaxRank = 32;
 constexpr std::size_t kMaxNameBytes = 1024;
 

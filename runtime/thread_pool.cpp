@@ -1,11 +1,15 @@
 #include "runtime/thread_pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 namespace hearth::runtime {
 namespace {
 
 constexpr int kSpins = 2000;  // some 20 to 60 microseconds, the gap between two launches of a plan
+constexpr int kSpinsPerLook = 32;
+constexpr std::uint32_t kRunsPerQuestion = 64;  // to a worker on the caller's own core
 
 void relax() {
 #if defined(__x86_64__)
@@ -15,10 +19,12 @@ void relax() {
 #endif
 }
 
-// Returns once `value` differs from `old`.
-void await_change(std::atomic<std::uint32_t>& value, std::uint32_t old) {
+// Returns once `value` differs from `old`. Spins while `other_has_a_core` of its own.
+template <class F>
+void await_change(std::atomic<std::uint32_t>& value, std::uint32_t old, F other_has_a_core) {
   for (int i = 0; i < kSpins; ++i) {
     if (value.load(std::memory_order_acquire) != old) return;
+    if (i % kSpinsPerLook == 0 && !other_has_a_core()) break;
     relax();
   }
   value.wait(old, std::memory_order_acquire);
@@ -40,12 +46,20 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : workers_) worker->thread.join();
 }
 
+// Whoever succeeds does the part.
+bool ThreadPool::take(Worker& worker, std::uint32_t offer) {
+  return worker.job.compare_exchange_strong(offer, offer + 1, std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
 void ThreadPool::work(Worker& worker) {
-  std::uint32_t done = 0;
+  std::uint32_t seen = 1;
   for (;;) {
-    await_change(worker.job, done);
-    done = worker.job.load(std::memory_order_acquire);
+    await_change(worker.job, seen, [&] { return sched_getcpu() != caller_cpu_.load(std::memory_order_relaxed); });
+    seen = worker.job.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
+    worker.cpu.store(sched_getcpu(), std::memory_order_relaxed);  // also when it came too late: it may have moved
+    if (seen % 2 != 0 || !take(worker, seen)) continue;           // taken back
+    ++seen;
     task_(context_, worker.begin, worker.end);
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   }
@@ -63,6 +77,9 @@ void ThreadPool::run(std::int64_t units, std::int64_t min_units_per_thread, Task
   }
   task_ = task;
   context_ = context;
+  const int cpu = sched_getcpu();
+  caller_cpu_.store(cpu, std::memory_order_relaxed);
+  ++num_runs_;
   unfinished_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
   const std::int64_t share = units / parts, left_over = units % parts;
   std::int64_t begin = share + (left_over > 0);  // the caller's part is [0, begin)
@@ -71,13 +88,27 @@ void ThreadPool::run(std::int64_t units, std::int64_t min_units_per_thread, Task
     worker.begin = begin;
     worker.end = begin + share + (part < left_over);
     begin = worker.end;
+    // One that shares the caller's core would only take turns with it.
+    worker.asked = worker.cpu.load(std::memory_order_relaxed) != cpu || num_runs_ % kRunsPerQuestion == 0;
+    if (!worker.asked) continue;
     worker.job.fetch_add(1, std::memory_order_release);
     worker.job.notify_one();
   }
   task(context, 0, share + (left_over > 0));
+  bool has_a_core = true;
+  for (std::int64_t part = parts - 1; part > 0; --part) {
+    Worker& worker = *workers_[static_cast<std::size_t>(part - 1)];
+    const std::uint32_t offer = worker.job.load(std::memory_order_relaxed);
+    if (worker.asked && (offer % 2 != 0 || !take(worker, offer))) {  // it has begun
+      has_a_core &= worker.cpu.load(std::memory_order_relaxed) != cpu;
+    } else {
+      task(context, worker.begin, worker.end);
+      unfinished_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
   for (std::uint32_t left = unfinished_.load(std::memory_order_acquire); left != 0;
        left = unfinished_.load(std::memory_order_acquire)) {
-    await_change(unfinished_, left);
+    await_change(unfinished_, left, [&] { return has_a_core; });
   }
 }
 

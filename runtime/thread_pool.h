@@ -1,5 +1,8 @@
 // ThreadPool: fork-join over [0, units). run() divides the range into equal contiguous parts, computes the first one on
-// the calling thread and returns when all are done. Workers spin briefly for the next job, then park.
+// the calling thread and returns when all are done. Workers spin briefly for the next job, then park. A part that its
+// worker has not begun by then (the machine is busy with other processes) is done by the caller, so that a launch
+// waits for a worker only in the middle of a part. Nobody spins for a thread that has the same core, and a worker there
+// is asked now and then only.
 // One thread calls run() at a time. run() allocates nothing and takes no lock; with one part it is a direct call.
 //
 //   ThreadPool pool(4);
@@ -31,18 +34,24 @@ class ThreadPool {
 
  private:
   struct alignas(64) Worker {
-    std::atomic<std::uint32_t> job{0};  // changes when there is a part to do (or to stop)
+    // Even: a part is on offer, odd: it was taken. The next offer is the next even number.
+    std::atomic<std::uint32_t> job{1};
+    std::atomic<int> cpu{-1};  // where it last worked
     std::int64_t begin = 0;
     std::int64_t end = 0;
+    bool asked = false;  // for its part; the caller's alone
     std::thread thread;
   };
   void work(Worker& worker);
+  static bool take(Worker& worker, std::uint32_t offer);
 
   std::vector<std::unique_ptr<Worker>> workers_;
   Task task_ = nullptr;
   void* context_ = nullptr;
   std::atomic<bool> stop_{false};
-  alignas(64) std::atomic<std::uint32_t> unfinished_{0};
+  std::atomic<int> caller_cpu_{-1};
+  std::uint32_t num_runs_ = 0;
+  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // parts but the caller's own
 };
 
 }  // namespace hearth::runtime

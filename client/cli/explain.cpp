@@ -8,6 +8,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/opts_text.h"
 #include "runtime/device.h"
 
 namespace hearth::cli {
@@ -54,6 +55,8 @@ Json to_json(const v1::ExplainResponse& reply, bool dump) {
                  {"artifact_bytes", kernel.artifact_bytes()},
                  {"cached", kernel.cached()},
                  {"once", kernel.once()},
+                 {"tuned", kernel.tuned()},
+                 {"opts", opts_text(kernel.opts())},
                  {"passes", passes_json(kernel.passes(), dump)}};
     if (dump) item["ast"] = kernel.ast();
     json["kernels"].push_back(item);
@@ -88,11 +91,12 @@ void print_text(const v1::ExplainResponse& reply, bool dump) {
     std::cout << "\n\n";
   }
   if (reply.passes_size() > 0) print_passes(reply.passes(), dump);
-  std::vector<std::vector<std::string>> rows = {{"kernel", "key", "size", "cached", "runs", "from"}};
+  std::vector<std::vector<std::string>> rows = {{"kernel", "key", "size", "cached", "runs", "opts", "from"}};
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
     rows.push_back({kernel.symbol(), hex(kernel.key()).substr(0, 16),
                     kernel.artifact_bytes() == 0 ? "-" : human_bytes(static_cast<double>(kernel.artifact_bytes())),
-                    kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay", kernel.source()});
+                    kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay",
+                    (kernel.tuned() ? "tuned: " : "heuristic: ") + opts_text(kernel.opts()), kernel.source()});
   }
   std::cout << "\n" << table(rows);
   std::cout << reply.plan().launches_size() << " launches, arena "

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   hearth::cli::Action action;
   hearth::cli::add_run(app, action);
   hearth::cli::add_prewarm(app, action);
+  hearth::cli::add_tune(app, action);
   hearth::cli::add_explain(app, action);
   hearth::cli::add_stats(app, action);
   hearth::cli::add_cache(app, action);

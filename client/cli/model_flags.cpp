@@ -29,12 +29,18 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-absl::Status check_arrays(const std::string& path, const Model& model) {
+// Every array in the dtype of its input, or an error.
+absl::Status match_arrays(const std::string& path, Model& model) {
   for (const onnx::ModelValue& input : model.imported.inputs) {
     const auto found = model.arrays.find(input.name);
-    if (found == model.arrays.end() || found->second.dtype == input.dtype) continue;
-    return absl::InvalidArgumentError(str_cat(path, ": input '", input.name, "' has type ", dtype_name(input.dtype),
-                                              " but --input gives ", dtype_name(found->second.dtype)));
+    if (found == model.arrays.end()) continue;
+    const DType given = found->second.dtype;
+    auto array = client::as_dtype(std::move(found->second), input.dtype);
+    if (!array) {
+      return absl::InvalidArgumentError(str_cat(path, ": input '", input.name, "' has type ", dtype_name(input.dtype),
+                                                " but --input gives ", dtype_name(given)));
+    }
+    found->second = *std::move(array);
   }
   return absl::OkStatus();
 }
@@ -88,7 +94,7 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   auto imported = onnx::import_model(path, options);
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
-  if (absl::Status checked = check_arrays(path, model); !checked.ok()) return checked;
+  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
   auto traced = client::encode_graph(model.imported.outputs);
   if (!traced.ok())
     return absl::Status(traced.status().code(), str_cat(path, ": ", std::string(traced.status().message())));

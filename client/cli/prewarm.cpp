@@ -7,6 +7,7 @@
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/tune_model.h"
 
 namespace hearth::cli {
 namespace {
@@ -15,12 +16,19 @@ using Json = nlohmann::ordered_json;
 
 struct PrewarmFlags {
   ModelFlags model;
+  TuneFlags tune;
+  bool tunes = false;
   std::vector<std::string> paths;
 };
 
-absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const ModelFlags& flags) {
+absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const PrewarmFlags& all) {
+  const ModelFlags& flags = all.model;
   absl::StatusOr<Model> model = load_model(path, flags);
   if (!model.ok()) return model.status();
+  if (all.tunes) {
+    const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, *model, flags, all.tune);
+    if (!tuned.ok()) return tuned.status();
+  }
   ProgressBar bar(path, !flags.json);
   client::PrepareConfig config = flags.prepare_config();
   config.progress = bar.callback();
@@ -33,7 +41,7 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
   int failures = 0;
   Json models = Json::array();
   for (const std::string& path : flags.paths) {
-    const auto stats = prewarm_one(path, flags.model);
+    const auto stats = prewarm_one(path, flags);
     if (!stats.ok()) {
       ++failures;
       models.push_back({{"model", path}, {"error", std::string(stats.status().message())}});
@@ -60,6 +68,8 @@ void add_prewarm(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("prewarm", "Compile models into the cache ahead of use");
   command->add_option("models", flags->paths, "ONNX files")->required();
   flags->model.add_to(*command, /*with_inputs=*/false);
+  command->add_flag("--tune", flags->tunes, "Search for faster code first (hearth tune)");
+  flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }
 

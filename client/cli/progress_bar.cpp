@@ -19,6 +19,24 @@ std::function<void(const client::PrepareProgress&)> ProgressBar::callback() {
   return [this](const client::PrepareProgress& progress) { show(progress); };
 }
 
+std::function<void(const v1::TuneProgress&)> ProgressBar::tune_callback() {
+  if (!enabled_) return {};
+  return [this](const v1::TuneProgress& progress) { show(progress); };
+}
+
+void ProgressBar::show(const v1::TuneProgress& progress) {
+  drawn_ = true;
+  if (progress.state() == v1::TuneProgress::TUNING) {
+    std::fprintf(stderr, "\r\033[K%s: kernel %u of %u (%s): %u candidates, %.2f times as fast", title_.c_str(),
+                 progress.kernels_done() + 1, progress.kernels_total(), progress.symbol().c_str(),
+                 progress.candidates(), progress.speedup());
+  } else {
+    std::fprintf(stderr, "\r\033[K%s: %s", title_.c_str(),
+                 progress.state() == v1::TuneProgress::LOWERING ? "lowering" : "queued");
+  }
+  std::fflush(stderr);
+}
+
 void ProgressBar::show(const client::PrepareProgress& progress) {
   using State = client::PrepareProgress::State;
   constexpr unsigned kWidth = 30;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/jit.h"
+#include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::cli {
 
@@ -19,9 +20,11 @@ class ProgressBar {
 
   // Empty when nothing is to be shown. Valid while the bar lives.
   std::function<void(const client::PrepareProgress&)> callback();
+  std::function<void(const v1::TuneProgress&)> tune_callback();
 
  private:
   void show(const client::PrepareProgress& progress);
+  void show(const v1::TuneProgress& progress);
   std::string title_;
   bool enabled_;
   bool drawn_ = false;

@@ -16,6 +16,9 @@ namespace {
 
 using Proto = ::onnx::TensorProto;
 
+// Element types newer than Debian's onnx.proto, with the numbers of ONNX 1.14.
+constexpr int kFloat8E4M3FN = 17, kFloat8E4M3FNUZ = 18, kFloat8E5M2 = 19, kFloat8E5M2FNUZ = 20;
+
 constexpr char kNotAModel[] = " is not an ONNX model (truncated or not ONNX at all); export or copy it again";
 
 // Values stored one a varint in int32_data / int64_data / …, narrowed to the tensor's type.
@@ -47,6 +50,8 @@ std::string typed_data(const Proto& proto) {
     case Proto::BOOL:
     case Proto::INT8:
     case Proto::UINT8:
+    case kFloat8E4M3FN:
+    case kFloat8E5M2:
       return narrowed<std::uint8_t>(proto.int32_data());
     default:
       return narrowed<std::uint16_t>(proto.int32_data());  // 16-bit integers and floats, as bits
@@ -79,6 +84,8 @@ std::string_view onnx_type_name(std::int64_t elem_type) {
   if (elem_type == Proto::STRING) return "string";
   if (elem_type == Proto::COMPLEX64) return "complex64";
   if (elem_type == Proto::COMPLEX128) return "complex128";
+  if (elem_type == kFloat8E4M3FNUZ) return "float8e4m3fnuz";
+  if (elem_type == kFloat8E5M2FNUZ) return "float8e5m2fnuz";
   return "an unknown element type";
 }
 
@@ -110,6 +117,10 @@ DType dtype_from_onnx(std::int64_t elem_type) {
       return DType::kU64;
     case Proto::BFLOAT16:
       return DType::kBF16;
+    case kFloat8E4M3FN:
+      return DType::kF8E4M3;
+    case kFloat8E5M2:
+      return DType::kF8E5M2;
     default: {
       const std::string_view name = onnx_type_name(elem_type);
       reject_unsupported(str_cat("element type ", elem_type, " (", name, ")"));

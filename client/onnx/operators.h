@@ -13,7 +13,7 @@
 namespace hearth::onnx {
 
 inline constexpr int kFirstOpset = 13;
-inline constexpr int kLastOpset = 18;
+inline constexpr int kLastOpset = 19;
 
 struct OperatorEntry {
   std::string_view name;

@@ -110,6 +110,11 @@ Values pow(NodeContext& node) {
       if (power == -0.5) return {Value(client::rsqrt(x))};
     }
   }
+  const bool base_is_two = base.is_host() && base.host().size() == 1 && base.rank() <= exponent.rank() &&
+                           can_fold(base.host()) && base.host().real(0) == 2;
+  if (base_is_two && base.dtype() == exponent.dtype() && is_float(base.dtype())) {
+    return {Value(client::exp2(exponent.tensor()))};
+  }
   return {Value(client::cast(client::pow(x, exponent.tensor()), base.dtype()))};
 }
 
@@ -194,12 +199,15 @@ Values where(NodeContext& node) {
   return {Value(client::where(condition.tensor(), a.tensor(), b.tensor()))};
 }
 
+// Since opset 19 what is too great for an fp8 type becomes its greatest value, unless saturate = 0.
 Values cast_to(NodeContext& node, DType dtype) {
+  const bool is_fp8 = is_float(dtype) && dtype_bytes(dtype) == 1;
+  const bool saturates = node.opset() >= 19 && node.integer("saturate", 1) != 0 && is_fp8;
   const Value& x = node.input(0);
   if (x.dtype() == dtype) return {x};
   const bool narrow = is_float(dtype) && dtype != DType::kF32 && dtype != DType::kF64;
   if (x.is_host() && can_fold(x.host()) && !narrow) return {node.made(host_cast(x.host(), dtype))};
-  return {Value(client::cast(x.tensor(), dtype))};
+  return {Value(saturates ? client::saturating_cast(x.tensor(), dtype) : client::cast(x.tensor(), dtype))};
 }
 Values cast(NodeContext& node) { return cast_to(node, dtype_from_onnx(node.required_integer("to"))); }
 Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }

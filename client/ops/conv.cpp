@@ -221,6 +221,7 @@ std::vector<float> window_counts(const Pool& pool, std::size_t i, std::int64_t l
 }
 
 double lowest(DType dtype) {
+  if (dtype == DType::kF8E4M3) return -448;  // has no infinity
   if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
   if (!is_signed(dtype)) return 0;
   return -std::ldexp(1.0, static_cast<int>(dtype_bytes(dtype)) * 8 - 1);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "client/elements.h"
 #include "client/ops/support.h"
 #include "runtime/text.h"
 
@@ -33,7 +34,9 @@ Tensor neg(const Tensor& x, Loc loc) { return -Operand(x, loc); }
 Tensor recip(const Tensor& x, Loc loc) { return float_function(v1::RECIP, "recip", x, loc); }
 Tensor sqrt(const Tensor& x, Loc loc) { return float_function(v1::SQRT, "sqrt", x, loc); }
 Tensor exp(const Tensor& x, Loc loc) { return float_function(v1::EXP, "exp", x, loc); }
+Tensor exp2(const Tensor& x, Loc loc) { return float_function(v1::EXP2, "exp2", x, loc); }
 Tensor log(const Tensor& x, Loc loc) { return float_function(v1::LOG, "log", x, loc); }
+Tensor log2(const Tensor& x, Loc loc) { return float_function(v1::LOG2, "log2", x, loc); }
 Tensor sin(const Tensor& x, Loc loc) { return float_function(v1::SIN, "sin", x, loc); }
 Tensor cos(const Tensor& x, Loc loc) { return float_function(v1::COS, "cos", x, loc); }
 Tensor tanh(const Tensor& x, Loc loc) { return float_function(v1::TANH, "tanh", x, loc); }
@@ -216,6 +219,21 @@ Tensor cast(const Tensor& x, DType dtype, Loc loc) {
   require(x, "x");
   if (dtype == DType::kBool && x.dtype() != DType::kBool) return not_equal(x, 0);
   return cast_to(x, dtype);
+}
+
+Tensor saturating_cast(const Tensor& x, DType dtype, Loc loc) {
+  OpScope scope("saturating_cast", loc);
+  require(x, "x");
+  const bool is_e4m3 = dtype == DType::kF8E4M3;
+  if (!is_e4m3 && dtype != DType::kF8E5M2) {
+    fail_op(str_cat("the dtype is ", dtype_name(dtype), "; expected f8e4m3 or f8e5m2"));
+  }
+  const std::int64_t greatest = is_e4m3 ? 448 : 57344;
+  const bool can_exceed =
+      is_float(x.dtype()) ? x.dtype() != dtype && x.dtype() != DType::kF8E4M3 : fits(greatest + 1, x.dtype());
+  if (!can_exceed) return cast_to(x, dtype);
+  const Tensor below = minimum(x, greatest);  // NaN stays
+  return cast_to(is_signed(x.dtype()) ? maximum(below, -greatest) : below, dtype);
 }
 
 Tensor bitcast(const Tensor& x, DType dtype, Loc loc) {

@@ -12,7 +12,9 @@ Tensor recip(const Tensor& x, Loc loc = Loc::current());
 Tensor sqrt(const Tensor& x, Loc loc = Loc::current());
 Tensor rsqrt(const Tensor& x, Loc loc = Loc::current());
 Tensor exp(const Tensor& x, Loc loc = Loc::current());
+Tensor exp2(const Tensor& x, Loc loc = Loc::current());
 Tensor log(const Tensor& x, Loc loc = Loc::current());
+Tensor log2(const Tensor& x, Loc loc = Loc::current());
 Tensor sin(const Tensor& x, Loc loc = Loc::current());
 Tensor cos(const Tensor& x, Loc loc = Loc::current());
 Tensor tan(const Tensor& x, Loc loc = Loc::current());
@@ -54,8 +56,11 @@ Tensor shift_right(const Operand& a, const Operand& b);  // arithmetic for signe
 Tensor where(const Tensor& condition, const Operand& then, const Operand& otherwise);
 Tensor clip(const Tensor& x, const Operand& low, const Operand& high);
 
-// Conversions. Float to integer truncates towards zero; to bool is x != 0.
+// Conversions. Float to integer truncates towards zero; to bool is x != 0. What is too great for a float dtype becomes
+// infinity, in f8e4m3 NaN.
 Tensor cast(const Tensor& x, DType dtype, Loc loc = Loc::current());
+// Into f8e4m3 or f8e5m2: what is too great, infinity included, becomes the greatest value; NaN stays.
+Tensor saturating_cast(const Tensor& x, DType dtype, Loc loc = Loc::current());
 Tensor bitcast(const Tensor& x, DType dtype, Loc loc = Loc::current());  // equal width
 
 // Asks for the value to be stored at this point.

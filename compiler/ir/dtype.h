@@ -48,6 +48,13 @@ constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); 
 constexpr bool is_bool(DType t) { return t.scalar == Scalar::Bool; }
 constexpr bool is_index(DType t) { return t.scalar == Scalar::Index; }
 
+// The dtype in which a wmma sums products of two dtypes; Void: it takes no such operands.
+constexpr Scalar wmma_result(Scalar a, Scalar b) {
+  auto is_byte = [](Scalar s) { return s == Scalar::I8 || s == Scalar::U8; };
+  if (a == Scalar::BF16 && b == Scalar::BF16) return Scalar::F32;
+  return is_byte(a) && is_byte(b) ? Scalar::I32 : Scalar::Void;
+}
+
 // Width in bits of one element: 1 for Bool, 64 for Index, 0 for Void.
 int bit_width(DType t);
 // Size in bytes of one element in a buffer (Bool is one byte).

@@ -17,6 +17,11 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 
+// A length that can only be one number is that number, so that equal lengths are one node.
+UOpRef known(Graph& g, UOpRef x) {
+  return is_single_value(x->bounds) && x->bounds.max != INT64_MAX ? g.index(x->bounds.min) : x;
+}
+
 }  // namespace
 
 UOpRef fold_add(Graph& g, UOpRef a, UOpRef b) {
@@ -27,7 +32,7 @@ UOpRef fold_add(Graph& g, UOpRef a, UOpRef b) {
   if (b->is_const() && a->is(Op::Add) && a->source(1)->is_const()) {
     return fold_add(g, a->source(0), g.index(a->source(1)->int_value() + b->int_value()));
   }
-  return g.add(a, b);
+  return known(g, g.add(a, b));
 }
 
 UOpRef fold_sub(Graph& g, UOpRef a, UOpRef b) {
@@ -46,13 +51,13 @@ UOpRef fold_mul(Graph& g, UOpRef a, UOpRef b) {
   if (b->is_const() && a->is(Op::Mul) && a->source(1)->is_const()) {
     return fold_mul(g, a->source(0), g.index(a->source(1)->int_value() * b->int_value()));
   }
-  return g.mul(a, b);
+  return known(g, g.mul(a, b));
 }
 
 UOpRef fold_floordiv(Graph& g, UOpRef a, UOpRef b) {
   if (a->is_const() && b->is_const()) return g.index(floor_div(a->int_value(), b->int_value()));
   if (is_value(b, 1)) return a;
-  return g.floordiv(a, b);
+  return known(g, g.floordiv(a, b));
 }
 
 UOpRef fold_floormod(Graph& g, UOpRef a, UOpRef b) {
@@ -60,7 +65,7 @@ UOpRef fold_floormod(Graph& g, UOpRef a, UOpRef b) {
   if (a->is_const() && b->is_const() && b->int_value() != 0) {
     return g.index(a->int_value() - floor_div(a->int_value(), b->int_value()) * b->int_value());
   }
-  return g.floormod(a, b);
+  return known(g, g.floormod(a, b));
 }
 
 UOpRef fold_and(Graph& g, UOpRef a, UOpRef b) {

@@ -8,7 +8,7 @@ namespace hearth::ir {
 namespace {
 
 constexpr const char* kBufferKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
-constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes"};
+constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes", "rows", "depth", "group"};
 constexpr const char* kReduceKinds[] = {"sum", "prod", "max", "min"};
 
 std::string escape(const std::string& text) {
@@ -73,10 +73,14 @@ struct PayloadText {
     return std::string(kReduceKinds[static_cast<int>(v.kind)]) + (v.axes.empty() ? "" : " axes=" + join(v.axes));
   }
   std::string operator()(const StageInfo& v) const {
-    return "id=" + std::to_string(v.id) + (v.forced ? " forced" : "");
+    return "id=" + std::to_string(v.id) + (v.forced ? " forced" : "") + (v.kept ? " kept" : "");
   }
   std::string operator()(const AccInfo& v) const { return "id=" + std::to_string(v.id); }
   std::string operator()(const LaneInfo& v) const { return "lane=" + std::to_string(v.lane); }
+  std::string operator()(const WmmaInfo& v) const {
+    return "m=" + std::to_string(v.m) + " n=" + std::to_string(v.n) + " k=" + std::to_string(v.k) +
+           " group=" + std::to_string(v.group);
+  }
   std::string operator()(const KernelInfo& v) const { return "symbol=" + escape(v.symbol); }
 };
 

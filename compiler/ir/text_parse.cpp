@@ -68,7 +68,7 @@ int word_index(const char* const (&words)[N], std::string_view word) {
   return -1;
 }
 constexpr const char* kBufferKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
-constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes"};
+constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes", "rows", "depth", "group"};
 constexpr const char* kReduceKinds[] = {"sum", "prod", "max", "min"};
 
 // Payload words: "key=value" fields and flags.
@@ -189,6 +189,7 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
     case Op::Stage: {
       StageInfo v;
       v.forced = f.flag() == "forced";
+      v.kept = f.flag() == "kept";
       bool ok = f.number("id", v.id);
       out = v;
       return ok;
@@ -202,6 +203,13 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
     case Op::Extract: {
       LaneInfo v;
       bool ok = f.number("lane", v.lane);
+      out = v;
+      return ok;
+    }
+    case Op::Wmma: {
+      WmmaInfo v;
+      bool ok = f.number("m", v.m) && f.number("n", v.n) && f.number("k", v.k) && f.number("group", v.group) &&
+                v.group > 0 && v.k % v.group == 0;
       out = v;
       return ok;
     }

@@ -54,6 +54,24 @@ bool is_commutative(Op op) {
   }
 }
 
+bool is_transcendental(Op op) {
+  switch (op) {
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Log:
+    case Op::Log2:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tanh:
+    case Op::Erf:
+    case Op::Sigmoid:
+    case Op::Pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool ConstValue::operator==(const ConstValue& other) const {
   return is_float == other.is_float && i == other.i &&
          std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(other.f);

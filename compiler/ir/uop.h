@@ -11,7 +11,15 @@
 //              max/min: NaN if either is NaN, the sign of a zero result is unspecified. eq/lt/le with NaN are false, ne
 //              true. A multiply feeding an add may be fused; the order of a float reduction is unspecified.
 //   cast       float -> int truncates, saturates, NaN gives 0; int -> int wraps; to bool is x != 0; bool is 0 or 1.
+//              To a float: one rounding. What rounds beyond the greatest value becomes infinity, in f8e4m3 NaN.
+//   fp8        OCP 8-bit floats. f8e5m2: IEEE-like, greatest value 57344, infinities. f8e4m3: the FN form, greatest
+//              value 448, no infinity, NaN is 0x7f and 0xff; an empty max is -448. Nothing saturates: who wants that
+//              clamps before casting.
 //   where      chooses, never computes: the unchosen side may hold NaN or a value that was never loaded.
+//   wmma       a[m][k] times b[k][n] in lanes: out[i*n + j] = sum over p < k/group, q < group of
+//              a[i*k + p*group + q] * b[(p*n + j)*group + q]. Operands are taken into the result's dtype exactly:
+//              bf16 into f32, i8 and u8 (mixed as one likes) into i32, whose sums wrap. In f32 the order of the sum is
+//              unspecified, every step rounds once, and subnormal operands and results may count as zero.
 //   load       whose gate is false touches no memory and gives the alternative value (zero if absent).
 //
 // Nodes live in a Graph, are immutable and hash-consed: pointer equality is structural equality within one Graph.
@@ -56,6 +64,7 @@ int min_sources(Op op);
 int max_sources(Op op);      // -1: any number
 bool is_elementwise(Op op);  // Unary, Binary, Compare, Ternary, Convert
 bool is_commutative(Op op);
+bool is_transcendental(Op op);  // a series of multiply-adds on every target: passes/decompose writes it out
 
 // A bool/integer constant in `i` (wrapped to its dtype) or a float constant in `f` (rounded to its dtype).
 struct ConstValue {
@@ -98,6 +107,10 @@ enum class RangeKind : std::uint8_t {
   Grid,    // outermost output axis, divided between threads: runs grid_begin .. grid_end
   Unroll,  // fully unrolled by the expand pass
   Lanes,   // becomes vector lanes in the expand pass
+  // What one wmma works on, made in the expand pass; its columns are Lanes.
+  Rows,   // an output axis
+  Depth,  // reduced: groups that it sums
+  Group,  // reduced: neighbours of a group
 };
 struct RangeInfo {
   std::uint32_t axis = 0;  // unique within a kernel
@@ -120,6 +133,7 @@ struct ReduceInfo {
 struct StageInfo {
   std::uint32_t id = 0;  // unique within a graph
   bool forced = false;   // outputs and `contiguous`: never inlined
+  bool kept = false;     // lives in its only reader's kernel, a row at a time (passes/keep_stages)
   bool operator==(const StageInfo&) const = default;
 };
 
@@ -133,6 +147,12 @@ struct LaneInfo {
   bool operator==(const LaneInfo&) const = default;
 };
 
+// Sizes of a wmma's matrices; `group` neighbours along k are adjacent in both operands and divide it.
+struct WmmaInfo {
+  std::uint16_t m = 1, n = 1, k = 1, group = 1;
+  bool operator==(const WmmaInfo&) const = default;
+};
+
 // A kernel's root: its symbol and what the plan must know.
 struct KernelInfo {
   std::string symbol;
@@ -140,7 +160,7 @@ struct KernelInfo {
 };
 
 using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes,
-                             ReduceInfo, StageInfo, AccInfo, LaneInfo, KernelInfo>;
+                             ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {

@@ -1,13 +1,14 @@
 #include "compiler/passes/apply_opts.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/reduce_kind.h"
-#include "compiler/passes/unify_ranges.h"
 #include "compiler/rules/rules.h"
+#include "compiler/tune/matrix_units.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -38,7 +39,7 @@ class Applier {
       apply(opt);
       auto simple = rules::simplify(g_, root_);
       if (!simple.ok()) return simple.status();
-      root_ = unify_ranges(g_, *simple);
+      root_ = *simple;
     }
     return root_;
   }
@@ -73,26 +74,42 @@ class Applier {
   }
 
   static bool is_axis(UOpRef x, std::uint32_t axis) {
-    return x->is(Op::Range) && x->as<ir::RangeInfo>().axis == axis && x->as<ir::RangeInfo>().kind != RangeKind::Lanes &&
-           x->as<ir::RangeInfo>().kind != RangeKind::Unroll;
+    return x->is(Op::Range) && x->as<ir::RangeInfo>().axis == axis && x->as<ir::RangeInfo>().kind < RangeKind::Unroll;
   }
 
   // Within each store that has both, the loop of axis opt.axis moves to just outside of axis opt.amount.
   void move_before(const Opt& opt) {
     std::vector<UOpRef> stores;
+    std::unordered_set<UOpRef> inner;  // loops that now stand inside of the moved one
+    auto find = [](std::vector<UOpRef>& sources, std::int64_t axis) {
+      return std::find_if(sources.begin() + 2, sources.end(),
+                          [&](UOpRef r) { return is_axis(r, static_cast<std::uint32_t>(axis)); });
+    };
     for (UOpRef store : root_->sources) {
       std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
-      auto find = [&](std::int64_t axis) {
-        return std::find_if(sources.begin() + 2, sources.end(),
-                            [&](UOpRef r) { return is_axis(r, static_cast<std::uint32_t>(axis)); });
-      };
-      auto moved = find(opt.axis), place = find(opt.amount);
+      auto moved = find(sources, opt.axis), place = find(sources, opt.amount);
       // A length may only depend on loops outside of it.
-      if (moved != sources.end() && place < moved && (*moved)->source(0)->is_const())
+      if (moved != sources.end() && place < moved && (*moved)->source(0)->is_const()) {
+        inner.insert(place, moved);
         std::rotate(place, moved, moved + 1);
+      }
       stores.push_back(g_.with_sources(store, sources));
     }
+    // A store without the moved loop (a remainder's) cannot share them any longer.
+    for (UOpRef& store : stores) {
+      std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+      auto shared = std::find_if(sources.begin() + 2, sources.end(), [&](UOpRef r) { return inner.contains(r); });
+      if (shared == sources.end() || find(sources, opt.axis) != sources.end()) continue;
+      UOpRef own = copy_of(*shared, {});
+      store = rename_inner_loops(replace(store, *shared, own), own);
+    }
     root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
+  }
+
+  // Of the loop that `opt` makes.
+  static RangeKind kind_of(const Opt& opt) {
+    if (opt.kind == Opt::Kind::Unroll) return RangeKind::Unroll;
+    return opt.kind == Opt::Kind::Group ? RangeKind::Group : RangeKind::Lanes;
   }
 
   struct Pieces {
@@ -102,21 +119,23 @@ class Applier {
   };
 
   // range -> outer * amount + inner, and the remainder. A loop of one iteration is its value.
-  Pieces pieces(UOpRef range, const Opt& opt) {
+  // `fills_up`: a last group may be filled up with zeros.
+  Pieces pieces(UOpRef range, const Opt& opt, bool fills_up = false) {
     const auto& info = range->as<ir::RangeInfo>();
     UOpRef size = range->source(0), amount = g_.index(opt.amount);
     UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
     Pieces p;
     if (count->bounds.max > 0) {
-      p.inner = fresh(amount, opt.kind == Opt::Kind::Unroll ? RangeKind::Unroll : RangeKind::Lanes);
+      p.inner = fresh(amount, kind_of(opt));
       bool once = count == g_.index(1);
       p.main_range = once ? nullptr : g_.range(count, info.axis, info.kind);
       p.main_position = ir::fold_add(g_, once ? g_.index(0) : ir::fold_mul(g_, p.main_range, amount), p.inner);
     }
     if (rest != g_.index(0)) {
       UOpRef at = g_.index(0);
-      if (opt.kind == Opt::Kind::Masked && info.kind != RangeKind::Reduce && rest != g_.index(1)) {
-        at = p.tail_inner = fresh(amount, RangeKind::Lanes);
+      const bool masked = opt.kind == Opt::Kind::Masked && info.kind != RangeKind::Reduce && rest != g_.index(1);
+      if (masked || fills_up) {
+        at = p.tail_inner = fresh(amount, kind_of(opt));
         p.tail_gate = ir::fold_lt(g_, at, rest);
       } else if (opt.kind == Opt::Kind::Unroll && rest->is_const() && rest->int_value() > 1) {
         at = p.tail_inner = fresh(rest, RangeKind::Unroll);
@@ -236,8 +255,9 @@ class Applier {
 
   void split_reductions(const Opt& opt) {
     std::unordered_map<UOpRef, UOpRef> done;
-    std::unordered_map<UOpRef, Pieces> pieces_of;                 // the reductions of a group share their loops
-    std::unordered_map<UOpRef, std::vector<UOpRef>> tail_ranges;  // by the split range: ranges of the tail's loops
+    using Key = std::pair<UOpRef, bool>;  // the split range, and whether its last group is filled up
+    std::map<Key, Pieces> pieces_of;      // the reductions of a group share their loops
+    std::map<Key, std::vector<UOpRef>> tail_ranges;
     std::vector<UOpRef> sources;
     for (UOpRef x : toposort(root_)) {
       sources.clear();
@@ -250,13 +270,17 @@ class Applier {
         if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
       }
       if (!range) continue;
-      if (!pieces_of.contains(range)) pieces_of.emplace(range, pieces(range, opt));
-      const Pieces& p = pieces_of.at(range);
+      // Loads that are off give zeros, and the product of two of them adds nothing.
+      const bool fills_up = opt.kind == Opt::Kind::Group && tune::is_product_along(copy, range);
+      const auto key = std::make_pair(range, fills_up);
+      if (!pieces_of.contains(key)) pieces_of.emplace(key, pieces(range, opt, fills_up));
+      const Pieces& p = pieces_of.at(key);
       UOpRef main = nullptr, tail = nullptr;
       if (p.main_position) main = reduce_piece(copy, range, p.main_position, p.main_range, p.inner, nullptr);
       if (p.tail_position)
-        tail = reduce_piece(copy, range, p.tail_position, p.tail_range, p.tail_inner,
-                            main ? &tail_ranges[range] : nullptr);
+        tail =
+            reduce_piece(copy, range, p.tail_position, p.tail_range, p.tail_inner, main ? &tail_ranges[key] : nullptr);
+      if (p.tail_gate) tail = gated(tail, p.tail_inner, p.tail_gate);
       done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
     }
     root_ = done.at(root_);

@@ -14,28 +14,16 @@ using ir::UOpRef;
 
 namespace {
 
-bool is_decomposed(Op op) {
-  switch (op) {
-    case Op::Exp:
-    case Op::Log:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tanh:
-    case Op::Erf:
-    case Op::Sigmoid:
-    case Op::Pow:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Value lower(Op op, Value x, Value y) {
   switch (op) {
     case Op::Exp:
       return lower_exp(x);
+    case Op::Exp2:
+      return lower_exp2(x);
     case Op::Log:
       return lower_log(x);
+    case Op::Log2:
+      return lower_log2(x);
     case Op::Sin:
       return lower_sin(x);
     case Op::Cos:
@@ -72,7 +60,7 @@ UOpRef decompose(ir::Graph& graph, UOpRef root) {
       changed |= sources.back() != source;
     }
     ir::ProvenanceScope provenance(graph, node->provenance);
-    if (is_decomposed(node->op) && ir::is_float(node->dtype)) {
+    if (ir::is_transcendental(node->op) && ir::is_float(node->dtype)) {
       lowered[node] = lower_node(graph, node->op, node->dtype, sources);
     } else {
       lowered[node] = changed ? graph.with_sources(node, sources) : node;

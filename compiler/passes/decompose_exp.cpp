@@ -1,4 +1,4 @@
-// exp and what is made of it: sigmoid, tanh, erf.
+// exp, exp2 and what is made of exp: sigmoid, tanh, erf.
 //
 // exp: x = n ln2 + r (Cody and Waite 1980), e^r by a minimax polynomial (Remez), 2^n by exponent arithmetic. n comes
 // from the low mantissa bits of x / ln2 + 1.5 * 2^(mantissa bits): no conversion to an integer, which would have to
@@ -10,6 +10,21 @@ namespace hearth::passes {
 namespace {
 // 1.5 * 2^23 + 2 * 127, 1.5 * 2^52 + 2 * 1023: rounds to an integer and leaves n + 2 * bias in the low bits.
 constexpr double kRound32 = 12582912.0 + 254, kRound64 = 6755399441055744.0 + 2046;
+
+// (e^r - 1 - r) / r^2 for |r| <= ln2 / 2.
+Value exp_series(Value r) {
+  return r.is_f64()
+             ? polynomial(r, {0x1.000000000000ap-1, 0x1.55555555554f7p-3, 0x1.55555555506eap-5, 0x1.1111111128345p-7,
+                              0x1.6c16c18488bb6p-10, 0x1.a01a01288d83ep-13, 0x1.a01998fcf30bdp-16,
+                              0x1.71df27af11736p-19, 0x1.28ae795466abep-22, 0x1.ad7e548a69d3dp-26})
+             : polynomial(r, {0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558fap-5, 0x1.123b68p-7, 0x1.6a21e0p-10});
+}
+
+// mantissa * 2^(scaled - 2 * bias), in two factors.
+Value scale(ExpParts parts, int mantissa_bits) {
+  Value half = parts.scaled >> 1;
+  return parts.mantissa * from_bits(half << mantissa_bits) * from_bits((parts.scaled - half) << mantissa_bits);
+}
 }  // namespace
 
 ExpParts exp_parts(Value x) {
@@ -20,13 +35,7 @@ ExpParts exp_parts(Value x) {
   // The high part of ln2 has few enough bits that its product with n is exact.
   Value r = wide ? x - n * 6.93147180369123816490e-01 - n * 1.90821492927058770002e-10
                  : x - n * 0.693359375 + n * 2.12194440e-4;
-  Value series =
-      wide ? polynomial(r, {0x1.000000000000ap-1, 0x1.55555555554f7p-3, 0x1.55555555506eap-5, 0x1.1111111128345p-7,
-                            0x1.6c16c18488bb6p-10, 0x1.a01a01288d83ep-13, 0x1.a01998fcf30bdp-16, 0x1.71df27af11736p-19,
-                            0x1.28ae795466abep-22, 0x1.ad7e548a69d3dp-26})
-           : polynomial(r, {0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558fap-5, 0x1.123b68p-7, 0x1.6a21e0p-10});
-  Value mantissa = 1.0 + (r + (r * r) * series);
-  return {mantissa, bits(rounded)};
+  return {1.0 + (r + (r * r) * exp_series(r)), bits(rounded)};
 }
 
 Value exp_scale(Value scaled) {
@@ -37,10 +46,22 @@ Value exp_scale(Value scaled) {
 
 Value lower_exp(Value x) {
   x = x.is_f64() ? clamp(x, -746.0, 710.0) : clamp(x, -104.0, 89.0);
-  auto [mantissa, scaled] = exp_parts(x);
-  int mantissa_bits = x.is_f64() ? 52 : 23;
-  Value half = scaled >> 1;
-  return mantissa * from_bits(half << mantissa_bits) * from_bits((scaled - half) << mantissa_bits);
+  return scale(exp_parts(x), x.is_f64() ? 52 : 23);
+}
+
+// 2^x = 2^n e^(r ln2) with r = x - n exact, so that whole numbers give exact powers. The product r ln2 is held as a sum
+// whose first part is exact: rounding it would cost the last half ulp.
+Value lower_exp2(Value x) {
+  bool wide = x.is_f64();
+  const double round = wide ? kRound64 : kRound32;
+  const double ln2_high = wide ? 6.93147180369123816490e-01 : 0.693359375;
+  const double ln2_low = wide ? 1.90821492927058770002e-10 : -2.12194440e-4;
+  x = wide ? clamp(x, -1076.0, 1025.0) : clamp(x, -151.0, 129.0);
+  Value rounded = x + round;
+  Value r = x - (rounded - round), r_high = high_half(r);
+  Value high = r_high * ln2_high;
+  Value low = (r - r_high) * ln2_high + r * ln2_low, power = high + low;
+  return scale({1.0 + (high + (low + (power * power) * exp_series(power))), bits(rounded)}, wide ? 52 : 23);
 }
 
 // 1 / (1 + e^-x), from e^-|x| so that nothing overflows and small results keep their precision.

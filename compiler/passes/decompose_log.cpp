@@ -1,4 +1,4 @@
-// log, and pow by way of log2. x = 2^k m with m near 1 by arithmetic on the bits; subnormals are scaled first.
+// log, log2, and pow by way of log2. x = 2^k m with m near 1 by arithmetic on the bits; subnormals are scaled first.
 #include "compiler/passes/decompose_value.h"
 
 namespace hearth::passes {
@@ -29,6 +29,21 @@ Value finish_log(Value x, Value result) {
   return select(0.0 < x, result, select(x == 0.0, -kInfinity, x.number(kNaN)));
 }
 
+// (log(1 + f) - f + f^2/2) / f^3 for f32: f in [-1/3, 1/3], minimax (Remez).
+Value log_cubic(Value f) {
+  return polynomial(f, {0x1.555556p-2, -0x1.ffff0ep-3, 0x1.99977ep-3, -0x1.559908p-3, 0x1.24f48ap-3, -0x1.f389dcp-4,
+                        0x1.b87e7cp-4, -0x1.071168p-3, 0x1.ebcfbap-4});
+}
+
+// log(1 + f) - f + f^2/2 for f64: FDLIBM's e_log.c (Sun Microsystems 1993).
+Value log_tail(Value f, Value half_square) {
+  Value s = f / (f + 2.0), z = s * s;
+  Value r = z * polynomial(z, {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+                               2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
+                               1.479819860511658591e-01});
+  return s * (half_square + r);
+}
+
 // log2(a) for positive finite f64, relative error 2^-50: atanh series in s = (m - 1) / (m + 1), minimax (Remez).
 Value rough_log2(Value a) {
   auto [k, m] = split(a);
@@ -51,12 +66,6 @@ Value magnitude_f32(Value x, Value y) {
       r, {0x1.ffffffffff790p-1, 0x1.62e42fef85d8ap-1, 0x1.ebfbdff933977p-3, 0x1.c6b08dd508a4ep-5, 0x1.3b2ab5c3642bfp-7,
           0x1.5d87477c28087p-10, 0x1.430ace496ced4p-13, 0x1.00db50860b05ep-16, 0x1.61af5d5e3002fp-20});
   return (power * from_bits(bits(rounded) << 52)).to(ir::Scalar::F32);
-}
-
-// The upper half of an f64: products of two such are exact, so that fusing a multiply-add changes nothing.
-Value high_half(Value x) {
-  Value b = bits(x);
-  return from_bits(b & b.whole(~std::int64_t{0xffffffff}));
 }
 
 // |x|^y in double-double by the method of FDLIBM's e_pow.c (Sun Microsystems 1993), without its branches.
@@ -121,21 +130,29 @@ Value magnitude_f64(Value x, Value y) {
 
 }  // namespace
 
-// f32: log(1 + f) = f - f^2/2 + f^3 P(f), f in [-1/3, 1/3], P minimax (Remez). f64: FDLIBM's e_log.c.
 Value lower_log(Value x) {
   auto [k, m] = split(x);
   Value f = m - 1.0;
-  if (!x.is_f64()) {
-    Value p = polynomial(f, {-0.5, 0x1.555556p-2, -0x1.ffff0ep-3, 0x1.99977ep-3, -0x1.559908p-3, 0x1.24f48ap-3,
-                             -0x1.f389dcp-4, 0x1.b87e7cp-4, -0x1.071168p-3, 0x1.ebcfbap-4});
-    return finish_log(x, k * 0.693359375 + (k * -2.12194440e-4 + ((f * f) * p + f)));
-  }
-  Value s = f / (f + 2.0), z = s * s, half_square = f * f * 0.5;
-  Value r = z * polynomial(z, {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
-                               2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
-                               1.479819860511658591e-01});
-  Value tail = s * (half_square + r) + k * 1.90821492927058770002e-10;
+  if (!x.is_f64())
+    return finish_log(x, k * 0.693359375 + (k * -2.12194440e-4 + ((f * f) * (log_cubic(f) * f - 0.5) + f)));
+  Value half_square = f * f * 0.5;
+  Value tail = log_tail(f, half_square) + k * 1.90821492927058770002e-10;
   return finish_log(x, k * 6.93147180369123816490e-01 - ((half_square - tail) - f));
+}
+
+// FreeBSD's e_log2.c and e_log2f.c: the high parts of f - f^2/2 and of log2(e) have an exact product. Powers of two
+// give whole numbers.
+Value lower_log2(Value x) {
+  bool wide = x.is_f64();
+  const double log2e_high = wide ? 1.44269504072144627571e+00 : 1.4428710938e+00;
+  const double log2e_low = wide ? 1.67517131648865118353e-10 : -1.7605285393e-04;
+  auto [k, m] = split(x);
+  Value f = m - 1.0, square = f * f, half_square = square * 0.5;
+  Value tail = wide ? log_tail(f, half_square) : square * (log_cubic(f) * f);
+  Value high = high_half(f - half_square);
+  Value low = ((f - high) - half_square) + tail;
+  Value product = high * log2e_high, sum = k + product;
+  return finish_log(x, (((k - sum) + product) + ((low + high) * log2e_low + low * log2e_high)) + sum);
 }
 
 // |x|^y with the sign and the special cases of IEEE 754-2019, 9.2.1.

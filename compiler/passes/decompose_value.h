@@ -91,12 +91,20 @@ inline Value polynomial(Value x, std::initializer_list<double> c) {
   return sum;
 }
 
+// The upper half of the mantissa: products of two such are exact, so that fusing a multiply-add changes nothing.
+inline Value high_half(Value x) {
+  Value b = bits(x);
+  return from_bits(b & b.whole(x.is_f64() ? ~std::int64_t{0xffffffff} : ~std::int64_t{0xfff}));
+}
+
 // The methods; x (and y) f32 or f64, all of one dtype.
 Value lower_exp(Value x);
+Value lower_exp2(Value x);
 Value lower_sigmoid(Value x);
 Value lower_tanh(Value x);
 Value lower_erf(Value x);
 Value lower_log(Value x);
+Value lower_log2(Value x);
 Value lower_pow(Value x, Value y);
 Value lower_sin(Value x);
 Value lower_cos(Value x);

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/affine.h"
 #include "compiler/ir/text.h"
+#include "compiler/passes/contract.h"
 #include "compiler/passes/reduce_kind.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
@@ -43,6 +44,12 @@ UOpRef at_value(ir::Graph& g, UOpRef root, UOpRef range, std::int64_t value) {
   return substitute(g, root, map);
 }
 
+// Of a reduction, what is left of groups that no matrix unit sums included.
+std::optional<std::size_t> find_unrolled(UOpRef reduce) {
+  auto at = find_range(reduce, 1, RangeKind::Unroll);
+  return at ? at : find_range(reduce, 1, RangeKind::Group);
+}
+
 // Copies for Unroll ranges of reductions, innermost first.
 UOpRef unroll_reductions(ir::Graph& g, UOpRef root) {
   std::unordered_map<UOpRef, UOpRef> done;
@@ -53,7 +60,7 @@ UOpRef unroll_reductions(ir::Graph& g, UOpRef root) {
     UOpRef copy = g.with_sources(x, sources);
     if (copy->is(Op::Reduce)) {
       std::vector<UOpRef> parts = {copy};
-      while (auto at = find_range(parts[0], 1, RangeKind::Unroll)) {
+      while (auto at = find_unrolled(parts[0])) {
         std::vector<UOpRef> more;
         for (UOpRef part : parts) {
           UOpRef range = part->source(*at);
@@ -105,7 +112,9 @@ class Vectorizer {
   Vectorizer(ir::Graph& g, UOpRef root) : g_(g), root_(root) {}
 
   absl::StatusOr<UOpRef> run() {
+    if (auto status = contract_reductions(); !status.ok()) return status;
     for (UOpRef x : toposort(root_)) {
+      if (done_.contains(x)) continue;
       UOpRef lanes = nullptr;
       for (UOpRef s : x->sources) {
         if (UOpRef l = lanes_of_.at(s)) {
@@ -125,6 +134,37 @@ class Vectorizer {
   }
 
  private:
+  // The values of reductions that a wmma computes, before everything else.
+  absl::Status contract_reductions() {
+    std::uint32_t next_axis = 0;
+    for (UOpRef x : toposort(root_)) {
+      if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
+    }
+    for (UOpRef x : toposort(root_)) {
+      if (!x->is(Op::Reduce)) continue;
+      auto found = contract(g_, x, next_axis);
+      if (!found.ok()) return found.status();
+      if (!*found) continue;
+      const Contraction& c = **found;
+      auto a = vector_of(c.a, c.a_lanes), b = vector_of(c.b, c.b_lanes);
+      if (!a.ok()) return a.status();
+      if (!b.ok()) return b.status();
+      UOpRef value = x->source(0);
+      done_[value] = g_.make(Op::Wmma, value->dtype.with_lanes(count(c.lanes)), {*a, *b}, c.info);
+      lanes_of_[value] = c.lanes;
+      next_axis += 2;
+    }
+    return absl::OkStatus();
+  }
+
+  // `x` with a lane for every value of `lanes`.
+  absl::StatusOr<UOpRef> vector_of(UOpRef x, UOpRef lanes) {
+    Vectorizer inner(g_, x);
+    auto value = inner.run();
+    if (!value.ok()) return value.status();
+    return inner.widened(x, count(lanes));
+  }
+
   absl::StatusOr<UOpRef> rebuild(UOpRef x) {
     std::vector<UOpRef> sources;
     for (UOpRef s : x->sources) sources.push_back(done_.at(s));
@@ -142,10 +182,14 @@ class Vectorizer {
   absl::StatusOr<UOpRef> contiguous_base(UOpRef position, UOpRef lanes) {
     ir::Affine a = ir::to_affine(position);
     if (a.coefficient_of(lanes) != 1) return nullptr;
+    // What a position gathers by may hold lanes of its own, e.g. of a reduction over them.
+    std::vector<std::pair<UOpRef, UOpRef>> map = {{lanes, g_.constant(lanes->dtype, 0)}};
     for (const ir::AffineTerm& t : a.terms) {
-      if (t.atom != lanes && lanes_of_.at(t.atom) == lanes) return nullptr;
+      if (t.atom == lanes) continue;
+      if (lanes_of_.at(t.atom) == lanes) return nullptr;
+      map.emplace_back(t.atom, done_.at(t.atom));
     }
-    return rules::simplify(g_, at_value(g_, position, lanes, 0));
+    return rules::simplify(g_, substitute(g_, position, map));
   }
 
   // index(param, position, gate) for a vector access: scalar position if contiguous.
@@ -189,7 +233,7 @@ class Vectorizer {
         for (std::size_t i = 1; i < x->sources.size(); ++i) {
           if (x->source(i) == lanes) {
             over_lanes = true;
-          } else {
+          } else if (!has_kind(x->source(i), RangeKind::Group) || !done_.at(x->source(0))->is(Op::Wmma)) {
             sources.push_back(done_.at(x->source(i)));
           }
         }

@@ -9,6 +9,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/injective.h"
 #include "compiler/passes/op_cost.h"
+#include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 
@@ -30,38 +31,6 @@ double extent(const std::vector<UOpRef>& ranges) {
   double n = 1;
   for (UOpRef r : ranges) n *= extent(r);
   return n;
-}
-
-// Nodes below `roots` without entering the stages they read; sources before users.
-std::vector<UOpRef> nodes_below(std::span<const UOpRef> roots) {
-  std::vector<UOpRef> order;
-  absl::flat_hash_set<UOpRef> seen;
-  struct Frame {
-    UOpRef node;
-    std::size_t next;
-  };
-  std::vector<Frame> stack;
-  for (UOpRef root : roots) {
-    if (!seen.insert(root).second) continue;
-    stack.push_back({root, 0});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next < frame.node->sources.size()) {
-        UOpRef s = frame.node->source(frame.next++);
-        if (!s->is(Op::Stage) && seen.insert(s).second) stack.push_back({s, 0});
-      } else {
-        order.push_back(frame.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
-}
-
-std::vector<UOpRef> free_ranges(const std::vector<UOpRef>& roots) {
-  std::vector<UOpRef> found = nodes_below(roots);
-  std::erase_if(found, [](UOpRef x) { return !x->is(Op::Range); });
-  return found;
 }
 
 // A stage while it may still change. Whoever reads it names its stand-in, a stage with the same id, dtype and ranges
@@ -250,11 +219,12 @@ class Fuser {
     double factor = 0;
     for (const Use& use : uses) factor += evaluations(use);
     factor /= extent(ranges_of(body.stand_in));
-    if (factor <= 1) return true;
+    // Read in slices (the gates of an LSTM), it stays the epilogue of its reductions: all of them in one kernel.
+    if (factor <= 1) return uses.size() == 1 || !is_epilogue(body);
     // The epilogue of a reduction belongs to the reduction, not to each of its readers; what scales a row belongs to
     // the kernel of the row (softmax's exp times one over their sum).
+    if (is_epilogue(body)) return false;
     for (UOpRef x : body.reads) {
-      if (body_of(x).reduces && reads_once(body, x)) return false;
       if (factor > kRowRecomputeFactor && size_of(body_of(x)) < size_of(body) && is_of_rows(body_of(x), 4))
         return false;
     }
@@ -281,6 +251,10 @@ class Fuser {
       level = std::move(next);
     }
     return false;
+  }
+
+  bool is_epilogue(const Body& body) {
+    return std::ranges::any_of(body.reads, [&](UOpRef x) { return body_of(x).reduces && reads_once(body, x); });
   }
 
   // The stage reads all of `index`'s stage, each element once, and nobody else reads it.
@@ -356,9 +330,7 @@ class Fuser {
         changed = true;
       }
       UOpRef copy = changed ? g_.with_sources(x, sources) : x;
-      // Not what reads a stage: simplified, a stand-in would be another node.
-      if (changed && is_index(x->dtype) && (x->is(Op::FloorDiv) || x->is(Op::FloorMod) || x->is(Op::Add)) &&
-          !has_load(copy)) {
+      if (changed && is_index(x->dtype) && (x->is(Op::FloorDiv) || x->is(Op::FloorMod) || x->is(Op::Add))) {
         auto simpler = rules::simplify(g_, copy);
         if (!simpler.ok()) return simpler.status();
         copy = *simpler;
@@ -388,15 +360,5 @@ absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink) {
   }
   return fused;
 }
-
-std::vector<UOpRef> stages_in_order(UOpRef sink) {
-  std::vector<UOpRef> stages;
-  for (UOpRef x : toposort(sink)) {
-    if (x->is(Op::Stage)) stages.push_back(x);
-  }
-  return stages;
-}
-
-std::vector<UOpRef> stage_body(UOpRef stage) { return nodes_below(stage->sources); }
 
 }  // namespace hearth::passes

@@ -9,13 +9,11 @@
 
 namespace hearth::passes {
 
+// A load of a stage whose gate can be false stands under a where on that gate (rangeify makes it so): taken in, the
+// stage's value is computed there with the gate on its own loads, not replaced by zero. So rules that read the gate off
+// a load and drop the where (rules/gate.cpp) must not run between rangeify and fuse.
+//
 // sink(stage...) -> sink(stage...) with fewer stages.
 absl::StatusOr<ir::UOpRef> fuse(ir::Graph& graph, ir::UOpRef sink);
-
-// Stages below `sink` in dependency order: each after those it reads.
-std::vector<ir::UOpRef> stages_in_order(ir::UOpRef sink);
-
-// Nodes of one stage's value, not entering the stages it reads; sources before users.
-std::vector<ir::UOpRef> stage_body(ir::UOpRef stage);
 
 }  // namespace hearth::passes

@@ -15,6 +15,12 @@ using ir::Op;
 using ir::Shape;
 using ir::UOpRef;
 
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 1024;  // of inputs, parameters and outputs, as in runtime/plan.cpp
+
+}  // namespace
+
 absl::StatusOr<ImportedGraph> Importer::run() {
   if (proto_.version() != kGraphVersion) {
     return absl::FailedPreconditionError(fmt::format(
@@ -24,14 +30,15 @@ absl::StatusOr<ImportedGraph> Importer::run() {
   if (auto s = import_vars(); !s.ok()) return s;
   for (int i = 0; i < proto_.provenance_size(); ++i) {
     const auto& p = proto_.provenance(i);
-    if (p.node() < static_cast<std::uint32_t>(proto_.nodes_size())) {
+    if (p.node() < static_cast<std::uint32_t>(proto_.nodes_size()) && !p.text().empty()) {
       locations_[p.node()].push_back(p.text().substr(0, 512));
     }
   }
   values_.reserve(proto_.nodes_size());
   for (int i = 0; i < proto_.nodes_size(); ++i) {
     auto found = locations_.find(i);
-    ir::ProvenanceScope scope(g_, found == locations_.end() ? 0 : g_.provenance_set(found->second));
+    ir::ProvenanceScope scope(
+        g_, g_.provenance_set(found == locations_.end() ? std::vector<std::string>{name_of(i)} : found->second));
     Result value = import_node(i);
     if (value.ok()) {
       absl::Status fits = check_size(shapes_.of(*value), (*value)->dtype);
@@ -45,9 +52,15 @@ absl::StatusOr<ImportedGraph> Importer::run() {
 
 absl::Status Importer::at_node(int i, const absl::Status& why) const {
   auto found = locations_.find(i);
-  return absl::Status(why.code(), fmt::format("node {} ({}){}: {}", i, v1::Op_Name(proto_.nodes(i).op()),
-                                              found == locations_.end() ? "" : " from " + found->second.front(),
-                                              std::string(why.message())));
+  return absl::Status(
+      why.code(), fmt::format("{}{}: {}", name_of(i), found == locations_.end() ? "" : " from " + found->second.front(),
+                              std::string(why.message())));
+}
+
+std::string Importer::name_of(int i) const {
+  const v1::Op op = proto_.nodes(i).op();
+  return fmt::format("node {} ({})", i,
+                     v1::Op_IsValid(op) ? v1::Op_Name(op) : fmt::format("op {}", static_cast<int>(op)));
 }
 
 absl::Status Importer::import_vars() {
@@ -76,8 +89,12 @@ absl::StatusOr<ImportedGraph> Importer::import_outputs() {
       return InvalidArgumentError(
           fmt::format("output {} '{}': node {} does not exist ({} nodes)", i, o.name(), o.node(), values_.size()));
     }
+    if (o.name().empty() || o.name().size() > kMaxNameBytes)
+      return InvalidArgumentError(fmt::format("output {}: a name of 1 to {} bytes is needed", i, kMaxNameBytes));
     if (!names.insert(o.name()).second)
       return InvalidArgumentError(fmt::format("output {} '{}': the name is used twice", i, o.name()));
+    const UOpRef value = values_[o.node()];
+    if (auto s = check_stored(shapes_.of(value), value->dtype); !s.ok()) return at_node(static_cast<int>(o.node()), s);
     out_.outputs.push_back(values_[o.node()]);
     out_.output_names.push_back(o.name());
   }
@@ -93,6 +110,9 @@ absl::Status Importer::check_size(const Shape& shape, ir::DType dtype) const {
     if (b.min < 0)
       return InvalidArgumentError(
           fmt::format("axis {} has length {}, which may be negative", axis, describe(shape[axis], 6)));
+    if (b.max > kMaxExtent)
+      return InvalidArgumentError(
+          fmt::format("axis {} has length {}, which may be over {}", axis, describe(shape[axis], 6), kMaxExtent));
     bytes *= std::max<std::int64_t>(b.max, 1);
     if (bytes > kMaxTensorBytes)
       return InvalidArgumentError(fmt::format("the tensor would take more than 2^{} bytes", 44));
@@ -100,11 +120,19 @@ absl::Status Importer::check_size(const Shape& shape, ir::DType dtype) const {
   return absl::OkStatus();
 }
 
+absl::Status Importer::check_stored(const Shape& shape, ir::DType dtype) const {
+  if (auto s = check_size(shape, dtype); !s.ok()) return s;
+  const std::uint64_t bytes = stored_bytes(shape, dtype);
+  if (bytes <= kMaxStoredBytes) return absl::OkStatus();
+  return InvalidArgumentError(
+      fmt::format("{} of {} takes {} bytes at the variables' upper bounds, a buffer holds at most {}; use smaller "
+                  "lengths or bounds",
+                  text(shape), to_string(dtype), bytes, kMaxStoredBytes));
+}
+
 absl::StatusOr<ir::DType> Importer::wire_dtype(v1::DType t) const {
   if (t < v1::BOOL || t > v1::F8E5M2)
     return InvalidArgumentError(fmt::format("dtype {} is unknown", static_cast<int>(t)));
-  if (t == v1::F8E4M3 || t == v1::F8E5M2)
-    return absl::UnimplementedError(fmt::format("dtype {} is not supported by this version", v1::DType_Name(t)));
   return ir::DType(static_cast<ir::Scalar>(t));
 }
 
@@ -152,7 +180,9 @@ constexpr OpRow kElementwise[] = {{v1::NEG, Op::Neg},
                                   {v1::RECIP, Op::Recip},
                                   {v1::SQRT, Op::Sqrt},
                                   {v1::EXP, Op::Exp},
+                                  {v1::EXP2, Op::Exp2},
                                   {v1::LOG, Op::Log},
+                                  {v1::LOG2, Op::Log2},
                                   {v1::SIN, Op::Sin},
                                   {v1::COS, Op::Cos},
                                   {v1::TANH, Op::Tanh},
@@ -246,7 +276,8 @@ Result Importer::import_node(int i) {
 Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
   auto shape = exprs(n);
   if (!shape.ok()) return shape.status();
-  if (auto s = check_size(*shape, dtype); !s.ok()) return s;
+  const bool is_stored = n.op() == v1::INPUT || n.op() == v1::PARAMETER;
+  if (auto s = is_stored ? check_stored(*shape, dtype) : check_size(*shape, dtype); !s.ok()) return s;
   if (n.op() == v1::IOTA) {
     if (n.axes_size() != 1) return InvalidArgumentError("exactly one axis is needed");
     if (auto s = need_axes(n, static_cast<int>(shape->size())); !s.ok()) return s;
@@ -275,15 +306,20 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
           fmt::format("{} data bytes do not fill shape {} of {}", n.data().size(), text(*shape), to_string(dtype)));
     }
   } else {
-    if (n.name().empty() || n.name().size() > 1024) return InvalidArgumentError("a name of 1 to 1024 bytes is needed");
+    if (n.name().empty() || n.name().size() > kMaxNameBytes)
+      return InvalidArgumentError(fmt::format("a name of 1 to {} bytes is needed", kMaxNameBytes));
     if (!names_.insert(n.name()).second)
       return InvalidArgumentError(fmt::format("the name '{}' is used twice", n.name()));
   }
+  const bool is_fixed = std::ranges::all_of(*shape, [](UOpRef length) { return length->is_const(); });
+  if (n.op() != v1::INPUT && !is_fixed)
+    return InvalidArgumentError(fmt::format("a {}'s shape is constant and {} depends on a variable",
+                                            n.op() == v1::PARAMETER ? "parameter" : "constant", text(*shape)));
   ir::BufferKind kind = n.op() == v1::INPUT       ? ir::BufferKind::Input
                         : n.op() == v1::PARAMETER ? ir::BufferKind::Parameter
                                                   : ir::BufferKind::Constant;
   auto id = static_cast<std::uint32_t>(out_.buffers.size());
-  out_.buffers.push_back({kind, n.name(), dtype, *shape, n.data()});
+  out_.buffers.push_back({kind, n.name(), dtype, *shape, n.op() == v1::CONSTANT ? n.data() : std::string()});
   return g_.make(Op::Buffer, dtype, *shape, ir::BufferInfo{kind, id});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/ir/rounding.h"
 #include "compiler/ir/shape.h"
 #include "fmt/format.h"
 
@@ -29,6 +30,9 @@ bool within_limits(v1::ExprToken::Kind kind, const ir::Bounds& a, const ir::Boun
   }
 }
 
+// A value that can only be one number is that number, so that equal lengths are one node.
+UOpRef single_or(ir::Graph& g, UOpRef x) { return x->bounds.min == x->bounds.max ? g.index(x->bounds.min) : x; }
+
 UOpRef apply(ir::Graph& g, v1::ExprToken::Kind kind, UOpRef a, UOpRef b) {
   switch (kind) {
     case v1::ExprToken::ADD:
@@ -47,12 +51,18 @@ UOpRef apply(ir::Graph& g, v1::ExprToken::Kind kind, UOpRef a, UOpRef b) {
         return g.index(op == Op::Min ? std::min(a->int_value(), b->int_value())
                                      : std::max(a->int_value(), b->int_value()));
       }
-      return g.binary(op, a, b);
+      return single_or(g, g.binary(op, a, b));
     }
   }
 }
 
 }  // namespace
+
+std::uint64_t stored_bytes(const std::vector<UOpRef>& shape, ir::DType dtype) {
+  std::uint64_t bytes = byte_size(dtype);
+  for (UOpRef length : shape) bytes *= std::max<std::int64_t>(length->bounds.max, 1);
+  return bytes;
+}
 
 absl::StatusOr<UOpRef> import_expr(ir::Graph& graph, const v1::Expr& expr, const std::vector<UOpRef>& vars) {
   if (expr.tokens_size() > kMaxExprTokens)
@@ -69,7 +79,7 @@ absl::StatusOr<UOpRef> import_expr(ir::Graph& graph, const v1::Expr& expr, const
       case v1::ExprToken::VAR:
         if (token.value() < 0 || token.value() >= static_cast<std::int64_t>(vars.size()))
           return InvalidArgumentError(fmt::format("variable {} does not exist", token.value()));
-        stack.push_back(vars[token.value()]);
+        stack.push_back(single_or(graph, vars[token.value()]));
         continue;
       case v1::ExprToken::ADD:
       case v1::ExprToken::SUB:
@@ -176,11 +186,11 @@ UOpRef import_scalar(ir::Graph& graph, ir::DType dtype, std::string_view bytes) 
     case ir::Scalar::U64:
       return graph.constant(dtype, read(std::int64_t{}));
     case ir::Scalar::F16:
-      return graph.constant(dtype, static_cast<double>(read(_Float16{})));
-    case ir::Scalar::BF16: {
-      std::uint32_t wide = std::uint32_t{read(std::uint16_t{})} << 16;
-      return graph.constant(dtype, static_cast<double>(__builtin_bit_cast(float, wide)));
-    }
+    case ir::Scalar::BF16:
+      return graph.constant(dtype, ir::value_of_bits(dtype, read(std::uint16_t{})));
+    case ir::Scalar::F8E4M3:
+    case ir::Scalar::F8E5M2:
+      return graph.constant(dtype, ir::value_of_bits(dtype, read(std::uint8_t{})));
     case ir::Scalar::F32:
       return graph.constant(dtype, static_cast<double>(read(float{})));
     default:

@@ -50,7 +50,9 @@ Result Importer::elementwise(const v1::Node& n, Op op) {
     case Op::Recip:
     case Op::Sqrt:
     case Op::Exp:
+    case Op::Exp2:
     case Op::Log:
+    case Op::Log2:
     case Op::Sin:
     case Op::Cos:
     case Op::Tanh:

@@ -21,12 +21,15 @@ class Importer {
 
  private:
   absl::Status at_node(int i, const absl::Status& why) const;
+  std::string name_of(int i) const;  // "node 7 (MATMUL)"
 
   absl::Status import_vars();
 
   absl::StatusOr<ImportedGraph> import_outputs();
 
   absl::Status check_size(const ir::Shape& shape, ir::DType dtype) const;
+  // Of a value that a buffer must hold.
+  absl::Status check_stored(const ir::Shape& shape, ir::DType dtype) const;
 
   absl::StatusOr<ir::DType> wire_dtype(v1::DType t) const;
 

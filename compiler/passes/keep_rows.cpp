@@ -16,25 +16,7 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kMostBytes = 64 << 10;  // of a row: callers may have small stacks (runtime/kernel_abi.h)
-
-bool is_expensive(UOpRef x) {
-  switch (x->op) {
-    case Op::Exp:
-    case Op::Log:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tanh:
-    case Op::Erf:
-    case Op::Sigmoid:
-    case Op::Pow:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Expensive work inside of `x` that is done once an element of `range`.
+// A transcendental inside of `x` that is done once an element of `range`.
 bool works_along(UOpRef x, UOpRef range) {
   std::unordered_map<UOpRef, bool> depends;
   bool found = false;
@@ -42,7 +24,7 @@ bool works_along(UOpRef x, UOpRef range) {
     bool d = node == range;
     for (UOpRef s : node->sources) d |= depends.at(s);
     depends[node] = d;
-    found |= d && is_expensive(node);
+    found |= d && ir::is_transcendental(node->op);
   }
   return found;
 }
@@ -77,19 +59,27 @@ absl::StatusOr<std::optional<Row>> find_row(ir::Graph& g, UOpRef store, UOpRef a
   return std::optional<Row>();
 }
 
-}  // namespace
+std::uint32_t free_local(UOpRef kernel) {
+  std::uint32_t next = 0;
+  for (UOpRef x : toposort(kernel)) {
+    if (x->is(Op::Local)) next = std::max(next, x->as<ir::LocalInfo>().id + 1);
+  }
+  return next;
+}
 
-absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel) {
-  if (kernel->sources.size() != 1 || kernel->source(0)->sources.size() < 3) return kernel;
-  UOpRef store = kernel->source(0), axis = store->sources.back();
+// The stores that take the place of store `i` of the kernel: itself, when it keeps nothing.
+absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRef store) {
+  std::vector<UOpRef> unchanged = {store};
+  if (store->sources.size() < 3) return unchanged;
+  UOpRef axis = store->sources.back();
   HEARTH_ASSIGN_OR_RETURN(const std::optional<Row> row, find_row(g, store, axis));
-  if (!row) return kernel;
+  if (!row) return unchanged;
   const ir::DType dtype = row->kept->dtype;
   const std::int64_t elements = axis->source(0)->bounds.max;
-  if (elements < 2 || elements * byte_size(dtype) > kMostBytes) return kernel;
+  if (elements < 2 || elements * byte_size(dtype) > kMostLocalBytes) return unchanged;
 
   const std::vector<UOpRef> outer(store->sources.begin() + 2, store->sources.end() - 1);
-  UOpRef local = g.make(Op::Local, dtype, outer, ir::LocalInfo{0, elements});
+  UOpRef local = g.make(Op::Local, dtype, outer, ir::LocalInfo{free_local(kernel), elements});
   auto at = [&](UOpRef range) { return g.make(Op::Index, ir::Scalar::Void, {local, range, g.boolean(true)}); };
   auto read = [&](UOpRef range) { return g.make(Op::Load, dtype, {at(range)}); };
 
@@ -104,9 +94,21 @@ absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel) {
   std::pair<UOpRef, UOpRef> to_reading[] = {{row->reduce, reduced}, {row->kept, read(axis)}};
   std::vector<UOpRef> last(store->sources.begin(), store->sources.end());
   last[1] = substitute(g, last[1], to_reading);
-  return g.make(Op::Sink, kernel->dtype,
-                {g.make(Op::Store, ir::Scalar::Void, first), g.make(Op::Store, ir::Scalar::Void, last)},
-                kernel->payload);
+  return std::vector<UOpRef>{g.make(Op::Store, ir::Scalar::Void, first), g.make(Op::Store, ir::Scalar::Void, last)};
+}
+
+}  // namespace
+
+absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel) {
+  for (std::size_t i = 0; i < kernel->sources.size(); ++i) {
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<UOpRef> stores, stores_of(g, kernel, kernel->source(i)));
+    if (stores.size() == 1) continue;
+    std::vector<UOpRef> all(kernel->sources.begin(), kernel->sources.end());
+    all[i] = stores[1];
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(i++), stores[0]);
+    kernel = g.make(Op::Sink, kernel->dtype, all, kernel->payload);
+  }
+  return kernel;
 }
 
 }  // namespace hearth::passes

@@ -10,7 +10,10 @@
 
 namespace hearth::passes {
 
-// `kernel`: a flat kernel with one store, before opts.
+// Of all locals of one kernel: callers may have small stacks (runtime/kernel_abi.h).
+inline constexpr std::int64_t kMostLocalBytes = 128 << 10;
+
+// `kernel`: a flat kernel, before opts. Each of its stores is looked at by itself.
 absl::StatusOr<ir::UOpRef> keep_rows(ir::Graph& graph, ir::UOpRef kernel);
 
 }  // namespace hearth::passes

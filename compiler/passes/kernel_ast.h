@@ -6,6 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/check_bounds.h"
+#include "compiler/passes/choose_opts.h"
 #include "hearth/v1/artifact.pb.h"
 
 namespace hearth::passes {
@@ -18,6 +20,8 @@ struct KernelAst {
   std::string name;                 // from kind and extents, e.g. "r_64_128"
   double num_ops = 0;               // at upper bounds
   std::uint32_t provenance = 0;
+  BoundsCount bounds;
+  v1::KernelChoice choice;  // with Tuning::describe
 
   // Copies of operands (passes/pack_operands) that `buffers` names and that must be made before this kernel runs.
   struct Packing {
@@ -25,6 +29,7 @@ struct KernelAst {
     ir::UOpRef source = nullptr;  // the stage or Buffer it is made of
     std::int64_t elements = 0;
     std::vector<KernelAst> kernels;  // slot 0: the copy, slot 1: the source
+    std::vector<ir::UOpRef> flat;    // the same before opts
   };
   std::vector<Packing> packings;
 };
@@ -32,7 +37,17 @@ struct KernelAst {
 // Whether a stage or Buffer holds the same values at every replay: what is made of it is made once.
 using IsOnce = std::function<bool(ir::UOpRef)>;
 
+// Makes a packed copy of an elementwise stage without the stage: the copy's kernels compute what they would have read.
+// Slots of the new kernels: the copy, then what the stage reads.
+absl::Status compute_in_copy(ir::Graph& graph, KernelAst::Packing& packing, const v1::Target& target,
+                             const Tuning& tuning = {});
+
 absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const v1::Target& target,
-                                       const IsOnce& is_once);
+                                       const IsOnce& is_once, const Tuning& tuning = {});
+
+// The last step of it alone, for a flat kernel that stands for itself (compiler/candidate): `buffers` are Buffers, one
+// a param; no `is_once`: operands are not packed.
+absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& graph, ir::UOpRef flat, std::vector<ir::UOpRef> buffers,
+                                            const v1::Target& target, const IsOnce* is_once, const Tuning& tuning);
 
 }  // namespace hearth::passes

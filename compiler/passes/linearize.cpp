@@ -26,6 +26,8 @@ class Linearizer {
     order_ = toposort(root_);
     for (UOpRef x : order_) collect(x);
     for (UOpRef x : order_) {
+      if (!strays_.empty())
+        return absl::InternalError("linearize: reductions over the same ranges differ in their loops");
       if (auto s = place(x); !s.ok()) return s;
     }
     for (UOpRef x : order_) {  // initial values stand before every loop
@@ -44,6 +46,11 @@ class Linearizer {
     kernel.body = std::move(body_);
     return kernel;
   }
+
+  // What needs ranges of its own before this kernel has an order: reductions of one loop that share ranges with
+  // reductions of another (unrolled copies come to that when simplifying takes the outer loop out of some of them), a
+  // store whose loops are nested in another way than those of a store before it.
+  const std::vector<UOpRef>& strays() const { return strays_; }
 
  private:
   // A loop nest that closes as one: the ranges of a group of reductions, or one range of stores.
@@ -72,6 +79,10 @@ class Linearizer {
     }
     if (own.empty()) return;
     if (x->is(Op::Store)) {  // a tree of loops: stores may share outer ones
+      if (stands_elsewhere(own) && !uses_local(x)) {
+        strays_.push_back(x);
+        return;
+      }
       for (std::size_t i = 0; i < own.size(); ++i) {
         nests_[own[i]] = Nest{{own[i]}, {}, {x}};
         nest_of_[own[i]] = own[i];
@@ -79,11 +90,33 @@ class Linearizer {
       }
       return;
     }
+    const bool shares_some = std::ranges::any_of(own, [&](UOpRef r) {
+      auto found = nest_of_.find(r);
+      return found != nest_of_.end() && nests_.at(found->second).ranges != own;
+    });
+    if (shares_some) {
+      strays_.push_back(x);
+      return;
+    }
     Nest& nest = nests_[own[0]];
     nest.ranges = own;
     nest.members.push_back(x);
     nest.reduces.push_back(x);
     for (UOpRef r : own) nest_of_[r] = own[0];
+  }
+
+  // Whether one of a store's ranges is a loop around or inside of others in another store.
+  bool stands_elsewhere(const std::vector<UOpRef>& own) const {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      auto parent = store_parent_.find(own[i]);
+      if (parent != store_parent_.end() && parent->second != (i ? own[i - 1] : nullptr)) return true;
+    }
+    return false;
+  }
+
+  // A local belongs to its loops: one store writes what another reads.
+  static bool uses_local(UOpRef store) {
+    return std::ranges::any_of(toposort(store), [](UOpRef x) { return x->is(Op::Local); });
   }
 
   // Depth of a range in the loop tree, 1 for outermost; its parent loop.
@@ -144,13 +177,14 @@ class Linearizer {
       if (auto d = depth(r); !d.ok()) return d.status();
     }
     if (x->is(Op::Store)) ranges.insert(ranges.end(), own.begin(), own.end());
-    if (x->is(Op::Reduce) && !own.empty() && nests_.at(nest_of_.at(own[0])).ranges != own) {
-      return absl::InternalError("linearize: reductions share some of their ranges but not all");
-    }
     auto scope = innermost(ranges);
     if (!scope.ok()) return scope.status();
     if (x->is(Op::Reduce) && !own.empty() && *scope != parent_.at(own[0])) {
-      return absl::InternalError("linearize: reductions over the same ranges belong to different loops");
+      for (UOpRef other : nests_.at(nest_of_.at(own[0])).reduces) {
+        auto place_of_other = innermost(free_.at(other));
+        if (place_of_other.ok() && *place_of_other == *scope) strays_.push_back(other);
+      }
+      return absl::OkStatus();
     }
     scope_[x] = *scope;
     if (x->is(Op::Range)) {
@@ -305,11 +339,38 @@ class Linearizer {
   std::unordered_map<UOpRef, std::vector<UOpRef>> items_;     // scope -> nodes, in toposort order
   std::unordered_map<UOpRef, std::vector<UOpRef>> children_;  // scope -> first ranges of nests directly inside
   std::unordered_set<UOpRef> emitted_;
+  std::vector<UOpRef> strays_;
   std::uint32_t next_acc_ = 0;
 };
 
+UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& strays) {
+  std::uint32_t next_axis = 0;
+  for (UOpRef x : toposort(kernel)) {
+    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
+  }
+  std::vector<std::pair<UOpRef, UOpRef>> ranges, copies;
+  const std::size_t first = strays[0]->is(Op::Store) ? 2 : 1;
+  for (std::size_t i = first; i < strays[0]->sources.size(); ++i) {
+    UOpRef r = strays[0]->source(i), size = substitute(g, r->source(0), ranges);
+    ranges.emplace_back(r,
+                        g.make(Op::Range, r->dtype, {size}, ir::RangeInfo{next_axis++, r->as<ir::RangeInfo>().kind}));
+  }
+  for (UOpRef x : strays) {
+    if (x->op == strays[0]->op && std::ranges::equal(x->sources.subspan(first), strays[0]->sources.subspan(first)))
+      copies.emplace_back(x, substitute(g, x, ranges));
+  }
+  return substitute(g, kernel, copies);
+}
+
 }  // namespace
 
-absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, UOpRef kernel) { return Linearizer(graph, kernel).run(); }
+absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, UOpRef kernel) {
+  for (;;) {
+    Linearizer linearizer(graph, kernel);
+    absl::StatusOr<LinearKernel> result = linearizer.run();
+    if (linearizer.strays().empty()) return result;
+    kernel = with_own_ranges(graph, kernel, linearizer.strays());  // fewer share ranges each time
+  }
+}
 
 }  // namespace hearth::passes

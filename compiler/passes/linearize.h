@@ -9,7 +9,7 @@
 //                       the element's); i of n lanes: a gather; gate: scalar, or one a lane
 //   store(index(param, i, gate), value)  likewise; no ranges among its sources any more
 //   everything else     elementwise ALU on scalars or on vectors of equal lane counts; stack, broadcast, extract,
-//   horizontal
+//   horizontal, wmma
 // No index dtype, no exp/log/sin/cos/tanh/erf/pow/sigmoid, no tensor-level op is left (earlier passes lowered them).
 #pragma once
 #include <string>

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <string_view>
+
+#include "compiler/passes/import_expr.h"
+#include "fmt/format.h"
 
 namespace hearth::passes {
 namespace {
@@ -169,6 +173,18 @@ MemoryPlan memory_plan(Schedule& schedule) {
   plan.arena_bytes = place_all(arena, live, plan.lower_bound_bytes);
   for (const Lifetime& x : arena) schedule.buffers[x.buffer].offset = x.offset;
   return plan;
+}
+
+absl::Status check_fits(const MemoryPlan& plan) {
+  const auto too_large = [](std::string_view what, std::uint64_t bytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("the traced graph's {} take {} bytes together at the variables' upper bounds, at most {} are "
+                    "possible; use smaller lengths or bounds",
+                    what, bytes, kMaxStoredBytes));
+  };
+  if (plan.arena_bytes > kMaxStoredBytes) return too_large("intermediate values", plan.arena_bytes);
+  if (plan.persistent_bytes > kMaxStoredBytes) return too_large("values made once", plan.persistent_bytes);
+  return absl::OkStatus();
 }
 
 }  // namespace hearth::passes

@@ -6,17 +6,8 @@ namespace hearth::passes {
 
 inline int op_cost(ir::UOpRef x) {
   if (is_index(x->dtype) || x->dtype.scalar == ir::Scalar::Void) return 0;
+  if (ir::is_transcendental(x->op)) return x->is(ir::Op::Pow) ? 32 : 16;
   switch (x->op) {
-    case ir::Op::Exp:
-    case ir::Op::Log:
-    case ir::Op::Sin:
-    case ir::Op::Cos:
-    case ir::Op::Tanh:
-    case ir::Op::Erf:
-    case ir::Op::Sigmoid:
-      return 16;
-    case ir::Op::Pow:
-      return 32;
     case ir::Op::Div:
     case ir::Op::Recip:
     case ir::Op::Sqrt:

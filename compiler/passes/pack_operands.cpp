@@ -80,8 +80,17 @@ class Packer {
       case RangeKind::Unroll:
         group = 2;
         break;
-      case RangeKind::Lanes:
+      case RangeKind::Rows:
         group = 3;
+        break;
+      case RangeKind::Depth:
+        group = 4;
+        break;
+      case RangeKind::Lanes:
+        group = 5;
+        break;
+      case RangeKind::Group:
+        group = 6;
         break;
     }
     ranks_.emplace(range, Rank{group, position, info.axis});

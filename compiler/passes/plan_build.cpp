@@ -56,6 +56,7 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     spec.set_symbol(k.symbol);
     spec.set_ast(k.ast);
     out.add_kernel_sources(k.source);
+    *out.add_choices() = k.choice;
   }
   for (const PlannedLaunch& l : schedule.launches) {
     v1::Launch& launch = *plan.add_launches();

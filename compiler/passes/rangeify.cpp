@@ -1,5 +1,7 @@
 #include "compiler/passes/rangeify.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
@@ -7,7 +9,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/passes/realize_map.h"
-#include "compiler/passes/unify_ranges.h"
+#include "compiler/passes/reduce_kind.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -68,6 +70,14 @@ class Rangeify {
     }
   };
 
+  // Its length is simple from the start: where a gate is simplified before the rest, its ranges must stay the nodes
+  // that stages and reductions close.
+  absl::StatusOr<UOpRef> range_over(UOpRef length, ir::RangeKind kind) {
+    auto simple = rules::simplify(g_, length);
+    if (!simple.ok()) return simple.status();
+    return g_.range(*simple, g_.fresh_id(), kind);
+  }
+
   absl::StatusOr<UOpRef> make_stage(UOpRef node, bool forced, UOpRef copied = nullptr) {
     ir::ProvenanceScope scope(g_, node->provenance);
     Index index;
@@ -76,8 +86,10 @@ class Rangeify {
       if (dim == g_.index(1)) {
         index.push_back(g_.index(0));
       } else {
-        index.push_back(g_.range(dim, g_.fresh_id(), ir::RangeKind::Loop));
-        sources.push_back(index.back());
+        auto range = range_over(dim, ir::RangeKind::Loop);
+        if (!range.ok()) return range.status();
+        index.push_back(*range);
+        sources.push_back(*range);
       }
     }
     auto value = copied ? read(copied, index, g_.boolean(true)) : compute(node, index, g_.boolean(true));
@@ -206,8 +218,10 @@ class Rangeify {
       if (shape[axis] == g_.index(1)) {
         at[axis] = g_.index(0);
       } else {
-        at[axis] = g_.range(shape[axis], g_.fresh_id(), ir::RangeKind::Reduce);
-        sources.push_back(at[axis]);
+        auto range = range_over(shape[axis], ir::RangeKind::Reduce);
+        if (!range.ok()) return range.status();
+        at[axis] = *range;
+        sources.push_back(*range);
       }
     }
     auto value = lower(x, at, gate);
@@ -216,6 +230,13 @@ class Rangeify {
     bool narrow = is_float(x->dtype) && byte_size(x->dtype) < 4;
     sources[0] = narrow ? g_.cast(*value, ir::Scalar::F32) : *value;
     UOpRef result = g_.make(Op::Reduce, sources[0]->dtype, sources, ir::ReduceInfo{info.kind, {}});
+    const bool may_be_empty =
+        std::any_of(sources.begin() + 1, sources.end(), [](UOpRef range) { return range->source(0)->bounds.min < 1; });
+    if (narrow && may_be_empty && (info.kind == ir::ReduceKind::Max || info.kind == ir::ReduceKind::Min)) {
+      // The identity of f32 is an infinity, which f8e4m3 lacks.
+      const double identity = reduce_identity(g_, info.kind, x->dtype)->float_value();
+      if (!std::isinf(identity)) result = combine(g_, info.kind, result, g_.constant(result->dtype, identity));
+    }
     return g_.cast(result, node->dtype);
   }
 
@@ -230,10 +251,6 @@ class Rangeify {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> rangeify(ir::Graph& graph, UOpRef sink) {
-  absl::StatusOr<UOpRef> ranged = Rangeify(graph, sink).run();
-  if (!ranged.ok()) return ranged;
-  return unify_ranges(graph, *ranged);
-}
+absl::StatusOr<UOpRef> rangeify(ir::Graph& graph, UOpRef sink) { return Rangeify(graph, sink).run(); }
 
 }  // namespace hearth::passes

@@ -17,6 +17,11 @@ bool is_view(UOpRef x) {  // moves elements without choosing between sources
   return x->is(Op::Reshape) || x->is(Op::Expand) || x->is(Op::Permute) || x->is(Op::Shrink) || x->is(Op::Flip) ||
          x->is(Op::Unfold);
 }
+// A cast into the dtype in which products of the narrow one are summed: free for a matrix unit, nearly so for others,
+// while what it makes takes twice or four times the memory.
+bool is_operand_cast(UOpRef x) {
+  return x->is(Op::Cast) && ir::wmma_result(x->source(0)->dtype.scalar, x->source(0)->dtype.scalar) == x->dtype.scalar;
+}
 bool reads_repeatedly(UOpRef x) { return x->is(Op::Expand) || x->is(Op::Unfold); }
 // Sources that are values (not dims).
 std::size_t num_values(UOpRef x) {
@@ -74,7 +79,7 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
     }
   }
   auto force = [&](UOpRef x) {
-    while (is_view(x)) x = x->source(0);
+    while (is_view(x) || is_operand_cast(x)) x = x->source(0);
     if (!is_leaf(x)) map[x] = Realize::Forced;
   };
   for (UOpRef node : order) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/rounding.h"
 
 namespace hearth::passes {
 
@@ -20,6 +21,12 @@ inline ir::UOpRef combine(ir::Graph& g, ir::ReduceKind kind, ir::UOpRef a, ir::U
   return nullptr;
 }
 
+// The extreme of an empty set: infinity where the dtype has one, else its last value.
+inline double float_extreme(ir::DType dtype) {
+  const ir::NarrowFormat* format = ir::narrow_format(dtype);
+  return format && !format->has_infinity ? ir::greatest_finite(dtype) : static_cast<double>(INFINITY);
+}
+
 inline ir::UOpRef reduce_identity(ir::Graph& g, ir::ReduceKind kind, ir::DType dtype) {
   switch (kind) {
     case ir::ReduceKind::Sum:
@@ -27,10 +34,10 @@ inline ir::UOpRef reduce_identity(ir::Graph& g, ir::ReduceKind kind, ir::DType d
     case ir::ReduceKind::Prod:
       return g.constant(dtype, 1);
     case ir::ReduceKind::Max:
-      return is_float(dtype) ? g.constant(dtype, static_cast<double>(-INFINITY))
-                             : g.constant(dtype, ir::int_min(dtype));
+      if (is_float(dtype)) return g.constant(dtype, -float_extreme(dtype));
+      return g.constant(dtype, ir::int_min(dtype));
     case ir::ReduceKind::Min:
-      if (is_float(dtype)) return g.constant(dtype, static_cast<double>(INFINITY));
+      if (is_float(dtype)) return g.constant(dtype, float_extreme(dtype));
       return g.constant(dtype, dtype.scalar == ir::Scalar::U64 ? std::int64_t{-1} : ir::int_max(dtype));
   }
   return nullptr;

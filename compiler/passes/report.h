@@ -56,6 +56,15 @@ class PassLog {
     return result;
   }
 
+  // A part of the step recorded last, timed by itself.
+  void part(std::string_view name, std::int64_t time_ns, std::uint64_t num_nodes, std::string text) {
+    v1::PassReport& report = *reports_->Add();
+    report.set_name(std::string(name));
+    report.set_time_ns(time_ns);
+    report.set_num_nodes(static_cast<std::uint32_t>(num_nodes));
+    if (dump_) report.set_text(std::move(text));
+  }
+
   // Adds text to the last record.
   void attach(std::string text) {
     if (dump_ && !reports_->empty()) *reports_->rbegin()->mutable_text() += text;

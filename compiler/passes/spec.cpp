@@ -13,26 +13,10 @@ using ir::Op;
 using ir::OpClass;
 using ir::UOpRef;
 
-bool transcendental(Op op) {
-  switch (op) {
-    case Op::Exp:
-    case Op::Log:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tanh:
-    case Op::Erf:
-    case Op::Pow:
-    case Op::Sigmoid:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Ops of each level; elementwise ops are everywhere.
 bool op_allowed(Level level, Op op) {
   OpClass cls = ir::op_class(op);
-  if (ir::is_elementwise(op)) return level != Level::Lowered || !transcendental(op);
+  if (ir::is_elementwise(op)) return level != Level::Lowered || !ir::is_transcendental(op);
   switch (op) {
     case Op::Const:
     case Op::Var:
@@ -61,6 +45,8 @@ bool op_allowed(Level level, Op op) {
     case Op::Extract:
     case Op::Horizontal:
       return level >= Level::Kernel;
+    case Op::Wmma:
+      return level >= Level::Expanded;
     default:
       return cls == OpClass::Movement && level == Level::Tensor;
   }
@@ -108,6 +94,13 @@ std::string types_wrong(UOpRef x) {
       return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == s(1).scalar
                  ? ""
                  : "a store needs an index and a value of one dtype";
+    case Op::Wmma: {
+      const auto& w = x->as<ir::WmmaInfo>();
+      const bool lanes = s(0).lanes == w.m * w.k && s(1).lanes == w.k * w.n && x->dtype.lanes == w.m * w.n;
+      return lanes && ir::wmma_result(s(0).scalar, s(1).scalar) == x->dtype.scalar
+                 ? ""
+                 : "wmma's dtypes or lanes do not fit its sizes";
+    }
     default:
       return "";
   }
@@ -120,9 +113,7 @@ absl::Status check(Level level, std::string_view pass, UOpRef root) {
     std::string why;
     if (!op_allowed(level, x->op)) {
       why = "is not legal here";
-    } else if (level >= Level::Expanded && x->is(Op::Range) &&
-               (x->as<ir::RangeInfo>().kind == ir::RangeKind::Unroll ||
-                x->as<ir::RangeInfo>().kind == ir::RangeKind::Lanes)) {
+    } else if (level >= Level::Expanded && x->is(Op::Range) && x->as<ir::RangeInfo>().kind >= ir::RangeKind::Unroll) {
       why = "should have been expanded";
     } else if (level == Level::Lowered && is_index(x->dtype)) {
       why = "still has dtype index";
@@ -158,7 +149,7 @@ absl::Status check_linear(const LinearKernel& kernel) {
     if (x->is(Op::Range)) open.push_back(x);
     scope[x] = open;
     if (is_index(x->dtype)) return fail("has dtype index");
-    if (transcendental(x->op)) return fail("should have been decomposed");
+    if (ir::is_transcendental(x->op)) return fail("should have been decomposed");
   }
   if (!open.empty()) return absl::InternalError(fmt::format("linear kernel {}: a loop is never closed", kernel.symbol));
   return absl::OkStatus();

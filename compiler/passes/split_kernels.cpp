@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
-#include "compiler/passes/fuse.h"
+#include "compiler/passes/import_expr.h"
 #include "compiler/passes/kernel_ast.h"
 #include "compiler/passes/report.h"
+#include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -23,8 +25,8 @@ using ir::UOpRef;
 class Splitter {
  public:
   Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported,
-           const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target)
-      : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes), target_(target) {}
+           const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target, const Tuning& tuning)
+      : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes), target_(target), tuning_(tuning) {}
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers)
@@ -32,10 +34,14 @@ class Splitter {
     std::vector<UOpRef> stages = stages_in_order(sink_);
     place_outputs();
     for (UOpRef stage : stages) find_once(stage);
-    for (UOpRef stage : stages) place_stage(stage);
     for (UOpRef stage : stages) {
-      if (auto s = add_launch(stage); !s.ok()) return s;
+      if (auto s = build(stage); !s.ok()) return s;
     }
+    if (auto s = compute_in_copies(); !s.ok()) return s;
+    for (UOpRef stage : stages) place_stage(stage);
+    for (UOpRef stage : order_) add_launch(stage);
+    for (std::size_t k = 0; k < out_.kernels.size(); ++k)
+      out_.kernels[k].source = fmt::format("{}", fmt::join(g_.provenance_texts(provenance_[k]), "; "));
     // Once launches depend on parameters alone: they come first, in their own order.
     std::ranges::stable_partition(out_.launches, [](const PlannedLaunch& l) { return l.once; });
     return std::move(out_);
@@ -77,7 +83,7 @@ class Splitter {
   }
 
   void place_stage(UOpRef stage) {
-    if (buffer_of_.contains(stage)) return;
+    if (buffer_of_.contains(stage) || stage->as<ir::StageInfo>().kept || in_copy_.contains(stage)) return;
     std::vector<UOpRef> shape;
     for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
     buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
@@ -85,15 +91,69 @@ class Splitter {
         planned(once_.at(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
   }
 
-  absl::Status add_launch(UOpRef stage) {
-    if (out_.buffers[buffer_of_.at(stage)].max_bytes == 0) return absl::OkStatus();  // nothing to compute
-    HEARTH_ASSIGN_OR_RETURN(KernelAst built, build_kernel(g_, stage, target_, [this](UOpRef b) { return is_once(b); }));
+  absl::Status check_size(UOpRef stage) const {
+    std::vector<UOpRef> shape;
+    for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
+    const std::uint64_t bytes = stored_bytes(shape, stage->dtype);
+    if (bytes <= kMaxStoredBytes) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the value must be stored and takes {} bytes at the variables' upper bounds, a buffer holds at "
+                    "most {}; use smaller lengths or bounds",
+                    fmt::join(g_.provenance_texts(stage->provenance), "; "), bytes, kMaxStoredBytes));
+  }
+
+  absl::Status build(UOpRef stage) {
+    // In its reader's kernel, or nothing to compute.
+    if (stage->as<ir::StageInfo>().kept || is_empty(stage)) return absl::OkStatus();
+    HEARTH_RETURN_IF_ERROR(check_size(stage));
+    HEARTH_ASSIGN_OR_RETURN(KernelAst built,
+                            build_kernel(g_, stage, target_, [this](UOpRef b) { return is_once(b); }, tuning_));
+    built_.emplace(stage, std::move(built));
+    order_.push_back(stage);
+    return absl::OkStatus();
+  }
+
+  // An elementwise stage that is only read to be packed is computed while it is packed.
+  absl::Status compute_in_copies() {
+    std::unordered_map<UOpRef, int> readers;
+    for (UOpRef stage : order_) {
+      const KernelAst& kernel = built_.at(stage);
+      for (std::size_t i = 1; i < kernel.buffers.size(); ++i) ++readers[kernel.buffers[i]];
+      for (const KernelAst::Packing& packing : kernel.packings) ++readers[packing.source];
+    }
+    for (UOpRef stage : order_) {
+      for (KernelAst::Packing& packing : built_.at(stage).packings) {
+        UOpRef source = packing.source;
+        if (!source->is(Op::Stage) || readers.at(source) != 1 || is_output_[source] || !is_elementwise(source) ||
+            packing.kernels.size() != 1)
+          continue;
+        HEARTH_RETURN_IF_ERROR(compute_in_copy(g_, packing, target_, tuning_));
+        in_copy_.insert(source);
+      }
+    }
+    std::erase_if(order_, [this](UOpRef stage) { return in_copy_.contains(stage); });
+    return absl::OkStatus();
+  }
+
+  static bool is_elementwise(UOpRef stage) {
+    return std::ranges::none_of(stage_body(stage), [](UOpRef x) {
+      const bool kept = x->is(Op::Index) && x->source(0)->is(Op::Stage) && x->source(0)->as<ir::StageInfo>().kept;
+      return kept || x->is(Op::Reduce);
+    });
+  }
+
+  static bool is_empty(UOpRef stage) {
+    return std::any_of(stage->sources.begin() + 1, stage->sources.end(),
+                       [](UOpRef range) { return range->source(0)->bounds.max < 1; });
+  }
+
+  void add_launch(UOpRef stage) {
+    const KernelAst& built = built_.at(stage);
     Copies copies;
     for (const KernelAst::Packing& packing : built.packings) {
       copies[packing.copy] = add_copy(packing);
     }
     add_kernel(built, copies, once_.at(stage));
-    return absl::OkStatus();
   }
 
   using Copies = std::unordered_map<UOpRef, std::uint32_t>;  // stand-in -> the copy's buffer
@@ -113,8 +173,10 @@ class Splitter {
     for (const KernelAst& kernel : packing.kernels) text += ir::print(kernel.root);
     const bool once = is_once(packing.source);
     const auto next = static_cast<std::uint32_t>(out_.buffers.size());
-    auto [found, added] = copy_of_.emplace(std::make_pair(buffer_id(packing.source, {}), std::move(text)), next);
-    if (!added) return found->second;
+    if (!in_copy_.contains(packing.source)) {
+      auto [found, added] = copy_of_.emplace(std::make_pair(buffer_id(packing.source, {}), std::move(text)), next);
+      if (!added) return found->second;
+    }
     out_.buffers.push_back(planned(once ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", packing.source->dtype,
                                    {g_.index(packing.elements)}));
     for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once);
@@ -122,6 +184,7 @@ class Splitter {
   }
 
   void add_kernel(const KernelAst& built, const Copies& copies, bool once) {
+    out_.bounds.add(built.bounds);
     PlannedLaunch launch;
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));
     launch.vars = built.vars;
@@ -134,11 +197,11 @@ class Splitter {
       kernel.symbol = fmt::format("hearth_{}_{}", built.name, to_hex(sha256(text)).substr(0, 8));
       kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
       kernel.num_ops = built.num_ops;
+      kernel.choice = built.choice;
       out_.kernels.push_back(std::move(kernel));
     }
-    PlannedKernel& kernel = out_.kernels[found->second];
-    if (kernel.source.empty())
-      kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(built.provenance), "; "));
+    provenance_.resize(out_.kernels.size());
+    provenance_[found->second] = g_.merge_provenance(provenance_[found->second], built.provenance);
     launch.kernel = static_cast<std::uint32_t>(found->second);
     out_.launches.push_back(std::move(launch));
   }
@@ -148,19 +211,24 @@ class Splitter {
   const ImportedGraph& imported_;
   const std::vector<std::vector<UOpRef>>& output_shapes_;
   const v1::Target& target_;
+  const Tuning& tuning_;
   Schedule out_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
   std::unordered_map<UOpRef, bool> once_, is_output_;
+  std::unordered_map<UOpRef, KernelAst> built_;
+  std::vector<UOpRef> order_;           // of launches
+  std::unordered_set<UOpRef> in_copy_;  // stages that are computed in a packed copy's kernel
   std::unordered_map<std::string, std::size_t> kernel_of_;
+  std::vector<std::uint32_t> provenance_;                                   // of each kernel: of all its launches
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> copy_of_;  // source buffer and kernels -> the copy
 };
 
 }  // namespace
 
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<UOpRef>>& output_shapes,
-                                       const v1::Target& target) {
-  return Splitter(graph, sink, imported, output_shapes, target).run();
+                                       const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
+                                       const Tuning& tuning) {
+  return Splitter(graph, sink, imported, output_shapes, target, tuning).run();
 }
 
 }  // namespace hearth::passes

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/passes/check_bounds.h"
+#include "compiler/passes/choose_opts.h"
 #include "compiler/passes/import.h"
 #include "hearth/v1/artifact.pb.h"
 
@@ -35,19 +37,21 @@ struct PlannedLaunch {
 struct PlannedKernel {
   std::string symbol;
   std::string ast;     // canonical text
-  std::string source;  // provenance, for explain
+  std::string source;  // provenance of all its launches, for explain
   double num_ops = 0;
+  v1::KernelChoice choice;  // with Tuning::describe
 };
 
 struct Schedule {
   std::vector<PlannedBuffer> buffers;   // graph buffers first (ids as imported), then outputs and intermediates
   std::vector<PlannedKernel> kernels;   // distinct
   std::vector<PlannedLaunch> launches;  // execution order
+  BoundsCount bounds;                   // of all kernels, equal ones counted each time
 };
 
 // `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
                                        const std::vector<std::vector<ir::UOpRef>>& output_shapes,
-                                       const v1::Target& target);
+                                       const v1::Target& target, const Tuning& tuning = {});
 
 }  // namespace hearth::passes

@@ -56,6 +56,7 @@ class Driver {
 
   void enter(UOpRef node) {
     if (get(node) != nullptr) return;
+    if (node->is(ir::Op::Stage)) return set(node, node);
     stack_.push_back({node, nullptr, Stage::kRebuild});
     for (std::size_t s = node->sources.size(); s-- > 0;) {
       if (get(node->source(s)) == nullptr) stack_.push_back({node->source(s), nullptr, Stage::kEnter});

@@ -1,6 +1,7 @@
 // Drivers: apply a RuleSet to everything below a root. Iterative (depth is no limit), each node once.
 // rewrite: to a fix-point, bottom up; what a rule returns is rewritten again. walk: one pass, results are left as they
-// are. Errors: RESOURCE_EXHAUSTED when the budget is used up, naming the last rules fired (rules that undo each other).
+// are. A stage (Op::Stage) is a value of its own: it is neither rewritten nor entered, so that an expression may be
+// rewritten alone without making a second node of a stage that others read. Errors: RESOURCE_EXHAUSTED when the budget is used up, naming the last rules fired (rules that undo each other).
 //
 //   absl::StatusOr<UOpRef> simple = rewrite(graph, root, rules);
 #pragma once

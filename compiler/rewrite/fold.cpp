@@ -126,7 +126,6 @@ ConstValue real(DType t, double value) {
 // f64 computes in double, the others in float (double first, then float: exact for + - * / sqrt) with one more
 // rounding.
 std::optional<ConstValue> fold_float(Op op, DType t, Args args) {
-  if (t.scalar == Scalar::F8E4M3 || t.scalar == Scalar::F8E5M2) return std::nullopt;
   auto done = [t](double value) { return real(t, t.scalar == Scalar::F64 ? value : static_cast<float>(value)); };
   const double a = args[0].f;
   if (args.size() == 1) {
@@ -187,15 +186,9 @@ std::optional<ConstValue> compare(Op op, T a, T b) {
 }
 
 std::optional<ConstValue> fold_cast(DType to, DType from, const ConstValue& v) {
-  if (to.scalar == Scalar::F8E4M3 || to.scalar == Scalar::F8E5M2) return std::nullopt;
   if (ir::is_float(from)) {
     if (ir::is_bool(to)) return integer(v.f != 0);
-    if (ir::is_float(to)) {
-      // To a 16-bit type only where rounding twice cannot show.
-      const bool small = to.scalar == Scalar::F16 || to.scalar == Scalar::BF16;
-      if (small && !std::isnan(v.f) && static_cast<double>(static_cast<float>(v.f)) != v.f) return std::nullopt;
-      return real(to, v.f);
-    }
+    if (ir::is_float(to)) return real(to, v.f);
     if (std::isnan(v.f)) return integer(0);
     const double value = std::trunc(v.f);
     if (to.scalar == Scalar::U64) {

@@ -1,5 +1,5 @@
 // fold: the value of one operation on constants, with the semantics of ir/uop.h. No value: the operation is not folded
-// (an index overflow, a transcendental whose last bit depends on the maths library, fp8).
+// (an index overflow, a transcendental whose last bit depends on the maths library).
 #pragma once
 #include <optional>
 #include <span>

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <compare>
+#include <tuple>
 #include <utility>
 
 namespace hearth::rewrite {
@@ -57,10 +58,14 @@ struct ComparePayload {
   }
   int operator()(const ir::StageInfo& a) const {
     const auto& b = same<ir::StageInfo>();
-    return three_way(std::pair(a.id, a.forced), std::pair(b.id, b.forced));
+    return three_way(std::tuple(a.id, a.forced, a.kept), std::tuple(b.id, b.forced, b.kept));
   }
   int operator()(const ir::AccInfo& a) const { return three_way(a.id, same<ir::AccInfo>().id); }
   int operator()(const ir::LaneInfo& a) const { return three_way(a.lane, same<ir::LaneInfo>().lane); }
+  int operator()(const ir::WmmaInfo& a) const {
+    const auto& b = same<ir::WmmaInfo>();
+    return three_way(std::tuple(a.m, a.n, a.k, a.group), std::tuple(b.m, b.n, b.k, b.group));
+  }
   int operator()(const ir::KernelInfo& a) const { return a.symbol.compare(same<ir::KernelInfo>().symbol); }
 };
 

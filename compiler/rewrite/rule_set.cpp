@@ -2,7 +2,7 @@
 
 namespace hearth::rewrite {
 
-RuleSet::RuleSet(std::initializer_list<std::span<const Rule>> parts) : by_op_(ir::kNumOps) {
+RuleSet::RuleSet(const std::vector<std::span<const Rule>>& parts) : by_op_(ir::kNumOps) {
   for (std::span<const Rule> part : parts) {
     for (const Rule& rule : part) {
       if (rule.num_ops == 0) rules_.push_back(rule);

@@ -13,7 +13,8 @@ namespace hearth::rewrite {
 class RuleSet {
  public:
   // Rules of for_ops become one rule an operation.
-  explicit RuleSet(std::initializer_list<std::span<const Rule>> parts);
+  explicit RuleSet(const std::vector<std::span<const Rule>>& parts);
+  RuleSet(std::initializer_list<std::span<const Rule>> parts) : RuleSet(std::vector(parts)) {}
 
   struct Result {
     ir::UOpRef node = nullptr;  // null: no rule applies

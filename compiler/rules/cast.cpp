@@ -33,6 +33,10 @@ int mantissa_bits(DType t) {
       return 11;
     case Scalar::BF16:
       return 8;
+    case Scalar::F8E4M3:
+      return 4;
+    case Scalar::F8E5M2:
+      return 3;
     default:
       return 0;
   }
@@ -43,8 +47,8 @@ bool exact(DType to, DType from) {
   if (!ir::is_float(to)) return contains(to, from);
   if (ir::is_bool(from)) return mantissa_bits(to) > 0;
   if (!ir::is_float(from)) return mantissa_bits(to) >= ir::bit_width(from);
-  if (to.scalar == Scalar::F64) return from.scalar != Scalar::F64 && mantissa_bits(from) > 0;
-  return to.scalar == Scalar::F32 && (from.scalar == Scalar::F16 || from.scalar == Scalar::BF16);
+  // Wider in bytes holds every value: of the 16-bit types in f32, of both fp8 types in both 16-bit types.
+  return ir::byte_size(to) > ir::byte_size(from);
 }
 
 // Whether A -> B -> C is A -> C, given that A -> B is exact.

@@ -22,9 +22,7 @@ using Map = absl::flat_hash_map<UOpRef, UOpRef>;  // only looked up, never walke
 
 // Everything but the rules that simplify under conditions: those would call themselves.
 const rewrite::RuleSet& plain_rules() {
-  static const rewrite::RuleSet& rules = *new rewrite::RuleSet(
-      {constant_rules(), index_sum_rules(), algebra_rules(), logic_rules(), where_rules(), compare_rules(),
-       minmax_rules(), divmod_rules(), index_divmod_rules(), index_compare_rules(), cast_rules()});
+  static const rewrite::RuleSet& rules = *new rewrite::RuleSet(expression_families());
   return rules;
 }
 

@@ -11,34 +11,61 @@ using ir::UOpRef;
 
 // A core as the estimate sees it.
 constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kFmaLatency = 4;
+constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
 constexpr double kLoopCycles = 0.7;              // of an iteration's own
 constexpr double kGatedVector = 0.5;             // share added by a masked load
 constexpr double kGatedScalar = 3;               // a branch
 constexpr double kScatterCycles = 24;            // of a vector stored to many places
 constexpr double kTransposeCycles = 2;           // to copy one element, gathered
 constexpr double kCopyCycles = 0.25;             // to copy one element in its order
-constexpr std::int64_t kPanelBytes = 512 << 10;  // of a packed panel that is read again for every row tile: half a L2
-constexpr std::int64_t kResidentBytes = 256 << 10;  // a whole operand that stays in L2 by itself
-constexpr std::int64_t kUnknownSize = 4096;         // assumed of a symbolic axis
+constexpr std::int64_t kUnknownSize = 4096;      // assumed of a symbolic axis
 // Larger tiles make LLVM spill.
 constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
 
 class Contraction {
  public:
-  Contraction(const KernelFacts& facts, const std::vector<bool>& once)
-      : f_(facts), once_(once), reduce_(facts.reduces.front()) {
+  Contraction(const KernelFacts& facts, const std::vector<SlotFacts>& slots)
+      : f_(facts), slots_(slots), reduce_(facts.reduces.front()) {
     for (std::size_t i = 1; i < reduce_->sources.size(); ++i) depth_ *= static_cast<double>(length(reduce_->source(i)));
   }
 
   std::optional<std::vector<Opt>> run() {
-    for (UOpRef axis : f_.outputs) {
-      if (f_.depends_on(reduce_, axis)) consider(axis);
+    // Results that share a reduction (a row divided by its norm) are a row kernel's.
+    if (!std::ranges::all_of(f_.outputs, [&](UOpRef axis) { return f_.depends_on(reduce_, axis); }))
+      return std::nullopt;
+    if (f_.unit) group_ = group_axis();
+    if (group_) consider_all();
+    if (!best_.axis) {  // no unit, or operands that cannot be packed for it
+      group_ = nullptr;
+      consider_all();
     }
     if (!best_.axis) return std::nullopt;
     return opts_of(best_);
   }
 
  private:
+  void consider_all() {
+    for (UOpRef axis : f_.outputs) consider(axis);
+  }
+
+  // The reduced axis whose neighbours the unit sums: one along which most accesses run, else the longest.
+  UOpRef group_axis() const {
+    UOpRef best = nullptr;
+    std::pair<std::int64_t, std::int64_t> most;
+    for (std::size_t i = 1; i < reduce_->sources.size(); ++i) {
+      UOpRef r = reduce_->source(i);
+      if (KernelFacts::size(r) < f_.unit->group || !is_product_along(reduce_, r)) continue;
+      const std::pair<std::int64_t, std::int64_t> runs = {
+          std::ranges::count_if(f_.accesses,
+                                [&](const Access& a) {
+                                  return a.in_reduction && a.affine.coefficient_of(r) == 1 && f_.runs_along(a, r);
+                                }),
+          KernelFacts::size(r)};
+      if (!best || runs > most) best = r, most = runs;
+    }
+    return best;
+  }
+
   struct Choice {
     UOpRef axis = nullptr, rows_axis = nullptr;
     int columns = 1, rows = 1;
@@ -52,14 +79,22 @@ class Contraction {
     return n > 0 ? n : std::clamp<std::int64_t>(KernelFacts::largest_size(range), 1, kUnknownSize);
   }
   static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+  static bool is_local(const Access& a) { return a.index->source(0)->is(Op::Local); }
   static std::uint32_t slot(const Access& a) { return a.index->source(0)->as<ir::ParamInfo>().slot; }
   static std::uint32_t axis_id(UOpRef range) { return range->as<ir::RangeInfo>().axis; }
-  bool is_once(const Access& a) const { return slot(a) < once_.size() && once_[slot(a)]; }
+  SlotFacts slot_facts(const Access& a) const {
+    return !is_local(a) && slot(a) < slots_.size() ? slots_[slot(a)] : SlotFacts{};
+  }
   static bool is_gated(const Access& a) { return !a.index->source(2)->is_const(); }
+
+  // Of a packed panel that is read again for every row tile.
+  double panel_bytes() const { return static_cast<double>(f_.l2_bytes) / 2; }
+  // Of a whole operand that stays in L2 by itself.
+  double resident_bytes() const { return static_cast<double>(f_.l2_bytes) / 4; }
 
   double results() const {
     double n = 1;
-    for (UOpRef r : f_.outputs) n *= static_cast<double>(length(r));
+    for (UOpRef r : f_.loops) n *= static_cast<double>(length(r));
     return n;
   }
 
@@ -70,23 +105,29 @@ class Contraction {
       if (!t.atom->is(Op::Range) || KernelFacts::size(t.atom) == 0) return false;
       elements *= static_cast<double>(t.atom == axis ? padded : KernelFacts::size(t.atom));
     }
-    return !is_gated(a) && is_small_copy(elements, static_cast<double>(a.index->source(1)->bounds.max) + 1);
+    return slot_facts(a).constant_shape && !is_gated(a) &&
+           is_small_copy(elements, static_cast<double>(a.index->source(1)->bounds.max) + 1);
   }
 
   // How often an element is read, for copies made at every replay.
   double reuse(const Access& a) const {
     double n = 1;
-    for (UOpRef r : f_.outputs) n *= f_.depends_on(a.index, r) ? 1.0 : static_cast<double>(length(r));
+    for (UOpRef r : f_.loops) n *= f_.depends_on(a.index, r) ? 1.0 : static_cast<double>(length(r));
     return n;
   }
 
-  // Cycles of one iteration of a rows x columns tile.
-  static double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) {
+  // Cycles of one element of the reduction in a rows x columns tile.
+  double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) const {
     const auto r = static_cast<double>(rows), c = static_cast<double>(columns);
-    const double fma = r * c / kFmaPerCycle, load = (r + c * (1 + column_gates)) / kLoadsPerCycle;
+    const double load = (r + c * (1 + column_gates)) / kLoadsPerCycle, gates = r * row_gates * kGatedScalar;
     // Each accumulator once an iteration: the next one waits for it.
-    return std::max({fma, load, kFmaLatency}) + kLoopCycles + r * row_gates * kGatedScalar;
+    if (!group_) return std::max({r * c / kFmaPerCycle, load, kFmaLatency}) + kLoopCycles + gates;
+    const double multiply = r * c * f_.unit->cycles + (r + c) * f_.unit->widen_cycles;
+    return (std::max({multiply, load, f_.unit->latency}) + kLoopCycles + gates * f_.unit->group) / f_.unit->group;
   }
+
+  // Vector registers beside the accumulators.
+  int other_registers(int columns) const { return group_ ? (columns + 1) * f_.unit->widen_registers + 1 : columns + 2; }
 
   UOpRef rows_axis_for(UOpRef axis) const {
     UOpRef found = nullptr;
@@ -112,10 +153,11 @@ class Contraction {
     for (int columns = 1; columns <= (rows_axis ? kMostColumns : kMostColumnsOfOneRow); ++columns) {
       const std::int64_t vectors = ceil_div(n, lanes);
       if (columns > vectors) break;
-      if (columns > 1 && static_cast<double>(lanes) * 4 * columns * depth_ > kPanelBytes) break;
-      const int most_rows = rows_axis ? static_cast<int>(std::min<std::int64_t>(
-                                            {kMostRows, (f_.registers - columns - 2) / columns, length(rows_axis)}))
-                                      : 1;
+      if (columns > 1 && static_cast<double>(lanes) * 4 * columns * depth_ > panel_bytes()) break;
+      const int most_rows =
+          rows_axis ? static_cast<int>(std::min<std::int64_t>(
+                          {kMostRows, (f_.registers - other_registers(columns)) / columns, length(rows_axis)}))
+                    : 1;
       for (int rows = 1; rows <= most_rows; ++rows) weigh(axis, rows_axis, rows, columns);
     }
   }
@@ -129,14 +171,16 @@ class Contraction {
       if (!a.in_reduction) continue;
       if (!f_.depends_on(a.index, axis)) {
         row_gates += is_gated(a);
+        // A group that is not side by side is put together element by element.
+        if (group_ && a.affine.coefficient_of(group_) != 1) row_gates += f_.unit->group;
         continue;
       }
       const bool runs = f_.runs_along(a, axis) && a.affine.coefficient_of(axis) == 1;
       const bool can_pack = packable(a, axis, padded);
       const double elements = results() / static_cast<double>(n) * static_cast<double>(n) / reuse(a) * depth_;
-      if (can_pack && is_once(a)) {
+      if (can_pack && slot_facts(a).once) {
         choice.packed.push_back(slot(a));
-      } else if (runs) {
+      } else if (runs && !group_) {
         column_gates += is_gated(a) ? kGatedVector : 0;
         // Panels of a wide matrix are rows far apart: worth a copy when each is read many times.
         if (can_pack && panels > 1 && reuse(a) >= 48 && depth_ >= 64) {
@@ -178,6 +222,8 @@ class Contraction {
     add(Opt::Kind::Unroll, c.axis, c.columns);
     if (c.rows_axis) order_loops(c, opts);
     if (c.rows_axis) add(Opt::Kind::Unroll, c.rows_axis, c.rows);
+    if (group_) add(Opt::Kind::Group, group_, f_.unit->group);
+    if (!group_) add(Opt::Kind::Unroll, reduce_->sources.back(), partial_sums(c));
     for (std::uint32_t s : c.packed) {
       if (std::ranges::none_of(opts, [&](const Opt& o) { return o.kind == Opt::Kind::Pack && o.axis == s; }))
         opts.push_back({Opt::Kind::Pack, s, 1});
@@ -185,32 +231,42 @@ class Contraction {
     return opts;
   }
 
+  // A tile of few accumulators waits for its multiply-adds: each becomes several sums over neighbours.
+  std::int64_t partial_sums(const Choice& c) const {
+    const std::int64_t size = KernelFacts::size(reduce_->sources.back());
+    for (std::int64_t sums : {8, 4, 2}) {
+      if (size > sums && size % sums == 0 && c.rows * c.columns * sums <= kAccumulatorsThatHideLatency) return sums;
+    }
+    return 1;
+  }
+
   // Which operand stays in the cache while the other one passes by, and what the threads divide.
   void order_loops(const Choice& c, std::vector<Opt>& opts) const {
     const std::int64_t panels = ceil_div(length(c.axis), f_.lanes * c.columns);
     const double operand_bytes = depth_ * static_cast<double>(length(c.axis)) * 4;
     const bool rows_outermost = f_.outputs.front() == c.rows_axis;
-    const bool divides = !rows_outermost || f_.threads == 1 || panels >= 2 * f_.threads;
-    if (panels > 1 && operand_bytes > kResidentBytes && divides) {
+    const bool divides = !rows_outermost || !f_.is_alone || f_.threads == 1 || panels >= 2 * f_.threads;
+    if (panels > 1 && operand_bytes > resident_bytes() && divides) {
       opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(c.rows_axis)});
-    } else if (rows_outermost && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
+    } else if (rows_outermost && f_.is_alone && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
       const std::int64_t share = ceil_div(length(c.rows_axis), 4 * f_.threads);
       opts.push_back({Opt::Kind::Block, axis_id(c.rows_axis), ceil_div(share, c.rows) * c.rows});
     }
   }
 
   const KernelFacts& f_;
-  const std::vector<bool>& once_;
+  const std::vector<SlotFacts>& slots_;
   UOpRef reduce_;
-  double depth_ = 1;  // elements of the reduction
+  double depth_ = 1;        // elements of the reduction
+  UOpRef group_ = nullptr;  // reduced axis that a matrix unit sums in groups
   Choice best_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Opt>> tile_contraction(const KernelFacts& facts, const std::vector<bool>& once) {
+std::optional<std::vector<Opt>> tile_contraction(const KernelFacts& facts, const std::vector<SlotFacts>& slots) {
   if (facts.reduces.size() != 1 || facts.outputs.empty() || facts.lanes < 2) return std::nullopt;
-  return Contraction(facts, once).run();
+  return Contraction(facts, slots).run();
 }
 
 }  // namespace hearth::tune

@@ -14,8 +14,7 @@
 
 namespace hearth::tune {
 
-// `once[slot]`: the buffer holds the same values at every replay. Nothing when the kernel is no contraction or no axis
-// serves for vectors.
-std::optional<std::vector<Opt>> tile_contraction(const KernelFacts& facts, const std::vector<bool>& once);
+// Nothing when the kernel is no contraction or no axis serves for vectors.
+std::optional<std::vector<Opt>> tile_contraction(const KernelFacts& facts, const std::vector<SlotFacts>& slots);
 
 }  // namespace hearth::tune

@@ -37,9 +37,10 @@ class Heuristic {
     }
     UOpRef store_axis = f_.contiguous_output();
     if (reduces_.empty()) {
-      bool divided = outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
+      bool divided =
+          f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
-      if (store_axis && mostly_contiguous(store_axis)) vectorize(store_axis);
+      if (store_axis && mostly_contiguous(store_axis)) vectorize_row(store_axis);
       return opts_;
     }
     if (UOpRef axis = reduction_output(store_axis)) {
@@ -55,8 +56,7 @@ class Heuristic {
     }
     bool row_kernel =
         store_axis && std::ranges::none_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(store_axis); });
-    if (row_kernel && contiguous(store_axis)) vectorize(store_axis);
-    vectorize_local_stores();
+    if (row_kernel && contiguous(store_axis)) vectorize_row(store_axis);
     return opts_;
   }
 
@@ -132,7 +132,7 @@ class Heuristic {
         chosen.insert(r);
         add(Opt::Kind::Lanes, r, w);
         std::int64_t vectors = size(r) / w;
-        int tiled = reduces_.size() == 1 ? tile_rows(r) : 0;
+        int tiled = reduces_.size() == 1 ? tile_rows(reduce, r) : 0;
         if (tiled == 2) break;
         for (std::int64_t u : tiled ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{4, 2}) {
           if (vectors > 0 && vectors % u == 0) {
@@ -145,14 +145,11 @@ class Heuristic {
     }
   }
 
-  // What is kept of a row is written in vectors, several at a time: their long chains of arithmetic overlap.
-  void vectorize_local_stores() {
-    for (UOpRef store : f_.kernel->sources) {
-      UOpRef axis = store->sources.back();
-      if (store == store_ || !axis->is(Op::Range) || !contiguous(axis)) continue;
-      const std::int64_t w = vectorize(axis);
-      if (w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
-    }
+  // What is kept of a row is written several vectors at a time: their long chains of arithmetic overlap.
+  void vectorize_row(UOpRef axis) {
+    const std::int64_t w = vectorize(axis);
+    const bool kept = store_->source(0)->source(0)->is(Op::Local);
+    if (kept && w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
   }
 
   bool affine_along(UOpRef range) const {
@@ -178,13 +175,13 @@ class Heuristic {
   }
 
   // Dot products: up to two output axes are unrolled so that each vector loaded serves several of them. How many were.
-  int tile_rows(UOpRef lane_axis) {
+  int tile_rows(UOpRef reduce, UOpRef lane_axis) {
     int tiled = 0;
     for (auto it = outputs_.rbegin(); it != outputs_.rend() && tiled < 2; ++it) {
-      bool shares = std::ranges::any_of(accesses_, [&](const Access& a) {
-        return a.in_reduction && a.affine.coefficient_of(lane_axis) == 1 &&
-               !depends_.at(a.index->source(1)).contains(*it);
-      });
+      bool shares = f_.depends_on(reduce, *it) && std::ranges::any_of(accesses_, [&](const Access& a) {
+                      return a.in_reduction && a.affine.coefficient_of(lane_axis) == 1 &&
+                             !depends_.at(a.index->source(1)).contains(*it);
+                    });
       if (!shares) continue;
       for (std::int64_t u : {4, 3, 2}) {
         if (size(*it) > 0 && size(*it) % u == 0 && (tiled == 0 || registers_ == 32 || u == 2)) {
@@ -243,15 +240,23 @@ class Heuristic {
 }  // namespace
 
 std::string to_string(const Opt& opt) {
-  constexpr const char* kNames[] = {"BLOCK", "LANES", "MASKED", "PADTO", "UNROLL", "BEFORE", "PACK"};
+  constexpr const char* kNames[] = {"BLOCK", "LANES", "MASKED", "PADTO", "UNROLL", "GROUP", "BEFORE", "PACK"};
   return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
 }
 
-std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops, const std::vector<bool>& once) {
-  const KernelFacts facts(kernel, target);
-  if (kernel->sources.size() > 1) return Heuristic(facts, num_ops).run();
-  if (std::optional<std::vector<Opt>> tiled = tile_contraction(facts, once)) return *tiled;
-  return Heuristic(facts, num_ops).run();
+std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops,
+                               const std::vector<SlotFacts>& slots) {
+  std::vector<Opt> opts;
+  for (UOpRef store : kernel->sources) {
+    const KernelFacts facts(kernel, store, target);
+    std::optional<std::vector<Opt>> tiled = tile_contraction(facts, slots);
+    for (const Opt& opt : tiled ? *tiled : Heuristic(facts, num_ops).run()) {
+      // Stores may share reductions and packed operands.
+      auto same = [&](const Opt& o) { return o.kind == opt.kind && o.axis == opt.axis; };
+      if (facts.is_alone || std::ranges::none_of(opts, same)) opts.push_back(opt);
+    }
+  }
+  return opts;
 }
 
 }  // namespace hearth::tune

@@ -7,15 +7,10 @@ namespace hearth::tune {
 using ir::Op;
 using ir::UOpRef;
 
-namespace {
-bool is_stored(UOpRef kernel, UOpRef index) {
-  return std::ranges::any_of(kernel->sources, [&](UOpRef store) { return store->source(0) == index; });
-}
-}  // namespace
-
-KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), store(root->sources.back()) {
+KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const v1::Target& target)
+    : store(s), is_alone(kernel->sources.size() == 1) {
   int widest = 4;
-  for (UOpRef x : toposort(kernel)) {
+  for (UOpRef x : toposort(store)) {
     std::unordered_set<UOpRef>& d = depends[x];
     if (x->is(Op::Range)) d.insert(x);
     for (UOpRef s : x->sources) d.insert(depends.at(s).begin(), depends.at(s).end());
@@ -23,8 +18,7 @@ KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), 
       for (std::size_t i = 1; i < x->sources.size(); ++i) d.erase(x->source(i));
       reduces.push_back(x);
     }
-    if (x->is(Op::Index))
-      accesses.push_back({x, ir::to_affine(x->source(1)), false, x->is(Op::Index) && is_stored(root, x)});
+    if (x->is(Op::Index)) accesses.push_back({x, ir::to_affine(x->source(1)), false, x == store->source(0)});
     if (x->is(Op::Load) || ir::is_elementwise(x->op))
       widest = std::max(widest, is_index(x->dtype) ? 4 : byte_size(x->dtype));
   }
@@ -36,8 +30,16 @@ KernelFacts::KernelFacts(UOpRef root, const v1::Target& target) : kernel(root), 
   lanes = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
   has_masks = target.vector_bits() >= 512;
   registers = has_masks ? 32 : 16;
+  l2_bytes = l2_bytes_of(target);
   threads = std::max<int>(1, static_cast<int>(target.threads()));
-  for (std::size_t i = 2; i < store->sources.size(); ++i) outputs.push_back(store->source(i));
+  if (reduces.size() == 1) unit = vector_unit(reduces[0], target);
+  loops.assign(store->sources.begin() + 2, store->sources.end());
+  for (UOpRef r : loops) {
+    auto has = [&](UOpRef other) {
+      return other != store && std::ranges::find(other->sources, r) != other->sources.end();
+    };
+    if (std::ranges::none_of(kernel->sources, has)) outputs.push_back(r);
+  }
 }
 
 bool KernelFacts::hidden(const ir::Affine& at, UOpRef range) const {

@@ -1,4 +1,5 @@
-// KernelFacts: what heuristics look at in a flat kernel: its loops, what each node depends on, its memory accesses.
+// KernelFacts: what heuristics look at in one store of a flat kernel: its loops, what each node depends on, its memory
+// accesses.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
@@ -6,6 +7,7 @@
 
 #include "compiler/ir/affine.h"
 #include "compiler/ir/graph.h"
+#include "compiler/tune/matrix_units.h"
 #include "hearth/v1/artifact.pb.h"
 
 namespace hearth::tune {
@@ -17,8 +19,14 @@ struct Access {
   bool is_store = false;
 };
 
+// The second-level cache of a core of the target.
+inline std::int64_t l2_bytes_of(const v1::Target& target) {
+  return target.l2_bytes() > 0 ? static_cast<std::int64_t>(target.l2_bytes()) : 1 << 20;
+}
+
 struct KernelFacts {
-  KernelFacts(ir::UOpRef kernel, const v1::Target& target);
+  // `store`: one of the kernel's.
+  KernelFacts(ir::UOpRef kernel, ir::UOpRef store, const v1::Target& target);
 
   static std::int64_t size(ir::UOpRef range) {
     return range->source(0)->is_const() ? range->source(0)->int_value() : 0;
@@ -33,14 +41,19 @@ struct KernelFacts {
   // The output axis along which the store runs; null if there is none.
   ir::UOpRef contiguous_output() const;
 
-  ir::UOpRef kernel, store;                  // of several stores, the last
-  std::vector<ir::UOpRef> outputs, reduces;  // the store's ranges, outermost first; all reductions
+  ir::UOpRef store;
+  bool is_alone = true;             // no other store in the kernel
+  std::vector<ir::UOpRef> loops;    // the store's ranges, outermost first
+  std::vector<ir::UOpRef> outputs;  // those that no other store shares: loops that opts may change
+  std::vector<ir::UOpRef> reduces;  // all reductions
   std::vector<Access> accesses;
   std::unordered_map<ir::UOpRef, std::unordered_set<ir::UOpRef>> depends;  // node -> open ranges
   std::int64_t lanes = 1;                                                  // of the widest dtype in one vector
   std::int64_t registers = 16;                                             // vector registers
   bool has_masks = false;                                                  // masked loads and stores at full speed
+  std::int64_t l2_bytes = 0;
   int threads = 1;
+  std::optional<MatrixUnit> unit;  // that may compute the only reduction
 };
 
 }  // namespace hearth::tune

@@ -16,6 +16,8 @@ struct Opt {
     Masked,  // like Lanes, but the remainder of an output axis is one vector with its last lanes switched off
     PadTo,   // output axis -> rounded up to a multiple of `amount`; what is beyond its end touches no memory
     Unroll,  // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
+    Group,   // reduced axis -> groups of `amount` neighbours that a matrix unit sums (tune/matrix_units), the last one
+             // filled up with zeros
     Before,  // output axis -> its loop stands directly outside of the loop of output axis `amount`
     Pack,    // param slot `axis` is read from a copy in the order of the loops (passes/pack_operands); amount unused
   };
@@ -29,10 +31,15 @@ std::string to_string(const Opt& opt);
 // A packed copy pays only while it is not much larger than what it is made of.
 inline bool is_small_copy(double elements, double of_elements) { return elements <= 2 * of_elements + 4096; }
 
+// What the kernel itself does not say about the buffer of a param slot.
+struct SlotFacts {
+  bool once = false;            // holds the same values at every replay: packing it costs nothing there
+  bool constant_shape = false;  // else it may be smaller than what the kernel could read of it: never packed
+};
+
 // Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
-// for reductions, blocks so that one-dimensional work can be divided between threads. `once[slot]`: the buffer holds
-// the same values at every replay, so that packing it costs nothing.
+// for reductions, blocks so that one-dimensional work can be divided between threads.
 std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double num_ops,
-                               const std::vector<bool>& once);
+                               const std::vector<SlotFacts>& slots);
 
 }  // namespace hearth::tune

@@ -6,6 +6,7 @@
 
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/graph.pb.h"
+#include "hearth/v1/tuning.pb.h"
 #include "hearth/v1/worker.pb.h"
 
 namespace hearth::daemon {
@@ -13,10 +14,16 @@ namespace hearth::daemon {
 class CompilerBackend {
  public:
   virtual ~CompilerBackend() = default;
+  using TuningRecords = google::protobuf::RepeatedPtrField<v1::TuningRecord>;
   virtual absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                                const v1::CompileOptions& options) = 0;
+                                                const v1::CompileOptions& options, const TuningRecords& records) = 0;
   virtual absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& spec, const v1::Target& target,
                                                             const v1::CompileOptions& options) = 0;
+  // The tuner's; compiler/candidate.h and kernel_timer.h say what they mean.
+  virtual absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1::Target& target,
+                                                  const v1::CompileOptions& options) = 0;
+  virtual absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) = 0;
+  virtual absl::StatusOr<v1::Timing> time(const v1::TimeSpec& spec, const v1::Target& target) = 0;
 };
 
 }  // namespace hearth::daemon

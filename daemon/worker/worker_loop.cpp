@@ -65,7 +65,7 @@ int replay(const std::string& path, CompilerBackend& backend) {
     std::fprintf(stderr, "hearth-worker: %s\n", reply.error().message().c_str());
     return 1;
   }
-  std::printf("%s\n", reply.has_lowered() ? "lowered" : "compiled");
+  std::printf("%s\n", reply.has_lowered() ? "lowered" : reply.has_timing() ? "timed" : "compiled");
   return 0;
 }
 
@@ -87,14 +87,29 @@ void set_error(const absl::Status& status, v1::WorkerReply* reply) {
 v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBackend& backend) {
   v1::WorkerReply reply;
   reply.set_id(request.id());
-  if (request.has_lower()) {
-    absl::StatusOr<v1::LoweredPlan> plan = backend.lower(request.lower(), request.target(), request.options());
-    plan.ok() ? reply.mutable_lowered()->Swap(&*plan) : set_error(plan.status(), &reply);
-  } else if (request.has_compile()) {
-    absl::StatusOr<v1::CompiledKernel> kernel = compile(request, backend);
-    kernel.ok() ? reply.mutable_compiled()->Swap(&*kernel) : set_error(kernel.status(), &reply);
-  } else {
-    set_error(absl::InvalidArgumentError("the request holds no work"), &reply);
+  auto answer = [&](auto result, auto* place) {
+    result.ok() ? place->Swap(&*result) : set_error(result.status(), &reply);
+  };
+  switch (request.work_case()) {
+    case v1::WorkerRequest::kLower:
+      answer(backend.lower(request.lower(), request.target(), request.options(), request.records()),
+             reply.mutable_lowered());
+      break;
+    case v1::WorkerRequest::kCompile:
+      answer(compile(request, backend), reply.mutable_compiled());
+      break;
+    case v1::WorkerRequest::kCandidate:
+      answer(backend.candidate(request.candidate(), request.target(), request.options()), reply.mutable_candidate());
+      break;
+    case v1::WorkerRequest::kNeighbours:
+      answer(backend.neighbours(request.neighbours(), request.target()), reply.mutable_neighbours());
+      break;
+    case v1::WorkerRequest::kTime:
+      answer(backend.time(request.time(), request.target()), reply.mutable_timing());
+      break;
+    case v1::WorkerRequest::WORK_NOT_SET:
+      set_error(absl::InvalidArgumentError("the request holds no work"), &reply);
+      break;
   }
   return reply;
 }

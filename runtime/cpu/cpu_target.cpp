@@ -1,6 +1,7 @@
 #include "runtime/cpu/cpu_target.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -161,6 +162,7 @@ v1::Target cpu_target(int threads) {
   target.set_vector_bits(has(features, kWidest) ? 512 : has(features, kWide) ? 256 : 128);
   target.set_threads(static_cast<std::uint32_t>(threads > 0 ? threads : available_cpus()));
   target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
+  target.set_l2_bytes(static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE))));
   return target;
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/apply_opts.h"
+#include "compiler/passes/block_rows.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
@@ -13,6 +14,7 @@
 #include "compiler/passes/guard_loads.h"
 #include "compiler/passes/import.h"
 #include "compiler/passes/keep_rows.h"
+#include "compiler/passes/keep_stages.h"
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
@@ -21,7 +23,6 @@
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/split_kernels.h"
-#include "compiler/passes/unify_ranges.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "google/protobuf/text_format.h"
@@ -44,6 +45,14 @@ absl::Status parse_proto(const std::string& text, v1::Graph& proto) {
   return absl::OkStatus();
 }
 
+// A 256-bit machine, so that cases stay short, with a cache that small cases fill.
+v1::Target small_target() {
+  v1::Target target;
+  target.set_vector_bits(256);
+  target.set_l2_bytes(4096);
+  return target;
+}
+
 absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) {
   HEARTH_RETURN_IF_ERROR(parse_proto(text, w.proto));
   HEARTH_ASSIGN_OR_RETURN(w.imported, passes::import_graph(w.g, w.proto));
@@ -53,8 +62,8 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
   HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::canonicalize(w.g, outputs));
   HEARTH_ASSIGN_OR_RETURN(sink, passes::rangeify(w.g, sink));
   HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink));
-  v1::Target target;  // a 256-bit machine, so that cases stay short
-  target.set_vector_bits(256);
+  const v1::Target target = small_target();
+  sink = passes::keep_stages(w.g, sink, target);
   return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
 }
 
@@ -71,7 +80,7 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
     using Kind = tune::Opt::Kind;
     static const std::map<std::string, Kind> kinds = {
         {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes},   {"MASKED", Kind::Masked}, {"PADTO", Kind::PadTo},
-        {"UNROLL", Kind::Unroll}, {"BEFORE", Kind::Before}, {"PACK", Kind::Pack}};
+        {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group},   {"BEFORE", Kind::Before}, {"PACK", Kind::Pack}};
     auto kind = kinds.find(name);
     if (kind == kinds.end()) return absl::InvalidArgumentError("no opt " + word);
     opts.push_back({kind->second, axis, amount});
@@ -157,8 +166,11 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::expand(g, root);
   } else if (pass == "keep_rows") {
     result = passes::keep_rows(g, root);
-  } else if (pass == "unify_ranges") {
-    result = passes::unify_ranges(g, root);
+  } else if (pass == "keep_stages") {
+    result = passes::keep_stages(g, root, small_target());
+  } else if (pass == "block_rows") {
+    UOpRef store = root->source(0);
+    result = passes::block_rows(g, root, store->source(store->sources.size() - 2));
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {

@@ -27,6 +27,8 @@ class Arithmetic {
   absl::StatusOr<llvm::Value*> elementwise(ir::UOpRef node, std::span<llvm::Value* const> operands);
   // a (kind) b: one step of a reduction, free to be reordered.
   llvm::Value* combine(ir::ReduceKind kind, ir::DType dtype, llvm::Value* a, llvm::Value* b);
+  // `sum` plus a wmma of a and b.
+  absl::StatusOr<llvm::Value*> wmma(ir::UOpRef node, llvm::Value* a, llvm::Value* b, llvm::Value* sum);
   // All lanes of `vector` (of element type `element`) reduced to one.
   llvm::Value* horizontal(ir::ReduceKind kind, ir::DType element, llvm::Value* vector);
 
@@ -43,6 +45,8 @@ class Arithmetic {
   Value* divide(ir::UOpRef node, Value* a, Value* b);
   Value* shift(ir::UOpRef node, Value* a, Value* b);
   Value* min_max(bool is_max, ir::DType dtype, Value* a, Value* b);
+  Value* bf16_pairs(Value* a, Value* b, Value* sum);
+  Value* byte_groups(ir::Scalar left, ir::Scalar right, Value* a, Value* b, Value* sum);
   Value* round_to_integral(ir::Op op, Value* x);
 
   // Conversions (convert.cpp); reductions are in reduction.cpp.

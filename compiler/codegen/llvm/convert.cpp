@@ -1,7 +1,5 @@
 // Conversions of Arithmetic: casts, narrow floats as bits, and the expansions of rounding and fma for targets that
 // have no instruction for them.
-#include <cmath>
-
 #include "compiler/codegen/llvm/arithmetic.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -58,15 +56,20 @@ llvm::Value* Arithmetic::widen(DType narrow, Value* v) {
     case Scalar::F16:
       if (!traits_.has_half_convert) return half_bits_to_f32(v, 5, 10, true);
       return b_.CreateFPExt(b_.CreateBitCast(v, shaped(b_.getHalfTy(), v->getType())), f32);
-    case Scalar::F8E5M2:
-      return half_bits_to_f32(v, 5, 2, true);
+    case Scalar::F8E5M2: {  // the upper byte of an f16
+      if (!traits_.has_half_convert) return half_bits_to_f32(v, 5, 2, true);
+      Type* i16 = shaped(b_.getInt16Ty(), v->getType());
+      return widen(Scalar::F16, b_.CreateShl(b_.CreateZExt(v, i16), integer(i16, 8)));
+    }
     default:
       return half_bits_to_f32(v, 4, 3, false);
   }
 }
 
-// Shifts exponent and mantissa into place and rebiases by a multiplication, which also normalises subnormals.
+// Shifts exponent and mantissa into place and rebiases the exponent. A subnormal gets an exponent for its hidden zero
+// and loses it by a subtraction, so that no f32 subnormal takes part: the process may have turned those off.
 // has_infinity false: the e4m3fn layout, whose only special value is NaN with all magnitude bits set.
+// Source: Giesen, "Float->half variants" (public domain).
 llvm::Value* Arithmetic::half_bits_to_f32(Value* v, int exponent_bits, int mantissa_bits, bool has_infinity) {
   int bits = exponent_bits + mantissa_bits, bias = (1 << (exponent_bits - 1)) - 1;
   Type* i32 = shaped(b_.getInt32Ty(), v->getType());
@@ -76,8 +79,11 @@ llvm::Value* Arithmetic::half_bits_to_f32(Value* v, int exponent_bits, int manti
   Value* sign =
       b_.CreateShl(b_.CreateAnd(wide, integer(i32, 1u << bits)), integer(i32, static_cast<unsigned>(31 - bits)));
   Value* placed = b_.CreateShl(magnitude, integer(i32, static_cast<unsigned>(23 - mantissa_bits)));
-  double rebias = std::ldexp(1.0, 127 - bias);
-  Value* finite = b_.CreateBitCast(b_.CreateFMul(b_.CreateBitCast(placed, f32), real(f32, rebias)), i32);
+  Value* normal = b_.CreateAdd(placed, integer(i32, static_cast<unsigned>(127 - bias) << 23));
+  Value* hidden = integer(i32, static_cast<unsigned>(128 - bias) << 23);
+  Value* difference = b_.CreateFSub(b_.CreateBitCast(b_.CreateAdd(placed, hidden), f32), b_.CreateBitCast(hidden, f32));
+  Value* is_subnormal = b_.CreateICmpULT(magnitude, integer(i32, 1u << mantissa_bits));
+  Value* finite = b_.CreateSelect(is_subnormal, b_.CreateBitCast(difference, i32), normal);
   unsigned special = has_infinity ? ((1u << exponent_bits) - 1) << mantissa_bits : (1u << bits) - 1;
   Value* is_special = b_.CreateICmpUGE(magnitude, integer(i32, special));
   Value* result = b_.CreateSelect(is_special, b_.CreateOr(placed, integer(i32, 0x7f800000u)), finite);
@@ -107,7 +113,8 @@ llvm::Value* Arithmetic::round_narrow(DType narrow, Value* v) {
   }
 }
 
-// f32 -> a small float's bits in i32, round to nearest even. Source: Giesen, "Float->half variants" (public domain).
+// f32 -> a small float's bits in i32, round to nearest even; overflow gives infinity, or NaN without has_infinity.
+// Source: Giesen, "Float->half variants" (public domain).
 llvm::Value* Arithmetic::f32_to_small(Value* v, int exponent_bits, int mantissa_bits, bool has_infinity) {
   int bias = (1 << (exponent_bits - 1)) - 1;
   unsigned shift = static_cast<unsigned>(23 - mantissa_bits);

@@ -77,6 +77,14 @@ absl::Status Emitter::prologue() {
     if (node->is(Op::Store) && node->source(0)->source(0)->is(Op::Local) && !open.empty())
       keeping_loops_.insert(open.back());
   }
+  // A wmma that sums use, and nothing else, takes their accumulators.
+  for (UOpRef node : kernel_.body) {
+    if (node->is(Op::Wmma)) only_summed_.insert(node);
+    const bool sums = node->is(Op::AccUpdate) && node->as<ir::ReduceInfo>().kind == ir::ReduceKind::Sum;
+    for (UOpRef source : node->sources) {
+      if (!sums || source == node->source(0)) only_summed_.erase(source);
+    }
+  }
   // A slot that is stored to overlaps no other: every slot is an alias scope that the others' accesses exclude.
   llvm::MDBuilder metadata(context);
   llvm::MDNode* domain = metadata.createAliasScopeDomain(kernel_.symbol);
@@ -172,6 +180,14 @@ absl::Status Emitter::emit(UOpRef node) {
       DType source = node->source(0)->dtype;
       if (lane >= source.lanes) return malformed(node, "no such lane");
       values_[node] = source.lanes > 1 ? b_.CreateExtractElement(operands[0], std::uint64_t{lane}) : operands[0];
+      return absl::OkStatus();
+    }
+    case Op::Wmma: {
+      if (only_summed_.contains(node)) return absl::OkStatus();  // made by the updates
+      Value* zero = llvm::Constant::getNullValue(arithmetic_.value_type(node->dtype));
+      absl::StatusOr<Value*> product = arithmetic_.wmma(node, operands[0], operands[1], zero);
+      if (!product.ok()) return malformed(node, std::string(product.status().message()));
+      values_[node] = *product;
       return absl::OkStatus();
     }
     case Op::Horizontal:
@@ -285,6 +301,17 @@ absl::Status Emitter::accumulate(UOpRef node) {
   Value* current = b_.CreateLoad(type, *cell);
   if (node->op == Op::AccResult) {
     values_[node] = current;
+    return absl::OkStatus();
+  }
+  if (UOpRef product = node->source(1); only_summed_.contains(product)) {
+    if (product->dtype != node->source(0)->dtype) return malformed(node, "value and accumulator differ in dtype");
+    absl::StatusOr<Value*> a = value(product->source(0)), b = value(product->source(1));
+    if (!a.ok()) return a.status();
+    if (!b.ok()) return b.status();
+    absl::StatusOr<Value*> sum = arithmetic_.wmma(product, *a, *b, current);
+    if (!sum.ok()) return malformed(product, std::string(sum.status().message()));
+    b_.CreateStore(*sum, *cell);
+    values_[node] = nullptr;
     return absl::OkStatus();
   }
   absl::StatusOr<Value*> update = value(node->source(1));

@@ -80,6 +80,7 @@ class Emitter {
   std::unordered_map<ir::UOpRef, Slot> locals_;
   std::vector<Loop> loops_;
   std::unordered_set<ir::UOpRef> keeping_loops_;   // ranges whose loops store to a local
+  std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
   std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
   bool has_grid_ = false;
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/tune/matrix_units.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -52,11 +53,15 @@ absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInf
   return absl::OkStatus();
 }
 
-TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget) {
+TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
   if (triple.isAArch64()) return {.has_fma = true, .has_round = true, .has_half_convert = true};
+  const bool has_vl = subtarget.checkFeatures("+avx512vl");
+  const unsigned avx_vnni_lanes = subtarget.checkFeatures("+avxvnni") ? 8 : 0;
   return {.has_fma = subtarget.checkFeatures("+fma"),
           .has_round = subtarget.checkFeatures("+sse4.1"),
-          .has_half_convert = subtarget.checkFeatures("+f16c")};
+          .has_half_convert = subtarget.checkFeatures("+f16c"),
+          .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
+          .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes};
 }
 
 // The processor whose scheduling model fits the features best: only the order of instructions depends on it. The
@@ -105,7 +110,7 @@ absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, cons
         absl::StrCat("target.triple: LLVM has no code generator for \"", target.triple(), "\""));
   }
   result.tune_cpu = tuned_for(triple, target);
-  result.traits = traits_of(triple, *result.machine->getMCSubtargetInfo());
+  result.traits = traits_of(triple, *result.machine->getMCSubtargetInfo(), target);
   return result;
 }
 

@@ -45,8 +45,12 @@ absl::StatusOr<double> float_unary(Op op, Scalar scalar, double x) {
       return std::sqrt(x);
     case Op::Exp:
       return std::exp(x);
+    case Op::Exp2:
+      return std::exp2(x);
     case Op::Log:
       return std::log(x);
+    case Op::Log2:
+      return std::log2(x);
     case Op::Sin:
       return std::sin(x);
     case Op::Cos:
@@ -221,8 +225,13 @@ Element float_to_int(Scalar to, double x) {
 double int_to_float(Scalar to, Scalar from, Element x) {
   const auto bits = static_cast<std::uint64_t>(x.i);
   if (to == Scalar::F64) return from == Scalar::U64 ? static_cast<double>(bits) : static_cast<double>(x.i);
-  const float rounded = from == Scalar::U64 ? static_cast<float>(bits) : static_cast<float>(x.i);
-  return round_float(to, rounded);
+  if (to == Scalar::F32) return from == Scalar::U64 ? static_cast<float>(bits) : static_cast<float>(x.i);
+  // A double holds 53 bits; what does not fit only matters as "more than", so it becomes one odd bit.
+  const bool negative = from != Scalar::U64 && x.i < 0;
+  std::uint64_t magnitude = negative ? -bits : bits;
+  if (magnitude >> 53 != 0) magnitude = (magnitude >> 11 | ((magnitude & 0x7ff) != 0 ? 1 : 0)) << 11;
+  const auto exact = static_cast<double>(magnitude);
+  return round_float(to, negative ? -exact : exact);
 }
 
 Element cast(Scalar to, Scalar from, Element x) {

@@ -46,6 +46,32 @@ Value horizontal(ir::UOpRef node, const Value& source) {
   return {normalize(scalar, accumulator)};
 }
 
+// Floats are summed in double and rounded once.
+absl::StatusOr<Value> wmma(ir::UOpRef node, const Value& a, const Value& b) {
+  const auto& info = node->as<ir::WmmaInfo>();
+  const ir::Scalar scalar = node->dtype.scalar, exact = accumulator_scalar(scalar);
+  const std::size_t m = info.m, n = info.n, k = info.k, group = info.group;
+  if (ir::wmma_result(node->source(0)->dtype.scalar, node->source(1)->dtype.scalar) != scalar)
+    return absl::InvalidArgumentError("reference: wmma has no such dtypes");
+  if (a.size() != m * k || b.size() != k * n) return wrong_lanes(node);
+  Value result;
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      Element sum = reduce_identity(ir::ReduceKind::Sum, scalar);
+      for (std::size_t p = 0; p < k / group; ++p) {
+        for (std::size_t q = 0; q < group; ++q) {
+          const Element args[] = {a[i * k + p * group + q], b[(p * n + j) * group + q]};
+          absl::StatusOr<Element> product = evaluate(Op::Mul, exact, exact, args);
+          if (!product.ok()) return product.status();
+          sum = reduce_step(ir::ReduceKind::Sum, exact, sum, *product);
+        }
+      }
+      result.push_back(normalize(scalar, sum));
+    }
+  }
+  return result;
+}
+
 absl::StatusOr<Value> compute(ir::UOpRef node, std::span<const Value* const> sources) {
   switch (node->op) {
     case Op::Const: {
@@ -64,6 +90,8 @@ absl::StatusOr<Value> compute(ir::UOpRef node, std::span<const Value* const> sou
     }
     case Op::Horizontal:
       return horizontal(node, *sources[0]);
+    case Op::Wmma:
+      return wmma(node, *sources[0], *sources[1]);
     default:
       break;
   }

@@ -14,7 +14,7 @@ namespace hearth::codegen::reference {
 
 using Value = std::vector<Element>;
 
-// Const, elementwise ops, stack, broadcast, extract and horizontal (floats: summed in double, rounded once).
+// Const, elementwise ops, stack, broadcast, extract, horizontal and wmma (floats: summed in double, rounded once).
 // Errors: another op, lane counts that do not agree, those of `evaluate`.
 absl::StatusOr<Value> evaluate_lanes(ir::UOpRef node, std::span<const Value* const> sources);
 

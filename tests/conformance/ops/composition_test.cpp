@@ -25,6 +25,7 @@ Node softmax(GraphBuilder& b, Node x, const Shape& shape) {
 TEST_CASE("reductions over every dtype and choice of axes") {
   std::vector<Scalar> all = kIntegers;
   all.insert(all.end(), kFloats.begin(), kFloats.end());
+  all.insert(all.end(), kFp8.begin(), kFp8.end());
   for (const Scalar dtype : all) {
     INFO(ir::to_string(dtype));
     GraphBuilder b;
@@ -50,13 +51,21 @@ TEST_CASE("any and all") {
 }
 
 TEST_CASE("empty reductions give their identity") {
-  for (const Scalar dtype : {Scalar::I8, Scalar::U16, Scalar::I64, Scalar::F16, Scalar::F32}) {
+  for (const Scalar dtype :
+       {Scalar::I8, Scalar::U16, Scalar::I64, Scalar::F16, Scalar::F32, Scalar::F8E4M3, Scalar::F8E5M2}) {
     INFO(ir::to_string(dtype));
     GraphBuilder b;
     const Node x = b.input(wire(dtype), {3, 0});
-    for (const v1::Op op : {v1::REDUCE_SUM, v1::REDUCE_PROD, v1::REDUCE_MAX, v1::REDUCE_MIN})
+    const Dim n = b.var("n", 0, 4);
+    const Node y = b.input(wire(dtype), {3, n});
+    for (const v1::Op op : {v1::REDUCE_SUM, v1::REDUCE_PROD, v1::REDUCE_MAX, v1::REDUCE_MIN}) {
       b.output(b.reduce(op, x, {1}));
-    Program(b.graph()).check({{HostTensor(dtype, {3, 0})}, {}}, Tolerance::exact());
+      b.output(b.reduce(op, y, {1}));
+    }
+    Program program(b.graph());
+    for (const std::int64_t length : {0, 1, 4}) {
+      program.check({{HostTensor(dtype, {3, 0}), ramp(dtype, {3, length})}, {length}}, Tolerance::exact());
+    }
   }
 }
 
@@ -86,6 +95,7 @@ TEST_CASE("long float sums stay near the sum in double") {
 TEST_CASE("matmul on every dtype and odd sizes") {
   std::vector<Scalar> all = kIntegers;
   all.insert(all.end(), kFloats.begin(), kFloats.end());
+  all.insert(all.end(), kFp8.begin(), kFp8.end());
   for (const Scalar dtype : all) {
     INFO(ir::to_string(dtype));
     GraphBuilder b;

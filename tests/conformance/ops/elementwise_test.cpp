@@ -18,6 +18,11 @@ void check_unary(v1::Op op, Scalar dtype, Tolerance tolerance) {
   Program(b.graph()).check({{x}, {}}, tolerance);
 }
 
+std::vector<Scalar> joined(std::vector<Scalar> a, const std::vector<Scalar>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 // All pairs of edge values: x[i] op y[(i + j) % n] for several j.
 void check_binary(v1::Op op, Scalar dtype, Tolerance tolerance) {
   INFO(v1::Op_Name(op) << " " << ir::to_string(dtype));
@@ -43,7 +48,7 @@ double least_normal(Scalar dtype) {
 }
 
 TEST_CASE("float unary ops, correctly rounded") {
-  for (const Scalar dtype : kFloats) {
+  for (const Scalar dtype : joined(kFloats, kFp8)) {
     for (const v1::Op op : {v1::NEG, v1::RECIP, v1::SQRT, v1::ABS, v1::FLOOR, v1::CEIL, v1::ROUND, v1::TRUNC}) {
       check_unary(op, dtype, Tolerance::exact());
     }
@@ -53,7 +58,7 @@ TEST_CASE("float unary ops, correctly rounded") {
 TEST_CASE("float unary ops, approximated within a few steps") {
   for (const Scalar dtype : kFloats) {
     const double steps = dtype == Scalar::F64 ? 64 : 8;
-    for (const v1::Op op : {v1::EXP, v1::LOG, v1::TANH, v1::ERF, v1::SIGMOID}) {
+    for (const v1::Op op : {v1::EXP, v1::EXP2, v1::LOG, v1::LOG2, v1::TANH, v1::ERF, v1::SIGMOID}) {
       check_unary(op, dtype, {steps * epsilon(dtype), least_normal(dtype)});
     }
     for (const v1::Op op : {v1::SIN, v1::COS}) {
@@ -62,8 +67,16 @@ TEST_CASE("float unary ops, approximated within a few steps") {
   }
 }
 
+TEST_CASE("float unary ops in fp8: an approximation in f32 ends in the same or the next value") {
+  for (const Scalar dtype : kFp8) {
+    for (const v1::Op op : {v1::EXP, v1::EXP2, v1::LOG, v1::LOG2, v1::TANH, v1::ERF, v1::SIGMOID, v1::SIN, v1::COS}) {
+      check_unary(op, dtype, {epsilon(dtype), 0});
+    }
+  }
+}
+
 TEST_CASE("float binary ops and comparisons") {
-  for (const Scalar dtype : kFloats) {
+  for (const Scalar dtype : joined(kFloats, kFp8)) {
     for (const v1::Op op : {v1::ADD, v1::SUB, v1::MUL, v1::DIV, v1::MAX, v1::MIN, v1::LT, v1::LE, v1::EQ, v1::NE}) {
       check_binary(op, dtype, Tolerance::exact());
     }
@@ -119,7 +132,7 @@ TEST_CASE("bool ops") {
 TEST_CASE("casts between all dtypes saturate, wrap and round by the rules") {
   std::vector<Scalar> all = {Scalar::Bool};
   all.insert(all.end(), kIntegers.begin(), kIntegers.end());
-  all.insert(all.end(), kFloats.begin(), kFloats.end());
+  all = joined(joined(all, kFloats), kFp8);
   for (const Scalar from : all) {
     INFO("from " << ir::to_string(from));
     const HostTensor x = edges(from);
@@ -146,9 +159,10 @@ TEST_CASE("float to integer casts at the limits") {
 }
 
 TEST_CASE("bitcasts") {
-  const std::pair<Scalar, Scalar> pairs[] = {{Scalar::F32, Scalar::I32}, {Scalar::F64, Scalar::U64},
-                                             {Scalar::F16, Scalar::I16}, {Scalar::BF16, Scalar::U16},
-                                             {Scalar::I8, Scalar::U8},   {Scalar::F16, Scalar::BF16}};
+  const std::pair<Scalar, Scalar> pairs[] = {{Scalar::F32, Scalar::I32},   {Scalar::F64, Scalar::U64},
+                                             {Scalar::F16, Scalar::I16},   {Scalar::BF16, Scalar::U16},
+                                             {Scalar::I8, Scalar::U8},     {Scalar::F16, Scalar::BF16},
+                                             {Scalar::U8, Scalar::F8E4M3}, {Scalar::F8E5M2, Scalar::F8E4M3}};
   for (const auto& [one, other] : pairs) {
     for (const auto& [from, to] : {std::pair(one, other), std::pair(other, one)}) {
       INFO(ir::to_string(from) << " to " << ir::to_string(to));
@@ -161,7 +175,7 @@ TEST_CASE("bitcasts") {
 }
 
 TEST_CASE("where chooses, whatever the other side holds") {
-  std::vector<Scalar> all = {Scalar::Bool, Scalar::I8, Scalar::U64, Scalar::F16, Scalar::F32};
+  std::vector<Scalar> all = {Scalar::Bool, Scalar::I8, Scalar::U64, Scalar::F16, Scalar::F32, Scalar::F8E5M2};
   for (const Scalar dtype : all) {
     INFO(ir::to_string(dtype));
     const HostTensor x = edges(dtype), y = edges(dtype, 3), condition = ramp(Scalar::Bool, x.shape);
@@ -178,7 +192,7 @@ TEST_CASE("every kind of shape: rank 0, empty, odd, one") {
   const std::vector<Shape> shapes = {{},     {1},    {0},       {7},       {8},       {9},          {33},
                                      {3, 5}, {5, 1}, {2, 0, 3}, {1, 1, 1}, {4, 3, 7}, {2, 1, 3, 5}, {130}};
   for (const Shape& shape : shapes) {
-    for (const Scalar dtype : {Scalar::F32, Scalar::I8, Scalar::F16, Scalar::I64}) {
+    for (const Scalar dtype : {Scalar::F32, Scalar::I8, Scalar::F16, Scalar::I64, Scalar::F8E4M3}) {
       CAPTURE(shape, ir::to_string(dtype));
       GraphBuilder b;
       const Dims dims(shape.begin(), shape.end());
@@ -189,8 +203,24 @@ TEST_CASE("every kind of shape: rank 0, empty, odd, one") {
   }
 }
 
+TEST_CASE("fp8 constants, folded and not") {
+  for (const Scalar dtype : kFp8) {
+    INFO(ir::to_string(dtype));
+    GraphBuilder b;
+    const Node y = b.input(wire(dtype), {3});
+    for (const std::uint64_t bits : {0x00, 0x01, 0x07, 0x38, 0x7b, 0x7c, 0x7e, 0x7f, 0x80, 0x84, 0xb9, 0xff}) {
+      const Node x = b.fill(wire(dtype), codegen::reference::decode(dtype, bits), {3});
+      b.output(b.op(v1::ADD, {x, y}));
+      b.output(b.cast(b.op(v1::MUL, {x, x}), v1::F32));
+      b.output(b.cast(x, v1::I16));
+    }
+    Program(b.graph()).check({{ramp(dtype, {3})}, {}}, Tolerance::exact());
+  }
+}
+
 TEST_CASE("constants and positions") {
-  for (const Scalar dtype : {Scalar::I8, Scalar::U32, Scalar::I64, Scalar::F16, Scalar::F32, Scalar::F64}) {
+  for (const Scalar dtype :
+       {Scalar::I8, Scalar::U32, Scalar::I64, Scalar::F16, Scalar::F32, Scalar::F64, Scalar::F8E4M3, Scalar::F8E5M2}) {
     INFO(ir::to_string(dtype));
     GraphBuilder b;
     b.output(b.constant(ramp(dtype, {3, 5}, 4)));

@@ -18,12 +18,13 @@ std::int64_t Random::in(std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
 }
 
-HostTensor ramp(ir::Scalar dtype, const Shape& shape, std::uint64_t seed) {
+HostTensor ramp(ir::Scalar dtype, const Shape& shape, std::uint64_t seed, std::int64_t most) {
   Random random(seed);
   HostTensor tensor(dtype, shape);
   const bool is_unsigned = ir::is_unsigned_int(dtype);
   for (std::int64_t k = 0; k < tensor.num_elements(); ++k) {
-    const std::int64_t value = dtype == ir::Scalar::Bool ? random.in(0, 1) : random.in(-7, 7) + (is_unsigned ? 7 : 0);
+    const std::int64_t value =
+        dtype == ir::Scalar::Bool ? random.in(0, 1) : random.in(-most, most) + (is_unsigned ? most : 0);
     tensor.set(k, {value, static_cast<double>(value)});
   }
   return tensor;
@@ -64,6 +65,9 @@ HostTensor edges(ir::Scalar dtype, std::int64_t shift) {
                            1e-3,
                            1000.5,
                            -0.49999,
+                           448.0,
+                           464.0,
+                           57344.0,
                            65504.0}) {
       values.push_back(Element::of_float(codegen::reference::round_float(dtype, v)));
     }
@@ -92,6 +96,10 @@ double epsilon(ir::Scalar scalar) {
       return 0x1p-10;
     case ir::Scalar::BF16:
       return 0x1p-7;
+    case ir::Scalar::F8E4M3:
+      return 0x1p-3;
+    case ir::Scalar::F8E5M2:
+      return 0x1p-2;
     case ir::Scalar::F32:
       return 0x1p-23;
     case ir::Scalar::F64:

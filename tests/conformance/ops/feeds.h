@@ -11,8 +11,8 @@ namespace hearth::conformance {
 
 using Shape = std::vector<std::int64_t>;
 
-// Small distinct-looking values, exact in every dtype: integers in [-7, 7] (unsigned: [0, 14]; bool: both).
-HostTensor ramp(ir::Scalar dtype, const Shape& shape, std::uint64_t seed = 1);
+// Small distinct-looking values, exact in every dtype: integers in [-most, most] (unsigned: [0, 2 most]; bool: both).
+HostTensor ramp(ir::Scalar dtype, const Shape& shape, std::uint64_t seed = 1, std::int64_t most = 7);
 // Floats in (-2, 2) that are not exact in narrow types; other dtypes as ramp.
 HostTensor uniform(ir::Scalar dtype, const Shape& shape, std::uint64_t seed = 1);
 // The dtype's edge values (zeros, ones, extremes, infinities, NaN, …), rotated by `shift`.
@@ -21,6 +21,7 @@ HostTensor edges(ir::Scalar dtype, std::int64_t shift = 0);
 inline const std::vector<ir::Scalar> kIntegers = {ir::Scalar::I8, ir::Scalar::I16, ir::Scalar::I32, ir::Scalar::I64,
                                                   ir::Scalar::U8, ir::Scalar::U16, ir::Scalar::U32, ir::Scalar::U64};
 inline const std::vector<ir::Scalar> kFloats = {ir::Scalar::F16, ir::Scalar::BF16, ir::Scalar::F32, ir::Scalar::F64};
+inline const std::vector<ir::Scalar> kFp8 = {ir::Scalar::F8E4M3, ir::Scalar::F8E5M2};
 inline v1::DType wire(ir::Scalar scalar) { return static_cast<v1::DType>(scalar); }
 
 // Distance of neighbouring values near 1.

@@ -61,6 +61,7 @@ class GraphBuilder {
 
   v1::DType dtype(Node x) const { return dtypes_[x]; }
   const v1::Graph& graph() const { return graph_; }
+  v1::Graph& mutable_graph() { return graph_; }  // for graphs that no client writes
 
  private:
   Node add(v1::Op op, v1::DType dtype, const std::vector<Node>& inputs);

@@ -17,6 +17,7 @@
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import.h"
+#include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
 
@@ -107,10 +108,27 @@ v1::Target wide_target() {
   return target_with({"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.2"}, 512);
 }
 
+v1::Target dot_target() {
+  const std::vector<std::string>& host = runtime::host_cpu_features();
+  auto has = [&](const char* name) { return std::ranges::find(host, name) != host.end(); };
+  v1::Target target = has("avx512vl") ? wide_target() : host_target();
+  for (const char* name : {"avx512bf16", "avx512vnni", "avxvnni"}) {
+    if (has(name)) target.add_features(name);
+  }
+  return target;
+}
+
+v1::Target small_cache_target() {
+  v1::Target target = host_target();
+  target.set_l2_bytes(256);
+  return target;
+}
+
 v1::Target baseline_target() { return target_with({}, 128); }
 
 Program::Program(v1::Graph graph) : Program(std::move(graph), host_target()) {}
-Program::Program(v1::Graph graph, v1::Target target) : graph_(std::move(graph)), target_(std::move(target)) {
+Program::Program(v1::Graph graph, v1::Target target, TuningRecords records)
+    : graph_(std::move(graph)), target_(std::move(target)), records_(std::move(records)) {
   prepared_ = prepare();
 }
 Program::~Program() = default;
@@ -121,7 +139,7 @@ absl::Status Program::prepare() {
   v1::CompileOptions options;
   options.set_opt_level(2);
   options.set_dump(true);
-  absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph_, target_, options);
+  absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph_, target_, options, records_);
   if (!lowered.ok()) return lowered.status();
   lowered_ = *std::move(lowered);
   for (int k = 0; k < lowered_.kernels_size(); ++k) {

@@ -36,7 +36,8 @@ using Tolerances = std::vector<Tolerance>;  // one an output, or one for all
 class Program {
  public:
   explicit Program(v1::Graph graph);
-  Program(v1::Graph graph, v1::Target target);
+  using TuningRecords = google::protobuf::RepeatedPtrField<v1::TuningRecord>;
+  Program(v1::Graph graph, v1::Target target, TuningRecords records = {});
   ~Program();
 
   enum class Execution { Ast, Linear, Compiled };
@@ -44,6 +45,8 @@ class Program {
   // The first call lowers and compiles; later calls reuse it.
   absl::StatusOr<Tensors> run(const Feed& feed, Execution execution);
   std::string text() const;  // the graph, as proto text
+  // What run() executes; empty when the graph does not lower.
+  const v1::LoweredPlan& lowered() const { return lowered_; }
 
   // What differs between the four, "" if nothing.
   std::string disagreement(const Feed& feed, const Tolerances& tolerances);
@@ -57,6 +60,7 @@ class Program {
                       const std::vector<std::uint8_t*>& addresses, const std::vector<std::size_t>& sizes);
   v1::Graph graph_;
   v1::Target target_;
+  TuningRecords records_;
   v1::LoweredPlan lowered_;
   absl::Status prepared_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
@@ -67,6 +71,11 @@ v1::Target host_target();
 v1::Target baseline_target();
 // Vectors of 512 bits, with masks, which LLVM takes apart where the machine has no such registers.
 v1::Target wide_target();
+// The host with a cache so small that stages live in their readers' kernels (passes/keep_stages).
+v1::Target small_cache_target();
+
+// With dot products of bytes (AVX-512 or AVX-VNNI) and of pairs of bf16, where this machine has them; else the host's.
+v1::Target dot_target();
 
 // Value of an expression.
 std::int64_t evaluate(const v1::Expr& expr, const std::vector<std::int64_t>& vars);

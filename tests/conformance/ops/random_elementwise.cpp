@@ -70,10 +70,13 @@ bool Generator::unary(const Value& x) {
 
 bool Generator::inexact(const Value& x) {
   if (!ir::is_float(x.dtype) || x.error > 0 || x.bound > 8) return false;
-  const v1::Op op = random_.pick(
-      std::vector<v1::Op>{v1::EXP, v1::LOG, v1::SIN, v1::COS, v1::TANH, v1::ERF, v1::SIGMOID, v1::SQRT, v1::RECIP});
-  const double bound = op == v1::EXP ? std::exp(x.bound) : 4;
-  return add(builder_.op(op, {x.node}), x.dtype, x.shape, bound, bound * 16 * epsilon(x.dtype));
+  std::vector<v1::Op> ops = {v1::EXP, v1::LOG, v1::SIN, v1::COS, v1::TANH, v1::ERF, v1::SIGMOID, v1::SQRT, v1::RECIP};
+  if (palette_ == Palette::kAll) ops.insert(ops.end(), {v1::EXP2, v1::LOG2});
+  const v1::Op op = random_.pick(ops);
+  const double bound = op == v1::EXP ? std::exp(x.bound) : op == v1::EXP2 ? std::exp2(x.bound) : 4;
+  // fp8: an approximation in f32 ends in the same or the next value.
+  const double steps = ir::byte_size(x.dtype) == 1 ? 1 : 16;
+  return add(builder_.op(op, {x.node}), x.dtype, x.shape, bound, bound * steps * epsilon(x.dtype));
 }
 
 bool Generator::cast(const Value& x) {

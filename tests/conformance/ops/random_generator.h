@@ -1,7 +1,7 @@
 // Generator: makes one random graph step by step; the ops are in random_elementwise.cpp and random_movement.cpp.
 // A step that does not fit its operand returns false and changes nothing that matters. Used by random_graph.cpp only.
 //
-//   RandomGraph graph = Generator(seed).generate();
+//   RandomGraph graph = Generator(seed, Palette::kAll).generate();
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -67,7 +67,7 @@ inline double exact_limit(Scalar dtype) {
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed), seed_(seed) {}
+  Generator(std::uint64_t seed, Palette palette) : random_(seed), seed_(seed), palette_(palette) {}
   RandomGraph generate();
 
  private:
@@ -103,6 +103,7 @@ class Generator {
 
   Random random_;
   std::uint64_t seed_;
+  Palette palette_;
   GraphBuilder builder_;
   std::vector<Feed> feeds_;
   std::vector<Length> variables_;

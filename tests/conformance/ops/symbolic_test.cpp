@@ -12,7 +12,7 @@ using ir::Scalar;
 TEST_CASE("rows and columns of any length") {
   GraphBuilder b;
   const Dim n = b.var("n", 0, 11), m = b.var("m", 1, 9);
-  const Node x = b.input(v1::F32, {n, m}), row = b.parameter(v1::F32, {1, m});
+  const Node x = b.input(v1::F32, {n, m}), row = b.input(v1::F32, {1, m});
   const Node y = b.op(v1::MUL, {x, b.expand(row, {n, m})});
   b.output(y);
   b.output(b.reduce(v1::REDUCE_SUM, y, {1}));

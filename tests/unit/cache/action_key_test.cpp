@@ -11,6 +11,7 @@
 
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/graph.pb.h"
+#include "hearth/v1/tuning.pb.h"
 #include "hearth/v1/worker.pb.h"
 
 using namespace hearth;
@@ -70,6 +71,7 @@ v1::Target sample_target() {
   target.set_threads(8);
   target.set_abi_version(1);
   target.set_arch("znver3");
+  target.set_l2_bytes(1 << 20);
   return target;
 }
 
@@ -107,6 +109,8 @@ class Mutator {
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_UINT32:
         return change(&Reflection::GetUInt32, &Reflection::SetUInt32, plus_one);
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return change(&Reflection::GetUInt64, &Reflection::SetUInt64, plus_one);
       case FieldDescriptor::CPPTYPE_INT64:
         return change(&Reflection::GetInt64, &Reflection::SetInt64, plus_one);
       case FieldDescriptor::CPPTYPE_ENUM:
@@ -211,6 +215,38 @@ TEST_CASE("every field of a kernel request but dump changes the kernel key") {
   check_mutations(request, {&request.spec, &request.target, &request.options}, &Request::kernel);
 }
 
+TEST_CASE("tuning records are part of a plan's key where there are some, and of nothing else") {
+  const Request request;
+  auto plan = [&](std::string_view tuning) {
+    return plan_key_material(request.graph, request.target, request.options, request.build_id, tuning);
+  };
+  CHECK(plan("").encode() == request.plan().encode());
+  CHECK(key(plan("records")) != key(request.plan()));
+  CHECK(key(plan("records")) != key(plan("others")));
+  CHECK(differing_parts(plan("records"), request.plan()) == std::vector<std::string>{"tuning"});
+}
+
+TEST_CASE("a tuning record's key: every field of the flat kernel, the target and the options, and its scope") {
+  v1::FlatKernel kernel;
+  kernel.set_ast("(flat)");
+  for (int i = 0; i < 2; ++i) kernel.add_slots()->set_constant_shape(i == 0);
+  v1::Target target = sample_target();
+  v1::CompileOptions options;
+  auto material = [&] { return tuning_key_material(kernel, target, options, "build"); };
+  std::map<Digest, std::string> seen = {{key(material()), "nothing"}};
+  Mutator mutator([&](const std::string& path) {
+    CAPTURE(path);
+    CHECK(seen.emplace(key(material()), path).second == !leaves_key(path));
+  });
+  for (Message* message : std::initializer_list<Message*>{&kernel, &target, &options}) mutator.mutate(message, "");
+  CHECK(seen.size() > 15);
+
+  CHECK(tuning_scope(material()) == tuning_scope(target, options, "build"));
+  CHECK(tuning_scope(*KeyMaterial::decode(material().encode())) == tuning_scope(target, options, "build"));
+  CHECK(tuning_scope(target, options, "another") != tuning_scope(target, options, "build"));
+  CHECK(tuning_scope(Request().plan()).empty());
+}
+
 TEST_CASE("bytes moved from one field to its neighbour are another key") {
   Request one, other;
   one.graph.mutable_nodes(0)->set_data("ab");
@@ -250,8 +286,8 @@ TEST_CASE("the encoding is stable: a fixed request has a fixed key") {
         "0100000000000000"
         "62"
         "0000000000000000");
-  CHECK(to_hex(key(Request().plan())) == "ee4248af866993dac5393fa9dc400c13d69b9117a3e5529c9d70bf7870dcc295");
-  CHECK(to_hex(key(Request().kernel())) == "6b8ed52a693c3cc406c829feeab457029c0984f5519cf2d8b275b04b610dbdda");
+  CHECK(to_hex(key(Request().plan())) == "6c6dc062f5926ca4e79492b361a0f11269509556f2d05b9522fad66dc9346244");
+  CHECK(to_hex(key(Request().kernel())) == "0cf807260caaea11b380717b900fd0961bf0c3c7ba99ecb92af785bdeaa6e283");
 }
 
 TEST_CASE("key material decodes to what was encoded; other bytes are refused") {

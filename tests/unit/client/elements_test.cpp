@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/unit/fp8_judge.h"
+
 using namespace hearth;
 using namespace hearth::client;
 
@@ -46,6 +48,21 @@ TEST_CASE("every narrow float survives decoding and encoding") {
     }
   }
   SUCCEED();
+}
+
+TEST_CASE("fp8 elements are those of the OCP specification, rounding to the nearest") {
+  for (const auto& [dtype, judge] : {std::pair(DType::kF8E4M3, test::kE4M3), std::pair(DType::kF8E5M2, test::kE5M2)}) {
+    for (int pattern = 0; pattern < 256; ++pattern) {
+      const double want = judge.value(static_cast<std::uint8_t>(pattern));
+      const double got = decode_float(std::string(1, static_cast<char>(pattern)), dtype);
+      INFO(dtype_name(dtype) << " " << pattern);
+      CHECK(((std::isnan(got) && std::isnan(want)) || (got == want && std::signbit(got) == std::signbit(want))));
+    }
+    for (const float x : test::fp8_boundaries(judge)) {
+      INFO(dtype_name(dtype) << " " << x);
+      CHECK(judge.same(static_cast<std::uint8_t>(bits(x, dtype)), judge.nearest(x)));
+    }
+  }
 }
 
 TEST_CASE("integers know their range") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "client/elements.h"
 #include "client/ops.h"
 #include "client/tracer.h"
 #include "compiler/codegen/reference/graph_interpreter.h"
@@ -49,6 +50,8 @@ std::vector<double> values_of(const Tensor& tensor) {
       std::int64_t value;
       std::memcpy(&value, bytes.data(), sizeof value);
       values.push_back(static_cast<double>(value));
+    } else if (is_float(tensor.dtype())) {
+      values.push_back(decode_float(bytes, tensor.dtype()));
     } else {
       REQUIRE(width == 1);
       values.push_back(bytes[0]);
@@ -206,4 +209,38 @@ TEST_CASE("normalisation and recurrent values") {
       "gru_cell",
       gru_cell(f32({1, 1}, {1}), f32({1, 1}, {1}), f32({3, 1}, {1, 2, 3}), f32({3, 1}, {0.5, 0.5, 0.5}), {}, {}, true),
       {(1 - z) * std::tanh(3 + reset * 0.5) + z});
+}
+
+TEST_CASE("fp8: casts overflow or saturate, max_pool's padding is below everything") {
+  const float inf = INFINITY;
+  const Tensor x = f32({6}, {464.0F, 465.0F, -1e6F, inf, -inf, 0.3F});
+  check("e4m3 saturates", saturating_cast(x, DType::kF8E4M3), {448, 448, -448, 448, -448, 0.3125});
+  check("e5m2 saturates", saturating_cast(x, DType::kF8E5M2), {448, 448, -57344, 57344, -57344, 0.3125});
+  const std::vector<double> plain = values_of(cast(x, DType::kF8E4M3));
+  CHECK((plain[0] == 448 && std::isnan(plain[1]) && std::isnan(plain[2]) && std::isnan(plain[3])));
+  const std::vector<double> wide = values_of(cast(x, DType::kF8E5M2));
+  CHECK((wide[0] == 448 && wide[2] == -inf && wide[3] == inf));
+  const Tensor nan = saturating_cast(f32({1}, {NAN}), DType::kF8E4M3);
+  CHECK(std::isnan(values_of(nan)[0]));
+  const Tensor whole = constant_i64({4}, {447, -500, 100000, -100000});
+  check("integers saturate", saturating_cast(whole, DType::kF8E4M3), {448, -448, 448, -448});
+  check("integers saturate wider", saturating_cast(whole, DType::kF8E5M2), {448, -512, 57344, -57344});
+  check("what cannot exceed", saturating_cast(cast(whole, DType::kI8), DType::kF8E4M3), {-64, 12, -96, 96});
+  check("e4m3 to e5m2", saturating_cast(cast(f32({2}, {448, -0.75F}), DType::kF8E4M3), DType::kF8E5M2), {448, -0.75});
+  check("e5m2 to e4m3", saturating_cast(cast(f32({2}, {57344, -inf}), DType::kF8E5M2), DType::kF8E4M3), {448, -448});
+  CHECK_THROWS_AS(saturating_cast(x, DType::kF16), JitError);
+
+  const Tensor image = cast(f32({1, 1, 2, 2}, {-448, -300, -200, -100}), DType::kF8E4M3);
+  PoolConfig pool;
+  pool.kernel = {2, 2};
+  pool.pads_begin = {1, 1};
+  pool.pads_end = {0, 0};
+  pool.strides = {2, 2};
+  check("max_pool", max_pool(image, pool), {-448});
+}
+
+TEST_CASE("exp2 and log2") {
+  check("exp2", exp2(f32({4}, {0, 3, -1, 0.5F})), {1, 8, 0.5, 1.4142135});
+  check("log2", log2(f32({4}, {1, 8, 0.25F, 3})), {0, 3, -2, 1.5849625});
+  check("exp2 of integers", exp2(constant_i64({2}, {4, -2})), {16, 0.25});
 }

@@ -112,6 +112,7 @@ TEST_CASE("every op on every dtype") {
     check_ops(Scalar::Bool, setting);
     for (Scalar s : kIntegers) check_ops(s, setting);
     for (Scalar s : kFloats) check_ops(s, setting);
+    for (Scalar s : {Scalar::F8E4M3, Scalar::F8E5M2}) check_ops(s, setting);
   }
 }
 

@@ -144,7 +144,9 @@ void check_unary(std::size_t count, double tanh_bound, double trig_bound, double
   using W = std::conditional_t<sizeof(T) == 4, double, long double>;
   std::vector<std::vector<T>> x = {sweep<T>(count)};
   check<T>("exp", Op::Exp, 1, x, [](T v, T) -> Wide { return std::exp(W(v)); });
+  check<T>("exp2", Op::Exp2, 1, x, [](T v, T) -> Wide { return std::exp2(W(v)); });
   check<T>("log", Op::Log, 1, x, [](T v, T) -> Wide { return std::log(W(v)); });
+  check<T>("log2", Op::Log2, 1, x, [](T v, T) -> Wide { return std::log2(W(v)); });
   check<T>("sigmoid", Op::Sigmoid, sigmoid_bound, x, [](T v, T) -> Wide { return W(1) / (W(1) + std::exp(-W(v))); });
   check<T>("tanh", Op::Tanh, tanh_bound, x, [](T v, T) -> Wide { return std::tanh(W(v)); });
   check<T>("erf", Op::Erf, tanh_bound, x, [](T v, T) -> Wide { return std::erf(W(v)); });
@@ -198,6 +200,23 @@ std::vector<std::vector<T>> pow_arguments(std::size_t count) {
 
 TEST_CASE("f32 functions within their bounds") { check_unary<float>(std::size_t{1} << 20, 2, 1, 3); }
 TEST_CASE("f64 functions within their bounds") { check_unary<double>(std::size_t{1} << 18, 3, 3, 3); }
+// Every whole power that the type holds, subnormals included: exact both ways.
+template <class T>
+void check_powers_of_two() {
+  using L = std::numeric_limits<T>;
+  std::vector<T> exponents, powers;
+  for (int e = L::min_exponent - L::digits; e < L::max_exponent; ++e) exponents.push_back(T(e));
+  while (exponents.size() % 8) exponents.push_back(0);
+  for (T e : exponents) powers.push_back(std::ldexp(T(1), static_cast<int>(e)));
+  for (const auto& [target, lanes] : {std::pair(host_target(), std::uint16_t{8}), {baseline_target(), 1}}) {
+    CHECK(run_op<T>(Op::Exp2, {exponents}, target, lanes) == powers);
+    CHECK(run_op<T>(Op::Log2, {powers}, target, lanes) == exponents);
+  }
+}
+TEST_CASE("exp2 and log2 are exact at powers of two") {
+  check_powers_of_two<float>();
+  check_powers_of_two<double>();
+}
 TEST_CASE("pow within its bounds") {
   check<float>("pow", Op::Pow, 1, pow_arguments<float>(1 << 19),
                [](float x, float y) -> Wide { return std::pow(double(x), double(y)); });

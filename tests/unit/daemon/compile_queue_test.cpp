@@ -19,10 +19,18 @@ CompileJob kernel(std::uint64_t id) {
   return job;
 }
 
-TEST_CASE("queue: kernels first, order kept, lowerings bounded, removal") {
+CompileJob timing(std::uint64_t id) {
+  CompileJob job;
+  job.id = id;
+  job.request.mutable_time();
+  return job;
+}
+
+TEST_CASE("queue: kernels first, tuning last, order kept, lowerings bounded, removal") {
   CompileQueue queue(2);
   using std::chrono::milliseconds;
-  for (CompileJob job : {lowering(1), kernel(2), lowering(3), kernel(4), kernel(5)}) REQUIRE(queue.push(job).ok());
+  for (CompileJob job : {timing(7), lowering(1), kernel(2), lowering(3), timing(8), kernel(4), kernel(5)})
+    REQUIRE(queue.push(job).ok());
   CompileJob late = lowering(6);
   CHECK(absl::IsResourceExhausted(queue.push(late)));
   CHECK(late.id == 6);  // not taken
@@ -30,7 +38,7 @@ TEST_CASE("queue: kernels first, order kept, lowerings bounded, removal") {
   CHECK_FALSE(queue.remove(4).has_value());
   std::vector<std::uint64_t> order;
   while (auto job = queue.pop(milliseconds(0))) order.push_back(job->id);
-  CHECK(order == std::vector<std::uint64_t>{2, 5, 1, 3});
+  CHECK(order == std::vector<std::uint64_t>{2, 5, 1, 3, 7, 8});
 }
 
 TEST_CASE("queue: close ends waiting and refuses more, but gives what is left") {

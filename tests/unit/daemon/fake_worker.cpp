@@ -20,12 +20,33 @@
 
 #include "daemon/worker/worker_loop.h"
 #include "proto/versions.h"
+#include "runtime/sha256.h"
 
 namespace {
 
 namespace v1 = hearth::v1;
 
 bool starts_with(const std::string& name, const char* word) { return name.rfind(word, 0) == 0; }
+
+// What the tuner sees of kernel NAME: one unroll of which the heuristic takes 4 and 7 is fastest. Candidate 6 crashes
+// its worker when NAME starts with "badcode" (compiling it) or "badrun" (timing it).
+constexpr std::int64_t kHeuristic = 4, kFastest = 7, kBad = 6;
+
+std::string flat_of(const std::string& symbol) { return "(flat " + symbol + ")"; }
+
+std::int64_t amount_of(const google::protobuf::RepeatedPtrField<v1::Opt>& opts) {
+  return opts.empty() ? 0 : opts.Get(0).amount();
+}
+
+void set_amount(google::protobuf::RepeatedPtrField<v1::Opt>* opts, std::int64_t amount) {
+  v1::Opt& opt = *opts->Add();
+  opt.set_kind(v1::Opt::UNROLL);
+  opt.set_amount(amount);
+}
+
+double time_of(std::int64_t amount) {
+  return 100 + 10 * static_cast<double>(amount > kFastest ? amount - kFastest : kFastest - amount);
+}
 
 // Ends only by running out of stack: the bound is out of reach.
 int overflow_stack(int depth) {
@@ -79,7 +100,7 @@ absl::Status act(const std::string& name) {
 class FakeBackend : public hearth::daemon::CompilerBackend {
  public:
   absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                        const v1::CompileOptions& options) override {
+                                        const v1::CompileOptions& options, const TuningRecords& records) override {
     v1::LoweredPlan lowered;
     lowered.mutable_plan()->set_version(hearth::kPlanVersion);
     *lowered.mutable_plan()->mutable_target() = target;
@@ -94,6 +115,19 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
       v1::KernelSpec& spec = *lowered.add_kernels();
       spec.set_symbol(symbol);
       spec.set_ast("(kernel " + symbol + ")");
+      const std::string digest = hearth::to_bytes(hearth::sha256(flat_of(symbol)));
+      v1::KernelChoice choice;
+      choice.set_digest(digest);
+      choice.mutable_flat()->set_ast(flat_of(symbol));
+      set_amount(choice.mutable_opts(), kHeuristic);
+      for (const v1::TuningRecord& record : records) {
+        if (record.kernel() != digest) continue;
+        *choice.mutable_opts() = record.opts();
+        choice.set_tuned(true);
+        spec.set_ast("(kernel " + symbol + " unrolled by " + std::to_string(amount_of(record.opts())) + ")");
+      }
+      lowered.mutable_plan()->mutable_kernels()->rbegin()->set_num_ops(1000);
+      if (options.dump()) *lowered.add_choices() = choice;
       if (options.dump()) lowered.add_kernel_sources("node " + symbol);
     }
     if (options.dump()) lowered.add_passes()->set_name("fake lowering");
@@ -109,6 +143,36 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
     if (!none) kernel.mutable_artifact()->set_data("artifact of " + spec.ast() + " for " + target.triple());
     if (options.dump()) kernel.add_passes()->set_name("fake codegen");
     return kernel;
+  }
+
+  absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1::Target& target,
+                                          const v1::CompileOptions& options) override {
+    const std::int64_t amount = spec.has_opts() ? amount_of(spec.opts().opts()) : kHeuristic;
+    if (amount == kBad && spec.kernel().ast().find("badcode") != std::string::npos) ::raise(SIGSEGV);
+    v1::Candidate candidate;
+    set_amount(candidate.mutable_opts(), amount);
+    candidate.add_launches()->set_artifact(spec.kernel().ast() + std::to_string(amount));
+    return candidate;
+  }
+  absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) override {
+    v1::Neighbours near;
+    for (const std::int64_t step : {1, -1, 2, -2}) {
+      if (const std::int64_t amount = amount_of(spec.opts()) + step; amount > 1)
+        set_amount(near.add_lists()->mutable_opts(), amount);
+    }
+    return near;
+  }
+  absl::StatusOr<v1::Timing> time(const v1::TimeSpec& spec, const v1::Target& target) override {
+    const std::int64_t amount = amount_of(spec.candidate().opts());
+    const std::string code = spec.candidate().launches(0).artifact();
+    if (amount == kBad && code.find("badrun") != std::string::npos) ::raise(SIGSEGV);
+    if (code.find("slow") != std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    v1::Timing timing;
+    for (std::uint32_t round = 0; round < spec.rounds(); ++round) {
+      timing.add_baseline_ns(time_of(amount_of(spec.baseline().opts())));
+      timing.add_candidate_ns(code.find("flatline") != std::string::npos ? timing.baseline_ns(0) : time_of(amount));
+    }
+    return timing;
   }
 };
 

@@ -25,7 +25,7 @@ TEST_CASE("an unknown operator is named with node, file and opset") {
 }
 
 TEST_CASE("an operator outside its opsets says which are known") {
-  CHECK_THAT(error_of(one_node("LayerNormalization", 15).import()), Contains("opsets 17 to 18; opset 15"));
+  CHECK_THAT(error_of(one_node("LayerNormalization", 15).import()), Contains("opsets 17 to 19; opset 15"));
 }
 
 TEST_CASE("an operator of another domain is named with it") {
@@ -34,9 +34,9 @@ TEST_CASE("an operator of another domain is named with it") {
   CHECK_THAT(error_of(m.import()), Contains("com.microsoft::Gelu") && Contains("n1"));
 }
 
-TEST_CASE("opsets outside 13 to 18 are refused by number") {
+TEST_CASE("opsets outside 13 to 19 are refused by number") {
   CHECK_THAT(error_of(one_node("Relu", 12).import()), Contains("opset 12") && Contains("13"));
-  CHECK_THAT(error_of(one_node("Relu", 19).import()), Contains("opset 19"));
+  CHECK_THAT(error_of(one_node("Relu", 20).import()), Contains("opset 20"));
 }
 
 TEST_CASE("a model without standard operators says so") {

@@ -67,16 +67,25 @@ TEST_CASE("scalars, vectors and empty arrays") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("bf16 is widened to f32 exactly") {
-  const std::string path = temporary("bf16.npy");
-  const std::uint16_t one_and_half = 0x3fc0;
-  REQUIRE(write_npy(path, DType::kBF16, {1}, &one_and_half, 2).ok());
-  const auto back = read_npy(path);
-  REQUIRE(back.ok());
-  float value = 0;
-  std::memcpy(&value, back->bytes.data(), sizeof(value));
-  CHECK(back->dtype == DType::kF32);
-  CHECK(value == 1.5F);
+TEST_CASE("what NumPy has no name for is widened to f32 exactly, and read back as itself") {
+  const std::string path = temporary("narrow.npy");
+  const std::pair<DType, std::string> one_and_half[] = {
+      {DType::kBF16, {"\xc0\x3f", 2}}, {DType::kF8E4M3, "\x3c"}, {DType::kF8E5M2, "\x3e"}};
+  for (const auto& [dtype, bytes] : one_and_half) {
+    INFO(dtype_name(dtype));
+    REQUIRE(write_npy(path, dtype, {1}, bytes.data(), bytes.size()).ok());
+    const auto back = read_npy(path);
+    REQUIRE(back.ok());
+    float value = 0;
+    std::memcpy(&value, back->bytes.data(), sizeof(value));
+    CHECK(back->dtype == DType::kF32);
+    CHECK(value == 1.5F);
+    const auto narrow = as_dtype(*back, dtype);
+    REQUIRE(narrow.has_value());
+    CHECK((narrow->dtype == dtype && narrow->shape == back->shape && narrow->bytes == bytes));
+    CHECK_FALSE(as_dtype(*back, DType::kF16).has_value());  // NumPy has f16: a mistake is likelier
+    CHECK_FALSE(as_dtype(*narrow, DType::kF32).has_value());
+  }
   std::filesystem::remove(path);
 }
 

@@ -67,7 +67,12 @@ TEST_CASE("float folding keeps NaN, -0 and one rounding") {
   CHECK(floats(Op::Div, Scalar::F32, 1, 3) == static_cast<double>(1.0f / 3.0f));
   const ConstValue args[] = {{true, 0, 1.0}};
   CHECK_FALSE(fold(Op::Exp, Scalar::F32, Scalar::F32, args).has_value());
-  CHECK_FALSE(fold(Op::Neg, Scalar::F8E4M3, Scalar::F8E4M3, args).has_value());
+  CHECK(fold(Op::Neg, Scalar::F8E4M3, Scalar::F8E4M3, args)->f == -1.0);
+  CHECK(floats(Op::Add, Scalar::F8E4M3, 16, 1) == 16);  // ties to even
+  CHECK(floats(Op::Add, Scalar::F8E4M3, 18, 1) == 20);  // likewise
+  CHECK(std::isnan(floats(Op::Mul, Scalar::F8E4M3, 448, 2)));
+  CHECK(floats(Op::Mul, Scalar::F8E5M2, 57344, 2) == inf);
+  CHECK(floats(Op::Div, Scalar::F8E5M2, 1, 3) == 0.3125);
 }
 
 TEST_CASE("casts of constants truncate, saturate and wrap") {
@@ -85,5 +90,13 @@ TEST_CASE("casts of constants truncate, saturate and wrap") {
   CHECK(cast(Scalar::Bool, Scalar::I32, i(2))->i == 1);
   CHECK(cast(Scalar::I8, Scalar::I32, i(300))->i == 44);
   CHECK(cast(Scalar::F32, Scalar::I32, i(-3))->f == -3.0);
+  CHECK(cast(Scalar::F8E4M3, Scalar::F32, f(464))->f == 448.0);
+  CHECK(std::isnan(cast(Scalar::F8E4M3, Scalar::F32, f(465))->f));
+  CHECK(std::isnan(cast(Scalar::F8E4M3, Scalar::F32, f(std::numeric_limits<double>::infinity()))->f));
+  CHECK(cast(Scalar::F8E5M2, Scalar::F32, f(-61440))->f == -std::numeric_limits<double>::infinity());
+  CHECK(cast(Scalar::F8E5M2, Scalar::F64, f(0x1.2000000000001p0))->f == 1.25);  // above the middle of 1 and 1.25
+  CHECK(cast(Scalar::BF16, Scalar::F64, f(0x1.0100000000001p0))->f == 0x1.02p0);
+  CHECK(cast(Scalar::F8E4M3, Scalar::I32, i(-17))->f == -16.0);
+  CHECK(cast(Scalar::F32, Scalar::F8E4M3, f(0.3125))->f == 0.3125);
   CHECK_FALSE(cast(Scalar::F32, Scalar::I64, i((1 << 24) + 1)).has_value());
 }

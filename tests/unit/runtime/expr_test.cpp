@@ -34,8 +34,8 @@ TEST_CASE("expressions evaluate and bound themselves") {
   };
   for (const Case& c :
        {Case{Token::ADD, 5, 42, 6, 105}, Case{Token::SUB, 40, -3, -39, 60}, Case{Token::MUL, -2, -74, -200, -2},
-        Case{Token::FLOORDIV, 8, 4, 0, 12}, Case{Token::FLOORMOD, 8, 5, 0, 7}, Case{Token::MIN, 20, 20, 1, 20},
-        Case{Token::MAX, 50, 50, 50, 100}}) {
+        Case{Token::FLOORDIV, 8, 4, 0, 12}, Case{Token::FLOORMOD, 8, 5, 0, 7}, Case{Token::FLOORMOD, 200, 37, 1, 100},
+        Case{Token::MIN, 20, 20, 1, 20}, Case{Token::MAX, 50, 50, 50, 100}}) {
     absl::StatusOr<Expr> expr = Expr::compile(binary(c.op, c.constant), kVars);
     REQUIRE(expr.ok());
     CHECK(expr->evaluate(values) == c.result);

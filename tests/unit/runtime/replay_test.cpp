@@ -120,7 +120,9 @@ TEST_CASE("wrong bindings are refused by name and change nothing") {
              Catch::Contains("no input 'z'; the plan has: 'x', 'y'"));
   CHECK_THAT(std::string(instance->bind_input("x", x.data(), 44).message()), Catch::Contains("f32 [10] needs 40"));
   CHECK_THAT(std::string(instance->bind_input("x", reinterpret_cast<char*>(x.data()) + 1, 40).message()),
-             Catch::Contains("not aligned"));
+             Catch::Contains("input 'x' is bound to an address that is not aligned to 4 bytes"));
+  CHECK_THAT(std::string(instance->bind_output("out", reinterpret_cast<char*>(x.data()) + 2, 40).message()),
+             Catch::Contains("output 'out' is bound to an address that is not aligned to 4 bytes"));
   CHECK_THAT(std::string(instance->bind_input("x", nullptr, 40).message()), Catch::Contains("null"));
   CHECK_THAT(std::string(instance->output("x").status().message()), Catch::Contains("no output 'x'"));
   CHECK(instance->execute().ok());

@@ -1,8 +1,16 @@
 #include "runtime/thread_pool.h"
 
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <filesystem>
+#include <future>
 #include <numeric>
+#include <set>
 
 using hearth::runtime::ThreadPool;
 
@@ -19,7 +27,59 @@ void mark(void* context, std::int64_t begin, std::int64_t end) {
   ++marks.parts;
 }
 
+std::set<int> thread_ids() {
+  std::set<int> ids;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    ids.insert(std::stoi(entry.path().filename().string()));
+  return ids;
+}
+
+sem_t stopped, go_on;
+void stop_here(int) {
+  sem_post(&stopped);
+  while (sem_wait(&go_on) != 0) {
+  }
+}
+
 }  // namespace
+
+// A process that has no core for its workers is no slower than with one thread.
+TEST_CASE("the caller does what a worker that gets no time has not begun") {
+#ifdef __SANITIZE_THREAD__
+  WARN("SKIPPED: ThreadSanitizer holds signals back until a thread calls one of its interceptors; a worker never does");
+  return;
+#endif
+  using namespace std::chrono_literals;
+  sem_init(&stopped, 0, 0);
+  sem_init(&go_on, 0, 0);
+  struct sigaction action = {}, old;
+  action.sa_handler = stop_here;
+  sigaction(SIGUSR2, &action, &old);
+  const std::set<int> before = thread_ids();
+  ThreadPool pool(3);
+  int held = 0;
+  for (int id : thread_ids()) {
+    if (before.contains(id)) continue;
+    syscall(SYS_tgkill, getpid(), id, SIGUSR2);
+    ++held;
+  }
+  for (int i = 0; i < held; ++i) sem_wait(&stopped);
+  CHECK(held == 2);
+  Marks marks;
+  marks.counts.assign(100, 0);
+  auto finished = std::async(std::launch::async, [&] {
+    for (int job = 0; job < 3; ++job) pool.run(100, 1, mark, &marks);
+  });
+  const bool in_time = finished.wait_for(5s) == std::future_status::ready;
+  for (int i = 0; i < held; ++i) sem_post(&go_on);
+  finished.get();
+  CHECK(in_time);
+  CHECK(std::ranges::all_of(marks.counts, [](int count) { return count == 3; }));
+  // The workers are back: what they missed does not disturb them.
+  for (int job = 0; job < 1000; ++job) pool.run(100, 1, mark, &marks);
+  CHECK(std::ranges::all_of(marks.counts, [](int count) { return count == 1003; }));
+  sigaction(SIGUSR2, &old, nullptr);
+}
 
 TEST_CASE("a pool computes every unit exactly once, whatever the counts") {
   for (int threads : {1, 2, 3, 7}) {

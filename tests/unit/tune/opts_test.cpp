@@ -3,93 +3,25 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "compiler/codegen/reference/kernel_interpreter.h"
-#include "compiler/ir/text.h"
-#include "compiler/passes/apply_opts.h"
-#include "compiler/passes/expand.h"
-#include "compiler/passes/pack_operands.h"
 #include "compiler/tune/contraction.h"
+#include "tests/unit/tune/product.h"
 
 namespace hearth {
 namespace {
 
 using codegen::reference::HostTensor;
-using codegen::reference::interpret_kernel;
-using ir::Op;
 using ir::UOpRef;
 using tune::Opt;
 
-struct Product {
-  std::int64_t m, n, k;
-  bool a_transposed, b_transposed;
-};
-
-UOpRef at(ir::Graph& g, UOpRef row, UOpRef column, std::int64_t rows, std::int64_t columns, bool transposed) {
-  return transposed ? g.add(g.mul(column, g.index(rows)), row) : g.add(g.mul(row, g.index(columns)), column);
+tune::KernelFacts facts_of(UOpRef kernel, const v1::Target& target) {
+  return tune::KernelFacts(kernel, kernel->source(0), target);
 }
 
-// out[m][n] = sum over k of a[m][k] * b[k][n], axes 0 (m), 1 (n), 2 (k); slots 0, 1, 2.
-UOpRef kernel_of(ir::Graph& g, const Product& p) {
-  auto param = [&](std::uint32_t slot) { return g.make(Op::Param, ir::Scalar::I32, {}, ir::ParamInfo{slot}); };
-  auto index = [&](std::uint32_t slot, UOpRef position) {
-    return g.make(Op::Index, ir::Scalar::Void, {param(slot), position, g.boolean(true)});
-  };
-  UOpRef m = g.range(g.index(p.m), 0, ir::RangeKind::Loop), n = g.range(g.index(p.n), 1, ir::RangeKind::Loop);
-  UOpRef k = g.range(g.index(p.k), 2, ir::RangeKind::Reduce);
-  UOpRef a = g.make(Op::Load, ir::Scalar::I32, {index(1, at(g, m, k, p.m, p.k, p.a_transposed))});
-  UOpRef b = g.make(Op::Load, ir::Scalar::I32, {index(2, at(g, k, n, p.k, p.n, p.b_transposed))});
-  UOpRef sum = g.make(Op::Reduce, ir::Scalar::I32, {g.mul(a, b), k}, ir::ReduceInfo{ir::ReduceKind::Sum, {}});
-  UOpRef store = g.make(Op::Store, ir::Scalar::Void, {index(0, at(g, m, n, p.m, p.n, false)), sum, m, n});
-  return g.make(Op::Sink, ir::Scalar::Void, {store});
-}
-
-HostTensor random_tensor(std::int64_t elements, std::mt19937& random) {
-  HostTensor t(ir::Scalar::I32, {elements});
-  for (auto& byte : t.bytes) byte = static_cast<std::uint8_t>(random());
-  return t;
-}
-
-std::vector<HostTensor> buffers_of(const Product& p, std::mt19937& random) {
-  return {HostTensor(ir::Scalar::I32, {p.m * p.n}), random_tensor(p.m * p.k, random), random_tensor(p.k * p.n, random)};
-}
-
-// Opts and packing applied, the copies made, the expanded kernel interpreted on `buffers`.
-HostTensor run_with(const Product& p, const std::vector<Opt>& opts, std::vector<HostTensor> buffers) {
-  ir::Graph g;
-  auto shaped = passes::apply_opts(g, kernel_of(g, p), opts);
-  INFO(shaped.status());
-  REQUIRE(shaped.ok());
-  std::vector<std::uint32_t> slots;
-  for (const Opt& opt : opts) {
-    if (opt.kind == Opt::Kind::Pack) slots.push_back(opt.axis);
-  }
-  auto packed = passes::pack_operands(g, *shaped, slots, 3);
-  REQUIRE(packed.ok());
-  for (const passes::PackedOperand& operand : packed->packed) {
-    REQUIRE(operand.slot == buffers.size());
-    // Not zeros, so that an element the copy forgets is noticed.
-    std::mt19937 other(7);
-    std::vector<HostTensor> copy = {random_tensor(operand.elements, other), buffers[operand.source_slot]};
-    for (UOpRef kernel : operand.kernels) {
-      const absl::Status status = interpret_kernel(kernel, {.buffers = copy, .vars = {}, .grid = {}});
-      INFO(status);
-      REQUIRE(status.ok());
-    }
-    buffers.push_back(copy[0]);
-  }
-  auto expanded = passes::expand(g, packed->kernel);
-  REQUIRE(expanded.ok());
-  for (UOpRef kernel : {packed->kernel, *expanded}) {
-    std::mt19937 other(8);
-    buffers[0] = random_tensor(p.m * p.n, other);
-    const absl::Status status = interpret_kernel(kernel, {.buffers = buffers, .vars = {}, .grid = {}});
-    INFO(status << "\n" << ir::print(kernel));
-    REQUIRE(status.ok());
-    if (kernel == packed->kernel) buffers.push_back(buffers[0]);
-  }
-  CHECK(buffers[0].bytes == buffers.back().bytes);  // expanded or not
-  return buffers[0];
-}
+const Product kNarrow[] = {{0, 0, 0, false, false, ir::Scalar::BF16, ir::Scalar::BF16},
+                           {0, 0, 0, false, false, ir::Scalar::U8, ir::Scalar::I8},
+                           {0, 0, 0, false, false, ir::Scalar::I8, ir::Scalar::U8},
+                           {0, 0, 0, false, false, ir::Scalar::I8, ir::Scalar::I8},
+                           {0, 0, 0, false, false, ir::Scalar::U8, ir::Scalar::U8}};
 
 std::string text_of(const Product& p, const std::vector<Opt>& opts) {
   std::string text = std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) +
@@ -98,19 +30,23 @@ std::string text_of(const Product& p, const std::vector<Opt>& opts) {
   return text;
 }
 
-Product random_product(std::mt19937& random, int most) {
+Product random_product(std::mt19937& random, int most, Product p = {}) {
   auto size = [&] { return static_cast<std::int64_t>(1 + random() % static_cast<unsigned>(most)); };
-  return {size(), size(), size(), random() % 2 == 0, random() % 2 == 0};
+  p.m = size(), p.n = size(), p.k = size();
+  p.a_transposed = random() % 2 == 0, p.b_transposed = random() % 2 == 0;
+  return p;
 }
 
 }  // namespace
 
 TEST_CASE("random opts in random order leave what a product computes") {
   std::mt19937 random(1);
-  int packed = 0;
-  for (int round = 0; round < 400; ++round) {
-    const Product p = random_product(random, 13);
+  int packed = 0, contractions = 0;
+  for (int round = 0; round < 600; ++round) {
+    const bool narrow = round >= 300;
+    const Product p = random_product(random, 13, narrow ? kNarrow[round % 5] : Product{});
     std::vector<Opt> opts;
+    if (narrow || random() % 4 == 0) opts.push_back({Opt::Kind::Group, 2, p.sum() == ir::Scalar::I32 ? 4 : 2});
     auto amount = [&] { return static_cast<std::int64_t>(2 + random() % 4); };
     const std::uint32_t lane_axis = random() % 3;
     if (random() % 3 == 0) opts.push_back({Opt::Kind::Block, static_cast<std::uint32_t>(random() % 2), amount()});
@@ -126,10 +62,13 @@ TEST_CASE("random opts in random order leave what a product computes") {
     INFO(text_of(p, opts));
     const std::vector<HostTensor> buffers = buffers_of(p, random);
     packed += !opts.empty() && opts.back().kind == Opt::Kind::Pack;
-    const HostTensor plain = run_with(p, {}, buffers), shaped = run_with(p, opts, buffers);
+    bool contracted = false;
+    const HostTensor plain = run_with(p, {}, buffers), shaped = run_with(p, opts, buffers, &contracted);
     CHECK(shaped.bytes == plain.bytes);
+    contractions += contracted;
   }
   CHECK(packed > 100);
+  CHECK(contractions > 50);
 }
 
 TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128 to 512 bits") {
@@ -141,8 +80,8 @@ TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128
     target.set_vector_bits(128u << (round % 3));
     target.set_threads(1 + random() % 4);
     ir::Graph g;
-    const std::vector<bool> once = {false, random() % 2 == 0, random() % 2 == 0};
-    const auto opts = tune::tile_contraction(tune::KernelFacts(kernel_of(g, p), target), once);
+    const std::vector<tune::SlotFacts> slots = {{}, {random() % 2 == 0, true}, {random() % 2 == 0, true}};
+    const auto opts = tune::tile_contraction(facts_of(kernel_of(g, p), target), slots);
     if (!opts) continue;
     ++tiled;
     INFO(text_of(p, *opts));
@@ -152,13 +91,44 @@ TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128
   CHECK(tiled > 30);
 }
 
+TEST_CASE("narrow products are computed by the unit of their target, others never") {
+  std::mt19937 random(3);
+  int contractions = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Product p = random_product(random, 50, kNarrow[round % 5]);
+    v1::Target target;
+    target.set_vector_bits(128u << (round % 3));
+    target.set_threads(1);
+    for (const char* feature : {"avx512vl", "avx512vnni", "avxvnni"}) target.add_features(feature);
+    ir::Graph g;
+    const auto opts = tune::tile_contraction(facts_of(kernel_of(g, p), target), {{}, {true, true}, {true, true}});
+    if (!opts) continue;
+    INFO(text_of(p, *opts));
+    const std::vector<HostTensor> buffers = buffers_of(p, random);
+    bool contracted = false;
+    CHECK(run_with(p, *opts, buffers, &contracted).bytes == run_with(p, {}, buffers).bytes);
+    const bool unit = std::ranges::any_of(*opts, [](const Opt& o) { return o.kind == Opt::Kind::Group; });
+    CHECK(contracted == unit);
+    contractions += contracted;
+    // Without the instructions bytes are multiplied one by one, bf16 is widened in pairs.
+    target.clear_features();
+    CHECK(facts_of(kernel_of(g, p), target).unit.has_value() == (p.a == ir::Scalar::BF16));
+  }
+  CHECK(contractions > 30);
+  ir::Graph g;
+  v1::Target all;
+  for (const char* f : {"avx512vl", "avx512vnni", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8"})
+    all.add_features(f);
+  CHECK_FALSE(facts_of(kernel_of(g, Product{64, 64, 64, false, false}), all).unit);
+}
+
 TEST_CASE("a large product gets a tile of many accumulators, its panels packed and outside of its rows") {
   v1::Target target;
   target.set_vector_bits(512);
   target.set_threads(1);
   ir::Graph g;
   const Product p{512, 512, 512, false, true};
-  const auto opts = tune::tile_contraction(tune::KernelFacts(kernel_of(g, p), target), {false, false, true});
+  const auto opts = tune::tile_contraction(facts_of(kernel_of(g, p), target), {{}, {false, true}, {true, true}});
   REQUIRE(opts);
   INFO(text_of(p, *opts));
   auto amount_of = [&](Opt::Kind kind, std::uint32_t axis) {

@@ -1,0 +1,105 @@
+// hearth tune: search for faster opts for a model's kernels. What is found is used by everybody on this daemon.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/format.h"
+#include "client/cli/opts_text.h"
+#include "client/cli/tune_model.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Flags {
+  ModelFlags model;
+  TuneFlags tune;
+  std::string path;
+};
+
+const char* name_of(v1::TunedKernel::Outcome outcome) {
+  switch (outcome) {
+    case v1::TunedKernel::TUNED:
+      return "tuned";
+    case v1::TunedKernel::HEURISTIC:
+      return "heuristic kept";
+    case v1::TunedKernel::KNOWN:
+      return "tuned before";
+    case v1::TunedKernel::SKIPPED:
+      return "skipped";
+    case v1::TunedKernel::FAILED:
+      return "failed";
+    default:
+      return "unknown";
+  }
+}
+
+double speedup(const v1::TunedKernel& kernel) {
+  return kernel.best_ns() > 0 ? kernel.heuristic_ns() / kernel.best_ns() : 1;
+}
+
+Json to_json(const v1::TunedKernel& kernel) {
+  return {{"symbol", kernel.symbol()},
+          {"source", kernel.source()},
+          {"share", kernel.share()},
+          {"outcome", name_of(kernel.outcome())},
+          {"heuristic", opts_text(kernel.heuristic())},
+          {"best", opts_text(kernel.best())},
+          {"heuristic_us", kernel.heuristic_ns() / 1e3},
+          {"best_us", kernel.best_ns() / 1e3},
+          {"speedup", speedup(kernel)},
+          {"candidates", kernel.candidates()},
+          {"failed_candidates", kernel.failed_candidates()},
+          {"detail", kernel.detail()}};
+}
+
+void print_text(const v1::TuneResult& result) {
+  std::vector<std::vector<std::string>> rows = {{"kernel", "share", "outcome", "before", "now", "times", "tried"}};
+  for (const v1::TunedKernel& kernel : result.kernels()) {
+    const bool timed = kernel.heuristic_ns() > 0;
+    rows.push_back({kernel.symbol(), fixed(kernel.share() * 100, 1) + " %", name_of(kernel.outcome()),
+                    timed ? human_time(kernel.heuristic_ns() / 1e3) : "-",
+                    timed ? human_time(kernel.best_ns() / 1e3) : "-", timed ? fixed(speedup(kernel), 2) : "-",
+                    std::to_string(kernel.candidates())});
+  }
+  std::cout << table(rows);
+  for (const v1::TunedKernel& kernel : result.kernels()) {
+    if (kernel.outcome() == v1::TunedKernel::TUNED) {
+      std::cout << "\n"
+                << kernel.symbol() << "\n  heuristic " << opts_text(kernel.heuristic()) << "\n  tuned     "
+                << opts_text(kernel.best()) << "\n";
+    } else if (kernel.outcome() == v1::TunedKernel::FAILED) {
+      std::cout << "\n" << kernel.symbol() << ": " << kernel.detail() << "\n";
+    }
+  }
+}
+
+absl::StatusOr<int> tune(const Flags& flags) {
+  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
+  if (!model.ok()) return model.status();
+  const absl::StatusOr<v1::TuneResult> result = tune_model(flags.path, *model, flags.model, flags.tune);
+  if (!result.ok()) return result.status();
+  if (flags.model.json) {
+    Json kernels = Json::array();
+    for (const v1::TunedKernel& kernel : result->kernels()) kernels.push_back(to_json(kernel));
+    std::cout << Json{{"model", flags.path}, {"kernels", kernels}}.dump(2) << "\n";
+  } else {
+    print_text(*result);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("tune", "Search for faster code for a model's kernels, for everybody after");
+  command->add_option("model", flags->path, "ONNX file")->required();
+  flags->model.add_to(*command, /*with_inputs=*/true);
+  flags->tune.add_to(*command);
+  command->callback([flags, &action] { action = [flags] { return tune(*flags); }; });
+}
+
+}  // namespace hearth::cli

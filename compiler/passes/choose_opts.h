@@ -1,0 +1,32 @@
+// choose_opts: opts for one flat kernel, applied: those of a tuning record where there is one that fits, else the
+// heuristic's. A record that does not fit costs a warning, never the kernel.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/tune/flat_kernel.h"
+#include "compiler/tune/records.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::passes {
+
+// What decides beside the heuristic, and what is told about it.
+struct Tuning {
+  const tune::Records* records = nullptr;             // null: none
+  std::optional<std::vector<tune::Opt>> forced = {};  // a candidate's, in canonical axes; errors are told
+  bool describe = false;                              // fill in ChosenOpts::choice
+  std::vector<std::string>* warnings = nullptr;       // null: dropped
+};
+
+struct ChosenOpts {
+  std::vector<tune::Opt> opts;  // in the kernel's own axes and slots
+  ir::UOpRef root = nullptr;    // the kernel with all of them applied but PACK
+  v1::KernelChoice choice;      // with Tuning::describe
+};
+
+absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& graph, ir::UOpRef flat, const v1::Target& target, double num_ops,
+                                       const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning);
+
+}  // namespace hearth::passes

@@ -1,0 +1,61 @@
+// TuningTable: the tuning records of the cache, by what they hold for: target, options, compiler build. Read once, when
+// first needed; a damaged or senseless record is dropped with a warning. Its files are pinned: what every lowering
+// reads is not evicted. Snapshots are immutable, so that one lowering and its plan's key see the same records. What the
+// disk does not take is kept in memory. Thread-safe; borrows the cache.
+//
+//   std::shared_ptr<const TuningSnapshot> tuning = table.snapshot(target, options);
+//   KeyMaterial material = plan_key_material(graph, target, options, build_id, tuning->digest);
+#pragma once
+#include <absl/status/status.h>
+#include <google/protobuf/repeated_field.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/tuning.pb.h"
+#include "kernels_cache/kernels_cache.h"
+
+namespace hearth::daemon {
+
+struct TuningSnapshot {
+  google::protobuf::RepeatedPtrField<v1::TuningRecord> records;  // kernels and opts only, by kernel
+  std::string digest;                                            // 32 bytes; empty when there are no records
+};
+
+class TuningTable {
+ public:
+  // Of one target, options and build; the newest are taken.
+  static constexpr std::size_t kMostRecords = 4096;
+
+  TuningTable(cache::KernelsCache* cache, std::string build_id) : cache_(cache), build_id_(std::move(build_id)) {}
+
+  std::shared_ptr<const TuningSnapshot> snapshot(const v1::Target& target, const v1::CompileOptions& options);
+
+  // RESOURCE_EXHAUSTED when the table is full. A record of the same kernel is replaced.
+  absl::Status put(const v1::FlatKernel& kernel, const v1::Target& target, const v1::CompileOptions& options,
+                   const v1::TuningRecord& record);
+
+  // Before the cache is cleared, after it was checked: the pins go, what is there is read again when next needed.
+  void forget();
+
+ private:
+  struct Scope {
+    std::map<std::string, v1::TuningRecord> records;  // by kernel
+    std::vector<cache::Pin> pins;
+    std::shared_ptr<const TuningSnapshot> snapshot;
+  };
+
+  void load_locked();
+  static std::shared_ptr<const TuningSnapshot> snapshot_of(const Scope& scope);
+
+  cache::KernelsCache* const cache_;
+  const std::string build_id_;
+  std::mutex mutex_;
+  bool loaded_ = false;
+  std::map<std::string, Scope> scopes_;  // by cache::tuning_scope
+};
+
+}  // namespace hearth::daemon

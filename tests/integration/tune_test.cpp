@@ -1,0 +1,110 @@
+// hearth tune, end to end: what one process has the daemon find, every later one gets.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "tests/integration/place.h"
+#include "tests/unit/onnx/model_builder.h"
+
+using namespace hearth::integration;
+
+namespace {
+
+// relu(x·w): w is a parameter. `before`: another kernel stands before it, and everything has another name.
+std::string model(const Place& place, const std::string& name, bool before) {
+  hearth::onnx::ModelBuilder m(17);
+  std::vector<float> weights(33 * 40);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 17) / 16 - 0.5f;
+  m.input("x", {24, 33}).floats("w" + name, {33, 40}, weights);
+  if (before) m.input("a", {7, 5}).node("Exp", {"a"}, {"b"}).output("b");
+  m.node("MatMul", {"x", "w" + name}, {"p" + name}).node("Relu", {"p" + name}, {"y"}).output("y");
+  return place.write(name + ".onnx", m.proto().SerializeAsString());
+}
+
+struct Run {
+  nlohmann::json json;
+  std::vector<float> y;
+};
+
+Run run(Place& place, const std::string& path, const std::string& folder) {
+  Run result;
+  result.json = place.json({"hearth", "run", path, "--threads", "1", "--output-dir", place.file(folder), "--json"});
+  for (const auto& output : result.json["outputs"]) {
+    if (output["name"] != "y") continue;
+    const std::string bytes = content(output["file"].get<std::string>());
+    const std::size_t data = bytes.size() - 24 * 40 * sizeof(float);
+    result.y.resize(24 * 40);
+    std::memcpy(result.y.data(), bytes.data() + data, result.y.size() * sizeof(float));
+  }
+  return result;
+}
+
+// The one kernel that multiplies.
+nlohmann::json product_of(Place& place, const std::string& path) {
+  const auto explained = place.json({"hearth", "explain", path, "--threads", "1", "--json"});
+  for (const auto& kernel : explained["kernels"]) {
+    if (kernel["symbol"].get<std::string>().find("hearth_r_") == 0) return kernel;
+  }
+  throw std::runtime_error("no kernel with a reduction");
+}
+
+void check_close(const std::vector<float>& got, const std::vector<float>& wanted) {
+  REQUIRE(got.size() == wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(std::abs(got[i] - wanted[i]) <= 1e-5f);
+}
+
+}  // namespace
+
+TEST_CASE("tune: the kernel that was found is in every later plan, and computes the same") {
+  Place place;
+  place.environment()["HEARTH_WORKER"] = (bin_dir() / "hearth-scripted-worker").string();
+  const std::string first = model(place, "first", false), second = model(place, "second", true);
+  const Run before = run(place, first, "before"), other_before = run(place, second, "other_before");
+  REQUIRE_FALSE(product_of(place, first)["tuned"].get<bool>());
+  const std::string heuristic = product_of(place, first)["opts"];
+
+  const auto tuned = place.json({"hearth", "tune", first, "--threads", "1", "--budget", "60", "--json"});
+  INFO(tuned.dump(2));
+  const auto& kernel = tuned["kernels"][0];
+  CHECK(kernel["outcome"] == "tuned");
+  CHECK(kernel["heuristic"] == heuristic);
+  CHECK(kernel["best"] != heuristic);
+  CHECK(kernel["best"].get<std::string>().find(", 2)") != std::string::npos);
+  CHECK(kernel["speedup"] == 2);
+  // Those that crash lose only themselves; all others that were run computed the same.
+  CHECK(kernel["failed_candidates"].get<int>() == place.stats()["worker_crashes"].get<int>());
+  CHECK(kernel["failed_candidates"] > 0);
+  CHECK(kernel["candidates"] > kernel["failed_candidates"].get<int>() + 5);
+
+  const Run after = run(place, first, "after"), other_after = run(place, second, "other_after");
+  CHECK(after.json["plan_key"] != before.json["plan_key"]);
+  CHECK(other_after.json["plan_key"] != other_before.json["plan_key"]);
+  CHECK(product_of(place, first)["opts"] == kernel["best"]);
+  CHECK(product_of(place, second)["opts"] == kernel["best"]);
+  CHECK(product_of(place, second)["tuned"].get<bool>());
+  CHECK(other_after.json["cache_hits"] > 0);  // the product was compiled for the first model, exp long ago
+  check_close(after.y, before.y);
+  check_close(other_after.y, other_before.y);
+
+  place.stop_daemon();
+  const Run restarted = run(place, first, "restarted");
+  CHECK(restarted.json["plan_key"] == after.json["plan_key"]);
+  CHECK(restarted.json["compiled_kernels"] == 0);
+  CHECK(std::memcmp(restarted.y.data(), after.y.data(), after.y.size() * sizeof(float)) == 0);
+  CHECK(place.json({"hearth", "tune", first, "--threads", "1", "--json"})["kernels"][0]["outcome"] == "tuned before");
+}
+
+TEST_CASE("tune: with the real clock every candidate that is run computes what the heuristic's kernel does") {
+  Place place;
+  const std::string path = model(place, "real", false);
+  const auto tuned = place.json({"hearth", "tune", path, "--threads", "2", "--budget", "3", "--json"});
+  INFO(tuned.dump(2));
+  const auto& kernel = tuned["kernels"][0];
+  CHECK((kernel["outcome"] == "tuned" || kernel["outcome"] == "heuristic kept"));
+  CHECK(kernel["candidates"] > 0);
+  CHECK(kernel["heuristic_us"] > 0);
+  CHECK(place.stats()["worker_crashes"] == 0);
+  const Ran refused = place.run({"hearth", "tune", path, "--device", "null"});
+  CHECK(refused.code == 1);
+  CHECK(refused.err.find("null") != std::string::npos);
+}

@@ -1,0 +1,214 @@
+// Tune over the socket, with a compiler whose times are known: what is found is used by everybody after.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/unit/daemon/daemon_fixture.h"
+
+namespace hearth::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Tuned {
+  grpc::Status status;
+  v1::TuneResult result;
+  std::vector<v1::TuneProgress> progress;
+};
+
+v1::TuneRequest tune_request(const std::vector<std::string>& names) {
+  v1::TuneRequest request;
+  request.set_protocol_version(kProtocolVersion);
+  *request.mutable_graph() = test_graph(names);
+  *request.mutable_target() = test_target();
+  return request;
+}
+
+Tuned tune(v1::CompilerService::Stub& stub, const v1::TuneRequest& request, grpc::ClientContext& context) {
+  Tuned tuned;
+  auto stream = stub.Tune(&context, request);
+  v1::TuneEvent event;
+  while (stream->Read(&event)) {
+    if (event.has_progress()) tuned.progress.push_back(event.progress());
+    if (event.has_result()) tuned.result = event.result();
+  }
+  tuned.status = stream->Finish();
+  return tuned;
+}
+
+Tuned tune(DaemonFixture& fixture, const std::vector<std::string>& names) {
+  grpc::ClientContext context;
+  return tune(fixture.compiler(), tune_request(names), context);
+}
+
+v1::ExplainedKernel explained(DaemonFixture& fixture, const std::vector<std::string>& names) {
+  v1::ExplainRequest request;
+  request.set_protocol_version(kProtocolVersion);
+  *request.mutable_graph() = test_graph(names);
+  *request.mutable_target() = test_target();
+  grpc::ClientContext context;
+  v1::ExplainResponse response;
+  REQUIRE(fixture.compiler().Explain(&context, request, &response).ok());
+  REQUIRE(response.kernels_size() > 0);
+  return response.kernels(0);
+}
+
+std::uint64_t artifact_size(const std::string& ast) {
+  return ("artifact of " + ast + " for fake-unknown-linux-gnu").size();
+}
+
+}  // namespace
+
+TEST_CASE("tune: what is found is in every later plan, of other models, after a restart, until the cache is cleared") {
+  DaemonFixture fixture;
+  const Answer before = fixture.prepare(test_request({"kernel:a"}));
+  REQUIRE(before.status.ok());
+  CHECK_FALSE(explained(fixture, {"kernel:a"}).tuned());
+  CHECK(explained(fixture, {"kernel:a"}).opts(0).amount() == 4);
+
+  const Tuned tuned = tune(fixture, {"kernel:a", "kernel:flatline"});
+  INFO(tuned.status.error_message());
+  REQUIRE(tuned.status.ok());
+  REQUIRE(tuned.result.kernels_size() == 2);
+  const v1::TunedKernel& a = tuned.result.kernels(0);
+  CHECK(a.symbol() == "a");
+  CHECK(a.outcome() == v1::TunedKernel::TUNED);
+  CHECK((a.heuristic(0).amount() == 4 && a.best(0).amount() == 7));
+  CHECK((a.heuristic_ns() == 130 && a.best_ns() == 100));
+  CHECK(tuned.result.kernels(1).outcome() == v1::TunedKernel::HEURISTIC);
+  REQUIRE_FALSE(tuned.progress.empty());
+  CHECK(tuned.progress.back().kernels_total() == 2);
+
+  const Answer after = fixture.prepare(test_request({"kernel:a"}));
+  REQUIRE(after.status.ok());
+  CHECK(after.result.plan_key() != before.result.plan_key());
+  CHECK(after.result.compiled_kernels() == 1);
+  CHECK(after.result.artifacts(0).size() == artifact_size("(kernel a unrolled by 7)"));
+  const v1::ExplainedKernel shown = explained(fixture, {"kernel:a"});
+  CHECK((shown.tuned() && shown.opts(0).amount() == 7 && shown.cached()));
+  // A kernel without a record is found as it was: another plan costs a lowering.
+  REQUIRE(fixture.prepare(test_request({"kernel:flatline"})).result.compiled_kernels() == 1);
+  const Answer both = fixture.prepare(test_request({"kernel:flatline", "kernel:a"}));
+  CHECK((both.result.compiled_kernels() == 0 && both.result.cache_hits() == 2));
+
+  const Tuned again = tune(fixture, {"kernel:a"});
+  CHECK(again.result.kernels(0).outcome() == v1::TunedKernel::KNOWN);
+  fixture.stop();
+  fixture.start();
+  CHECK(fixture.prepare(test_request({"kernel:a"})).result.plan_hit());
+  CHECK(tune(fixture, {"kernel:a"}).result.kernels(0).outcome() == v1::TunedKernel::KNOWN);
+
+  grpc::ClientContext context;
+  v1::CacheClearResponse cleared;
+  REQUIRE(fixture.admin().CacheClear(&context, {}, &cleared).ok());
+  const Answer fresh = fixture.prepare(test_request({"kernel:a"}));
+  CHECK(fresh.result.plan_key() == before.result.plan_key());
+  CHECK(fresh.result.compiled_kernels() == 1);
+}
+
+TEST_CASE("tune: a record changes the plan keys of its target and options, and no others") {
+  DaemonFixture fixture;
+  const v1::PrepareRequest plain = test_request({"kernel:b"});
+  v1::PrepareRequest threads = plain, fast = plain;
+  threads.mutable_target()->set_threads(3);
+  fast.mutable_options()->set_fast_math(true);
+  const std::string before = fixture.prepare(plain).result.plan_key();
+  REQUIRE(fixture.prepare(threads).status.ok());
+  REQUIRE(fixture.prepare(fast).status.ok());
+  REQUIRE(tune(fixture, {"kernel:a"}).result.kernels(0).outcome() == v1::TunedKernel::TUNED);
+  CHECK(fixture.prepare(threads).result.plan_hit());
+  CHECK(fixture.prepare(fast).result.plan_hit());
+  const Answer now = fixture.prepare(plain);
+  CHECK(now.result.plan_key() != before);
+  CHECK((now.result.compiled_kernels() == 0 && now.result.cache_hits() == 1));  // b itself is as it was
+}
+
+TEST_CASE("tune: a candidate that crashes its worker loses only itself") {
+  DaemonFixture fixture;
+  for (const char* name : {"badcode", "badrun"}) {
+    INFO(name);
+    const std::uint64_t crashes = fixture.stats().worker_crashes();
+    const Tuned tuned = tune(fixture, {std::string("kernel:") + name});
+    REQUIRE(tuned.status.ok());
+    CHECK(tuned.result.kernels(0).outcome() == v1::TunedKernel::TUNED);
+    CHECK(tuned.result.kernels(0).best(0).amount() == 7);
+    CHECK(tuned.result.kernels(0).failed_candidates() == 1);
+    CHECK(fixture.stats().worker_crashes() == crashes + 1);
+  }
+  CHECK(fixture.prepare(test_request({"kernel:after"})).status.ok());
+}
+
+TEST_CASE("tune: two callers at once: one searches, the other finds what was found") {
+  DaemonFixture fixture;
+  std::atomic<int> tuned{0}, known{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([&] {
+      auto stub = v1::CompilerService::NewStub(fixture.channel());
+      grpc::ClientContext context;
+      const Tuned answer = tune(*stub, tune_request({"kernel:a"}), context);
+      if (answer.result.kernels_size() != 1) return;
+      tuned += answer.result.kernels(0).outcome() == v1::TunedKernel::TUNED;
+      known += answer.result.kernels(0).outcome() == v1::TunedKernel::KNOWN;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(tuned == 1);
+  CHECK(known == 3);
+}
+
+TEST_CASE("tune: budget, shares and refusals") {
+  DaemonFixture fixture;
+  v1::TuneRequest request = tune_request({"kernel:a", "kernel:slow"});
+  request.set_budget_ms(1);
+  {
+    grpc::ClientContext context;
+    const Tuned tuned = tune(fixture.compiler(), request, context);
+    REQUIRE(tuned.result.kernels_size() == 2);
+    CHECK(tuned.result.kernels(1).outcome() == v1::TunedKernel::SKIPPED);
+    CHECK(tuned.result.kernels(1).detail().find("budget") != std::string::npos);
+  }
+  std::vector<std::string> many;
+  for (int i = 0; i < 150; ++i) many.push_back("kernel:k" + std::to_string(i));
+  const Tuned shared = tune(fixture, many);
+  CHECK(shared.result.kernels(0).outcome() == v1::TunedKernel::SKIPPED);
+  CHECK(shared.result.kernels(0).detail().find("1 %") != std::string::npos);
+
+  request = tune_request({"kernel:a"});
+  request.mutable_target()->set_device("null");
+  grpc::ClientContext null_device;
+  CHECK(tune(fixture.compiler(), request, null_device).status.error_code() == grpc::StatusCode::UNIMPLEMENTED);
+  request = tune_request({});
+  grpc::ClientContext empty;
+  CHECK(tune(fixture.compiler(), request, empty).status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(tune(fixture, {"lower:error"}).status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_CASE("tune: a caller that leaves ends its run; a daemon that leaves ends them all") {
+  DaemonFixture fixture;
+  grpc::ClientContext context;
+  auto stub = v1::CompilerService::NewStub(fixture.channel());
+  auto stream = stub->Tune(&context, tune_request({"kernel:slow"}));
+  v1::TuneEvent event;
+  REQUIRE(stream->Read(&event));
+  context.TryCancel();
+  while (stream->Read(&event)) {
+  }
+  CHECK(stream->Finish().error_code() == grpc::StatusCode::CANCELLED);
+  CHECK(tune(fixture, {"kernel:a"}).status.ok());  // the next in line is served
+
+  grpc::ClientContext last;
+  auto leaving = stub->Tune(&last, tune_request({"kernel:slow2"}));
+  REQUIRE(leaving->Read(&event));
+  std::thread reader([&] {
+    v1::TuneEvent more;
+    while (leaving->Read(&more)) {
+    }
+  });
+  CHECK(fixture.daemon().drain());
+  reader.join();
+  CHECK_FALSE(leaving->Finish().ok());
+}
+
+}  // namespace hearth::daemon
