@@ -82,16 +82,18 @@ struct DaemonChannel::State {
     session.reset();
   }
 
+  // nullptr when `on` is no longer the channel.
+  std::shared_ptr<DaemonSession> session_on(const std::shared_ptr<grpc::Channel>& on) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (channel != on) return nullptr;
+    if (!session || session->ended()) session = DaemonSession::open(on);
+    return session;
+  }
+
   // 0 when there is none (yet); leases are a courtesy of the cache, not needed for a plan to work.
   std::uint64_t session_id(const std::shared_ptr<grpc::Channel>& on, Clock::time_point deadline) {
-    std::shared_ptr<DaemonSession> open;
-    {
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (channel != on) return 0;
-      if (!session || session->ended()) session = DaemonSession::open(on);
-      open = session;
-    }
-    return open->id(std::min(deadline, Clock::now() + std::chrono::milliseconds(500)));
+    const std::shared_ptr<DaemonSession> open = session_on(on);
+    return open ? open->id(std::min(deadline, Clock::now() + std::chrono::milliseconds(500))) : 0;
   }
 
   absl::Status ensure_running(Clock::time_point deadline) {
@@ -172,6 +174,10 @@ const std::string& DaemonChannel::socket_path() const { return state_->socket; }
 bool DaemonChannel::daemon_is_running() const {
   absl::StatusOr<bool> accepts = daemon_accepts(state_->socket);
   return accepts.ok() && *accepts;
+}
+
+void DaemonChannel::connect_early() {
+  if (daemon_is_running()) state_->session_on(state_->current());
 }
 
 absl::Status DaemonChannel::start_daemon(Deadline deadline) {

@@ -63,6 +63,12 @@ absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config)
   return Instance::create(state_->plan, config);
 }
 
+void connect_early(const PrepareConfig& config) {
+  const absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
+      DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
+  if (channel.ok()) (*channel)->connect_early();
+}
+
 absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
@@ -88,6 +94,7 @@ absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareCon
 
 absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
+  connect_early(config);
   absl::StatusOr<TracedGraph> traced = encode_graph(outputs);
   if (!traced.ok()) return traced.status();
   PrepareConfig rest = config;

@@ -153,6 +153,7 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
 }
 
 absl::StatusOr<int> run(const RunFlags& flags) {
+  client::connect_early(flags.model.prepare_config());  // while the model is read
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
   absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");

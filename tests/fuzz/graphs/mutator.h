@@ -1,4 +1,5 @@
-// Mutants of traced graphs: one to four fields of a valid graph changed, as a broken or hostile client would send it.
+// Mutants of traced graphs: one to three fields of a valid graph changed, as a broken or hostile client would send it;
+// every fourth only gets other sizes, most of which are legal.
 // Deterministic: the seed says all.
 //
 //   v1::Graph mutant = mutated(random_graph(seed).graph, seed);

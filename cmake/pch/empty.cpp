@@ -1,0 +1,1 @@
+// Nothing: the targets that precompile the headers of this folder need a source.

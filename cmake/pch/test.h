@@ -1,0 +1,5 @@
+// Precompiled for every test program (cmake/hearth.cmake).
+#pragma once
+#include <catch2/catch.hpp>
+
+#include "cmake/pch/library.h"
