@@ -93,7 +93,7 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
   HEARTH_PASS(parse, Level::Kernel, ir::parse(g, kernel.ast()));
   HEARTH_PASS(expand, Level::Expanded, passes::expand(g, root));
   HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
-  HEARTH_PASS(decompose, Level::Expanded, passes::decompose(g, root));
+  HEARTH_PASS(decompose, Level::Expanded, passes::decompose(g, root, target));
   HEARTH_PASS(simplify, Level::Expanded,
               options.fast_math() ? rules::simplify_fast(g, root) : rules::simplify(g, root));
   HEARTH_PASS(lower_index, Level::Lowered, passes::lower_index(g, root));

@@ -6,12 +6,13 @@
 //   f64  exp, log, pow 1; sin, cos, tanh, erf, sigmoid 3
 // NaN, infinities, signed zeros, subnormals and overflow behave as in C's <math.h> (IEEE 754-2019 clause 9.2).
 //
-//   ir::UOpRef lowered = passes::decompose(graph, kernel);
+//   ir::UOpRef lowered = passes::decompose(graph, kernel, target);
 #pragma once
 #include "compiler/ir/graph.h"
+#include "hearth/v1/artifact.pb.h"
 
 namespace hearth::passes {
 
-ir::UOpRef decompose(ir::Graph& graph, ir::UOpRef root);
+ir::UOpRef decompose(ir::Graph& graph, ir::UOpRef root, const v1::Target& target);
 
 }  // namespace hearth::passes

@@ -2,7 +2,8 @@
 //
 // exp: x = n ln2 + r (Cody and Waite 1980), e^r by a minimax polynomial (Remez), 2^n by exponent arithmetic. n comes
 // from the low mantissa bits of x / ln2 + 1.5 * 2^(mantissa bits): no conversion to an integer, which would have to
-// saturate. 2^n is applied as two factors, so that subnormal results round once and overflow gives infinity.
+// saturate. 2^n is applied by scaleb or as two factors, so that subnormal results round once and overflow gives
+// infinity.
 #include "compiler/passes/decompose_value.h"
 
 namespace hearth::passes {
@@ -20,12 +21,26 @@ Value exp_series(Value r) {
              : polynomial(r, {0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558fap-5, 0x1.123b68p-7, 0x1.6a21e0p-10});
 }
 
-// mantissa * 2^(scaled - 2 * bias), in two factors.
-Value scale(ExpParts parts, int mantissa_bits) {
+// An exponential as e^r * 2^n with |r| <= ln2 / 2.
+struct ExpParts {
+  Value mantissa;  // e^r
+  Value n;         // a whole number
+  Value scaled;    // integer whose low exponent-width bits hold n + 2 * bias
+};
+
+// mantissa * 2^n.
+Value scale(ExpParts parts, bool scaleb) {
+  if (scaleb) return parts.mantissa.binary(ir::Op::ScaleB, parts.n);
+  const int mantissa_bits = parts.mantissa.is_f64() ? 52 : 23;
   Value half = parts.scaled >> 1;
   return parts.mantissa * from_bits(half << mantissa_bits) * from_bits((parts.scaled - half) << mantissa_bits);
 }
-}  // namespace
+// The same where 1 - bias <= n <= bias.
+Value scale_normal(ExpParts parts, bool scaleb) {
+  if (scaleb) return scale(parts, scaleb);
+  const bool wide = parts.mantissa.is_f64();
+  return parts.mantissa * from_bits((parts.scaled - parts.scaled.whole(wide ? 1023 : 127)) << (wide ? 52 : 23));
+}
 
 ExpParts exp_parts(Value x) {
   bool wide = x.is_f64();
@@ -35,48 +50,43 @@ ExpParts exp_parts(Value x) {
   // The high part of ln2 has few enough bits that its product with n is exact.
   Value r = wide ? x - n * 6.93147180369123816490e-01 - n * 1.90821492927058770002e-10
                  : x - n * 0.693359375 + n * 2.12194440e-4;
-  return {1.0 + (r + (r * r) * exp_series(r)), bits(rounded)};
+  return {1.0 + (r + (r * r) * exp_series(r)), n, bits(rounded)};
 }
+}  // namespace
 
-Value exp_scale(Value scaled) {
-  bool wide = scaled.dtype().scalar == ir::Scalar::I64;
-  int mantissa_bits = wide ? 52 : 23;
-  return from_bits((scaled - scaled.whole(wide ? 1023 : 127)) << mantissa_bits);
-}
-
-Value lower_exp(Value x) {
+Value lower_exp(Value x, bool scaleb) {
   x = x.is_f64() ? clamp(x, -746.0, 710.0) : clamp(x, -104.0, 89.0);
-  return scale(exp_parts(x), x.is_f64() ? 52 : 23);
+  return scale(exp_parts(x), scaleb);
 }
 
 // 2^x = 2^n e^(r ln2) with r = x - n exact, so that whole numbers give exact powers. The product r ln2 is held as a sum
 // whose first part is exact: rounding it would cost the last half ulp.
-Value lower_exp2(Value x) {
+Value lower_exp2(Value x, bool scaleb) {
   bool wide = x.is_f64();
   const double round = wide ? kRound64 : kRound32;
   const double ln2_high = wide ? 6.93147180369123816490e-01 : 0.693359375;
   const double ln2_low = wide ? 1.90821492927058770002e-10 : -2.12194440e-4;
   x = wide ? clamp(x, -1076.0, 1025.0) : clamp(x, -151.0, 129.0);
   Value rounded = x + round;
-  Value r = x - (rounded - round), r_high = high_half(r);
+  Value n = rounded - round, r = x - n, r_high = high_half(r);
   Value high = r_high * ln2_high;
   Value low = (r - r_high) * ln2_high + r * ln2_low, power = high + low;
-  return scale({1.0 + (high + (low + (power * power) * exp_series(power))), bits(rounded)}, wide ? 52 : 23);
+  return scale({1.0 + (high + (low + (power * power) * exp_series(power))), n, bits(rounded)}, scaleb);
 }
 
 // 1 / (1 + e^-x), from e^-|x| so that nothing overflows and small results keep their precision.
-Value lower_sigmoid(Value x) {
-  Value e = lower_exp(-abs(x));
+Value lower_sigmoid(Value x, bool scaleb) {
+  Value e = lower_exp(-abs(x), scaleb);
   return select(x < 0.0, e, 1.0) / (1.0 + e);
 }
 
 // |x| < 0.625: odd minimax polynomial (Remez); else 1 - 2 / (e^2|x| + 1), as Cephes' tanhf (Moshier 1989).
-Value lower_tanh(Value x) {
+Value lower_tanh(Value x, bool scaleb) {
   bool wide = x.is_f64();
   Value magnitude = abs(x);
   double saturated = wide ? 20.0 : 10.0;
-  auto [mantissa, scaled] = exp_parts(select(saturated < magnitude, saturated, magnitude) * 2.0);
-  Value large = 1.0 - 2.0 / (mantissa * exp_scale(scaled) + 1.0);
+  const ExpParts parts = exp_parts(select(saturated < magnitude, saturated, magnitude) * 2.0);
+  Value large = 1.0 - 2.0 / (scale_normal(parts, scaleb) + 1.0);
   Value z = x * x;
   Value series = wide ? polynomial(z, {-0x1.5555555555552p-2, 0x1.1111111110c34p-3, -0x1.ba1ba1b9d0d6dp-5,
                                        0x1.664f4870b3e6bp-6, -0x1.226e32cf9cccbp-7, 0x1.d6d35a68259c5p-9,
@@ -88,7 +98,7 @@ Value lower_tanh(Value x) {
 }
 
 // |x| < 0.927 (f64: 1.5): odd minimax polynomial; else 1 - e^p(|x|), p(t) = ln(erfc(t)). f32: N. Juffa's erff (2019).
-Value lower_erf(Value x) {
+Value lower_erf(Value x, bool scaleb) {
   bool wide = x.is_f64();
   Value magnitude = abs(x), t = magnitude, z = x * x;
   Value small = t, power = t;
@@ -115,8 +125,7 @@ Value lower_erf(Value x) {
                                3.83197126e-4, -1.72853470e-5}) -
             t;
   }
-  auto [mantissa, scaled] = exp_parts(power);
-  Value large = 1.0 - mantissa * exp_scale(scaled);
+  Value large = 1.0 - scale_normal(exp_parts(power), scaleb);
   return with_sign(select(magnitude < (wide ? 1.5 : 0.927734375), small, large), x);
 }
 

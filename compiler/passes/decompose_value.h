@@ -98,24 +98,16 @@ inline Value high_half(Value x) {
 }
 
 // The methods; x (and y) f32 or f64, all of one dtype.
-Value lower_exp(Value x);
-Value lower_exp2(Value x);
-Value lower_sigmoid(Value x);
-Value lower_tanh(Value x);
-Value lower_erf(Value x);
+// `scaleb`: whether the target has Op::ScaleB for the dtype.
+Value lower_exp(Value x, bool scaleb);
+Value lower_exp2(Value x, bool scaleb);
+Value lower_sigmoid(Value x, bool scaleb);
+Value lower_tanh(Value x, bool scaleb);
+Value lower_erf(Value x, bool scaleb);
 Value lower_log(Value x);
 Value lower_log2(Value x);
 Value lower_pow(Value x, Value y);
 Value lower_sin(Value x);
 Value lower_cos(Value x);
-
-// 2^n and the remainder of an exponential: x = n ln2 + r, |r| <= ln2 / 2.
-struct ExpParts {
-  Value mantissa;  // e^r
-  Value scaled;    // integer bits whose low exponent-width bits hold n + 2 * bias
-};
-ExpParts exp_parts(Value x);
-// 2^n as a float, from ExpParts::scaled, where 1 - bias <= n <= bias.
-Value exp_scale(Value scaled);
 
 }  // namespace hearth::passes

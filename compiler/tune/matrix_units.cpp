@@ -34,6 +34,8 @@ bool has_fast_bf16_dot(const v1::Target& target) {
   return has_feature(target, "avx512bf16") && !has_feature(target, "amx-bf16") && !has_feature(target, "avx512fp16");
 }
 
+bool has_scaleb(const v1::Target& target) { return target.vector_bits() >= 512 && has_feature(target, "avx512f"); }
+
 std::optional<Product> narrow_product(UOpRef reduce) {
   UOpRef value = reduce->source(0);
   if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum || !value->is(Op::Mul)) return std::nullopt;

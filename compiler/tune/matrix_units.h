@@ -37,5 +37,7 @@ std::optional<MatrixUnit> vector_unit(ir::UOpRef reduce, const v1::Target& targe
 // Whether the processor sums pairs of bf16 products (vdpbf16ps) faster than it widens them and multiplies in f32.
 bool has_fast_bf16_dot(const v1::Target& target);
 bool has_feature(const v1::Target& target, std::string_view name);
+// Whether vectors of the target are multiplied by powers of two in one instruction (Op::ScaleB).
+bool has_scaleb(const v1::Target& target);
 
 }  // namespace hearth::tune

@@ -174,7 +174,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {
-    result = passes::decompose(g, root);
+    result = passes::decompose(g, root, small_target());
   } else if (pass == "linearize") {
     HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel kernel, passes::linearize(g, root));
     HEARTH_RETURN_IF_ERROR(passes::check_linear(kernel));

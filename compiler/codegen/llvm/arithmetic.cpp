@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/text.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace hearth::codegen {
 
@@ -149,9 +150,22 @@ absl::StatusOr<llvm::Value*> Arithmetic::float_op(UOpRef node, std::span<Value* 
       return min_max(false, dtype, v[0], v[1]);
     case Op::Fma:
       return fma(dtype, v[0], v[1], v[2]);
+    case Op::ScaleB:
+      if (!traits_.has_scaleb || dtype.lanes * ir::bit_width(dtype) != 512) return not_lowered(node);
+      return scaleb(v[0], v[1]);
     default:
       return not_lowered(node);
   }
+}
+
+// AVX-512's, unmasked.
+llvm::Value* Arithmetic::scaleb(Value* x, Value* n) {
+  const bool wide = x->getType()->getScalarType()->isDoubleTy();
+  Value* all = llvm::Constant::getAllOnesValue(b_.getIntNTy(lanes_of(x->getType())));
+  constexpr int kCurrentRounding = 4;
+  return b_.CreateIntrinsic(
+      wide ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512 : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+      {x, n, x, all, b_.getInt32(kCurrentRounding)});
 }
 
 absl::StatusOr<llvm::Value*> Arithmetic::integer_op(UOpRef node, std::span<Value* const> v) {

@@ -48,6 +48,7 @@ class Arithmetic {
   Value* bf16_pairs(Value* a, Value* b, Value* sum);
   Value* byte_groups(ir::Scalar left, ir::Scalar right, Value* a, Value* b, Value* sum);
   Value* round_to_integral(ir::Op op, Value* x);
+  Value* scaleb(Value* x, Value* n);
 
   // Conversions (convert.cpp); reductions are in reduction.cpp.
   Value* cast(ir::DType from, ir::DType to, Value* v);

@@ -60,6 +60,7 @@ TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& 
   return {.has_fma = subtarget.checkFeatures("+fma"),
           .has_round = subtarget.checkFeatures("+sse4.1"),
           .has_half_convert = subtarget.checkFeatures("+f16c"),
+          .has_scaleb = tune::has_scaleb(target),
           .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
           .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes};
 }

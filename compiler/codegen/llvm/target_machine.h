@@ -15,6 +15,7 @@ struct TargetTraits {
   bool has_fma = false;           // fused multiply-add
   bool has_round = false;         // floor, ceil, trunc, round-to-even as instructions
   bool has_half_convert = false;  // f16 <-> f32
+  bool has_scaleb = false;        // vectors of 512 bits times powers of two
   // Lanes of the longest dot products of pairs of bf16 and of four bytes that are worth using; 0: none.
   unsigned bf16_dot_lanes = 0, byte_dot_lanes = 0;
 };

@@ -95,6 +95,11 @@ absl::StatusOr<Element> int_unary(Op op, Scalar scalar, Element x) {
   }
 }
 
+double scale_float(double x, double n) {
+  if (!std::isfinite(n)) return std::nan("");
+  return std::ldexp(x, static_cast<int>(std::clamp(std::floor(n), -1e5, 1e5)));
+}
+
 absl::StatusOr<double> float_binary(Op op, Scalar scalar, double a, double b) {
   switch (op) {
     case Op::Add:
@@ -111,6 +116,8 @@ absl::StatusOr<double> float_binary(Op op, Scalar scalar, double a, double b) {
       return min_float(a, b);
     case Op::Pow:
       return std::pow(a, b);
+    case Op::ScaleB:
+      return scale_float(a, b);
     default:
       return undefined(op, scalar);
   }

@@ -92,7 +92,7 @@ ir::UOpRef expanded(PlanKernel& kernel) {
   ir::Graph& g = *kernel.graph;
   ir::UOpRef root = good(passes::expand(g, kernel.ast));
   root = passes::guard_loads(g, root);
-  root = good(passes::decompose(g, root));
+  root = good(passes::decompose(g, root, v1::Target()));
   return good(rules::simplify(g, root));
 }
 

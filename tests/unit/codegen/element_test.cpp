@@ -1,5 +1,6 @@
 // Every elementwise op on every dtype, and every cast, on edge values: scalar and by lanes, on a modern CPU and on the
 // oldest x86-64, where rounding, fma and f16 conversions are expanded.
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -177,6 +178,34 @@ TEST_CASE("bitcast keeps bits, where chooses, lanes move") {
   CHECK(std::memcmp(raw, data, sizeof raw) == 0);
   CHECK((where[0] == 1 && where[1] == 0 && where[2] == 0 && where[3] == 0));
   CHECK((lanes[1] != lanes[1] && lanes[2] == 1 && lanes[3] == -2 && std::signbit(lanes[0])));
+}
+
+TEST_CASE("scaleb is one rounding of x * 2^n, and refused by name without the instruction") {
+#if defined(__x86_64__)
+  ir::Graph g;
+  constexpr std::size_t kCount = 64;
+  auto kernel =
+      elementwise_kernel(g, kCount, {Scalar::F32, Scalar::F32}, Scalar::F32, 16,
+                         [](ir::Graph& graph, auto& v) { return graph.make(Op::ScaleB, v[0]->dtype, {v[0], v[1]}); });
+  auto refused = compile_cpu(kernel, baseline_target(), default_options());
+  CHECK(refused.status().code() == absl::StatusCode::kUnimplemented);
+  CHECK(refused.status().ToString().find("scaleb") != std::string::npos);
+  if (!__builtin_cpu_supports("avx512f")) {
+    WARN("scaleb not run: this CPU has no AVX-512");
+    return;
+  }
+  Loaded run(kernel, widest_target());
+  float x[kCount], n[kCount], out[kCount];
+  const float values[] = {1.0F, -0x1.fffffep0F, 0x1.000002p0F, 0x1.8p-126F, 0x1p-149F, 0.0F, -0.0F, INFINITY};
+  const float powers[] = {0, 1, -1, 127, 128, -126, -149, -150};
+  for (std::size_t i = 0; i < kCount; ++i) x[i] = values[i % 8], n[i] = powers[i / 8];
+  run({out, x, n});
+  for (std::size_t i = 0; i < kCount; ++i) {
+    INFO(x[i] << " * 2^" << n[i]);
+    const float exact = std::ldexp(x[i], static_cast<int>(n[i]));
+    CHECK(std::bit_cast<std::uint32_t>(out[i]) == std::bit_cast<std::uint32_t>(exact));
+  }
+#endif
 }
 
 TEST_CASE("fma on f64 without the instruction is refused by name") {

@@ -39,10 +39,16 @@ v1::Target host_target() {
   }
   return baseline_target();
 }
+v1::Target widest_target() {
+  v1::Target target = host_target();
+  if (__builtin_cpu_supports("avx512f")) target.set_vector_bits(512);
+  return target;
+}
 v1::Target baseline_target() { return make_target("x86_64-unknown-linux-gnu", {}, 128); }
 #else
 v1::Target host_target() { return aarch64_target(); }
 v1::Target baseline_target() { return aarch64_target(); }
+v1::Target widest_target() { return aarch64_target(); }
 #endif
 
 v1::CompileOptions default_options() {

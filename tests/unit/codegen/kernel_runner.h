@@ -13,6 +13,8 @@ namespace hearth::codegen {
 
 // x86-64 with AVX2, FMA and F16C, or AVX-512 where this machine runs it; AArch64 on an AArch64 machine.
 v1::Target host_target();
+// The same with its longest vectors: 512 bits with AVX-512.
+v1::Target widest_target();
 // The oldest x86-64: no FMA, no rounding instructions, no F16C. On AArch64 the same as host_target().
 v1::Target baseline_target();
 v1::Target aarch64_target();

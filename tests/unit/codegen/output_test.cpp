@@ -30,7 +30,7 @@ passes::LinearKernel add_kernel(ir::Graph& g) {
 }
 passes::LinearKernel exp_kernel(ir::Graph& g) {
   return elementwise_kernel(g, 1024, {Scalar::F32}, Scalar::F32, 8, [](ir::Graph& graph, auto& v) {
-    return passes::decompose(graph, graph.unary(Op::Exp, v[0]));
+    return passes::decompose(graph, graph.unary(Op::Exp, v[0]), host_target());
   });
 }
 
@@ -150,7 +150,8 @@ TEST_CASE("aarch64 artifacts have no undefined symbol") {
     body.store(
         io[i].second, base,
         body.put(passes::decompose(
-            g, g.make(op, x->dtype, std::span<const UOpRef>(args, static_cast<std::size_t>(ir::max_sources(op)))))));
+            g, g.make(op, x->dtype, std::span<const UOpRef>(args, static_cast<std::size_t>(ir::max_sources(op)))),
+            aarch64_target())));
   }
   body.close(range);
   auto elf = compile_cpu(body.kernel(), aarch64_target(), default_options());
