@@ -63,7 +63,8 @@ struct PayloadText {
   }
   std::string operator()(const ParamInfo& v) const { return "slot=" + std::to_string(v.slot); }
   std::string operator()(const LocalInfo& v) const {
-    return "id=" + std::to_string(v.id) + " elements=" + std::to_string(v.elements);
+    const std::string text = "id=" + std::to_string(v.id) + " elements=" + std::to_string(v.elements);
+    return v.memory == v.id ? text : text + " memory=" + std::to_string(v.memory);
   }
   std::string operator()(const RangeInfo& v) const {
     return "axis=" + std::to_string(v.axis) + " " + kRangeKinds[static_cast<int>(v.kind)];

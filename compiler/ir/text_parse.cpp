@@ -153,6 +153,8 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
     case Op::Local: {
       LocalInfo v;
       bool ok = f.number("id", v.id) && f.number("elements", v.elements) && v.elements >= 0;
+      v.memory = v.id;
+      ok = ok && (f.value("memory").empty() || f.number("memory", v.memory));
       out = v;
       return ok;
     }

@@ -98,6 +98,7 @@ struct ParamInfo {
 struct LocalInfo {
   std::uint32_t id = 0;       // unique within a kernel
   std::int64_t elements = 0;  // of the dtype
+  std::uint32_t memory = 0;   // id of the local whose memory it lies in: its own, or passes/share_locals
   bool operator==(const LocalInfo&) const = default;
 };
 

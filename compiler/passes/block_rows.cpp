@@ -32,7 +32,9 @@ class Blocker {
   Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows) : g_(g), kernel_(kernel), rows_(rows) {
     for (UOpRef x : toposort(kernel)) {
       if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
-      if (x->is(Op::Local) && depends(x)) bytes_per_row_ += x->as<ir::LocalInfo>().elements * byte_size(x->dtype);
+      if (!x->is(Op::Local) || !depends(x)) continue;
+      const auto& info = x->as<ir::LocalInfo>();
+      if (info.memory == info.id) bytes_per_row_ += info.elements * byte_size(x->dtype);
     }
   }
 

@@ -79,7 +79,8 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
   if (elements < 2 || elements * byte_size(dtype) > kMostLocalBytes) return unchanged;
 
   const std::vector<UOpRef> outer(store->sources.begin() + 2, store->sources.end() - 1);
-  UOpRef local = g.make(Op::Local, dtype, outer, ir::LocalInfo{free_local(kernel), elements});
+  const std::uint32_t id = free_local(kernel);
+  UOpRef local = g.make(Op::Local, dtype, outer, ir::LocalInfo{id, elements, id});
   auto at = [&](UOpRef range) { return g.make(Op::Index, ir::Scalar::Void, {local, range, g.boolean(true)}); };
   auto read = [&](UOpRef range) { return g.make(Op::Load, dtype, {at(range)}); };
 

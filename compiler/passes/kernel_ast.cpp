@@ -12,6 +12,7 @@
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/reduce_kind.h"
 #include "compiler/passes/report.h"
+#include "compiler/passes/share_locals.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/opts.h"
@@ -101,7 +102,8 @@ class Flattener {
     }
     if (shared_.empty()) shared_ = loops;
     UOpRef value = value_of(kept, own), row = own.at(kept->sources.back());
-    const ir::LocalInfo info{static_cast<std::uint32_t>(locals_.size()), row->source(0)->bounds.max};
+    const auto id = static_cast<std::uint32_t>(locals_.size());
+    const ir::LocalInfo info{id, row->source(0)->bounds.max, id};
     UOpRef local = g_.make(Op::Local, kept->dtype, loops, info);
     loops.push_back(row);
     add_store(g_.make(Op::Index, ir::Scalar::Void, {local, row, g_.boolean(true)}), value, loops);
@@ -349,6 +351,7 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Tar
   }
   HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
   HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat));
+  flat = share_locals(g, flat);
   if (rows) {
     HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows));
   }

@@ -44,7 +44,7 @@ struct ComparePayload {
   int operator()(const ir::ParamInfo& a) const { return three_way(a.slot, same<ir::ParamInfo>().slot); }
   int operator()(const ir::LocalInfo& a) const {
     const auto& b = same<ir::LocalInfo>();
-    return three_way(std::pair(a.id, a.elements), std::pair(b.id, b.elements));
+    return three_way(std::tuple(a.id, a.elements, a.memory), std::tuple(b.id, b.elements, b.memory));
   }
   int operator()(const ir::RangeInfo& a) const {
     const auto& b = same<ir::RangeInfo>();

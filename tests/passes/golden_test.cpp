@@ -60,8 +60,8 @@ TEST_CASE("every golden case gives its text") {
     CHECK(output == want);
   }
   for (const char* pass : {"import", "canonicalize", "rangeify", "fuse", "split", "memory_plan", "plan", "simplify",
-                           "keep_stages", "keep_rows", "block_rows", "apply_opts", "pack_operands", "expand",
-                           "guard_loads", "decompose", "lower_index", "linearize"}) {
+                           "keep_stages", "keep_rows", "share_locals", "block_rows", "apply_opts", "pack_operands",
+                           "expand", "guard_loads", "decompose", "lower_index", "linearize"}) {
     INFO(pass);
     CHECK(seen.count(pass) == 1);
   }

@@ -22,6 +22,7 @@
 #include "compiler/passes/plan_build.h"
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
+#include "compiler/passes/share_locals.h"
 #include "compiler/passes/split_kernels.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
@@ -79,8 +80,8 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
       return absl::InvalidArgumentError("bad opt " + word);
     using Kind = tune::Opt::Kind;
     static const std::map<std::string, Kind> kinds = {
-        {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes},   {"MASKED", Kind::Masked}, {"PADTO", Kind::PadTo},
-        {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group},   {"BEFORE", Kind::Before}, {"PACK", Kind::Pack}};
+        {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes}, {"MASKED", Kind::Masked}, {"PADTO", Kind::PadTo},
+        {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group}, {"BEFORE", Kind::Before}, {"PACK", Kind::Pack}};
     auto kind = kinds.find(name);
     if (kind == kinds.end()) return absl::InvalidArgumentError("no opt " + word);
     opts.push_back({kind->second, axis, amount});
@@ -166,6 +167,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::expand(g, root);
   } else if (pass == "keep_rows") {
     result = passes::keep_rows(g, root);
+  } else if (pass == "share_locals") {
+    result = passes::share_locals(g, root);
   } else if (pass == "keep_stages") {
     result = passes::keep_stages(g, root, small_target());
   } else if (pass == "block_rows") {

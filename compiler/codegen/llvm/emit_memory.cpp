@@ -13,12 +13,17 @@ using ir::UOpRef;
 
 // On the stack, so that every thread has its own; small enough for any stack (passes/keep_rows).
 absl::Status Emitter::declare_local(UOpRef node) {
-  const auto elements = static_cast<std::uint64_t>(node->as<ir::LocalInfo>().elements);
+  const auto& info = node->as<ir::LocalInfo>();
+  const auto elements = static_cast<std::uint64_t>(info.elements);
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::Type* type = llvm::ArrayType::get(arithmetic_.memory_type(node->dtype.element()), elements);
-  llvm::AllocaInst* memory = at_entry.CreateAlloca(type, nullptr, absl::StrCat("local", node->as<ir::LocalInfo>().id));
-  memory->setAlignment(llvm::Align(64));
+  llvm::AllocaInst*& memory = local_memory_[info.memory];
+  if (memory == nullptr) {
+    memory = at_entry.CreateAlloca(type, nullptr, absl::StrCat("local", info.memory));
+    memory->setAlignment(llvm::Align(64));
+  }
+  if (memory->getAllocatedType() != type) return malformed(node, "shares the memory of a local of another type");
   Slot& slot = locals_[node];
   slot.pointer = memory;
   slot.element = node->dtype.element();

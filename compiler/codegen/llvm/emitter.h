@@ -78,6 +78,7 @@ class Emitter {
   llvm::Function* function_ = nullptr;
   std::vector<Slot> slots_;
   std::unordered_map<ir::UOpRef, Slot> locals_;
+  std::unordered_map<std::uint32_t, llvm::AllocaInst*> local_memory_;  // by LocalInfo::memory
   std::vector<Loop> loops_;
   std::unordered_set<ir::UOpRef> keeping_loops_;   // ranges whose loops store to a local
   std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
