@@ -40,7 +40,10 @@ class Heuristic {
       bool divided =
           f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
-      if (store_axis && mostly_contiguous(store_axis)) vectorize_row(store_axis);
+      if (store_axis && mostly_contiguous(store_axis)) {
+        vectorize_row(store_axis);
+        unroll_transposed(store_axis);
+      }
       return opts_;
     }
     if (UOpRef axis = reduction_output(store_axis)) {
@@ -150,6 +153,23 @@ class Heuristic {
     const std::int64_t w = vectorize(axis);
     const bool kept = store_->source(0)->source(0)->is(Op::Local);
     if (kept && w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
+  }
+
+  // What is gathered along `axis` and runs along another one is read in square blocks (codegen/llvm/transposed_loads).
+  void unroll_transposed(UOpRef axis) {
+    if (opts_.empty() || opts_.back().kind != Opt::Kind::Lanes || opts_.back().amount < 8) return;
+    const std::int64_t lanes = opts_.back().amount;
+    for (const Access& a : accesses_) {
+      if (f_.hidden(a.affine, axis) || a.affine.coefficient_of(axis) < lanes || !a.index->source(2)->is_const())
+        continue;
+      for (UOpRef row : outputs_) {
+        if (row == axis || !f_.runs_along(a, row) || a.affine.coefficient_of(row) != 1 || size(row) % lanes != 0 ||
+            size(row) == 0)
+          continue;
+        add(Opt::Kind::Unroll, row, lanes);
+        return;
+      }
+    }
   }
 
   bool affine_along(UOpRef range) const {

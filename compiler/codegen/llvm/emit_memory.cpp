@@ -1,6 +1,7 @@
 // Loads and stores of Emitter: plain, gated, masked, gathered and scattered.
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/llvm/lane_offsets.h"
 #include "compiler/codegen/llvm/streaming.h"
 #include "compiler/ir/affine.h"
 #include "llvm/IR/Intrinsics.h"
@@ -67,45 +68,6 @@ llvm::Value* Emitter::element_pointer(const Access& access, bool in_bounds) {
   llvm::Type* element = arithmetic_.memory_type(access.slot->element);
   return in_bounds ? b_.CreateInBoundsGEP(element, access.slot->pointer, access.position)
                    : b_.CreateGEP(element, access.slot->pointer, access.position);
-}
-
-// A vector position is often one scalar and a constant a lane: then lanes are constants away from one address.
-bool Emitter::split_lanes(UOpRef position, std::vector<UOpRef>& scalars, std::vector<std::int64_t>& offsets) {
-  const std::size_t lanes = position->dtype.lanes;
-  offsets.assign(lanes, 0);
-  std::vector<std::int64_t> left, right;
-  switch (position->op) {
-    case Op::Const:
-      offsets.assign(lanes, position->int_value());
-      return true;
-    case Op::Broadcast:
-      if (position->source(0)->is_const()) {
-        offsets.assign(lanes, position->source(0)->int_value());
-      } else {
-        scalars.push_back(position->source(0));
-      }
-      return true;
-    case Op::Stack:
-      for (std::size_t i = 0; i < lanes; ++i) {
-        if (!position->source(i)->is_const()) return false;
-        offsets[i] = position->source(i)->int_value();
-      }
-      return true;
-    case Op::Add:
-    case Op::Mul: {
-      const std::size_t before = scalars.size();
-      if (!split_lanes(position->source(0), scalars, left) || !split_lanes(position->source(1), scalars, right))
-        return false;
-      if (position->op == Op::Mul && scalars.size() != before) return false;
-      for (std::size_t i = 0; i < lanes; ++i) {
-        const auto a = static_cast<std::uint64_t>(left[i]), b = static_cast<std::uint64_t>(right[i]);
-        offsets[i] = static_cast<std::int64_t>(position->op == Op::Add ? a + b : a * b);
-      }
-      return true;
-    }
-    default:
-      return false;
-  }
 }
 
 std::vector<llvm::Value*> Emitter::lane_pointers(UOpRef position, const Access& access) {
@@ -184,6 +146,10 @@ absl::Status Emitter::load(UOpRef node) {
     bool lanes_match = (!is_vector(access.position) || node->source(0)->source(1)->dtype.lanes == dtype.lanes) &&
                        (!is_vector(access.gate) || node->source(0)->source(2)->dtype.lanes == dtype.lanes);
     if (!lanes_match) return malformed(node, "index, gate and value differ in lanes");
+    if (const auto place = transposed_.find(node)) {
+      values_[node] = transposed(*place, access, node);
+      return absl::OkStatus();
+    }
     if (is_vector(access.position) && !access.gate) {
       std::vector<UOpRef> scalars;
       std::vector<std::int64_t> offsets;

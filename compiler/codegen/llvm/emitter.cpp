@@ -18,7 +18,8 @@ Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const
       module_(module),
       b_(module.getContext()),
       options_(std::move(options)),
-      arithmetic_(b_, traits, options_.fast_math) {}
+      arithmetic_(b_, traits, options_.fast_math),
+      transposed_(kernel.body) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));

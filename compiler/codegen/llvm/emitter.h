@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "compiler/codegen/llvm/arithmetic.h"
+#include "compiler/codegen/llvm/transposed_loads.h"
 #include "compiler/passes/linearize.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -64,7 +65,7 @@ class Emitter {
 
   absl::StatusOr<Value*> value(ir::UOpRef node);
   Value* element_pointer(const Access& access, bool in_bounds);
-  static bool split_lanes(ir::UOpRef position, std::vector<ir::UOpRef>& scalars, std::vector<std::int64_t>& offsets);
+  Value* transposed(const TransposedLoads::Place& place, const Access& access, ir::UOpRef load);
   std::vector<Value*> lane_pointers(ir::UOpRef position, const Access& access);
   Value* mask(const Access& access, unsigned lanes);
   void annotate(llvm::Instruction* instruction, const Slot& slot);
@@ -83,6 +84,8 @@ class Emitter {
   std::unordered_set<ir::UOpRef> keeping_loops_;   // ranges whose loops store to a local
   std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
   std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
+  const TransposedLoads transposed_;
+  std::unordered_map<const TransposedLoads::Block*, std::vector<Value*>> columns_;  // of blocks that are loaded
   bool has_grid_ = false;
 };
 
