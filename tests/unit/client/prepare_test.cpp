@@ -137,6 +137,18 @@ TEST_CASE("a plan replays without its daemon, and a new daemon is found") {
   CHECK(again.behaviour().sessions == 1);
 }
 
+TEST_CASE("an early connection has its session before the first prepare, and starts no daemon") {
+  const std::string socket = fresh_socket();
+  connect_early(config_for(socket));  // nobody there: nothing happens
+  CHECK(!std::filesystem::exists(socket));
+  FakeService service(socket, saxpy_plan(100, false));
+  connect_early(config_for(socket));
+  CHECK(eventually([&] { return service.behaviour().sessions == 1; }));
+  CHECK(service.behaviour().prepares == 0);
+  CHECK(prepare(saxpy(), config_for(socket)).ok());
+  CHECK(service.behaviour().sessions == 1);
+}
+
 TEST_CASE("wrong configurations are refused before any call") {
   PrepareConfig config = config_for(fresh_socket());
   config.device = "abacus";

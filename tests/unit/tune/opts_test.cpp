@@ -147,4 +147,29 @@ TEST_CASE("a large product gets a tile of many accumulators, its panels packed a
                     [](const Opt& o) { return o.kind == Opt::Kind::Before && o.axis == 1 && o.amount == 0; }));
 }
 
+TEST_CASE("a transposing copy works on square blocks, unless they do not come out even") {
+  v1::Target target;
+  target.set_vector_bits(512);
+  auto opts_of = [&](std::int64_t rows, std::int64_t columns) {
+    ir::Graph g;
+    UOpRef row = g.range(g.index(rows), 0, ir::RangeKind::Loop),
+           column = g.range(g.index(columns), 1, ir::RangeKind::Loop);
+    auto at = [&](std::uint32_t slot, bool transposed) {
+      UOpRef param = g.make(Op::Param, ir::Scalar::F32, {}, ir::ParamInfo{slot});
+      UOpRef position = hearth::at(g, row, column, rows, columns, transposed);
+      return g.make(Op::Index, ir::Scalar::Void, {param, position, g.boolean(true)});
+    };
+    UOpRef value = g.make(Op::Load, ir::Scalar::F32, {at(1, true)});
+    UOpRef store = g.make(Op::Store, ir::Scalar::Void, {at(0, false), value, row, column});
+    return tune::heuristic_cpu(g.make(Op::Sink, ir::Scalar::Void, {store}), target, 0, {});
+  };
+  auto text = [](const std::vector<Opt>& opts) {
+    std::string all;
+    for (const Opt& opt : opts) all += to_string(opt) + " ";
+    return all;
+  };
+  CHECK(text(opts_of(64, 32)) == "LANES(1, 16) UNROLL(0, 16) ");
+  CHECK(text(opts_of(60, 32)) == "LANES(1, 16) ");
+}
+
 }  // namespace hearth
