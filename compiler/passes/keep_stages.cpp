@@ -17,6 +17,8 @@ using ir::Op;
 using ir::UOpRef;
 
 constexpr std::int64_t kLeastRows = 8;  // of a block: each value read serves as many multiply-adds
+constexpr double kFarInL2s = 16;        // bytes of a stage that lives beyond the caches, in L2s
+constexpr double kRereadRows = 256;     // rows of 16 that are written and read four times
 
 double extent(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
 
@@ -99,8 +101,23 @@ class Keeper {
     };
     if (std::ranges::any_of(facts.kept, [&](UOpRef inner) { return differ(inner, own); })) return false;
     if (std::ranges::any_of(facts_.at(reader).kept, [&](UOpRef other) { return differ(other, loops); })) return false;
-    const double reread = reread_bytes(reader, loops) + reread_bytes_below(stage);
-    return reread <= l2_bytes_ * 3 / 4 && kLeastRows * (row_bytes(stage) + rows_kept_in(reader)) <= kMostLocalBytes;
+    return reading_pays(stage, bytes, reread_bytes(reader, loops) + reread_bytes_below(stage)) &&
+           rows_fit(row_bytes(stage) + rows_kept_in(reader), stage);
+  }
+
+  // What every block of rows reads again stays in L2; or it is little beside what the block would write and read if the
+  // stage were stored, in memory beyond the caches.
+  bool reading_pays(UOpRef stage, double bytes, double reread) {
+    if (reread <= l2_bytes_ * 3 / 4) return true;
+    const double row = extent(stage->sources.back()) * byte_size(stage->dtype);
+    return bytes > kFarInL2s * l2_bytes_ && reread <= kRereadRows * row;
+  }
+
+  // A block of rows on the stack. Rows of one length are mostly computed in place (passes/share_locals); if they are
+  // not, a block is as many rows as fit, one at least.
+  bool rows_fit(double row_bytes, UOpRef longest) {
+    const double in_place = extent(longest->sources.back()) * byte_size(longest->dtype);
+    return row_bytes <= kMostLocalBytes && kLeastRows * in_place <= kMostLocalBytes;
   }
 
   // An elementwise stage whose rows a kernel of kept rows reads (queries, rotated by their positions): it lives there
@@ -121,8 +138,11 @@ class Keeper {
     }
     if (Loops(shared->begin(), shared->end()) != wanted) return false;
     UOpRef root = reader;
-    while (kept_.contains(root)) root = facts_.at(root).uses.front().reader;
-    return kLeastRows * (row_bytes(stage) + rows_kept_in(root)) <= kMostLocalBytes;
+    UOpRef longest = stage;
+    for (UOpRef inner : facts_.at(root).kept) {
+      if (extent(inner->sources.back()) > extent(longest->sources.back())) longest = inner;
+    }
+    return rows_fit(row_bytes(stage) + rows_kept_in(root), longest);
   }
 
   // Operands of everything in the stage's kernel that its innermost common loop leaves where they are.

@@ -111,5 +111,21 @@ TEST_CASE("large attention is two kernels: K in the order of its reads, and all 
   CHECK(program.lowered().plan().launches_size() <= 2);
 }
 
+TEST_CASE("long attention never stores its scores, whether its operands stay in the cache or not") {
+  for (const std::int64_t keys : {2048, 4096}) {
+    GraphBuilder b;
+    Feed feed;
+    Form f;
+    f.heads = {8, 8}, f.queries = {keys, keys}, f.keys = {keys, keys};
+    f.depth = f.width = 64;
+    f.scaled = true;
+    build(b, f, feed);
+    Program program(b.graph(), wide_target());
+    CAPTURE(keys);
+    // K and V in the order of their reads, at most.
+    CHECK(program.lowered().plan().arena_bytes() <= static_cast<std::uint64_t>(2 * 8 * keys * 64 * 4 * 9 / 8));
+  }
+}
+
 }  // namespace
 }  // namespace hearth::conformance
