@@ -18,7 +18,7 @@ using ir::UOpRef;
 
 constexpr std::int64_t kLeastRows = 8;  // of a block: each value read serves as many multiply-adds
 constexpr double kFarInL2s = 16;        // bytes of a stage that lives beyond the caches, in L2s
-constexpr double kRereadRows = 256;     // rows of 16 that are written and read four times
+constexpr double kMostReread = 256;     // in rows: four times what 16 stored rows are in four passes over them
 
 double extent(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
 
@@ -110,7 +110,7 @@ class Keeper {
   bool reading_pays(UOpRef stage, double bytes, double reread) {
     if (reread <= l2_bytes_ * 3 / 4) return true;
     const double row = extent(stage->sources.back()) * byte_size(stage->dtype);
-    return bytes > kFarInL2s * l2_bytes_ && reread <= kRereadRows * row;
+    return bytes > kFarInL2s * l2_bytes_ && reread <= kMostReread * row;
   }
 
   // A block of rows on the stack. Rows of one length are mostly computed in place (passes/share_locals); if they are

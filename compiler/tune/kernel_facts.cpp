@@ -29,7 +29,7 @@ KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const v1::Target& target)
   }
   lanes = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
   has_masks = target.vector_bits() >= 512;
-  registers = has_masks ? 32 : 16;
+  registers = has_masks || target.triple().starts_with("aarch64") ? 32 : 16;
   l2_bytes = l2_bytes_of(target);
   threads = std::max<int>(1, static_cast<int>(target.threads()));
   if (reduces.size() == 1) unit = vector_unit(reduces[0], target);
