@@ -10,6 +10,7 @@ namespace {
 constexpr int kSpins = 2000;  // some 20 to 60 microseconds, the gap between two launches of a plan
 constexpr int kSpinsPerLook = 32;
 constexpr std::uint32_t kRunsPerQuestion = 64;  // to a worker on the caller's own core
+constexpr std::int64_t kPieces = 8;             // of a part
 
 void relax() {
 #if defined(__x86_64__)
@@ -60,8 +61,18 @@ void ThreadPool::work(Worker& worker) {
     worker.cpu.store(sched_getcpu(), std::memory_order_relaxed);  // also when it came too late: it may have moved
     if (seen % 2 != 0 || !take(worker, seen)) continue;           // taken back
     ++seen;
-    task_(context_, worker.begin, worker.end);
+    finish(worker.part);
+    finish(own_);
+    for (std::size_t i = 0; i < num_offered_; ++i) finish(workers_[i]->part);
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
+  }
+}
+
+// Whatever nobody has taken of it.
+void ThreadPool::finish(Part& part) const {
+  while (part.next.load(std::memory_order_relaxed) < part.end) {
+    const std::int64_t begin = part.next.fetch_add(piece_, std::memory_order_relaxed);
+    if (begin < part.end) task_(context_, begin, std::min(begin + piece_, part.end));
   }
 }
 
@@ -82,19 +93,25 @@ void ThreadPool::run(std::int64_t units, std::int64_t min_units_per_thread, Task
   ++num_runs_;
   unfinished_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
   const std::int64_t share = units / parts, left_over = units % parts;
+  piece_ = std::max({min_units_per_thread, share / kPieces, std::int64_t{1}});
+  num_offered_ = static_cast<std::size_t>(parts - 1);
   std::int64_t begin = share + (left_over > 0);  // the caller's part is [0, begin)
+  own_.next.store(0, std::memory_order_relaxed);
+  own_.end = begin;
+  for (std::int64_t part = 1; part < parts; ++part) {
+    Part& offered = workers_[static_cast<std::size_t>(part - 1)]->part;
+    offered.next.store(begin, std::memory_order_relaxed);
+    offered.end = begin += share + (part < left_over);
+  }
   for (std::int64_t part = 1; part < parts; ++part) {
     Worker& worker = *workers_[static_cast<std::size_t>(part - 1)];
-    worker.begin = begin;
-    worker.end = begin + share + (part < left_over);
-    begin = worker.end;
     // One that shares the caller's core would only take turns with it.
     worker.asked = worker.cpu.load(std::memory_order_relaxed) != cpu || num_runs_ % kRunsPerQuestion == 0;
     if (!worker.asked) continue;
     worker.job.fetch_add(1, std::memory_order_release);
     worker.job.notify_one();
   }
-  task(context, 0, share + (left_over > 0));
+  finish(own_);
   bool has_a_core = true;
   for (std::int64_t part = parts - 1; part > 0; --part) {
     Worker& worker = *workers_[static_cast<std::size_t>(part - 1)];
@@ -102,9 +119,9 @@ void ThreadPool::run(std::int64_t units, std::int64_t min_units_per_thread, Task
     if (worker.asked && (offer % 2 != 0 || !take(worker, offer))) {  // it has begun
       has_a_core &= worker.cpu.load(std::memory_order_relaxed) != cpu;
     } else {
-      task(context, worker.begin, worker.end);
       unfinished_.fetch_sub(1, std::memory_order_relaxed);
     }
+    finish(worker.part);
   }
   for (std::uint32_t left = unfinished_.load(std::memory_order_acquire); left != 0;
        left = unfinished_.load(std::memory_order_acquire)) {

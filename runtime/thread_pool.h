@@ -1,8 +1,8 @@
-// ThreadPool: fork-join over [0, units). run() divides the range into equal contiguous parts, computes the first one on
-// the calling thread and returns when all are done. Workers spin briefly for the next job, then park. A part that its
-// worker has not begun by then (the machine is busy with other processes) is done by the caller, so that a launch
-// waits for a worker only in the middle of a part. Nobody spins for a thread that has the same core, and a worker there
-// is asked now and then only.
+// ThreadPool: fork-join over [0, units). run() divides the range into equal contiguous parts, one a thread, the first
+// for the calling thread, and returns when all are done. A part is done piece by piece (an eighth, but no less than
+// min_units_per_thread): who has finished his own takes pieces of the others', so that a launch waits for a slower
+// core, or for one that other processes use, no longer than a piece. Workers spin briefly for the next job, then park.
+// Nobody spins for a thread that has the same core, and a worker there is asked now and then only.
 // One thread calls run() at a time. run() allocates nothing and takes no lock; with one part it is a direct call.
 //
 //   ThreadPool pool(4);
@@ -33,25 +33,32 @@ class ThreadPool {
   static std::int64_t num_parts(std::int64_t units, std::int64_t min_units_per_thread, int threads);
 
  private:
+  struct Part {
+    std::atomic<std::int64_t> next{0};  // unit that nobody has taken
+    std::int64_t end = 0;
+  };
   struct alignas(64) Worker {
     // Even: a part is on offer, odd: it was taken. The next offer is the next even number.
     std::atomic<std::uint32_t> job{1};
     std::atomic<int> cpu{-1};  // where it last worked
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
+    Part part;
     bool asked = false;  // for its part; the caller's alone
     std::thread thread;
   };
   void work(Worker& worker);
+  void finish(Part& part) const;
   static bool take(Worker& worker, std::uint32_t offer);
 
   std::vector<std::unique_ptr<Worker>> workers_;
   Task task_ = nullptr;
   void* context_ = nullptr;
+  std::int64_t piece_ = 1;       // units
+  std::size_t num_offered_ = 0;  // parts besides the caller's
   std::atomic<bool> stop_{false};
   std::atomic<int> caller_cpu_{-1};
   std::uint32_t num_runs_ = 0;
-  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // parts but the caller's own
+  alignas(64) Part own_;                                  // the caller's
+  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // workers that may be at work
 };
 
 }  // namespace hearth::runtime
