@@ -19,6 +19,7 @@
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/split_kernels.h"
+#include "compiler/passes/split_reductions.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::compiler {
@@ -59,6 +60,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
   const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
+  HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root));
   HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));

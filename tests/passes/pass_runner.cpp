@@ -24,6 +24,7 @@
 #include "compiler/passes/report.h"
 #include "compiler/passes/share_locals.h"
 #include "compiler/passes/split_kernels.h"
+#include "compiler/passes/split_reductions.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "google/protobuf/text_format.h"
@@ -140,6 +141,10 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   absl::StatusOr<UOpRef> result = absl::InvalidArgumentError(fmt::format("no pass '{}'", pass));
   if (pass == "canonicalize") {
     result = passes::canonicalize(g, root);
+  } else if (pass == "split_reductions") {
+    v1::Target target = small_target();
+    target.set_threads(2);
+    result = passes::split_reductions(g, root, target);
   } else if (pass == "rangeify") {
     result = passes::rangeify(g, root);
   } else if (pass == "fuse") {
