@@ -23,6 +23,7 @@ struct PrewarmFlags {
 
 absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const PrewarmFlags& all) {
   const ModelFlags& flags = all.model;
+  client::connect_early(flags.prepare_config());
   absl::StatusOr<Model> model = load_model(path, flags);
   if (!model.ok()) return model.status();
   if (all.tunes) {

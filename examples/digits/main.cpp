@@ -60,6 +60,7 @@ std::int64_t count_right(const float* probability, std::int64_t classes, const N
 }
 
 absl::Status run(const Flags& flags) {
+  hearth::client::connect_early();  // while data and model are read
   const auto data = read_data(flags);
   if (!data.ok()) return data.status();
   const auto peek = hearth::onnx::import_model(flags.model);

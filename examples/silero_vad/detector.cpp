@@ -33,6 +33,7 @@ Detector::Detector(client::PreparedPlan plan, client::Instance instance)
     : plan_(std::move(plan)), instance_(std::move(instance)) {}
 
 absl::StatusOr<Detector> Detector::load(const std::string& model, int threads) {
+  client::connect_early();  // while the model is read
   const onnx::ImportOptions shapes = {.input_shapes = {{"input", {1, kInput}}, {"state", {2, 1, 128}}}};
   const auto imported = onnx::import_model(model, shapes);
   if (!imported.ok()) return imported.status();
