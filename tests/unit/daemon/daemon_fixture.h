@@ -59,13 +59,15 @@ class DaemonFixture {
     context.set_deadline(std::chrono::system_clock::now() + deadline);
     return prepare(request, *compiler_, context);
   }
+  // `on_progress` runs at every progress event.
   static Answer prepare(const v1::PrepareRequest& request, v1::CompilerService::Stub& stub,
-                        grpc::ClientContext& context) {
+                        grpc::ClientContext& context, const std::function<void()>& on_progress = nullptr) {
     Answer answer;
     auto stream = stub.Prepare(&context, request);
     v1::PrepareEvent event;
     while (stream->Read(&event)) {
       if (event.has_progress()) answer.progress.push_back(event.progress());
+      if (event.has_progress() && on_progress) on_progress();
       if (event.has_result()) answer.result = event.result();
     }
     answer.status = stream->Finish();

@@ -65,7 +65,7 @@ absl::Status act(const std::string& name) {
   if (starts_with(name, "exit")) ::_exit(7);
   if (starts_with(name, "throw")) throw std::runtime_error("thrown on purpose");
   if (starts_with(name, "error")) return absl::InvalidArgumentError("node 0 (INPUT): refused on purpose");
-  if (starts_with(name, "slow")) std::this_thread::sleep_for(300ms);
+  if (starts_with(name, "slow")) std::this_thread::sleep_for(starts_with(name, "slower") ? 1500ms : 300ms);
   if (starts_with(name, "hang")) std::this_thread::sleep_for(1h);
   if (starts_with(name, "spin")) {
     static std::atomic<bool> spinning{true};

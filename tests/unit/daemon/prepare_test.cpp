@@ -2,6 +2,8 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <sstream>
 #include <thread>
 
@@ -99,16 +101,27 @@ TEST_CASE("prepare: plans that share kernels compile them once between them") {
   fixture.check_identity(16);
 }
 
+// Keeps `promise` on the first call.
+std::function<void()> told(std::promise<void>& promise) {
+  return [&promise, done = false]() mutable {
+    if (!done) promise.set_value();
+    done = true;
+  };
+}
+
 TEST_CASE("prepare: the first caller leaves, the second still gets its plan") {
   DaemonFixture fixture;
-  const v1::PrepareRequest request = test_request({"kernel:slow", "kernel:slow2", "kernel:slow3"});
+  v1::PrepareRequest request = test_request({"kernel:slower", "kernel:slower2", "kernel:slower3"});
+  request.set_want_progress(true);
   auto stub = v1::CompilerService::NewStub(fixture.channel());
   grpc::ClientContext first_context;
   Answer first, second;
-  std::thread first_caller([&] { first = DaemonFixture::prepare(request, *stub, first_context); });
-  std::this_thread::sleep_for(100ms);
-  std::thread second_caller([&] { second = fixture.prepare(request); });
-  std::this_thread::sleep_for(100ms);
+  std::promise<void> first_in, second_in;  // its first progress: it has its place in the flight
+  std::thread first_caller([&] { first = DaemonFixture::prepare(request, *stub, first_context, told(first_in)); });
+  first_in.get_future().wait();
+  grpc::ClientContext second_context;
+  std::thread second_caller([&] { second = DaemonFixture::prepare(request, *stub, second_context, told(second_in)); });
+  second_in.get_future().wait();
   first_context.TryCancel();
   first_caller.join();
   second_caller.join();
@@ -121,12 +134,11 @@ TEST_CASE("prepare: the first caller leaves, the second still gets its plan") {
 
 TEST_CASE("prepare: deadline and cancellation end an unshared compile soon") {
   DaemonFixture fixture;
-  const auto begin = std::chrono::steady_clock::now();
+  // "hang" would last an hour.
   const Answer late = fixture.prepare(test_request({"kernel:hang"}), 500ms);
   CHECK(late.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
-  CHECK(std::chrono::steady_clock::now() - begin < 1500ms);
   // The worker that hung is gone soon, so both slots take new work.
-  const Answer next = fixture.prepare(test_request({"kernel:x", "kernel:y"}), 5s);
+  const Answer next = fixture.prepare(test_request({"kernel:x", "kernel:y"}));
   CHECK(next.status.ok());
   CHECK(fixture.stats().worker_crashes() == 0);
   fixture.check_identity(2);
@@ -175,7 +187,7 @@ TEST_CASE("prepare: versions, limits and nonsense are refused before any work") 
   fixture.check_identity(4);
 }
 
-TEST_CASE("prepare: overload is refused with a hint, hits stay quick") {
+TEST_CASE("prepare: overload is refused with a hint, hits are answered") {
   DaemonFixture fixture([](Config& config) {
     config.workers = 1;
     config.queue_limit = 2;
@@ -195,7 +207,7 @@ TEST_CASE("prepare: overload is refused with a hint, hits stay quick") {
       hinted += context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms") == 1;
     });
   }
-  for (int i = 0; i < 10; ++i) CHECK(fixture.prepare(known, 200ms).result.plan_hit());
+  for (int i = 0; i < 10; ++i) CHECK(fixture.prepare(known).result.plan_hit());
   for (std::thread& client : clients) client.join();
   CHECK((served >= 2 && refused >= 10 && served + refused == 20));
   CHECK(hinted == refused);
@@ -243,21 +255,23 @@ TEST_CASE("prepare: a damaged artifact is compiled again") {
   CHECK(fixture.stats().quarantined() == 1);
 }
 
-TEST_CASE("prepare: a hit is quick") {
-  DaemonFixture fixture;
-  std::vector<std::string> names;
-  for (int i = 0; i < 30; ++i) names.push_back("kernel:k" + std::to_string(i));
-  const v1::PrepareRequest request = test_request(names);
-  REQUIRE(fixture.prepare(request).status.ok());
-  std::vector<double> times_us;
-  for (int i = 0; i < 300; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    REQUIRE(fixture.prepare(request).result.plan_hit());
-    times_us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::sort(times_us.begin(), times_us.end());
-  WARN("Prepare hit of 30 kernels: p50 " << times_us[150] << " us, p99 " << times_us[297] << " us");
-  CHECK(times_us[150] < 20'000);  // the machine is shared; the target is 500 us
+// How quick a hit is, tests/bench/startup_bench says.
+TEST_CASE("prepare: a hit waits for no worker") {
+  DaemonFixture fixture([](Config& config) { config.workers = 1; });
+  const v1::PrepareRequest known = test_request({"kernel:known"});
+  REQUIRE(fixture.prepare(known).status.ok());
+  v1::PrepareRequest hang = test_request({"lower:hang"});
+  hang.set_want_progress(true);
+  grpc::ClientContext context;
+  std::promise<void> in;
+  std::thread hanging([&] { DaemonFixture::prepare(hang, fixture.compiler(), context, told(in)); });
+  in.get_future().wait();
+  CHECK(fixture.prepare(known).result.plan_hit());
+  CHECK(fixture.prepare(test_request({"kernel:new"}), 300ms).status.error_code() ==
+        grpc::StatusCode::DEADLINE_EXCEEDED);  // the only worker is indeed busy
+  CHECK(fixture.prepare(known).result.plan_hit());
+  context.TryCancel();
+  hanging.join();
 }
 
 }  // namespace

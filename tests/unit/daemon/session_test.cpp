@@ -111,19 +111,17 @@ TEST_CASE("session: 300 open sessions take no thread each and do not hold the dr
   for (int i = 0; i < 300; ++i) sessions.push_back(std::make_unique<Session>(fixture));
   CHECK(num_threads() < before + 50);
   CHECK(fixture.stats().sessions() == 301);
-  const auto begin = std::chrono::steady_clock::now();
-  CHECK(fixture.daemon().drain());
-  CHECK(std::chrono::steady_clock::now() - begin < 3s);
+  CHECK(fixture.daemon().drain());  // false when a session had to be cut off
   v1::SessionResponse response;
   CHECK_FALSE(one.stream().Read(&response));
   CHECK(one.stream().Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
 }
 
-// A Prepare that is under way for about half a second.
+// A Prepare that is under way for about one and a half seconds.
 class RunningPrepare {
  public:
   explicit RunningPrepare(DaemonFixture& fixture) {
-    v1::PrepareRequest request = test_request({"kernel:slow", "kernel:slow2", "kernel:slow3"});
+    v1::PrepareRequest request = test_request({"kernel:slower", "kernel:slower2"});
     request.set_want_progress(true);
     stream_ = fixture.compiler().Prepare(&context_, request);
     v1::PrepareEvent event;
