@@ -5,8 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "client/daemon_channel.h"
 #include "client/plan_store.h"
+#include "client/request.h"
 #include "runtime/cpu/cpu_target.h"
-#include "runtime/device.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/text.h"
 
@@ -71,21 +71,20 @@ void connect_early(const PrepareConfig& config) {
 
 absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
-  absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
-  if (!device.ok()) return device.status();
-  absl::StatusOr<int> threads = choose_threads(config.threads);
-  if (!threads.ok()) return threads.status();
+  absl::StatusOr<v1::PrepareRequest> request = request_for<v1::PrepareRequest>(traced, config);
+  if (!request.ok()) return request.status();
+  const int threads = static_cast<int>(request->target().threads());
   absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
       DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
   if (!channel.ok()) return channel.status();
   absl::StatusOr<StoredPlan> stored =
-      fetch_plan(**channel, traced, (*device)->target(*threads), config, start + config.deadline);
+      fetch_plan(**channel, *std::move(request), traced, config, start + config.deadline);
   if (!stored.ok()) return stored.status();
   auto state = std::make_shared<PreparedPlan::State>();
   state->plan = std::move(stored->plan);
   state->stats = std::move(stored->stats);
   state->device = config.device;
-  state->threads = *threads;
+  state->threads = threads;
   state->channel = *channel;
   state->lease_id = stored->lease_id;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -58,16 +58,11 @@ absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> load(DaemonChannel& c
 
 }  // namespace
 
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, const TracedGraph& traced, const v1::Target& target,
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
                                       const PrepareConfig& config, DaemonChannel::Deadline deadline) {
-  v1::PrepareRequest request;
-  *request.mutable_graph() = traced.graph;
-  *request.mutable_target() = target;
-  request.mutable_options()->set_opt_level(config.opt_level);
-  request.mutable_options()->set_fast_math(config.fast_math);
   std::function<void(const v1::PrepareProgress&)> progress;
   if (config.progress) progress = [&](const v1::PrepareProgress& wire) { config.progress(to_progress(wire)); };
-  const int threads = static_cast<int>(target.threads());
+  const int threads = static_cast<int>(request.target().threads());
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
     StoredPlan stored;

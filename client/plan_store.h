@@ -2,7 +2,7 @@
 // is on this host and by stream when not, and asks again once when a cached artifact turns out missing or damaged.
 // Stateless; thread-safe. Errors: the daemon's status, or the loader's.
 //
-//   absl::StatusOr<StoredPlan> stored = fetch_plan(*channel, traced, target, config, deadline);
+//   absl::StatusOr<StoredPlan> stored = fetch_plan(*channel, *request, traced, config, deadline);
 #pragma once
 #include <memory>
 
@@ -19,7 +19,8 @@ struct StoredPlan {
   std::uint64_t lease_id = 0;
 };
 
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, const TracedGraph& traced, const v1::Target& target,
+// `request`: of request_for(traced, config).
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
                                       const PrepareConfig& config, DaemonChannel::Deadline deadline);
 
 }  // namespace hearth::client

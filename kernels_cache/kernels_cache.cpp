@@ -221,13 +221,18 @@ absl::StatusOr<std::string> KernelsCache::Impl::read_artifact(const Digest& dige
 
 // ---- puts --------------------------------------------------------------------------------------------------------
 
-absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_kernel(const KeyMaterial& material, std::string_view artifact) {
+ActionRow KernelsCache::Impl::new_row(EntryKind kind, const KeyMaterial& material, std::string_view bytes) const {
   KeyedMaterial keyed_material = keyed(material);
   ActionRow row;
   row.key = keyed_material.key;
-  row.kind = EntryKind::kKernel;
+  row.kind = kind;
   row.material = std::move(keyed_material.bytes);
-  row.blobs = {{sha256(artifact), artifact.size()}};
+  row.blobs = {{sha256(bytes), bytes.size()}};
+  return row;
+}
+
+absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_kernel(const KeyMaterial& material, std::string_view artifact) {
+  ActionRow row = new_row(EntryKind::kKernel, material, artifact);
   ArtifactEntry entry{row.blobs[0].digest, artifact.size(), {}};
   absl::StatusOr<Pin> pin = publish(std::move(row), artifact);
   if (!pin.ok()) return pin.status();
@@ -237,12 +242,7 @@ absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_kernel(const KeyMaterial& 
 
 absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, std::string_view plan,
                                                  std::span<const Digest> digests) {
-  KeyedMaterial keyed_material = keyed(material);
-  ActionRow row;
-  row.key = keyed_material.key;
-  row.kind = EntryKind::kPlan;
-  row.material = std::move(keyed_material.bytes);
-  row.blobs = {{sha256(plan), plan.size()}};
+  ActionRow row = new_row(EntryKind::kPlan, material, plan);
   for (const Digest& digest : digests) {
     absl::StatusOr<FileId> id = cas_->identify(digest);
     if (!id.ok()) {

@@ -5,12 +5,7 @@
 namespace hearth::cache {
 
 absl::StatusOr<Pin> KernelsCache::Impl::put_tuning(const KeyMaterial& material, std::string_view record) {
-  KeyedMaterial keyed_material = keyed(material);
-  ActionRow row;
-  row.key = keyed_material.key;
-  row.kind = EntryKind::kTuning;
-  row.material = std::move(keyed_material.bytes);
-  row.blobs = {{sha256(record), record.size()}};
+  ActionRow row = new_row(EntryKind::kTuning, material, record);
   return publish(std::move(row), record);
 }
 

@@ -9,7 +9,7 @@
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/opts_text.h"
-#include "runtime/device.h"
+#include "client/request.h"
 
 namespace hearth::cli {
 namespace {
@@ -113,19 +113,12 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
   const client::PrepareConfig config = flags.model.prepare_config();
-  const auto device = runtime::find_device(config.device);
-  if (!device.ok()) return device.status();
-  const absl::StatusOr<int> threads = client::choose_threads(config.threads);
-  if (!threads.ok()) return threads.status();
+  auto request = client::request_for<v1::ExplainRequest>(model->traced, config);
+  if (!request.ok()) return request.status();
   absl::StatusOr<Channel> channel = any_daemon(config.socket);
   if (!channel.ok()) return channel.status();
-  v1::ExplainRequest request;
-  *request.mutable_graph() = model->traced.graph;
-  *request.mutable_target() = (*device)->target(*threads);
-  request.mutable_options()->set_opt_level(config.opt_level);
-  request.mutable_options()->set_fast_math(config.fast_math);
-  request.mutable_options()->set_dump(flags.dump);
-  const auto reply = (*channel)->explain(std::move(request), std::chrono::steady_clock::now() + config.deadline);
+  request->mutable_options()->set_dump(flags.dump);
+  const auto reply = (*channel)->explain(*std::move(request), std::chrono::steady_clock::now() + config.deadline);
   if (!reply.ok()) return reply.status();
   if (flags.model.json) {
     std::cout << to_json(*reply, flags.dump).dump(2) << "\n";

@@ -7,7 +7,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
-#include "runtime/device.h"
+#include "client/request.h"
 
 namespace hearth::cli {
 namespace {
@@ -26,22 +26,15 @@ void TuneFlags::add_to(CLI::App& command) {
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model, const ModelFlags& flags,
                                           const TuneFlags& tune) {
   const client::PrepareConfig config = flags.prepare_config();
-  const auto device = runtime::find_device(config.device);
-  if (!device.ok()) return device.status();
-  const absl::StatusOr<int> threads = client::choose_threads(config.threads);
-  if (!threads.ok()) return threads.status();
+  auto request = client::request_for<v1::TuneRequest>(model.traced, config);
+  if (!request.ok()) return request.status();
   absl::StatusOr<Channel> channel = any_daemon(config.socket);
   if (!channel.ok()) return channel.status();
-  v1::TuneRequest request;
-  *request.mutable_graph() = model.traced.graph;
-  *request.mutable_target() = (*device)->target(*threads);
-  request.mutable_options()->set_opt_level(config.opt_level);
-  request.mutable_options()->set_fast_math(config.fast_math);
-  request.set_budget_ms(static_cast<std::uint64_t>(std::llround(tune.budget_s * 1000)));
-  request.set_again(tune.again);
+  request->set_budget_ms(static_cast<std::uint64_t>(std::llround(tune.budget_s * 1000)));
+  request->set_again(tune.again);
   ProgressBar bar(path, !flags.json);
-  const auto budget = std::chrono::milliseconds(request.budget_ms());
-  return (*channel)->tune(std::move(request), std::chrono::steady_clock::now() + budget + kGrace, bar.tune_callback());
+  const auto budget = std::chrono::milliseconds(request->budget_ms());
+  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace, bar.tune_callback());
 }
 
 }  // namespace hearth::cli

@@ -194,4 +194,6 @@ class UOp {
   }
 };
 
+inline bool is_range(UOpRef x, RangeKind kind) { return x->is(Op::Range) && x->as<RangeInfo>().kind == kind; }
+
 }  // namespace hearth::ir

@@ -11,13 +11,11 @@ using ir::Op;
 using ir::RangeKind;
 using ir::UOpRef;
 
-bool has_kind(UOpRef x, RangeKind kind) { return x->is(Op::Range) && x->as<ir::RangeInfo>().kind == kind; }
-
 // The only range of kind Lanes below `x`; null: none. `*several`: more than one.
 UOpRef lanes_below(UOpRef x, bool* several) {
   UOpRef found = nullptr;
   for (UOpRef below : toposort(x)) {
-    if (!has_kind(below, RangeKind::Lanes)) continue;
+    if (!is_range(below, RangeKind::Lanes)) continue;
     *several |= found != nullptr;
     found = below;
   }
@@ -29,7 +27,7 @@ UOpRef lanes_below(UOpRef x, bool* several) {
 absl::StatusOr<std::optional<Contraction>> contract(ir::Graph& g, UOpRef reduce, std::uint32_t next_axis) {
   UOpRef group = nullptr;
   for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
-    if (!has_kind(reduce->source(i), RangeKind::Group)) continue;
+    if (!is_range(reduce->source(i), RangeKind::Group)) continue;
     if (group) return std::nullopt;
     group = reduce->source(i);
   }

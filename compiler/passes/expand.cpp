@@ -18,11 +18,9 @@ using ir::Op;
 using ir::RangeKind;
 using ir::UOpRef;
 
-bool has_kind(UOpRef x, RangeKind kind) { return x->is(Op::Range) && x->as<ir::RangeInfo>().kind == kind; }
-
 std::optional<std::size_t> find_range(UOpRef x, std::size_t from, RangeKind kind) {
   for (std::size_t i = from; i < x->sources.size(); ++i) {
-    if (has_kind(x->source(i), kind)) return i;
+    if (is_range(x->source(i), kind)) return i;
   }
   return std::nullopt;
 }
@@ -123,7 +121,7 @@ class Vectorizer {
           lanes = l;
         }
       }
-      if (has_kind(x, RangeKind::Lanes)) lanes = x;
+      if (is_range(x, RangeKind::Lanes)) lanes = x;
       auto value = lanes ? vectorize(x, lanes) : rebuild(x);
       if (!value.ok()) return value.status();
       done_[x] = *value;
@@ -233,7 +231,7 @@ class Vectorizer {
         for (std::size_t i = 1; i < x->sources.size(); ++i) {
           if (x->source(i) == lanes) {
             over_lanes = true;
-          } else if (!has_kind(x->source(i), RangeKind::Group) || !done_.at(x->source(0))->is(Op::Wmma)) {
+          } else if (!is_range(x->source(i), RangeKind::Group) || !done_.at(x->source(0))->is(Op::Wmma)) {
             sources.push_back(done_.at(x->source(i)));
           }
         }

@@ -46,24 +46,15 @@ Result Importer::elementwise(const v1::Node& n, Op op) {
   }
   if (x_[0]->dtype != dtype)
     return InvalidArgumentError(fmt::format("inputs have dtypes {} and {}", to_string(x_[0]->dtype), to_string(dtype)));
+  if (ir::is_transcendental(op) && !is_float(dtype)) return wrong("a float");
   switch (op) {
     case Op::Recip:
     case Op::Sqrt:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tanh:
-    case Op::Erf:
     case Op::Floor:
     case Op::Ceil:
     case Op::Round:
     case Op::Trunc:
-    case Op::Sigmoid:
     case Op::Div:
-    case Op::Pow:
       if (!is_float(dtype)) return wrong("a float");
       break;
     case Op::TruncDiv:

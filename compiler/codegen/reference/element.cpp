@@ -41,6 +41,7 @@ const Format* narrow_format(Scalar scalar) {
   }
 }
 
+// Written apart from ir/rounding on purpose: the interpreter judges what is folded with that.
 double round_narrow(const Format& format, double value) {
   if (std::isnan(value) || value == 0) return value;
   const double overflow = format.has_infinity ? std::copysign(INFINITY, value) : std::copysign(NAN, value);

@@ -19,6 +19,7 @@
 #include "runtime/plan.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/fuzz/graphs/mutator.h"
+#include "tests/support/x86_target.h"
 #include "tests/unit/bounds/access_prover.h"
 #include "tests/unit/bounds/plan_kernels.h"
 
@@ -63,7 +64,7 @@ std::string refusal_wrong(const absl::Status& status) {
 
 // What is wrong with a plan, "" if nothing.
 std::string plan_wrong(const v1::LoweredPlan& plan) {
-  v1::Target null_device = target_of(256);
+  v1::Target null_device = x86_target(256);
   null_device.set_device("null");
   for (PlanKernel& kernel : plan_kernels(plan)) {
     passes::BoundsCount count;
@@ -103,7 +104,7 @@ TEST_CASE("mutated graphs are refused by name or lowered into kernels that stay 
     INFO("HEARTH_FUZZ_SEED=" << seed);
     const auto start = std::chrono::steady_clock::now();
     v1::CompileOptions options;
-    const absl::StatusOr<v1::LoweredPlan> plan = compiler::lower(graph, target_of(128U << seed % 3), options);
+    const absl::StatusOr<v1::LoweredPlan> plan = compiler::lower(graph, x86_target(128U << seed % 3), options);
     const std::string wrong = plan.ok() ? plan_wrong(*plan) : refusal_wrong(plan.status());
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     INFO((plan.ok() ? "lowered" : plan.status().ToString()));

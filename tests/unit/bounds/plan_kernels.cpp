@@ -10,7 +10,7 @@
 #include "compiler/passes/guard_loads.h"
 #include "compiler/passes/import_expr.h"
 #include "compiler/rules/rules.h"
-#include "runtime/kernel_abi.h"
+#include "tests/support/x86_target.h"
 
 namespace hearth::test {
 namespace {
@@ -35,24 +35,11 @@ ir::UOpRef with_operands_as_in(ir::Graph& g, ir::UOpRef kernel, ir::UOpRef size)
 
 }  // namespace
 
-v1::Target target_of(std::uint32_t vector_bits) {
-  v1::Target target;
-  target.set_device("cpu");
-  target.set_triple("x86_64-unknown-linux-gnu");
-  if (vector_bits >= 256) {
-    for (const char* feature : {"avx", "avx2", "f16c", "fma", "sse4.2"}) target.add_features(feature);
-  }
-  target.set_vector_bits(vector_bits);
-  target.set_threads(2);
-  target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
-  return target;
-}
-
 v1::LoweredPlan lowered(const v1::Graph& graph, std::uint32_t vector_bits) {
   v1::CompileOptions options;
   options.set_opt_level(2);
   options.set_dump(true);
-  absl::StatusOr<v1::LoweredPlan> plan = compiler::lower(graph, target_of(vector_bits), options);
+  absl::StatusOr<v1::LoweredPlan> plan = compiler::lower(graph, x86_target(vector_bits), options);
   INFO(plan.status());
   REQUIRE(plan.ok());
   return *std::move(plan);

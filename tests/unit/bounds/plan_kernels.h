@@ -21,7 +21,6 @@ struct PlanKernel {
 
 // One for each launch: launches of one kernel may have buffers of different sizes.
 std::vector<PlanKernel> plan_kernels(const v1::LoweredPlan& plan);
-v1::Target target_of(std::uint32_t vector_bits);
 v1::LoweredPlan lowered(const v1::Graph& graph, std::uint32_t vector_bits);  // fails the test on an error
 
 // The kernel as codegen gets it, but for the type of indices: expanded into vectors, loads guarded, simplified.

@@ -41,7 +41,7 @@ v1::Target host_target() {
 }
 v1::Target widest_target() {
   v1::Target target = host_target();
-  if (__builtin_cpu_supports("avx512f")) target.set_vector_bits(512);
+  if (std::ranges::count(target.features(), "avx512f") > 0) target.set_vector_bits(512);
   return target;
 }
 v1::Target baseline_target() { return make_target("x86_64-unknown-linux-gnu", {}, 128); }

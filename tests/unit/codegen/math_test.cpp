@@ -115,7 +115,7 @@ void check(const char* name, Op op, double bound, const std::vector<std::vector<
     std::size_t stride;
   };
   // 512 bits: AVX-512's own ways.
-  for (const Setting& setting : {Setting{host_target(), sizeof(T) == 4 ? 8 : 4, 4}, Setting{baseline_target(), 1, 16},
+  for (const Setting& setting : {Setting{host_target(), sizeof(T) == 4 ? 8 : 4, 1}, Setting{baseline_target(), 1, 16},
                                  Setting{widest_target(), 64 / sizeof(T), 1}}) {
     std::vector<std::vector<T>> used(arguments.size());
     for (std::size_t a = 0; a < arguments.size(); ++a) {
@@ -208,9 +208,11 @@ void check_powers_of_two() {
   using L = std::numeric_limits<T>;
   std::vector<T> exponents, powers;
   for (int e = L::min_exponent - L::digits; e < L::max_exponent; ++e) exponents.push_back(T(e));
-  while (exponents.size() % 8) exponents.push_back(0);
+  while (exponents.size() % 16) exponents.push_back(0);
   for (T e : exponents) powers.push_back(std::ldexp(T(1), static_cast<int>(e)));
-  for (const auto& [target, lanes] : {std::pair(host_target(), std::uint16_t{8}), {baseline_target(), 1}}) {
+  for (const auto& [target, lanes] : {std::pair(host_target(), std::uint16_t{256 / 8 / sizeof(T)}),
+                                      {widest_target(), 512 / 8 / sizeof(T)},
+                                      {baseline_target(), 1}}) {
     CHECK(run_op<T>(Op::Exp2, {exponents}, target, lanes) == powers);
     CHECK(run_op<T>(Op::Log2, {powers}, target, lanes) == exponents);
   }

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "compiler/compile.h"
-#include "runtime/kernel_abi.h"
+#include "tests/support/x86_target.h"
 #include "tests/unit/memory_plan/arena_check.h"
 #include "tests/unit/memory_plan/models.h"
 
@@ -14,19 +14,6 @@ namespace hearth {
 namespace {
 
 constexpr double kMostOverBound = 1.1;
-
-v1::Target target_of(std::uint32_t vector_bits) {
-  v1::Target target;
-  target.set_device("cpu");
-  target.set_triple("x86_64-unknown-linux-gnu");
-  if (vector_bits >= 256) {
-    for (const char* feature : {"avx", "avx2", "f16c", "fma", "sse4.2"}) target.add_features(feature);
-  }
-  target.set_vector_bits(vector_bits);
-  target.set_threads(2);
-  target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
-  return target;
-}
 
 // Bytes as the kernels need them, without the planner's alignment.
 std::vector<ArenaBuffer> arena_of(const v1::Plan& plan) {
@@ -60,7 +47,7 @@ TEST_CASE("every model's arena is within 1.1 of its lower bound") {
     for (std::uint32_t vector_bits : {128, 256, 512}) {
       v1::CompileOptions options;
       options.set_opt_level(2);
-      const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(*graph, target_of(vector_bits), options);
+      const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(*graph, test::x86_target(vector_bits), options);
       INFO(model.name << ": " << lowered.status());
       REQUIRE(lowered.ok());
       const v1::Plan& plan = lowered->plan();

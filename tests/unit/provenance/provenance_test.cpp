@@ -6,6 +6,7 @@
 #include "client/tracer.h"
 #include "compiler/compile.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/support/x86_target.h"
 #include "tests/unit/bounds/plan_kernels.h"
 #include "tests/unit/memory_plan/models.h"
 #include "tests/unit/onnx/model_builder.h"
@@ -32,7 +33,7 @@ v1::Graph traced(const ModelBuilder& builder) {
 }
 
 std::string refusal(const v1::Graph& graph) {
-  const absl::StatusOr<v1::LoweredPlan> plan = compiler::lower(graph, test::target_of(256), {});
+  const absl::StatusOr<v1::LoweredPlan> plan = compiler::lower(graph, test::x86_target(256), {});
   CHECK(absl::IsInvalidArgument(plan.status()));
   return std::string(plan.status().message());
 }

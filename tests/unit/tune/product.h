@@ -14,6 +14,7 @@
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/spec.h"
 #include "compiler/tune/opts.h"
+#include "hearth/v1/artifact.pb.h"
 
 namespace hearth {
 
@@ -22,6 +23,14 @@ using codegen::reference::interpret_kernel;
 using ir::Op;
 using ir::UOpRef;
 using tune::Opt;
+
+// One thread, and nothing known but the length of vectors.
+inline v1::Target target_of(std::uint32_t bits) {
+  v1::Target target;
+  target.set_vector_bits(bits);
+  target.set_threads(1);
+  return target;
+}
 
 struct Product {
   std::int64_t m, n, k;

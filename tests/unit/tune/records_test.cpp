@@ -13,13 +13,6 @@ const std::vector<Opt> kAllKinds = {{Opt::Kind::Block, 0, 8},  {Opt::Kind::PadTo
                                     {Opt::Kind::Masked, 1, 4}, {Opt::Kind::Unroll, 2, 3}, {Opt::Kind::Before, 1, 0},
                                     {Opt::Kind::Pack, 2, 1}};
 
-v1::Target target_of(std::uint32_t bits) {
-  v1::Target target;
-  target.set_vector_bits(bits);
-  target.set_threads(1);
-  return target;
-}
-
 // The product's flat kernel with other numbers for its axes and params.
 UOpRef renumbered(ir::Graph& g, UOpRef kernel) {
   std::vector<std::pair<UOpRef, UOpRef>> map;

@@ -13,13 +13,6 @@ namespace {
 
 const std::vector<tune::SlotFacts> kFacts = {{}, {false, true}, {true, true}};
 
-v1::Target target_of(std::uint32_t bits) {
-  v1::Target target;
-  target.set_vector_bits(bits);
-  target.set_threads(1);
-  return target;
-}
-
 std::vector<Opt> heuristic(const Product& p, const v1::Target& target) {
   ir::Graph g;
   UOpRef kernel = kernel_of(g, p);

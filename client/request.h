@@ -1,0 +1,29 @@
+// What every request about a traced graph says: the graph, the target it is compiled for, the options. Errors:
+// INVALID_ARGUMENT naming an unknown device or a number of threads out of range.
+//
+//   absl::StatusOr<v1::ExplainRequest> request = request_for<v1::ExplainRequest>(traced, config);
+#pragma once
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/jit.h"
+#include "hearth/v1/compiler_service.pb.h"
+
+namespace hearth::client {
+
+// This host as PrepareConfig.device and .threads choose.
+absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
+
+template <class Request>  // of compiler_service.proto or worker.proto: fields graph, target, options
+absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConfig& config) {
+  absl::StatusOr<v1::Target> target = target_for(config);
+  if (!target.ok()) return target.status();
+  Request request;
+  *request.mutable_graph() = traced.graph;
+  *request.mutable_target() = *std::move(target);
+  request.mutable_options()->set_opt_level(config.opt_level);
+  request.mutable_options()->set_fast_math(config.fast_math);
+  return request;
+}
+
+}  // namespace hearth::client
