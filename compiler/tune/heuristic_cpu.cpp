@@ -155,7 +155,7 @@ class Heuristic {
     if (kept && w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
   }
 
-  // What is gathered along `axis` and runs along another one is read in square blocks (codegen/llvm/transposed_loads).
+  // What is gathered along `axis` and runs along another one is read in square blocks (codegen/llvm/transposed_blocks).
   void unroll_transposed(UOpRef axis) {
     if (opts_.empty() || opts_.back().kind != Opt::Kind::Lanes || opts_.back().amount < 8) return;
     const std::int64_t lanes = opts_.back().amount;

@@ -100,24 +100,8 @@ void Emitter::annotate(llvm::Instruction* instruction, const Slot& slot) {
 }
 
 namespace {
-constexpr std::int64_t kLeastRowAhead = 512;  // elements: shorter rows are fetched by the hardware in time
-
 bool is_vector(llvm::Value* v) { return v && v->getType()->isVectorTy(); }
 }  // namespace
-
-// A loop that keeps a row reads what an earlier loop brought into the cache and has arithmetic to hide memory behind:
-// the place to fetch the same part of the next row.
-void Emitter::prefetch_next_row(UOpRef index, const Access& access) {
-  if (loops_.size() < 2 || !keeping_loops_.contains(loops_.back().range) || !index->source(0)->is(Op::Param)) return;
-  const std::int64_t row = ir::to_affine(index->source(1)).coefficient_of(loops_.front().range);
-  if (row < kLeastRowAhead) return;
-  llvm::Type* element = arithmetic_.memory_type(access.slot->element);
-  Value* next = b_.CreateGEP(element, access.slot->pointer,
-                             b_.CreateAdd(access.position, b_.getInt64(static_cast<std::uint64_t>(row))));
-  // Read, keep in all caches, data.
-  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                     {next, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
-}
 
 absl::Status Emitter::load(UOpRef node) {
   absl::StatusOr<Access> found = access_of(node->source(0));
@@ -173,7 +157,7 @@ absl::Status Emitter::load(UOpRef node) {
     return absl::OkStatus();
   }
   if (!access.gate) {
-    prefetch_next_row(node->source(0), access);
+    prefetch(node->source(0), access, dtype);
     values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
     return absl::OkStatus();
   }
@@ -212,6 +196,10 @@ absl::Status Emitter::store(UOpRef node) {
                        (!is_vector(access.gate) || node->source(0)->source(2)->dtype.lanes == dtype.lanes);
     if (!lanes_match) return malformed(node, "index, gate and value differ in lanes");
     if (is_vector(access.position) && !access.gate) {
+      if (const auto place = transposed_.find(node)) {
+        store_transposed(*place, access, node, stored);
+        return absl::OkStatus();
+      }
       // One by one: scatter instructions are slower, and neighbours may be stored together.
       const std::vector<Value*> pointers = lane_pointers(node->source(0)->source(1), access);
       for (std::uint64_t lane = 0; lane < dtype.lanes; ++lane) {

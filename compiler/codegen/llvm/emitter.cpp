@@ -78,6 +78,12 @@ absl::Status Emitter::prologue() {
     if (node->is(Op::Store) && node->source(0)->source(0)->is(Op::Local) && !open.empty())
       keeping_loops_.insert(open.back());
   }
+  for (UOpRef node : kernel_.body) {
+    if (node->is(Op::Range)) open.push_back(node);
+    if (node->is(Op::End) && !open.empty()) open.pop_back();
+    if (node->is(Op::Load) && !open.empty() && keeping_loops_.contains(open.back()))
+      fetched_by_rows_.insert(node->source(0)->source(0));
+  }
   // A wmma that sums use, and nothing else, takes their accumulators.
   for (UOpRef node : kernel_.body) {
     if (node->is(Op::Wmma)) only_summed_.insert(node);

@@ -5,14 +5,17 @@
 //   absl::Status status = emitter.run();
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "compiler/codegen/llvm/arithmetic.h"
-#include "compiler/codegen/llvm/transposed_loads.h"
+#include "compiler/codegen/llvm/transposed_blocks.h"
+#include "compiler/ir/affine.h"
 #include "compiler/passes/linearize.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -59,13 +62,15 @@ class Emitter {
   absl::Status declare_local(ir::UOpRef node);
   absl::StatusOr<Access> access_of(ir::UOpRef index);
   absl::Status load(ir::UOpRef node);
-  void prefetch_next_row(ir::UOpRef index, const Access& access);
+  void prefetch(ir::UOpRef index, const Access& access, ir::DType dtype);
+  std::int64_t reduced_ahead(const ir::Affine& position, std::uint16_t lanes, std::int64_t line) const;
   absl::Status store(ir::UOpRef node);
   absl::Status gather_lanes(ir::UOpRef node);  // stack
 
   absl::StatusOr<Value*> value(ir::UOpRef node);
   Value* element_pointer(const Access& access, bool in_bounds);
-  Value* transposed(const TransposedLoads::Place& place, const Access& access, ir::UOpRef load);
+  Value* transposed(const TransposedBlocks::Place& place, const Access& access, ir::UOpRef load);
+  void store_transposed(const TransposedBlocks::Place& place, const Access& access, ir::UOpRef store, Value* stored);
   std::vector<Value*> lane_pointers(ir::UOpRef position, const Access& access);
   Value* mask(const Access& access, unsigned lanes);
   void annotate(llvm::Instruction* instruction, const Slot& slot);
@@ -81,11 +86,16 @@ class Emitter {
   std::unordered_map<ir::UOpRef, Slot> locals_;
   std::unordered_map<std::uint32_t, llvm::AllocaInst*> local_memory_;  // by LocalInfo::memory
   std::vector<Loop> loops_;
-  std::unordered_set<ir::UOpRef> keeping_loops_;   // ranges whose loops store to a local
-  std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
-  std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
-  const TransposedLoads transposed_;
-  std::unordered_map<const TransposedLoads::Block*, std::vector<Value*>> columns_;  // of blocks that are loaded
+  std::unordered_set<ir::UOpRef> keeping_loops_;    // ranges whose loops store to a local
+  std::unordered_set<ir::UOpRef> fetched_by_rows_;  // params that such loops read
+  std::unordered_set<ir::UOpRef> only_summed_;      // wmmas whose only users add them to accumulators
+  std::unordered_map<ir::UOpRef, Value*> values_;   // null: a node without a value (end, index, store)
+  const TransposedBlocks transposed_;
+  std::unordered_map<const TransposedBlocks::Block*, std::vector<Value*>>
+      columns_;  // of blocks: loaded, or to be stored
+  // Param, innermost loop, terms of the position and line: what is asked for already.
+  std::set<std::tuple<ir::UOpRef, ir::UOpRef, std::vector<std::pair<std::uint32_t, std::int64_t>>, std::int64_t>>
+      prefetched_;
   bool has_grid_ = false;
 };
 

@@ -1,0 +1,77 @@
+// What Emitter asks the caches for before it is read.
+#include <algorithm>
+
+#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/ir/affine.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace hearth::codegen {
+namespace {
+
+using ir::RangeKind;
+using ir::UOpRef;
+
+constexpr std::int64_t kLeastRowAhead = 512;     // elements: shorter rows are fetched by the hardware in time
+constexpr std::int64_t kRowsAhead = 2;           // a row and what is kept of it fill L1: into L2, early
+constexpr int kIntoL1 = 3, kIntoL2 = 2;          // llvm.prefetch's locality
+constexpr std::int64_t kCacheLine = 64;          // bytes
+constexpr std::int64_t kLeastStream = 32 << 10;  // bytes: less stays in L1
+constexpr std::int64_t kIterationsAhead = 8;     // of about 10 cycles: L2's latency and more
+
+// Up to kIterationsAhead; 1 when unknown.
+std::int64_t trip_count(UOpRef range) {
+  UOpRef size = range->source(0);
+  return size->is_const() ? std::clamp<std::int64_t>(size->int_value(), 1, kIterationsAhead) : 1;
+}
+
+}  // namespace
+
+// In `loops`, innermost last, the elements from a load of `lanes` to the one to fetch now; 0: none.
+std::int64_t Emitter::reduced_ahead(const ir::Affine& position, std::uint16_t lanes, std::int64_t line) const {
+  std::int64_t ahead = 0, iterations = 1;
+  for (auto loop = loops_.rbegin(); loop != loops_.rend() && is_range(loop->range, RangeKind::Reduce); ++loop) {
+    const std::int64_t step = position.coefficient_of(loop->range);
+    if (step >= (lanes > 1 ? lanes : line)) {
+      ahead = step * (kIterationsAhead / iterations);
+    } else if (lanes > 1) {
+      break;  // vectors that overlap come from L1
+    }
+    iterations = std::min(iterations * trip_count(loop->range), kIterationsAhead);
+  }
+  return ahead;
+}
+
+void Emitter::prefetch(UOpRef index, const Access& access, ir::DType dtype) {
+  if (loops_.empty() || !index->source(0)->is(ir::Op::Param)) return;
+  const ir::Affine position = ir::to_affine(index->source(1));
+  const std::int64_t line = kCacheLine / byte_size(dtype.element());
+  std::int64_t ahead = 0;
+  int locality = kIntoL1;
+  if (keeping_loops_.contains(loops_.back().range)) {
+    // It reads what an earlier loop brought into the cache and has arithmetic to hide memory behind: the place to fetch
+    // the same part of a later row.
+    const std::int64_t row = loops_.size() < 2 ? 0 : position.coefficient_of(loops_.front().range);
+    if (row < kLeastRowAhead) return;
+    ahead = row * kRowsAhead;
+    locality = kIntoL2;
+  } else {
+    // What is reduced comes in jumps (the next channel of a convolution), which the hardware does not foresee, or as a
+    // stream, where the hardware stops at every page and lags behind in L2.
+    const bool is_small = index->source(1)->bounds.max < kLeastStream / byte_size(dtype.element());
+    if (is_small || fetched_by_rows_.contains(index->source(0))) return;
+    ahead = reduced_ahead(position, dtype.lanes, line);
+    if (ahead == 0) return;
+  }
+  // Each line once in an iteration.
+  std::vector<std::pair<std::uint32_t, std::int64_t>> terms;
+  for (const ir::AffineTerm& term : position.terms) terms.emplace_back(term.atom->id, term.coefficient);
+  if (!prefetched_.insert({index->source(0), loops_.back().range, terms, position.constant / line}).second) return;
+  llvm::Type* element = arithmetic_.memory_type(access.slot->element);
+  Value* next = b_.CreateGEP(element, access.slot->pointer,
+                             b_.CreateAdd(access.position, b_.getInt64(static_cast<std::uint64_t>(ahead))));
+  constexpr int kRead = 0, kData = 1;
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {next, b_.getInt32(kRead), b_.getInt32(locality), b_.getInt32(kData)});
+}
+
+}  // namespace hearth::codegen
