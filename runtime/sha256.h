@@ -1,4 +1,4 @@
-// SHA-256 (OpenSSL), the identity of everything that crosses a process: keys, artifacts, canonical texts.
+// SHA-256 (nettle), the identity of everything that crosses a process: keys, artifacts, canonical texts.
 // Thread-safe; holds no state. Example:  std::string hex = to_hex(sha256("abc"));
 #pragma once
 #include <array>
