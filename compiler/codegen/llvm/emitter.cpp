@@ -19,7 +19,8 @@ Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const
       b_(module.getContext()),
       options_(std::move(options)),
       arithmetic_(b_, traits, options_.fast_math),
-      transposed_(kernel.body) {}
+      transposed_(kernel.body),
+      kept_(kernel.body) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -70,19 +71,6 @@ absl::Status Emitter::prologue() {
         slots_[param->as<ir::ParamInfo>().slot].stored = true;
       }
     }
-  }
-  std::vector<UOpRef> open;
-  for (UOpRef node : kernel_.body) {
-    if (node->is(Op::Range)) open.push_back(node);
-    if (node->is(Op::End) && !open.empty()) open.pop_back();
-    if (node->is(Op::Store) && node->source(0)->source(0)->is(Op::Local) && !open.empty())
-      keeping_loops_.insert(open.back());
-  }
-  for (UOpRef node : kernel_.body) {
-    if (node->is(Op::Range)) open.push_back(node);
-    if (node->is(Op::End) && !open.empty()) open.pop_back();
-    if (node->is(Op::Load) && !open.empty() && keeping_loops_.contains(open.back()))
-      fetched_by_rows_.insert(node->source(0)->source(0));
   }
   // A wmma that sums use, and nothing else, takes their accumulators.
   for (UOpRef node : kernel_.body) {
@@ -270,6 +258,7 @@ absl::Status Emitter::open_range(UOpRef node) {
   b_.SetInsertPoint(body);
   loops_.push_back({node, header, exit, counter});
   values_[node] = counter;
+  prefetch_written();
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "compiler/codegen/llvm/arithmetic.h"
+#include "compiler/codegen/llvm/kept_rows.h"
 #include "compiler/codegen/llvm/transposed_blocks.h"
 #include "compiler/ir/affine.h"
 #include "compiler/passes/linearize.h"
@@ -62,6 +63,8 @@ class Emitter {
   absl::Status declare_local(ir::UOpRef node);
   absl::StatusOr<Access> access_of(ir::UOpRef index);
   absl::Status load(ir::UOpRef node);
+  void prefetch_written();
+  void emit_prefetch(const Slot& slot, Value* position, bool to_write, int locality);
   void prefetch(ir::UOpRef index, const Access& access, ir::DType dtype);
   std::int64_t reduced_ahead(const ir::Affine& position, std::uint16_t lanes, std::int64_t line) const;
   absl::Status store(ir::UOpRef node);
@@ -86,11 +89,10 @@ class Emitter {
   std::unordered_map<ir::UOpRef, Slot> locals_;
   std::unordered_map<std::uint32_t, llvm::AllocaInst*> local_memory_;  // by LocalInfo::memory
   std::vector<Loop> loops_;
-  std::unordered_set<ir::UOpRef> keeping_loops_;    // ranges whose loops store to a local
-  std::unordered_set<ir::UOpRef> fetched_by_rows_;  // params that such loops read
-  std::unordered_set<ir::UOpRef> only_summed_;      // wmmas whose only users add them to accumulators
-  std::unordered_map<ir::UOpRef, Value*> values_;   // null: a node without a value (end, index, store)
+  std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
+  std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
   const TransposedBlocks transposed_;
+  const KeptRows kept_;
   std::unordered_map<const TransposedBlocks::Block*, std::vector<Value*>>
       columns_;  // of blocks: loaded, or to be stored
   // Param, innermost loop, terms of the position and line: what is asked for already.

@@ -11,7 +11,6 @@ namespace {
 using ir::RangeKind;
 using ir::UOpRef;
 
-constexpr std::int64_t kLeastRowAhead = 512;     // elements: shorter rows are fetched by the hardware in time
 constexpr std::int64_t kRowsAhead = 2;           // a row and what is kept of it fill L1: into L2, early
 constexpr int kIntoL1 = 3, kIntoL2 = 2;          // llvm.prefetch's locality
 constexpr std::int64_t kCacheLine = 64;          // bytes
@@ -47,18 +46,18 @@ void Emitter::prefetch(UOpRef index, const Access& access, ir::DType dtype) {
   const std::int64_t line = kCacheLine / byte_size(dtype.element());
   std::int64_t ahead = 0;
   int locality = kIntoL1;
-  if (keeping_loops_.contains(loops_.back().range)) {
+  if (kept_.loops.contains(loops_.back().range)) {
     // It reads what an earlier loop brought into the cache and has arithmetic to hide memory behind: the place to fetch
     // the same part of a later row.
     const std::int64_t row = loops_.size() < 2 ? 0 : position.coefficient_of(loops_.front().range);
-    if (row < kLeastRowAhead) return;
+    if (row < kLeastRow) return;
     ahead = row * kRowsAhead;
     locality = kIntoL2;
   } else {
     // What is reduced comes in jumps (the next channel of a convolution), which the hardware does not foresee, or as a
     // stream, where the hardware stops at every page and lags behind in L2.
     const bool is_small = index->source(1)->bounds.max < kLeastStream / byte_size(dtype.element());
-    if (is_small || fetched_by_rows_.contains(index->source(0))) return;
+    if (is_small || kept_.params_read.contains(index->source(0))) return;
     ahead = reduced_ahead(position, dtype.lanes, line);
     if (ahead == 0) return;
   }
@@ -66,12 +65,49 @@ void Emitter::prefetch(UOpRef index, const Access& access, ir::DType dtype) {
   std::vector<std::pair<std::uint32_t, std::int64_t>> terms;
   for (const ir::AffineTerm& term : position.terms) terms.emplace_back(term.atom->id, term.coefficient);
   if (!prefetched_.insert({index->source(0), loops_.back().range, terms, position.constant / line}).second) return;
-  llvm::Type* element = arithmetic_.memory_type(access.slot->element);
-  Value* next = b_.CreateGEP(element, access.slot->pointer,
-                             b_.CreateAdd(access.position, b_.getInt64(static_cast<std::uint64_t>(ahead))));
-  constexpr int kRead = 0, kData = 1;
+  Value* later = b_.CreateAdd(access.position, b_.getInt64(static_cast<std::uint64_t>(ahead)));
+  emit_prefetch(*access.slot, later, /*to_write=*/false, locality);
+}
+
+void Emitter::emit_prefetch(const Slot& slot, Value* position, bool to_write, int locality) {
+  constexpr int kData = 1;
+  Value* address = b_.CreateGEP(arithmetic_.memory_type(slot.element), slot.pointer, position);
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                     {next, b_.getInt32(kRead), b_.getInt32(locality), b_.getInt32(kData)});
+                     {address, b_.getInt32(to_write ? 1 : 0), b_.getInt32(locality), b_.getInt32(kData)});
+}
+
+// Lines of a row that a later loop writes, asked for while there is arithmetic to hide that behind: with the store
+// itself a core waits for memory, and with a streaming one too.
+void Emitter::prefetch_written() {
+  const auto found = kept_.written.find(loops_.back().range);
+  if (found == kept_.written.end()) return;
+  std::set<std::tuple<UOpRef, UOpRef, std::int64_t>> lines;
+  for (const KeptRows::Write& write : found->second) {
+    const Slot& slot = slots_[write.store->source(0)->source(0)->as<ir::ParamInfo>().slot];
+    const ir::Affine position = ir::to_affine(write.store->source(0)->source(1));
+    const std::int64_t line = kCacheLine / byte_size(slot.element);
+    Value* base = b_.getInt64(static_cast<std::uint64_t>(position.constant));
+    bool known = true;
+    for (const ir::AffineTerm& term : position.terms) {
+      const auto atom = values_.find(term.atom);
+      if (term.atom == write.loop) continue;
+      known &= atom != values_.end() && atom->second != nullptr;
+      if (!known) break;
+      base = b_.CreateAdd(base, b_.CreateMul(b_.CreateSExtOrTrunc(atom->second, b_.getInt64Ty()),
+                                             b_.getInt64(static_cast<std::uint64_t>(term.coefficient))));
+    }
+    if (!known) continue;
+    const std::int64_t step = position.coefficient_of(write.loop);
+    for (std::int64_t i = 0; i < write.iterations; ++i) {
+      if (!lines.insert({write.store->source(0)->source(0), write.loop, (position.constant + i * step) / line}).second)
+        continue;
+      Value* iteration =
+          b_.CreateAdd(b_.CreateMul(loops_.back().counter, b_.getInt64(static_cast<std::uint64_t>(write.iterations))),
+                       b_.getInt64(static_cast<std::uint64_t>(i)));
+      Value* at = b_.CreateAdd(base, b_.CreateMul(iteration, b_.getInt64(static_cast<std::uint64_t>(step))));
+      emit_prefetch(slot, at, /*to_write=*/true, kIntoL2);
+    }
+  }
 }
 
 }  // namespace hearth::codegen

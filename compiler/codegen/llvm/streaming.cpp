@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/streaming.h"
 
+#include "compiler/codegen/llvm/kept_rows.h"
 #include "compiler/ir/affine.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -40,6 +41,12 @@ std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel) {
   for (UOpRef node : kernel.body) {
     if (!node->is(Op::Load) || !node->source(0)->source(0)->is(Op::Param)) continue;
     if (node->source(0)->source(0)->as<ir::ParamInfo>().slot == *slot) return std::nullopt;
+  }
+  // Rows that are kept first are asked for in time instead (kept_rows.h).
+  for (const auto& [loop, writes] : KeptRows(kernel.body).written) {
+    for (const KeptRows::Write& write : writes) {
+      if (write.store->source(0)->source(0)->as<ir::ParamInfo>().slot == *slot) return std::nullopt;
+    }
   }
   return slot;
 }

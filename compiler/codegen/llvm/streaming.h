@@ -11,7 +11,8 @@
 
 namespace hearth::codegen {
 
-// The slot whose vector stores may stream: at least 32 MiB, written in whole vectors, never read. Nothing otherwise.
+// The slot whose vector stores may stream: at least 32 MiB, written in whole vectors, never read, and
+// no row of a kernel that keeps rows. Nothing otherwise.
 std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel);
 
 // Whether a vector stored at scalar element `position` is aligned to its size when the buffer is.

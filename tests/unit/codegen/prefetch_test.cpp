@@ -25,12 +25,12 @@ int count(std::string_view text, std::string_view what) {
   return found;
 }
 
-// Calls of the intrinsic for `target`, by its locality operand: 3 is L1, 2 is L2.
-int prefetches(const passes::LinearKernel& kernel, int locality) {
+// Calls of the intrinsic by its operands: `locality` 3 is L1, 2 is L2; `to_write` 1 or 0.
+int prefetches(const passes::LinearKernel& kernel, int locality, int to_write = 0) {
   const auto text = emit_llvm_ir(kernel, host_target(), default_options());
   INFO(text.status().ToString());
   REQUIRE(text.ok());
-  return count(*text, "i32 0, i32 " + std::to_string(locality) + ", i32 1)");
+  return count(*text, "i32 " + std::to_string(to_write) + ", i32 " + std::to_string(locality) + ", i32 1)");
 }
 
 // The sum of `vectors` vectors an iteration, `iterations` times, `step` elements apart.
@@ -104,29 +104,75 @@ TEST_CASE("what is fetched ahead changes no result and reads nothing behind the 
   }
 }
 
-TEST_CASE("a kernel that keeps a row fetches a later one into L2, and no stream besides") {
-  ir::Graph g;
+constexpr std::int64_t kRow = 4096;
+
+// Rows less their greatest element, kept in a local `unroll` vectors an iteration and then written one by one.
+passes::LinearKernel keeps_rows(ir::Graph& g, std::int64_t rows, int unroll) {
   Body body(g);
-  constexpr std::int64_t kRow = 4096;
   UOpRef out = body.param(0, Scalar::F32), in = body.param(1, Scalar::F32);
   UOpRef kept = body.put(g.make(Op::Local, Scalar::F32, {}, ir::LocalInfo{.elements = kRow}));
-  UOpRef row = body.open(body.i64(64), RangeKind::Grid);
+  UOpRef row = body.open(body.i64(rows), RangeKind::Grid);
   UOpRef base = body.put(g.mul(row, body.i64(kRow)));
   UOpRef acc = body.acc(body.put(g.constant(kVector, 0.0)));
   UOpRef k = body.open(body.i64(kRow / 8), RangeKind::Reduce);
   body.update(acc, body.load(in, body.put(g.add(base, g.mul(k, body.i64(8)))), kVector), ReduceKind::Max);
   UOpRef most = body.result(acc, body.close(k));
-  UOpRef i = body.open(body.i64(kRow / 8));
-  UOpRef at = body.put(g.mul(i, body.i64(8)));
-  UOpRef shifted = body.put(g.sub(body.load(in, body.put(g.add(base, at)), kVector), most));
-  body.store(kept, at, shifted);
+  UOpRef i = body.open(body.i64(kRow / 8 / unroll));
+  for (int u = 0; u < unroll; ++u) {
+    UOpRef at = body.put(g.add(g.mul(i, body.i64(std::int64_t{8} * unroll)), body.i64(u * 8)));
+    UOpRef shifted = body.put(g.sub(body.load(in, body.put(g.add(base, at)), kVector), most));
+    body.store(kept, at, shifted);
+  }
   body.close(i);
   UOpRef j = body.open(body.i64(kRow / 8));
   UOpRef to = body.put(g.mul(j, body.i64(8)));
   body.store(out, body.put(g.add(base, to)), body.load(kept, to, kVector));
   body.close(j), body.close(row);
-  CHECK(prefetches(body.kernel(), 2) == 1);
-  CHECK(prefetches(body.kernel(), 3) == 0);
+  return body.kernel();
+}
+
+bool streams(const passes::LinearKernel& kernel) {
+  const auto text = emit_llvm_ir(kernel, host_target(), default_options());
+  REQUIRE(text.ok());
+  return text->find("!nontemporal") != std::string::npos;
+}
+
+TEST_CASE("a kernel that keeps a row fetches a later one into L2, and no stream besides") {
+  ir::Graph g;
+  CHECK(prefetches(keeps_rows(g, 64, 1), 2) == 1);
+  CHECK(prefetches(keeps_rows(g, 64, 4), 2) == 2);  // four vectors of 32 bytes are two lines
+  CHECK(prefetches(keeps_rows(g, 64, 1), 3) == 0);
+}
+
+TEST_CASE("the row that is written after one is kept is fetched while that is computed, instead of streamed") {
+  ir::Graph g;
+  const auto to_write = [&](std::int64_t rows, int unroll) { return prefetches(keeps_rows(g, rows, unroll), 2, 1); };
+  CHECK(to_write(64, 1) == 0);  // 1 MiB: stays in L2
+  CHECK(to_write(65, 1) == 1);
+  CHECK(to_write(65, 4) == 2);   // a line each of four iterations of 32 bytes
+  CHECK(to_write(65, 16) == 0);  // more than eight iterations in one
+  CHECK_FALSE(streams(keeps_rows(g, 2048, 4)));
+  CHECK(streams(keeps_rows(g, 2048, 16)));
+}
+
+TEST_CASE("rows come out right whatever is fetched") {
+  ir::Graph g;
+  constexpr std::int64_t kRows = 65;
+  const passes::LinearKernel kernel = keeps_rows(g, kRows, 4);
+  std::vector<float> in(std::size_t{kRows} * kRow), out(in.size());
+  for (std::size_t at = 0; at < in.size(); ++at) in[at] = static_cast<float>(at * 37 % 1001);
+  Loaded run(kernel, host_target());
+  run({out.data(), in.data()}, {}, 0, kRows);
+  std::size_t wrong = 0;
+  for (std::size_t row = 0; row < std::size_t{kRows}; ++row) {
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      float most = 0;
+      for (std::size_t i = lane; i < std::size_t{kRow}; i += 8) most = std::max(most, in[row * kRow + i]);
+      for (std::size_t i = lane; i < std::size_t{kRow}; i += 8)
+        wrong += out[row * kRow + i] != in[row * kRow + i] - most;
+    }
+  }
+  CHECK(wrong == 0);
 }
 
 }  // namespace
