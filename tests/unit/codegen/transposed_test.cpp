@@ -16,19 +16,24 @@ using ir::UOpRef;
 
 constexpr std::int64_t kStride = 37;
 
+// Positions of `lanes` elements, kStride apart, from `corner`.
+UOpRef column(Body& body, UOpRef corner, std::uint16_t lanes) {
+  ir::Graph& g = body.g;
+  std::vector<UOpRef> steps;
+  for (int i = 0; i < lanes; ++i) steps.push_back(body.i64(i * kStride));
+  const DType positions(Scalar::I64, lanes);
+  UOpRef apart = g.make(Op::Stack, positions, std::span<const UOpRef>(steps));
+  return body.put(g.add(g.make(Op::Broadcast, positions, {body.put(corner)}), apart));
+}
+
 // out[j][i] = in[i][first + j] for `lanes` rows i, kStride elements apart, and `columns` columns j.
 passes::LinearKernel by_columns(ir::Graph& g, DType element, std::uint16_t lanes, int columns, bool in_place = false) {
   Body body(g);
   UOpRef out = body.param(0, element), in = in_place ? out : body.param(1, element);
   UOpRef first = body.open(body.i64(2));
-  std::vector<UOpRef> steps;
-  for (int i = 0; i < lanes; ++i) steps.push_back(body.i64(i * kStride));
-  const DType positions(Scalar::I64, lanes);
-  UOpRef apart = g.make(Op::Stack, positions, std::span<const UOpRef>(steps));
   std::vector<UOpRef> values;
   for (int j = 0; j < columns; ++j) {
-    UOpRef corner = body.put(g.add(g.mul(first, body.i64(columns)), body.i64(j)));
-    UOpRef position = body.put(g.add(g.make(Op::Broadcast, positions, {corner}), apart));
+    UOpRef position = column(body, g.add(g.mul(first, body.i64(columns)), body.i64(j)), lanes);
     values.push_back(body.load(in, position, element.with_lanes(lanes)));
   }
   for (int j = 0; j < columns; ++j) {
@@ -84,18 +89,13 @@ passes::LinearKernel to_columns(ir::Graph& g, DType element, std::uint16_t lanes
   Body body(g);
   UOpRef out = body.param(0, element), in = in_place ? out : body.param(1, element);
   UOpRef first = body.open(body.i64(2));
-  std::vector<UOpRef> steps;
-  for (int i = 0; i < lanes; ++i) steps.push_back(body.i64(i * kStride));
-  const DType positions(Scalar::I64, lanes);
-  UOpRef apart = g.make(Op::Stack, positions, std::span<const UOpRef>(steps));
   std::vector<UOpRef> values;
   for (int j = 0; j < columns; ++j) {
     UOpRef row = g.add(g.mul(first, body.i64(columns)), body.i64(j));
     values.push_back(body.load(in, body.put(g.mul(row, body.i64(lanes))), element.with_lanes(lanes)));
   }
   for (int j = columns; j-- > 0;) {  // in any order
-    UOpRef corner = body.put(g.add(g.mul(first, body.i64(columns)), body.i64(j)));
-    UOpRef position = body.put(g.add(g.make(Op::Broadcast, positions, {corner}), apart));
+    UOpRef position = column(body, g.add(g.mul(first, body.i64(columns)), body.i64(j)), lanes);
     body.store(out, position, values[static_cast<std::size_t>(j)]);
   }
   body.close(first);
