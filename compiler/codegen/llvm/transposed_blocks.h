@@ -1,6 +1,6 @@
 // Blocks that a kernel reads or writes by columns: vector accesses whose lanes lie some elements apart, each one
 // element after the other. They become as many accesses of whole rows and a transposition in registers (unpack and
-// shuffle, as every SIMD textbook has it), which is an eighth of the work of gathering, and a fifth of scattering.
+// shuffle, as every SIMD textbook has it), which is an eighth of the work of gathering, and about half of scattering.
 #pragma once
 #include <array>
 #include <memory>
