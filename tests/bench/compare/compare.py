@@ -11,7 +11,8 @@ node_modules folder). Python needs numpy and onnx (python3-numpy, python3-onnx).
 named below the table with the reason.
 
 How: a round runs every side of a row once, in turn, for each number of threads; every side is a program of its own,
-started with PATH, HOME and LC_ALL only. Warm-up and first touch are not counted. A side's figure is the lowest
+started with PATH, HOME and LC_ALL only. Where the rounds disagree, because a neighbour of a shared host took some
+of the machine from one side, there are more, up to --most-rounds; the column says how many. Warm-up and first touch are not counted. A side's figure is the lowest
 median (and the lowest minimum) of its rounds; with two threads a peer may use one where that is faster, we may not.
 Our outputs are checked before anything is timed. Figures are `median / minimum`. `ratio` is the best peer's time
 over ours, so above 1 we are faster: first the median over the rounds of that ratio within a round, by which a row is
@@ -37,6 +38,7 @@ from sides import Hearth, OnnxRuntime, Program
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {LIMITS: "limit", ONEDNN: "oneDNN", OPENBLAS: "OpenBLAS"}
 PEERS = ("ORT", "oneDNN", "OpenBLAS", "limit")
+DISAGREEMENT = 1.1
 
 
 def number(value):
@@ -46,6 +48,7 @@ def number(value):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--most-rounds", type=int, help="of a row whose rounds disagree (default: three times --rounds)")
     parser.add_argument("--only", default="", metavar="REGEX", help="rows whose name matches")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=0.3, help="of one side in one round")
@@ -57,6 +60,7 @@ def arguments():
     parser.add_argument("--json", metavar="OUT")
     parser.add_argument("--markdown", metavar="OUT")
     given = parser.parse_args()
+    given.most_rounds = max(given.rounds, given.most_rounds or 3 * given.rounds)
     given.threads = sorted({int(t) for t in given.threads.split(",")})
     given.peers_bin = given.peers_bin or given.bin
     return given
@@ -123,13 +127,35 @@ class Comparison:
         sides = [self.ours, self.ort]
         sides += [Program(NAMES[p], self.given.peers_bin, p, work, self.given.seconds) for p, work in row.peers]
         runs, handoffs = {}, []
-        for _ in range(self.given.rounds):
+        others = [side.name for side in sides if side.name != "ours"]
+        while len(handoffs) < self.given.rounds or (len(handoffs) < self.given.most_rounds
+                                                    and self.disagree(runs, others)):
             handoffs.append(self.handoff_us())
             for threads in self.given.threads:
                 for side in sides:
                     runs.setdefault((side.name, threads), []).append(self.attempt(side, model, threads))
         for threads in self.given.threads:
             self.results.append(self.result(row, threads, runs, handoffs, difference, right))
+
+    def ratios(self, runs, names, threads):
+        """Round for round, the best of `names` over us."""
+        found = []
+        for index, mine in enumerate(runs["ours", threads]):
+            others = [runs[name, t][index] for name in names for t in self.given.threads
+                      if t <= threads and runs[name, t][index]]
+            if mine and others:
+                found.append(min(o["p50_us"] for o in others) / mine["p50_us"])
+        return found
+
+    def disagree(self, runs, names):
+        """Whether the middle half of some ratio's rounds is wider than DISAGREEMENT."""
+        for threads in self.given.threads:
+            found = self.ratios(runs, names, threads)
+            if len(found) > 1:
+                low, _, high = statistics.quantiles(found, n=4, method="inclusive")
+                if high > low * DISAGREEMENT:
+                    return True
+        return False
 
     def result(self, row, threads, runs, handoffs, difference, right):
         def best(name, allowed):
@@ -141,13 +167,7 @@ class Comparison:
                     "config": run["config"]}
 
         def paired(names):
-            """The median over rounds of the best of `names` over us in the same round."""
-            ratios = []
-            for index, mine in enumerate(runs["ours", threads]):
-                others = [runs[name, t][index] for name in names for t in self.given.threads
-                          if t <= threads and runs[name, t][index]]
-                if mine and others:
-                    ratios.append(min(o["p50_us"] for o in others) / mine["p50_us"])
+            ratios = self.ratios(runs, names, threads)
             return statistics.median(ratios) if ratios else None
 
         ours = best("ours", [threads])
@@ -156,7 +176,7 @@ class Comparison:
         rivals = {name: figure for name, figure in peers.items() if name != "limit"}
         result = {"work": row.name, "threads": threads, "ours": ours, "peers": peers, "must": row.must.text(),
                   "difference": difference, "reached": "no peer", "ratio": None, "ratio_min": None, "best": None,
-                  "handoff_us": [h for h in handoffs if h], "rate": "",
+                  "handoff_us": [h for h in handoffs if h], "rate": "", "rounds": len(handoffs),
                   "rounds_p50_us": {f"{name}, {t}": [r and r["p50_us"] for r in all_runs]
                                     for (name, t), all_runs in runs.items() if t <= threads}}
         if ours is None:
@@ -205,7 +225,7 @@ def result_line(result):
     threads, peers = result["threads"], result["peers"]
     ratio = f"{result['ratio']:.2f} / {result['ratio_min']:.2f}" if result["ratio"] else "–"
     handoffs = result["handoff_us"]
-    return [result["work"], str(threads), figure_text(result["ours"], threads), result["rate"],
+    return [result["work"], str(threads), str(result["rounds"]), figure_text(result["ours"], threads), result["rate"],
             *(figure_text(peers.get(name), threads) for name in PEERS), result["best"] or "–", ratio, result["must"],
             result["reached"], f"{min(handoffs):.2f}–{max(handoffs):.2f}" if handoffs else "–", result["difference"]]
 
@@ -214,8 +234,8 @@ def report(comparison):
     given, limits = comparison.given, comparison.limits
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
                 if line.startswith("model name")), platform.machine())
-    parts = [f"{cpu}, {len(os.sched_getaffinity(0))} CPUs; {given.rounds} round(s); µs as median / minimum"]
-    head = ["work", "thr", "ours", "rate", *PEERS, "best peer", "ratio", "must", "reached", "hand-off µs", "difference"]
+    parts = [f"{cpu}, {len(os.sched_getaffinity(0))} CPUs; {given.rounds} to {given.most_rounds} rounds; µs as median / minimum"]
+    head = ["work", "thr", "rounds", "ours", "rate", *PEERS, "best peer", "ratio", "must", "reached", "hand-off µs", "difference"]
     parts.append(table(head, [result_line(result) for result in comparison.results]))
     lines = []
     for work, what, unit in (("fma", "fused multiply-adds", "GFLOP/s"), ("read", "read 64 MiB", "GB/s"),
