@@ -1,5 +1,5 @@
 // What every request about a traced graph says: the graph, the target it is compiled for, the options. Errors:
-// INVALID_ARGUMENT naming an unknown device or a number of threads out of range.
+// NOT_FOUND naming an unknown device, INVALID_ARGUMENT a number of threads out of range.
 //
 //   absl::StatusOr<v1::ExplainRequest> request = request_for<v1::ExplainRequest>(traced, config);
 #pragma once
@@ -14,7 +14,7 @@ namespace hearth::client {
 // This host as PrepareConfig.device and .threads choose.
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
 
-template <class Request>  // of compiler_service.proto or worker.proto: fields graph, target, options
+template <class Request>  // of compiler_service.proto: has graph, target and options
 absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConfig& config) {
   absl::StatusOr<v1::Target> target = target_for(config);
   if (!target.ok()) return target.status();

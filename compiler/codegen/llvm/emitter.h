@@ -64,6 +64,7 @@ class Emitter {
   absl::StatusOr<Access> access_of(ir::UOpRef index);
   absl::Status load(ir::UOpRef node);
   void prefetch_written();
+  bool is_new_line(ir::UOpRef param, const ir::Affine& position, std::int64_t line);
   void emit_prefetch(const Slot& slot, Value* position, bool to_write, int locality);
   void prefetch(ir::UOpRef index, const Access& access, ir::DType dtype);
   std::int64_t reduced_ahead(const ir::Affine& position, std::uint16_t lanes, std::int64_t line) const;

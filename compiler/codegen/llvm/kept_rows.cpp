@@ -26,8 +26,8 @@ bool is_row_store(UOpRef x, const std::vector<UOpRef>& open) {
   if (!x->is(Op::Store) || open.size() < 2) return false;
   UOpRef index = x->source(0), position = index->source(1);
   const ir::DType dtype = x->source(1)->dtype;
-  return index->source(0)->is(Op::Param) && index->source(2)->is_const() && position->dtype.lanes == 1 &&
-         position->bounds.max >= kLeastBytes / byte_size(dtype.element()) &&
+  return index->source(0)->is(Op::Param) && index->sources.size() == 3 && index->source(2)->is_const() &&
+         position->dtype.lanes == 1 && position->bounds.max >= kLeastBytes / byte_size(dtype.element()) &&
          ir::to_affine(position).coefficient_of(open.front()) >= kLeastRow;
 }
 

@@ -61,12 +61,16 @@ void Emitter::prefetch(UOpRef index, const Access& access, ir::DType dtype) {
     ahead = reduced_ahead(position, dtype.lanes, line);
     if (ahead == 0) return;
   }
-  // Each line once in an iteration.
-  std::vector<std::pair<std::uint32_t, std::int64_t>> terms;
-  for (const ir::AffineTerm& term : position.terms) terms.emplace_back(term.atom->id, term.coefficient);
-  if (!prefetched_.insert({index->source(0), loops_.back().range, terms, position.constant / line}).second) return;
+  if (!is_new_line(index->source(0), position, position.constant / line)) return;
   Value* later = b_.CreateAdd(access.position, b_.getInt64(static_cast<std::uint64_t>(ahead)));
   emit_prefetch(*access.slot, later, /*to_write=*/false, locality);
+}
+
+// Each line is asked for once in an iteration.
+bool Emitter::is_new_line(UOpRef param, const ir::Affine& position, std::int64_t line) {
+  std::vector<std::pair<std::uint32_t, std::int64_t>> terms;
+  for (const ir::AffineTerm& term : position.terms) terms.emplace_back(term.atom->id, term.coefficient);
+  return prefetched_.insert({param, loops_.back().range, terms, line}).second;
 }
 
 void Emitter::emit_prefetch(const Slot& slot, Value* position, bool to_write, int locality) {
@@ -81,9 +85,11 @@ void Emitter::emit_prefetch(const Slot& slot, Value* position, bool to_write, in
 void Emitter::prefetch_written() {
   const auto found = kept_.written.find(loops_.back().range);
   if (found == kept_.written.end()) return;
-  std::set<std::tuple<UOpRef, UOpRef, std::int64_t>> lines;
   for (const KeptRows::Write& write : found->second) {
-    const Slot& slot = slots_[write.store->source(0)->source(0)->as<ir::ParamInfo>().slot];
+    UOpRef param = write.store->source(0)->source(0);
+    const std::uint32_t number = param->as<ir::ParamInfo>().slot;
+    if (number >= slots_.size() || !slots_[number].used) continue;  // malformed: the store itself will say so
+    const Slot& slot = slots_[number];
     const ir::Affine position = ir::to_affine(write.store->source(0)->source(1));
     const std::int64_t line = kCacheLine / byte_size(slot.element);
     Value* base = b_.getInt64(static_cast<std::uint64_t>(position.constant));
@@ -99,8 +105,7 @@ void Emitter::prefetch_written() {
     if (!known) continue;
     const std::int64_t step = position.coefficient_of(write.loop);
     for (std::int64_t i = 0; i < write.iterations; ++i) {
-      if (!lines.insert({write.store->source(0)->source(0), write.loop, (position.constant + i * step) / line}).second)
-        continue;
+      if (!is_new_line(param, position, (position.constant + i * step) / line)) continue;
       Value* iteration =
           b_.CreateAdd(b_.CreateMul(loops_.back().counter, b_.getInt64(static_cast<std::uint64_t>(write.iterations))),
                        b_.getInt64(static_cast<std::uint64_t>(i)));

@@ -39,6 +39,7 @@ std::optional<Column> column_of(UOpRef access, std::size_t scope) {
   if (access->sources.size() != (loads ? 1 : 2) || byte_size(dtype.element()) != 4) return std::nullopt;
   if (lanes != 8 && lanes != 16 && (loads || lanes != 4)) return std::nullopt;
   UOpRef index = access->source(0);
+  if (index->sources.size() != 3) return std::nullopt;
   UOpRef gate = index->source(2)->is(Op::Broadcast) ? index->source(2)->source(0) : index->source(2);
   if (!index->source(0)->is(Op::Param) || !gate->is_const() || gate->int_value() == 0) return std::nullopt;
   std::vector<UOpRef> scalars;

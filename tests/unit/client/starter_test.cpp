@@ -12,7 +12,6 @@
 
 using namespace hearth::client;
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kFarBelowForever{20};  // on a busy machine under ThreadSanitizer, too
 
 namespace {
 
@@ -85,7 +84,7 @@ TEST_CASE("a daemon that never gets ready costs no more than the deadline") {
   const Clock::time_point start = Clock::now();
   const absl::Status status = start_daemon(folder.socket(), start + std::chrono::milliseconds(300));
   CHECK(absl::IsDeadlineExceeded(status));
-  CHECK(Clock::now() - start < kFarBelowForever);
+  CHECK(Clock::now() - start < std::chrono::milliseconds(1500));
 }
 
 TEST_CASE("a missing hearthd and a forbidden start are said plainly") {
@@ -112,7 +111,7 @@ TEST_CASE("a daemon that accepts and never answers costs no more than the deadli
   const Clock::time_point start = Clock::now();
   const absl::Status prepared = (*channel)->prepare({}, start + std::chrono::milliseconds(400)).status();
   CHECK((absl::IsDeadlineExceeded(prepared) || absl::IsUnavailable(prepared)));
-  CHECK(Clock::now() - start < kFarBelowForever);
+  CHECK(Clock::now() - start < std::chrono::milliseconds(1500));
   CHECK_FALSE((*channel)->stats(std::chrono::milliseconds(200)).ok());
-  CHECK(Clock::now() - start < 2 * kFarBelowForever);
+  CHECK(Clock::now() - start < std::chrono::milliseconds(3000));
 }

@@ -155,6 +155,13 @@ TEST_CASE("the row that is written after one is kept is fetched while that is co
   CHECK(streams(keeps_rows(g, 2048, 16)));
 }
 
+TEST_CASE("a row that is written to no buffer of the kernel is an error, not a crash") {
+  ir::Graph g;
+  passes::LinearKernel kernel = keeps_rows(g, 65, 1);
+  std::erase_if(kernel.body, [](UOpRef x) { return x->is(Op::Param) && x->as<ir::ParamInfo>().slot == 0; });
+  CHECK(compile_cpu(kernel, host_target(), default_options()).status().code() == absl::StatusCode::kInternal);
+}
+
 TEST_CASE("rows come out right whatever is fetched") {
   ir::Graph g;
   constexpr std::int64_t kRows = 65;

@@ -134,9 +134,10 @@ TEST_CASE("prepare: the first caller leaves, the second still gets its plan") {
 
 TEST_CASE("prepare: deadline and cancellation end an unshared compile soon") {
   DaemonFixture fixture;
-  // "hang" would last an hour.
+  const auto begin = std::chrono::steady_clock::now();
   const Answer late = fixture.prepare(test_request({"kernel:hang"}), 500ms);
   CHECK(late.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
+  CHECK(std::chrono::steady_clock::now() - begin < 1500ms);  // the promise: deadline + 1 s
   // The worker that hung is gone soon, so both slots take new work.
   const Answer next = fixture.prepare(test_request({"kernel:x", "kernel:y"}));
   CHECK(next.status.ok());
