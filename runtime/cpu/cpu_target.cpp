@@ -71,6 +71,7 @@ constexpr Feature kFeatures[] = {
     {"avxvnni", 7, 1, kEax, 4, kAvx},
     {"avx512bf16", 7, 1, kEax, 5, kAvx512},
     {"lzcnt", 0x80000001, 0, kEcx, 5, kAny},
+    {"sse4a", 0x80000001, 0, kEcx, 6, kAny},  // AMD only
 };
 
 std::uint64_t enabled_state() {

@@ -93,7 +93,7 @@ class Compilation {
   }
 
   absl::Status emit(const v1::Target& target, const v1::CompileOptions& options) {
-    const std::optional<std::uint32_t> streamed = streamed_slot(kernel_);
+    const std::optional<std::uint32_t> streamed = streamed_slot(kernel_, target_.traits);
     Emitter emitter(kernel_, module_, target_.traits,
                     {.fast_math = options.fast_math(), .suffix = streamed ? ".cached" : "", .stream_slot = {}});
     if (absl::Status status = emitter.run(); !status.ok()) return status;

@@ -20,7 +20,8 @@ Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const
       options_(std::move(options)),
       arithmetic_(b_, traits, options_.fast_math),
       transposed_(kernel.body),
-      kept_(kernel.body) {}
+      kept_(kernel.body),
+      streams_rows_(traits.streams_rows) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));

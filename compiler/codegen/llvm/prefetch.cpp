@@ -84,7 +84,7 @@ void Emitter::emit_prefetch(const Slot& slot, Value* position, bool to_write, in
 // itself a core waits for memory, and with a streaming one too.
 void Emitter::prefetch_written() {
   const auto found = kept_.written.find(loops_.back().range);
-  if (found == kept_.written.end()) return;
+  if (streams_rows_ || found == kept_.written.end()) return;
   for (const KeptRows::Write& write : found->second) {
     UOpRef param = write.store->source(0)->source(0);
     const std::uint32_t number = param->as<ir::ParamInfo>().slot;

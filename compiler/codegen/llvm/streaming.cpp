@@ -10,8 +10,6 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-// Larger than the caches that one core can count on, so that nobody finds the result there anyway.
-constexpr std::int64_t kLeastBytes = std::int64_t{32} << 20;
 constexpr int kLeastVectorBytes = 32;
 
 }  // namespace
@@ -24,7 +22,7 @@ bool is_vector_aligned(UOpRef position, std::uint16_t lanes) {
   return aligned;
 }
 
-std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel) {
+std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel, const TargetTraits& traits) {
   std::optional<std::uint32_t> slot;
   for (UOpRef node : kernel.body) {
     if (!node->is(Op::Store) || !node->source(0)->source(0)->is(Op::Param)) continue;
@@ -34,7 +32,7 @@ std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel) {
     const std::int64_t last = position->bounds.max;
     const bool whole = dtype.lanes * bytes >= kLeastVectorBytes && is_vector_aligned(position, dtype.lanes) &&
                        index->sources.back()->is_const();
-    if (!whole || last < kLeastBytes / bytes - dtype.lanes || last > INT64_MAX / 64) continue;
+    if (!whole || last < traits.least_streamed_bytes / bytes - dtype.lanes || last > INT64_MAX / 64) continue;
     slot = index->source(0)->as<ir::ParamInfo>().slot;
   }
   if (!slot) return slot;
@@ -42,6 +40,7 @@ std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel) {
     if (!node->is(Op::Load) || !node->source(0)->source(0)->is(Op::Param)) continue;
     if (node->source(0)->source(0)->as<ir::ParamInfo>().slot == *slot) return std::nullopt;
   }
+  if (traits.streams_rows) return slot;
   // Rows that are kept first are asked for in time instead (kept_rows.h).
   for (const auto& [loop, writes] : KeptRows(kernel.body).written) {
     for (const KeptRows::Write& write : writes) {

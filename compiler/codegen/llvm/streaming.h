@@ -6,14 +6,15 @@
 #pragma once
 #include <optional>
 
+#include "compiler/codegen/llvm/target_machine.h"
 #include "compiler/passes/linearize.h"
 #include "llvm/IR/Module.h"
 
 namespace hearth::codegen {
 
-// The slot whose vector stores may stream: at least 32 MiB, written in whole vectors, never read, and
-// no row of a kernel that keeps rows. Nothing otherwise.
-std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel);
+// The slot whose vector stores may stream: as large as `traits` ask for, written in whole vectors, never read, and no
+// row of a kernel that keeps rows unless the target streams those. Nothing otherwise.
+std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel, const TargetTraits& traits);
 
 // Whether a vector stored at scalar element `position` is aligned to its size when the buffer is.
 bool is_vector_aligned(ir::UOpRef position, std::uint16_t lanes);

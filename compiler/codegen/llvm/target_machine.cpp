@@ -53,16 +53,24 @@ absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInf
   return absl::OkStatus();
 }
 
+// Zen 4 writes rows of softmax past the caches in 0.59 and rows of a layernorm of 16 MiB in 0.61 of the time of
+// ordinary stores, asked for or not; Intel's cores wait for the few buffers that such stores share. Half of an L3 of 32
+// MiB: with an operand of that size the rest is full.
+constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
+
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
   if (triple.isAArch64()) return {.has_fma = true, .has_round = true, .has_half_convert = true};
   const bool has_vl = subtarget.checkFeatures("+avx512vl");
+  const bool is_amd = subtarget.checkFeatures("+sse4a");  // which no other maker's processors have
   const unsigned avx_vnni_lanes = subtarget.checkFeatures("+avxvnni") ? 8 : 0;
   return {.has_fma = subtarget.checkFeatures("+fma"),
           .has_round = subtarget.checkFeatures("+sse4.1"),
           .has_half_convert = subtarget.checkFeatures("+f16c"),
           .has_scaleb = tune::has_scaleb(target),
           .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
-          .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes};
+          .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes,
+          .least_streamed_bytes = is_amd ? kStreamedByAmd : TargetTraits().least_streamed_bytes,
+          .streams_rows = is_amd};
 }
 
 // The processor whose scheduling model fits the features best: only the order of instructions depends on it. The

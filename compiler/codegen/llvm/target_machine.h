@@ -18,6 +18,10 @@ struct TargetTraits {
   bool has_scaleb = false;        // vectors of 512 bits times powers of two
   // Lanes of the longest dot products of pairs of bf16 and of four bytes that are worth using; 0: none.
   unsigned bf16_dot_lanes = 0, byte_dot_lanes = 0;
+  // Bytes from which on a result is written past the caches, and whether rows that are kept first are written so, too,
+  // rather than asked for in time (kept_rows.h).
+  std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
+  bool streams_rows = false;
 };
 
 struct TargetDescription {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/codegen/llvm/codegen.h"
+#include "tests/support/x86_target.h"
 #include "tests/unit/codegen/kernel_runner.h"
 
 namespace hearth::codegen {
@@ -26,8 +27,9 @@ int count(std::string_view text, std::string_view what) {
 }
 
 // Calls of the intrinsic by its operands: `locality` 3 is L1, 2 is L2; `to_write` 1 or 0.
-int prefetches(const passes::LinearKernel& kernel, int locality, int to_write = 0) {
-  const auto text = emit_llvm_ir(kernel, host_target(), default_options());
+int prefetches(const passes::LinearKernel& kernel, int locality, int to_write = 0,
+               const v1::Target& target = host_target()) {
+  const auto text = emit_llvm_ir(kernel, target, default_options());
   INFO(text.status().ToString());
   REQUIRE(text.ok());
   return count(*text, "i32 " + std::to_string(to_write) + ", i32 " + std::to_string(locality) + ", i32 1)");
@@ -131,8 +133,8 @@ passes::LinearKernel keeps_rows(ir::Graph& g, std::int64_t rows, int unroll) {
   return body.kernel();
 }
 
-bool streams(const passes::LinearKernel& kernel) {
-  const auto text = emit_llvm_ir(kernel, host_target(), default_options());
+bool streams(const passes::LinearKernel& kernel, const v1::Target& target = host_target()) {
+  const auto text = emit_llvm_ir(kernel, target, default_options());
   REQUIRE(text.ok());
   return text->find("!nontemporal") != std::string::npos;
 }
@@ -153,6 +155,17 @@ TEST_CASE("the row that is written after one is kept is fetched while that is co
   CHECK(to_write(65, 16) == 0);  // more than eight iterations in one
   CHECK_FALSE(streams(keeps_rows(g, 2048, 4)));
   CHECK(streams(keeps_rows(g, 2048, 16)));
+}
+
+TEST_CASE("AMD's cores stream rows that are kept, and results from 16 MiB on") {
+  v1::Target amd = test::x86_target(256);
+  amd.add_features("sse4a");
+  ir::Graph g;
+  CHECK(streams(keeps_rows(g, 1024, 4), amd));
+  CHECK_FALSE(streams(keeps_rows(g, 1023, 4), amd));
+  for (const std::int64_t rows : {65, 1023, 2048}) CHECK(prefetches(keeps_rows(g, rows, 4), 2, 1, amd) == 0);
+  CHECK(streams(keeps_rows(g, 2048, 16), test::x86_target(256)));
+  CHECK_FALSE(streams(keeps_rows(g, 2047, 16), test::x86_target(256)));
 }
 
 TEST_CASE("a row that is written to no buffer of the kernel is an error, not a crash") {
