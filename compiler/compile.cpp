@@ -62,7 +62,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
-  HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root));
+  HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
   HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
     return passes::split_kernels(g, root, imported, output_shapes, target, tuning);

@@ -11,6 +11,7 @@
 #include "compiler/passes/op_cost.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
+#include "compiler/tune/kernel_facts.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -22,6 +23,7 @@ using ir::UOpRef;
 constexpr int kCheapCost = 6;          // recompute anywhere: less than a store and a load would cost
 constexpr int kRowRecomputeCost = 40;  // recompute twice within one row kernel (softmax's exp)
 constexpr double kRowRecomputeFactor = 2.0;
+constexpr double kLeastSharing = 32;  // results
 constexpr std::size_t kMaxKernelNodes = 4000;
 
 std::vector<UOpRef> ranges_of(UOpRef stage) { return {stage->sources.begin() + 1, stage->sources.end()}; }
@@ -44,6 +46,7 @@ struct Body {
   std::size_t number = 0;         // in stage order
   std::set<std::size_t> readers;  // those that read it are among these
   int cost = 0;
+  int conditions = 0;  // of the cost: comparisons of positions, as a pad makes them
   bool reduces = false;
 
   void set_value(UOpRef new_value) {
@@ -52,10 +55,15 @@ struct Body {
     roots[0] = value;
     nodes = nodes_below(roots);
     reads.clear();
-    cost = 0;
+    cost = conditions = 0;
     reduces = false;
+    absl::flat_hash_set<UOpRef> of_values;
     for (UOpRef x : nodes) {
       cost += op_cost(x);
+      const bool by_value =
+          x->is(Op::Load) || std::ranges::any_of(x->sources, [&](UOpRef s) { return of_values.contains(s); });
+      if (by_value) of_values.insert(x);
+      if (is_bool(x->dtype) && !by_value) conditions += op_cost(x);
       reduces |= x->is(Op::Reduce);
       if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) reads.push_back(x);
     }
@@ -70,7 +78,7 @@ struct Use {
 
 class Fuser {
  public:
-  Fuser(ir::Graph& g, UOpRef sink) : g_(g), sink_(sink) {}
+  Fuser(ir::Graph& g, UOpRef sink, bool has_masks) : g_(g), sink_(sink), has_masks_(has_masks) {}
 
   absl::StatusOr<UOpRef> run() {
     take_apart();
@@ -229,7 +237,22 @@ class Fuser {
         return false;
     }
     if (body.cost <= kCheapCost) return true;
+    if (has_masks_ && body.cost - body.conditions <= kCheapCost && std::ranges::all_of(uses, has_cheap_gates))
+      return true;
     return one_consumer && factor <= kRowRecomputeFactor && body.cost <= kRowRecomputeCost;
+  }
+
+  // With masks, conditions on the position read cost little where they choose a scalar's address for many results that
+  // share it (the channels of a convolution), and less than a copy where each result has its own (pooling). Between
+  // those, and without masks, they cost more than a copy.
+  static bool has_cheap_gates(const Use& use) {
+    const std::vector<UOpRef> at = free_ranges(position(use.index));
+    const std::vector<UOpRef> around = ranges_around(*use.consumer, use.index);
+    double sharing = 1;
+    for (UOpRef r : absl::flat_hash_set<UOpRef>(around.begin(), around.end())) {
+      if (std::ranges::find(at, r) == at.end()) sharing *= extent(r);
+    }
+    return sharing == 1 || sharing >= kLeastSharing;
   }
 
   static double size_of(const Body& body) { return extent(ranges_of(body.stand_in)); }
@@ -342,6 +365,7 @@ class Fuser {
 
   ir::Graph& g_;
   UOpRef sink_;
+  const bool has_masks_;
   std::vector<Body> bodies_;                    // in stage order: each after those it reads
   absl::flat_hash_map<UOpRef, Body*> body_of_;  // by stand-in
   absl::flat_hash_set<UOpRef> outputs_;
@@ -350,8 +374,8 @@ class Fuser {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink) {
-  absl::StatusOr<UOpRef> fused = Fuser(graph, sink).run();
+absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
+  absl::StatusOr<UOpRef> fused = Fuser(graph, sink, tune::has_masks(target)).run();
   if (!fused.ok()) return fused;
   absl::flat_hash_set<std::uint32_t> ids;
   for (UOpRef stage : stages_in_order(*fused)) {

@@ -14,7 +14,8 @@ constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kFmaLatency = 4;
 constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
 constexpr double kLoopCycles = 0.7;              // of an iteration's own
 constexpr double kGatedVector = 0.5;             // share added by a masked load
-constexpr double kGatedScalar = 3;               // a branch
+constexpr double kGateOps = 2;                   // of its mask, where multiply-adds are done, too
+constexpr double kGatedScalar = 0.1;             // an address chosen beside the arithmetic
 constexpr double kScatterCycles = 24;            // of a vector stored to many places
 constexpr double kTransposeCycles = 2;           // to copy one element, gathered
 constexpr double kCopyCycles = 0.25;             // to copy one element in its order
@@ -119,10 +120,11 @@ class Contraction {
   // Cycles of one element of the reduction in a rows x columns tile.
   double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) const {
     const auto r = static_cast<double>(rows), c = static_cast<double>(columns);
-    const double load = (r + c * (1 + column_gates)) / kLoadsPerCycle, gates = r * row_gates * kGatedScalar;
+    const double load = (r + c * (1 + column_gates * kGatedVector)) / kLoadsPerCycle;
+    const double gates = r * row_gates * kGatedScalar, masks = c * column_gates * kGateOps / kFmaPerCycle;
     // Each accumulator once an iteration: the next one waits for it.
-    if (!group_) return std::max({r * c / kFmaPerCycle, load, kFmaLatency}) + kLoopCycles + gates;
-    const double multiply = r * c * f_.unit->cycles + (r + c) * f_.unit->widen_cycles;
+    if (!group_) return std::max({r * c / kFmaPerCycle + masks, load, kFmaLatency}) + kLoopCycles + gates;
+    const double multiply = r * c * f_.unit->cycles + (r + c) * f_.unit->widen_cycles + masks;
     return (std::max({multiply, load, f_.unit->latency}) + kLoopCycles + gates * f_.unit->group) / f_.unit->group;
   }
 
@@ -181,7 +183,7 @@ class Contraction {
       if (can_pack && slot_facts(a).once) {
         choice.packed.push_back(slot(a));
       } else if (runs && !group_) {
-        column_gates += is_gated(a) ? kGatedVector : 0;
+        column_gates += is_gated(a);
         // Panels of a wide matrix are rows far apart: worth a copy when each is read many times.
         if (can_pack && panels > 1 && reuse(a) >= 48 && depth_ >= 64) {
           choice.packed.push_back(slot(a));

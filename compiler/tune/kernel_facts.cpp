@@ -28,8 +28,8 @@ KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const v1::Target& target)
     }
   }
   lanes = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
-  has_masks = target.vector_bits() >= 512;
-  registers = has_masks || target.triple().starts_with("aarch64") ? 32 : 16;
+  has_masks = tune::has_masks(target);
+  registers = vector_registers_of(target);
   l2_bytes = l2_bytes_of(target);
   threads = std::max<int>(1, static_cast<int>(target.threads()));
   if (reduces.size() == 1) unit = vector_unit(reduces[0], target);

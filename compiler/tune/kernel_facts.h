@@ -24,6 +24,13 @@ inline std::int64_t l2_bytes_of(const v1::Target& target) {
   return target.l2_bytes() > 0 ? static_cast<std::int64_t>(target.l2_bytes()) : 1 << 20;
 }
 
+// Vectors masked at full speed, comparisons into mask registers: AVX-512.
+inline bool has_masks(const v1::Target& target) { return target.vector_bits() >= 512; }
+
+inline std::int64_t vector_registers_of(const v1::Target& target) {
+  return has_masks(target) || target.triple().starts_with("aarch64") ? 32 : 16;
+}
+
 struct KernelFacts {
   // `store`: one of the kernel's.
   KernelFacts(ir::UOpRef kernel, ir::UOpRef store, const v1::Target& target);

@@ -63,7 +63,7 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
   UOpRef outputs = w.g.make(ir::Op::Sink, ir::Scalar::Void, w.imported.outputs);
   HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::canonicalize(w.g, outputs));
   HEARTH_ASSIGN_OR_RETURN(sink, passes::rangeify(w.g, sink));
-  HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink));
+  HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink, small_target()));
   const v1::Target target = small_target();
   sink = passes::keep_stages(w.g, sink, target);
   return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
@@ -148,7 +148,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "rangeify") {
     result = passes::rangeify(g, root);
   } else if (pass == "fuse") {
-    result = passes::fuse(g, root);
+    result = passes::fuse(g, root, small_target());
   } else if (pass == "simplify") {
     result = rules::simplify(g, root);
   } else if (pass == "lower_index") {

@@ -12,6 +12,10 @@ using ir::DType;
 using ir::Op;
 using ir::UOpRef;
 
+namespace {
+constexpr const char* kZeros = "zeros";  // of the largest element
+}
+
 // On the stack, so that every thread has its own; small enough for any stack (passes/keep_rows).
 absl::Status Emitter::declare_local(UOpRef node) {
   const auto& info = node->as<ir::LocalInfo>();
@@ -161,6 +165,11 @@ absl::Status Emitter::load(UOpRef node) {
     values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
     return absl::OkStatus();
   }
+  if (only_splat_.contains(node) && node->sources.size() == 1) {
+    prefetch(node->source(0), access, dtype);
+    values_[node] = finish(b_.CreateAlignedLoad(type, address_or_zero(access), align));
+    return absl::OkStatus();
+  }
   // A branch, not a chosen address: the vectoriser turns it into a masked load.
   llvm::LLVMContext& context = module_.getContext();
   llvm::BasicBlock* before = b_.GetInsertBlock();
@@ -176,6 +185,24 @@ absl::Status Emitter::load(UOpRef node) {
   chosen->addIncoming(loaded, inside);
   values_[node] = chosen;
   return absl::OkStatus();
+}
+
+// Where a gated load finds its element, or zeros. A branch in the middle of a tile would cost more than the tile.
+llvm::Value* Emitter::address_or_zero(const Access& access) {
+  llvm::LLVMContext& context = module_.getContext();
+  // A local variable of zeros, or a choice that LLVM may call predictable, would become a branch again.
+  llvm::GlobalVariable* zeros = module_.getGlobalVariable(kZeros, /*AllowInternal=*/true);
+  if (zeros == nullptr) {
+    llvm::Type* type = llvm::ArrayType::get(b_.getInt64Ty(), 1);
+    zeros = new llvm::GlobalVariable(module_, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+                                     llvm::Constant::getNullValue(type), kZeros);
+    zeros->setAlignment(llvm::Align(8));
+  }
+  Value* address = b_.CreateSelect(access.gate, element_pointer(access, false), zeros);
+  if (auto* choice = llvm::dyn_cast<llvm::Instruction>(address)) {
+    choice->setMetadata(llvm::LLVMContext::MD_unpredictable, llvm::MDNode::get(context, {}));
+  }
+  return address;
 }
 
 absl::Status Emitter::store(UOpRef node) {

@@ -21,7 +21,8 @@ Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const
       arithmetic_(b_, traits, options_.fast_math),
       transposed_(kernel.body),
       kept_(kernel.body),
-      streams_rows_(traits.streams_rows) {}
+      streams_rows_(traits.streams_rows),
+      vector_registers_(traits.vector_registers) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -80,6 +81,11 @@ absl::Status Emitter::prologue() {
     for (UOpRef source : node->sources) {
       if (!sums || source == node->source(0)) only_summed_.erase(source);
     }
+  }
+  for (UOpRef node : kernel_.body) {
+    if (node->is(Op::Load) && node->dtype.lanes == 1) only_splat_.insert(node);
+    if (node->is(Op::Broadcast)) continue;
+    for (UOpRef source : node->sources) only_splat_.erase(source);
   }
   // A slot that is stored to overlaps no other: every slot is an alias scope that the others' accesses exclude.
   llvm::MDBuilder metadata(context);
@@ -263,6 +269,27 @@ absl::Status Emitter::open_range(UOpRef node) {
   return absl::OkStatus();
 }
 
+namespace {
+
+constexpr int kTile = 8;                // accumulators
+constexpr std::int64_t kShortLoop = 4;  // iterations: the window of a convolution
+
+// Of the innermost loop of a tile, LLVM counts the instructions, not the registers. Where there are 32, a short loop is
+// unrolled though a tile is long; where there are 16, all operands of several iterations at once would make it spill.
+void decide_unrolling(llvm::BranchInst& back_edge, UOpRef range, std::int64_t registers) {
+  const bool is_short = range->source(0)->is_const() && range->source(0)->int_value() <= kShortLoop;
+  const bool is_roomy = registers >= 32;
+  if (is_roomy && !is_short) return;
+  llvm::LLVMContext& context = back_edge.getContext();
+  const char* decision = is_roomy ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable";
+  llvm::Metadata* option = llvm::MDNode::get(context, {llvm::MDString::get(context, decision)});
+  llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, option});
+  id->replaceOperandWith(0, id);
+  back_edge.setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+}  // namespace
+
 absl::Status Emitter::close_range(UOpRef node) {
   if (loops_.empty() || loops_.back().range != node->source(0)) {
     return malformed(node, "does not close the innermost open range");
@@ -272,7 +299,10 @@ absl::Status Emitter::close_range(UOpRef node) {
   Value* next =
       b_.CreateAdd(loop.counter, b_.getInt64(1), absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
   loop.counter->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateBr(loop.header);
+  llvm::BranchInst* back = b_.CreateBr(loop.header);
+  const bool is_tile = !loop.holds_loop && loop.updates >= kTile;
+  if (is_tile && is_range(loop.range, ir::RangeKind::Reduce)) decide_unrolling(*back, loop.range, vector_registers_);
+  if (!loops_.empty()) loops_.back().holds_loop = true;
   if (&function_->back() != loop.exit) loop.exit->moveAfter(&function_->back());
   b_.SetInsertPoint(loop.exit);
   values_[node] = nullptr;
@@ -293,6 +323,7 @@ absl::Status Emitter::accumulate(UOpRef node) {
     return absl::OkStatus();
   }
   if (node->source(0)->op != Op::Acc) return malformed(node, "the first source must be an acc");
+  if (node->is(Op::AccUpdate) && !loops_.empty()) ++loops_.back().updates;
   absl::StatusOr<Value*> cell = value(node->source(0));
   if (!cell.ok()) return cell.status();
   Value* current = b_.CreateLoad(type, *cell);

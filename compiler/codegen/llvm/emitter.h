@@ -48,6 +48,8 @@ class Emitter {
     ir::UOpRef range;
     llvm::BasicBlock *header, *exit;
     llvm::PHINode* counter;
+    bool holds_loop = false;
+    int updates = 0;  // of accumulators, in the loop itself
   };
   struct Access {  // a resolved index
     const Slot* slot;
@@ -68,6 +70,7 @@ class Emitter {
   void emit_prefetch(const Slot& slot, Value* position, bool to_write, int locality);
   void prefetch(ir::UOpRef index, const Access& access, ir::DType dtype);
   std::int64_t reduced_ahead(const ir::Affine& position, std::uint16_t lanes, std::int64_t line) const;
+  Value* address_or_zero(const Access& access);
   absl::Status store(ir::UOpRef node);
   absl::Status gather_lanes(ir::UOpRef node);  // stack
 
@@ -91,10 +94,12 @@ class Emitter {
   std::unordered_map<std::uint32_t, llvm::AllocaInst*> local_memory_;  // by LocalInfo::memory
   std::vector<Loop> loops_;
   std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
+  std::unordered_set<ir::UOpRef> only_splat_;      // scalar loads whose only users make vectors of them
   std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
   const TransposedBlocks transposed_;
   const KeptRows kept_;
   const bool streams_rows_;
+  const std::int64_t vector_registers_;
   std::unordered_map<const TransposedBlocks::Block*, std::vector<Value*>>
       columns_;  // of blocks: loaded, or to be stored
   // Param, innermost loop, terms of the position and line: what is asked for already.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/tune/kernel_facts.h"
 #include "compiler/tune/matrix_units.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -59,7 +60,11 @@ absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInf
 constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
 
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
-  if (triple.isAArch64()) return {.has_fma = true, .has_round = true, .has_half_convert = true};
+  if (triple.isAArch64())
+    return {.has_fma = true,
+            .has_round = true,
+            .has_half_convert = true,
+            .vector_registers = tune::vector_registers_of(target)};
   const bool has_vl = subtarget.checkFeatures("+avx512vl");
   const bool is_amd = subtarget.checkFeatures("+sse4a");  // which no other maker's processors have
   const unsigned avx_vnni_lanes = subtarget.checkFeatures("+avxvnni") ? 8 : 0;
@@ -70,7 +75,8 @@ TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& 
           .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
           .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes,
           .least_streamed_bytes = is_amd ? kStreamedByAmd : TargetTraits().least_streamed_bytes,
-          .streams_rows = is_amd};
+          .streams_rows = is_amd,
+          .vector_registers = tune::vector_registers_of(target)};
 }
 
 // The processor whose scheduling model fits the features best: only the order of instructions depends on it. The

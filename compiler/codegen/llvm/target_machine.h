@@ -22,6 +22,7 @@ struct TargetTraits {
   // rather than asked for in time (kept_rows.h).
   std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
   bool streams_rows = false;
+  std::int64_t vector_registers = 16;
 };
 
 struct TargetDescription {

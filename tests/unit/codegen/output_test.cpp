@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 
@@ -284,23 +282,6 @@ TEST_CASE("a large result is streamed past the caches, unless its buffer is not 
     CHECK(wrong == 0);
     CHECK(aligned[kCount] == -1);
   }
-}
-
-TEST_CASE("compile times are printed") {
-  ir::Graph g;
-  auto report = [&](const char* name, const passes::LinearKernel& kernel) {
-    double best = 1e9;
-    for (int i = 0; i < 5; ++i) {
-      std::clock_t start = std::clock();
-      REQUIRE(compile_cpu(kernel, host_target(), default_options()).ok());
-      best = std::min(best, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-    }
-    std::printf("  compile %-4s %5.1f ms of processor time\n", name, best);
-    CHECK(best < 500);
-  };
-  report("add", add_kernel(g));
-  report("sum", sum_kernel(g));
-  report("exp", exp_kernel(g));
 }
 
 }  // namespace
