@@ -21,8 +21,7 @@ Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const
       arithmetic_(b_, traits, options_.fast_math),
       transposed_(kernel.body),
       kept_(kernel.body),
-      streams_rows_(traits.streams_rows),
-      vector_registers_(traits.vector_registers) {}
+      traits_(traits) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -301,7 +300,8 @@ absl::Status Emitter::close_range(UOpRef node) {
   loop.counter->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateBr(loop.header);
   const bool is_tile = !loop.holds_loop && loop.updates >= kTile;
-  if (is_tile && is_range(loop.range, ir::RangeKind::Reduce)) decide_unrolling(*back, loop.range, vector_registers_);
+  if (is_tile && is_range(loop.range, ir::RangeKind::Reduce))
+    decide_unrolling(*back, loop.range, traits_.vector_registers);
   if (!loops_.empty()) loops_.back().holds_loop = true;
   if (&function_->back() != loop.exit) loop.exit->moveAfter(&function_->back());
   b_.SetInsertPoint(loop.exit);

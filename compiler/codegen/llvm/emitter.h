@@ -98,8 +98,7 @@ class Emitter {
   std::unordered_map<ir::UOpRef, Value*> values_;  // null: a node without a value (end, index, store)
   const TransposedBlocks transposed_;
   const KeptRows kept_;
-  const bool streams_rows_;
-  const std::int64_t vector_registers_;
+  const TargetTraits traits_;
   std::unordered_map<const TransposedBlocks::Block*, std::vector<Value*>>
       columns_;  // of blocks: loaded, or to be stored
   // Param, innermost loop, terms of the position and line: what is asked for already.

@@ -57,7 +57,8 @@ void Emitter::prefetch(UOpRef index, const Access& access, ir::DType dtype) {
     // What is reduced comes in jumps (the next channel of a convolution), which the hardware does not foresee, or as a
     // stream, where the hardware stops at every page and lags behind in L2.
     const bool is_small = index->source(1)->bounds.max < kLeastStream / byte_size(dtype.element());
-    if (is_small || kept_.params_read.contains(index->source(0))) return;
+    const bool is_vector = dtype.lanes > 1;
+    if ((is_vector && !traits_.prefetches_streams) || is_small || kept_.params_read.contains(index->source(0))) return;
     ahead = reduced_ahead(position, dtype.lanes, line);
     if (ahead == 0) return;
   }
@@ -84,7 +85,7 @@ void Emitter::emit_prefetch(const Slot& slot, Value* position, bool to_write, in
 // itself a core waits for memory, and with a streaming one too.
 void Emitter::prefetch_written() {
   const auto found = kept_.written.find(loops_.back().range);
-  if (streams_rows_ || found == kept_.written.end()) return;
+  if (traits_.streams_rows || found == kept_.written.end()) return;
   for (const KeptRows::Write& write : found->second) {
     UOpRef param = write.store->source(0)->source(0);
     const std::uint32_t number = param->as<ir::ParamInfo>().slot;

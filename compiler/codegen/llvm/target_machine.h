@@ -22,6 +22,8 @@ struct TargetTraits {
   // rather than asked for in time (kept_rows.h).
   std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
   bool streams_rows = false;
+  // Whether vectors that a reduction reads next are worth asking for; the next channel of a window always is.
+  bool prefetches_streams = true;
   std::int64_t vector_registers = 16;
 };
 

@@ -157,6 +157,16 @@ TEST_CASE("the row that is written after one is kept is fetched while that is co
   CHECK(streams(keeps_rows(g, 2048, 16)));
 }
 
+TEST_CASE("AMD's cores foresee streams of vectors, not the next channel of a window") {
+  v1::Target amd = test::x86_target(256);
+  amd.add_features("sse4a");
+  ir::Graph g;
+  CHECK(prefetches(stream(g, 4096, 32, 4), 3, 0, test::x86_target(256)) == 2);
+  CHECK(prefetches(stream(g, 4096, 32, 4), 3, 0, amd) == 0);
+  CHECK(prefetches(window(g, 1), 3, 0, amd) == prefetches(window(g, 1), 3, 0, test::x86_target(256)));
+  CHECK(prefetches(window(g, 1), 3, 0, amd) > 0);
+}
+
 TEST_CASE("AMD's cores stream rows that are kept, and results from 16 MiB on") {
   v1::Target amd = test::x86_target(256);
   amd.add_features("sse4a");
