@@ -13,7 +13,7 @@ using ir::Op;
 using ir::UOpRef;
 
 namespace {
-constexpr const char* kZeros = "zeros";  // of the largest element
+constexpr const char* kZeros = "zeros";  // as large as any element
 }
 
 // On the stack, so that every thread has its own; small enough for any stack (passes/keep_rows).

@@ -55,9 +55,9 @@ absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInf
 }
 
 // What is known of AMD's cores was measured on Zen 4: writing rows of softmax past the caches takes 0.59 and rows of a
-// layernorm of 16 MiB 0.61 of the time of ordinary stores, asked for or not (Intel's cores wait for the few buffers that
-// such stores share); vectors that were asked for arrive later than those that its own prefetchers find (gemv 1.2 times).
-// 16 MiB is half of an L3 of 32 MiB: with an operand of that size the rest is full.
+// layernorm of 16 MiB 0.61 of the time of ordinary stores, asked for or not (Intel's cores wait for the few buffers
+// that such stores share); vectors that were asked for arrive later than those that its own prefetchers find (gemv 1.2
+// times). 16 MiB is half of an L3 of 32 MiB: with an operand of that size the rest is full.
 constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
 
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
