@@ -3,6 +3,7 @@
 #include "client/ops/conv.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
+#include "client/ops/loss.h"
 #include "client/ops/movement.h"
 #include "client/ops/nn.h"
 #include "client/ops/reduce.h"

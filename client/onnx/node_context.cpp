@@ -88,6 +88,12 @@ std::optional<Ints> NodeContext::integers(std::string_view name) {
   return Ints(found->ints().begin(), found->ints().end());
 }
 
+std::optional<Ints> NodeContext::integers(std::string_view name, std::size_t index, int input_since) {
+  if (opset_ < input_since) return integers(name);
+  if (!has_input(index)) return std::nullopt;
+  return known_integers(index, name);
+}
+
 std::vector<std::string> NodeContext::texts(std::string_view name) {
   const Attribute* found = attribute(name, Attribute::STRINGS);
   if (found == nullptr) return {};

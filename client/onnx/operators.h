@@ -12,7 +12,7 @@
 
 namespace hearth::onnx {
 
-inline constexpr int kFirstOpset = 13;
+inline constexpr int kFirstOpset = 1;
 inline constexpr int kLastOpset = 19;
 
 struct OperatorEntry {
@@ -32,6 +32,7 @@ std::span<const OperatorEntry> convolution_operators();    // ops_convolution.cp
 std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp
 std::span<const OperatorEntry> normalization_operators();  // ops_normalization.cpp
 std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp
+std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
 
 // JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
 const OperatorEntry& find_operator(std::string_view name, int opset);

@@ -1,6 +1,9 @@
 // Activation functions.
 #include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 
 namespace hearth::onnx {
@@ -39,29 +42,59 @@ Values thresholded_relu(NodeContext& node) {
 
 Values prelu(NodeContext& node) {
   const Tensor& x = node.tensor(0);
-  return {Value(client::where(client::less(x, 0), x * node.tensor(1), x))};
+  Tensor slope = node.tensor(1);
+  if (node.opset() < 7 && node.input(1).rank() == 1 && x.rank() > 1) {  // one a channel, not one along the last axis
+    client::Shape shape(static_cast<std::size_t>(x.rank() - 1), client::Dim(1));
+    shape[0] = slope.dim(0);
+    slope = client::reshape(slope, shape);
+  }
+  return {Value(client::where(client::less(x, 0), x * slope, x))};
 }
 
-Values softmax(NodeContext& node) { return {Value(client::softmax(node.tensor(0), node.integer("axis", -1)))}; }
-Values log_softmax(NodeContext& node) { return {Value(client::log_softmax(node.tensor(0), node.integer("axis", -1)))}; }
+// Before opset 13: over all axes from `axis` on at once.
+Values along_axis(NodeContext& node, Tensor (*record)(const Tensor&, std::int64_t, client::Loc)) {
+  const Tensor& x = node.tensor(0);
+  const client::Loc here = client::Loc::current();
+  if (node.opset() >= 13) return {Value(record(x, node.integer("axis", -1), here))};
+  const std::int64_t axis = positive_axis(node.integer("axis", 1), x.rank());
+  return {Value(client::reshape(record(client::flatten(x, axis), 1, here), x.shape()))};
+}
+Values softmax(NodeContext& node) { return along_axis(node, client::softmax); }
+Values log_softmax(NodeContext& node) { return along_axis(node, client::log_softmax); }
+
+// One at the first greatest element of each row, else zero.
+Tensor hardmax_of(const Tensor& x, std::int64_t axis, client::Loc loc) {
+  if (!x.dim(axis).is_const()) reject("the axis must have a known length");
+  return client::one_hot(client::argmax(x, axis), x.dim(axis).min(), x.dtype(), axis, loc);
+}
+Values hardmax(NodeContext& node) { return along_axis(node, hardmax_of); }
+
+Values shrink(NodeContext& node) {
+  const Tensor& x = node.tensor(0);
+  const double threshold = node.real("lambd", 0.5), bias = node.real("bias", 0.0);
+  const Tensor inner = client::where(client::greater(x, threshold), x - bias, 0.0);
+  return {Value(client::cast(client::where(client::less(x, -threshold), x + bias, inner), x.dtype()))};
+}
 
 constexpr OperatorEntry kOperators[] = {
-    {"Relu", recorded<client::relu>},
-    {"Sigmoid", recorded<client::sigmoid>},
-    {"Tanh", recorded<client::tanh>},
+    {"Relu", recorded<client::relu>, 6},
+    {"Sigmoid", recorded<client::sigmoid>, 6},
+    {"Tanh", recorded<client::tanh>, 6},
     {"Softplus", recorded<client::softplus>},
     {"Softsign", recorded<client::softsign>},
     {"HardSwish", recorded<client::hard_swish>, 14},
     {"Mish", recorded<client::mish>, 18},
-    {"LeakyRelu", leaky_relu},
-    {"Elu", elu},
-    {"Selu", selu},
-    {"Celu", celu},
-    {"HardSigmoid", hard_sigmoid},
-    {"ThresholdedRelu", thresholded_relu},
-    {"PRelu", prelu},
-    {"Softmax", softmax, 13},
-    {"LogSoftmax", log_softmax, 13},
+    {"LeakyRelu", leaky_relu, 6},
+    {"Elu", elu, 6},
+    {"Selu", selu, 6},
+    {"Celu", celu, 12},
+    {"HardSigmoid", hard_sigmoid, 6},
+    {"ThresholdedRelu", thresholded_relu, 10},
+    {"PRelu", prelu, 6},
+    {"Softmax", softmax},
+    {"LogSoftmax", log_softmax},
+    {"Hardmax", hardmax},
+    {"Shrink", shrink, 9},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -23,10 +24,29 @@ bool both_known(const Value& a, const Value& b) {
   return a.is_host() && b.is_host() && can_fold(a.host()) && can_fold(b.host()) && a.dtype() != DType::kU64;
 }
 
+// Before opset 7 the second operand is broadcast only when asked, its axes lying from `axis` of the first one on.
+Value second_operand(NodeContext& node) {
+  const Value& a = node.input(0);
+  const Value& b = node.input(1);
+  if (node.opset() >= 7) return b;
+  const bool broadcasts = node.integer("broadcast", 0) != 0;
+  const std::int64_t axis = node.integer("axis", a.rank() - b.rank());
+  if (!broadcasts && a.shape() != b.shape()) {
+    reject(str_cat("shapes ", to_string(a.shape()), " and ", to_string(b.shape()), " differ, and broadcast is 0"));
+  }
+  if (!broadcasts || b.rank() == 0) return b;
+  if (axis < 0 || axis + b.rank() > a.rank()) {
+    reject(str_cat("axis ", axis, " does not place ", to_string(b.shape()), " within ", to_string(a.shape())));
+  }
+  Ints shape = b.shape();
+  shape.resize(static_cast<std::size_t>(a.rank() - axis), 1);
+  return Value(client::reshape(b.tensor(), {shape.begin(), shape.end()}));
+}
+
 template <typename Record>
 Values binary(NodeContext& node, HostBinary op, Record record) {
   const Value& a = node.input(0);
-  const Value& b = node.input(1);
+  const Value b = second_operand(node);
   check_same_type(a, b);
   if (both_known(a, b)) return {node.made(host_binary(op, a.host(), b.host()))};
   return {Value(record(a.tensor(), b.tensor()))};
@@ -92,7 +112,7 @@ Values mean(NodeContext& node) {
 // The exponent's type may differ from the base's; the result has the base's.
 Values pow(NodeContext& node) {
   const Value& base = node.input(0);
-  const Value& exponent = node.input(1);
+  const Value exponent = second_operand(node);
   if (base.dtype() == exponent.dtype() && both_known(base, exponent)) {
     return {node.made(host_binary(HostBinary::kPow, base.host(), exponent.host()))};
   }
@@ -212,9 +232,16 @@ Values cast_to(NodeContext& node, DType dtype) {
 Values cast(NodeContext& node) { return cast_to(node, dtype_from_onnx(node.required_integer("to"))); }
 Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }
 
+constexpr int kBoundsInput = 11;  // first opset; attributes before
+
 Values clip(NodeContext& node) {
   Tensor x = node.tensor(0);
   const DType dtype = x.dtype();
+  if (node.opset() < kBoundsInput) {
+    if (node.has("min")) x = client::maximum(x, node.real("min", 0));
+    if (node.has("max")) x = client::minimum(x, node.real("max", 0));
+    return {Value(x)};
+  }
   for (std::size_t i : {1, 2}) {
     if (!node.has_input(i)) continue;
     if (node.input(i).dtype() != dtype) reject("min and max must have the input's type");
@@ -226,50 +253,50 @@ Values clip(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Add", add},
-    {"Sub", sub},
-    {"Mul", mul},
-    {"Div", div},
-    {"Mod", mod},
-    {"Pow", pow},
-    {"Min", minimum},
-    {"Max", maximum},
-    {"Sum", sum},
-    {"Mean", mean},
-    {"Equal", equal},
-    {"Less", less},
-    {"LessOrEqual", less_equal},
-    {"Greater", greater},
-    {"GreaterOrEqual", greater_equal},
-    {"And", logical_and},
-    {"Or", logical_or},
-    {"Xor", logical_xor},
+    {"Add", add, 6},
+    {"Sub", sub, 6},
+    {"Mul", mul, 6},
+    {"Div", div, 6},
+    {"Mod", mod, 10},
+    {"Pow", pow, 6},
+    {"Min", minimum, 6},
+    {"Max", maximum, 6},
+    {"Sum", sum, 6},
+    {"Mean", mean, 6},
+    {"Equal", equal, 7},
+    {"Less", less, 7},
+    {"LessOrEqual", less_equal, 12},
+    {"Greater", greater, 7},
+    {"GreaterOrEqual", greater_equal, 12},
+    {"And", logical_and, 7},
+    {"Or", logical_or, 7},
+    {"Xor", logical_xor, 7},
     {"BitwiseAnd", logical_and, 18},
     {"BitwiseOr", logical_or, 18},
     {"BitwiseXor", logical_xor, 18},
     {"BitwiseNot", recorded<client::bitwise_not>, 18},
-    {"BitShift", bit_shift},
+    {"BitShift", bit_shift, 11},
     {"Not", logical_not},
-    {"Neg", neg},
-    {"Abs", abs},
-    {"Floor", floor},
-    {"Ceil", ceil},
-    {"Sqrt", sqrt},
-    {"Sign", sign},
-    {"Reciprocal", recorded<client::recip>},
-    {"Exp", recorded<client::exp>},
-    {"Log", recorded<client::log>},
-    {"Sin", recorded<client::sin>},
-    {"Cos", recorded<client::cos>},
-    {"Tan", recorded<client::tan>},
-    {"Erf", recorded<client::erf>},
-    {"Round", recorded<client::round>},
-    {"IsNaN", recorded<client::is_nan>},
-    {"IsInf", is_inf},
-    {"Where", where},
-    {"Cast", cast},
+    {"Neg", neg, 6},
+    {"Abs", abs, 6},
+    {"Floor", floor, 6},
+    {"Ceil", ceil, 6},
+    {"Sqrt", sqrt, 6},
+    {"Sign", sign, 9},
+    {"Reciprocal", recorded<client::recip>, 6},
+    {"Exp", recorded<client::exp>, 6},
+    {"Log", recorded<client::log>, 6},
+    {"Sin", recorded<client::sin>, 7},
+    {"Cos", recorded<client::cos>, 7},
+    {"Tan", recorded<client::tan>, 7},
+    {"Erf", recorded<client::erf>, 9},
+    {"Round", recorded<client::round>, 11},
+    {"IsNaN", recorded<client::is_nan>, 9},
+    {"IsInf", is_inf, 10},
+    {"Where", where, 9},
+    {"Cast", cast, 6},
     {"CastLike", cast_like, 15},
-    {"Clip", clip},
+    {"Clip", clip, 6},
 };
 
 }  // namespace

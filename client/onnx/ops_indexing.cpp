@@ -62,11 +62,16 @@ Values one_hot(NodeContext& node) {
   return {Value(client::where(hot, on, off))};
 }
 
+constexpr int kPadsInput = 11;  // first opset; attributes before
+
 Values pad(NodeContext& node) {
   const Value& x = node.input(0);
   const auto rank = static_cast<std::size_t>(x.rank());
   const std::string mode = node.text("mode", "constant");
-  const Ints pads = node.known_integers(1, "pads");
+  double fill = node.opset() < kPadsInput ? node.real("value", 0) : 0;
+  const auto given = node.integers("pads", 1, kPadsInput);
+  if (!given) reject("pads are missing");
+  const Ints pads = *given;
   Ints axes(rank);
   for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::int64_t>(i);
   if (node.opset() >= 18 && node.has_input(3)) axes = node.known_integers(3, "axes");
@@ -85,7 +90,6 @@ Values pad(NodeContext& node) {
   if (mode == "reflect") return {Value(client::pad_reflect(x.tensor(), before, after))};
   if (mode == "edge") return {Value(client::pad_edge(x.tensor(), before, after))};
   if (mode != "constant") reject_unsupported(str_cat("mode '", mode, "'"));
-  double fill = 0;
   if (node.has_input(2)) {
     const HostTensor& value = node.known(2, "the fill value");
     if (value.size() != 1) reject("the fill value must be one number");
@@ -147,12 +151,12 @@ Values space_to_depth(NodeContext& node) {
 
 constexpr OperatorEntry kOperators[] = {
     {"Gather", gather},
-    {"GatherElements", gather_elements},
-    {"OneHot", one_hot},
-    {"Pad", pad, 11},
-    {"CumSum", cumsum},
+    {"GatherElements", gather_elements, 11},
+    {"OneHot", one_hot, 9},
+    {"Pad", pad, 2},
+    {"CumSum", cumsum, 11},
     {"Trilu", trilu, 14},
-    {"DepthToSpace", depth_to_space, 11},
+    {"DepthToSpace", depth_to_space},
     {"SpaceToDepth", space_to_depth},
 };
 

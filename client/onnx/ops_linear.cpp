@@ -27,6 +27,7 @@ Values gemm(NodeContext& node) {
   const double beta = node.real("beta", 1.0);
   const bool transpose_a = node.integer("transA", 0) != 0;
   const bool transpose_b = node.integer("transB", 0) != 0;
+  if (node.opset() < 7) node.integer("broadcast", 0);  // C always is
   check_same_type(node.input(0), node.input(1));
   if (node.input(0).rank() != 2 || node.input(1).rank() != 2) reject("A and B must be matrices");
   const Tensor a = transpose_a ? client::transpose(node.tensor(0)) : node.tensor(0);
@@ -43,7 +44,7 @@ Values gemm(NodeContext& node) {
   return {Value(y)};
 }
 
-constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm, 11}};
+constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm, 6}};
 
 }  // namespace
 

@@ -70,11 +70,14 @@ Values flatten(NodeContext& node) {
   return {reshaped(node, node.input(0), to)};
 }
 
+// First opsets of axes (and lengths of parts), and of the bounds of slices, as inputs; attributes before.
+constexpr int kAxesInput = 13, kRunsInput = 10;
+
 Values squeeze(NodeContext& node) {
   const Ints from = node.input(0).shape();
   std::vector<bool> drop(from.size(), false);
-  if (node.has_input(1)) {
-    for (std::int64_t axis : node.known_integers(1, "axes")) {
+  if (const auto axes = node.integers("axes", 1, kAxesInput)) {
+    for (std::int64_t axis : *axes) {
       const auto at = static_cast<std::size_t>(positive_axis(axis, static_cast<std::int64_t>(from.size())));
       if (from[at] != 1) reject(str_cat("axis ", axis, " of ", to_string(from), " has not length 1"));
       drop[at] = true;
@@ -91,7 +94,9 @@ Values squeeze(NodeContext& node) {
 
 Values unsqueeze(NodeContext& node) {
   const Ints from = node.input(0).shape();
-  const Ints axes = node.known_integers(1, "axes");
+  const auto given = node.integers("axes", 1, kAxesInput);
+  if (!given) reject("axes are missing");
+  const Ints axes = *given;
   const std::size_t rank = from.size() + axes.size();
   std::vector<bool> fresh(rank, false);
   for (std::int64_t axis : axes) {
@@ -213,11 +218,12 @@ Run clamp_run(std::int64_t length, std::int64_t start, std::int64_t end, std::in
 Values slice(NodeContext& node) {
   const Value& x = node.input(0);
   const Ints from = x.shape();
-  const Ints starts = node.known_integers(1, "starts");
-  const Ints ends = node.known_integers(2, "ends");
+  const auto given_starts = node.integers("starts", 1, kRunsInput), given_ends = node.integers("ends", 2, kRunsInput);
+  if (!given_starts || !given_ends) reject("starts or ends are missing");
+  const Ints starts = *given_starts, ends = *given_ends;
   Ints axes(starts.size());
   std::iota(axes.begin(), axes.end(), 0);
-  if (node.has_input(3)) axes = node.known_integers(3, "axes");
+  axes = node.integers("axes", 3, kRunsInput).value_or(axes);
   Ints steps(starts.size(), 1);
   if (node.has_input(4)) steps = node.known_integers(4, "steps");
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
@@ -257,8 +263,8 @@ Values split(NodeContext& node) {
   const auto parts = static_cast<std::int64_t>(node.num_outputs());
   if (node.integer("num_outputs", parts) != parts) reject("num_outputs differs from the number of outputs");
   Ints lengths;
-  if (node.has_input(1)) {
-    lengths = node.known_integers(1, "the lengths");
+  if (const auto given = node.integers("split", 1, kAxesInput)) {
+    lengths = *given;
   } else {
     const std::int64_t chunk = parts == 0 ? 0 : (length + parts - 1) / parts;
     if (node.opset() < 18 && chunk * parts != length) reject(str_cat(length, " does not split into ", parts));
@@ -285,9 +291,9 @@ Values split(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Reshape", reshape},     {"Flatten", flatten}, {"Squeeze", squeeze, 13}, {"Unsqueeze", unsqueeze, 13},
-    {"Transpose", transpose}, {"Expand", expand},   {"Tile", tile},           {"Concat", concat},
-    {"Slice", slice, 10},     {"Split", split, 13},
+    {"Reshape", reshape, 5},  {"Flatten", flatten},  {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
+    {"Transpose", transpose}, {"Expand", expand, 8}, {"Tile", tile, 6},    {"Concat", concat, 4},
+    {"Slice", slice},         {"Split", split, 2},
 };
 
 }  // namespace

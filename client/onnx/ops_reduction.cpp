@@ -95,7 +95,7 @@ Values argmax(NodeContext& node) { return position(node, client::argmax); }
 Values argmin(NodeContext& node) { return position(node, client::argmin); }
 
 constexpr OperatorEntry kOperators[] = {
-    {"ReduceSum", reduce_sum, 13},
+    {"ReduceSum", reduce_sum},
     {"ReduceProd", reduce_prod},
     {"ReduceMax", reduce_max},
     {"ReduceMin", reduce_min},

@@ -78,6 +78,8 @@ Values non_zero(NodeContext& node) {
 
 Values dropout(NodeContext& node) {
   node.integer("seed", 0);
+  if (node.opset() < 12) node.real("ratio", 0.5);
+  if (node.opset() < 10 && node.wants_output(1)) reject_unsupported("a mask of the input's type");
   if (node.has_input(2) && node.known(2, "training_mode").integer(0) != 0) reject_unsupported("training_mode");
   Values outputs = {node.input(0)};
   if (node.wants_output(1)) {
@@ -88,9 +90,9 @@ Values dropout(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Shape", shape},       {"Size", size},       {"Identity", identity},
-    {"Constant", constant}, {"Range", range},     {"ConstantOfShape", constant_of_shape},
-    {"NonZero", non_zero},  {"Dropout", dropout},
+    {"Shape", shape},         {"Size", size},          {"Identity", identity},
+    {"Constant", constant},   {"Range", range, 11},    {"ConstantOfShape", constant_of_shape, 9},
+    {"NonZero", non_zero, 9}, {"Dropout", dropout, 7},
 };
 
 }  // namespace

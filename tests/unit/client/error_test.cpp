@@ -80,6 +80,9 @@ TEST_CASE("each wrong argument gets its own message") {
       {"expected x's channels", [] { conv(f32({1, 3, 8}), f32({4, 2, 3})); }},
       {"'strides' has 1 entries; expected 2", [] { conv(f32({1, 1, 8, 8}), f32({1, 1, 3, 3}), {}, {.strides = {1}}); }},
       {"expected the shape [4]", [] { conv(f32({1, 3, 8}), f32({4, 3, 3}), f32({3})); }},
+      {"expected floats [n, classes, ...]", [] { nll_loss(f32({3}), constant_i64({3}, {0, 0, 0})); }},
+      {"but its second", [] { cross_entropy(f32({2, 3}), constant_i64({3}, {0, 0, 0})); }},
+      {"each of the 3 classes", [] { nll_loss(f32({2, 3}), constant_i64({2}, {0, 0}), f32({2})); }},
       {"may be negative", [&] { input("x", {n - 5}, DType::kF32); }},
       {"[N, H]",
        [] {

@@ -146,6 +146,23 @@ TEST_CASE("linear and indexing values") {
   check("one_hot", one_hot(constant_i64({2}, {1, -1}), 3, DType::kF32), {0, 1, 0, 0, 0, 1});
 }
 
+TEST_CASE("losses") {
+  const Tensor x = f32({2, 3}, {-1, -2, -3, -4, -5, -6}), weight = f32({3}, {1, 2, 10});
+  const Tensor target = constant_i64({2}, {2, 0});
+  check("nll", nll_loss(x, target), {3.5});
+  check("nll sum", nll_loss(x, target, {}, {.reduction = LossReduction::kSum}), {7});
+  check("nll of each", nll_loss(x, target, {}, {.reduction = LossReduction::kNone}), {3, 4});
+  check("nll weighted", nll_loss(x, target, weight), {34.0 / 11});
+  check("nll ignored", nll_loss(x, target, weight, {.ignore_index = 2}), {4});
+  check("nll ignored, no class", nll_loss(x, constant_i64({2}, {-100, 1}), {}, {.ignore_index = -100}), {5});
+  const Tensor infinite = f32({2, 2}, {-INFINITY, -1, -2, -3});
+  check("nll ignored, infinite", nll_loss(infinite, constant_i64({2}, {0, 1}), {}, {.ignore_index = 0}), {3});
+  const Tensor pixels = f32({1, 2, 2}, {-1, -2, -3, -4});  // two classes, two pixels
+  check("nll of pixels", nll_loss(pixels, constant_i64({1, 2}, {1, 0}), {}, {.reduction = LossReduction::kNone}),
+        {3, 2});
+  check("cross_entropy", cross_entropy(f32({1, 2}, {5, 5}), constant_i64({1}, {1})), {0.6931472});
+}
+
 TEST_CASE("convolution and pooling values") {
   check("conv", conv(ramp({1, 1, 4}), f32({1, 1, 2}, {1, 10})), {21, 32, 43});
   check("conv stride, pad, bias",

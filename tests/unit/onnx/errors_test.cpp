@@ -26,6 +26,7 @@ TEST_CASE("an unknown operator is named with node, file and opset") {
 
 TEST_CASE("an operator outside its opsets says which are known") {
   CHECK_THAT(error_of(one_node("LayerNormalization", 15).import()), Contains("opsets 17 to 19; opset 15"));
+  CHECK_THAT(error_of(one_node("Relu", 5).import()), Contains("opsets 6 to 19; opset 5"));
 }
 
 TEST_CASE("an operator of another domain is named with it") {
@@ -34,9 +35,27 @@ TEST_CASE("an operator of another domain is named with it") {
   CHECK_THAT(error_of(m.import()), Contains("com.microsoft::Gelu") && Contains("n1"));
 }
 
-TEST_CASE("opsets outside 13 to 19 are refused by number") {
-  CHECK_THAT(error_of(one_node("Relu", 12).import()), Contains("opset 12") && Contains("13"));
+TEST_CASE("opsets outside 1 to 19 are refused by number") {
+  CHECK_THAT(error_of(one_node("Relu", 0).import()), Contains("opset 0") && Contains("1 to 19"));
   CHECK_THAT(error_of(one_node("Relu", 20).import()), Contains("opset 20"));
+}
+
+TEST_CASE("what older opsets mean otherwise is not guessed") {
+  CHECK_THAT(error_of(one_node("Unsqueeze", 11).import()), Contains("axes are missing"));
+  CHECK_THAT(error_of(one_node("Slice", 9).import()), Contains("starts or ends are missing"));
+  CHECK_THAT(error_of(one_node("Pad", 10).import()), Contains("pads are missing"));
+  ModelBuilder add(6);
+  add.input("x", {2, 3}).input("b", {2}).node("Add", {"x", "b"}, {"y"}, "n1").output("y");
+  CHECK_THAT(error_of(add.import()), Contains("[2, 3] and [2] differ, and broadcast is 0"));
+  CHECK_THAT(error_of(add.attr("broadcast", 1).attr("axis", 2).import()), Contains("axis 2 does not place [2]"));
+  ModelBuilder normalise(6);
+  normalise.input("x", {1, 2, 3});
+  for (const char* name : {"s", "b", "m", "v"}) normalise.input(name, {2});
+  normalise.node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"}, "n1").output("y");
+  CHECK_THAT(error_of(normalise.import()), Contains("is_test"));
+  ModelBuilder axes_as_input(11);
+  axes_as_input.input("x", {2, 3}).ints("axes", {1}, {0}).node("Unsqueeze", {"x", "axes"}, {"y"}, "n1").output("y");
+  CHECK_THAT(error_of(axes_as_input.import()), Contains("axes are missing"));
 }
 
 TEST_CASE("a model without standard operators says so") {
