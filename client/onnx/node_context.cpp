@@ -88,7 +88,14 @@ std::optional<Ints> NodeContext::integers(std::string_view name) {
   return Ints(found->ints().begin(), found->ints().end());
 }
 
+void NodeContext::expect_no_input(std::size_t index, std::string_view what, int since) const {
+  if (opset_ >= since || !has_input(index)) return;
+  reject(str_cat("input ", index, " (", what, ") is an input from opset ", since, " on; opset ", opset_,
+                 " gives it as an attribute"));
+}
+
 std::optional<Ints> NodeContext::integers(std::string_view name, std::size_t index, int input_since) {
+  expect_no_input(index, name, input_since);
   if (opset_ < input_since) return integers(name);
   if (!has_input(index)) return std::nullopt;
   return known_integers(index, name);

@@ -20,6 +20,13 @@ void check_same_type(const Value& a, const Value& b) {
   reject(str_cat("operands have types ", dtype_name(a.dtype()), " and ", dtype_name(b.dtype())));
 }
 
+// Before opset 7 (8 for Min, Max, Sum and Mean) nothing broadcasts by itself.
+void check_same_shape(const Value& a, const Value& b) {
+  if (a.shape() == b.shape()) return;
+  reject(str_cat("shapes ", to_string(a.shape()), " and ", to_string(b.shape()), " differ; this opset broadcasts only ",
+                 "where an attribute broadcast = 1 is known and given"));
+}
+
 bool both_known(const Value& a, const Value& b) {
   return a.is_host() && b.is_host() && can_fold(a.host()) && can_fold(b.host()) && a.dtype() != DType::kU64;
 }
@@ -31,9 +38,7 @@ Value second_operand(NodeContext& node) {
   if (node.opset() >= 7) return b;
   const bool broadcasts = node.integer("broadcast", 0) != 0;
   const std::int64_t axis = node.integer("axis", a.rank() - b.rank());
-  if (!broadcasts && a.shape() != b.shape()) {
-    reject(str_cat("shapes ", to_string(a.shape()), " and ", to_string(b.shape()), " differ, and broadcast is 0"));
-  }
+  if (!broadcasts) check_same_shape(a, b);
   if (!broadcasts || b.rank() == 0) return b;
   if (axis < 0 || axis + b.rank() > a.rank()) {
     reject(str_cat("axis ", axis, " does not place ", to_string(b.shape()), " within ", to_string(a.shape())));
@@ -90,6 +95,7 @@ Values variadic(NodeContext& node, HostBinary op, Record record) {
   for (std::size_t i = 1; i < node.num_inputs(); ++i) {
     const Value& next = node.input(i);
     check_same_type(result, next);
+    if (node.opset() < 8) check_same_shape(result, next);
     result = both_known(result, next) ? node.made(host_binary(op, result.host(), next.host()))
                                       : Value(record(result.tensor(), next.tensor()));
   }
@@ -238,6 +244,7 @@ Values clip(NodeContext& node) {
   Tensor x = node.tensor(0);
   const DType dtype = x.dtype();
   if (node.opset() < kBoundsInput) {
+    for (std::size_t i : {1, 2}) node.expect_no_input(i, "a bound", kBoundsInput);
     if (node.has("min")) x = client::maximum(x, node.real("min", 0));
     if (node.has("max")) x = client::minimum(x, node.real("max", 0));
     return {Value(x)};

@@ -27,7 +27,7 @@ Values gemm(NodeContext& node) {
   const double beta = node.real("beta", 1.0);
   const bool transpose_a = node.integer("transA", 0) != 0;
   const bool transpose_b = node.integer("transB", 0) != 0;
-  if (node.opset() < 7) node.integer("broadcast", 0);  // C always is
+  const bool broadcasts = node.opset() >= 7 || node.integer("broadcast", 0) != 0;
   check_same_type(node.input(0), node.input(1));
   if (node.input(0).rank() != 2 || node.input(1).rank() != 2) reject("A and B must be matrices");
   const Tensor a = transpose_a ? client::transpose(node.tensor(0)) : node.tensor(0);
@@ -38,6 +38,7 @@ Values gemm(NodeContext& node) {
     check_same_type(node.input(0), node.input(2));
     const Tensor& c = node.tensor(2);
     const client::Shape shape = y.shape();
+    if (!broadcasts && c.shape() != shape) reject("C has another shape than the product, and broadcast is 0");
     y = y + (beta == 1.0 ? c : c * beta);
     if (y.shape() != shape) reject("C is larger than the product");
   }

@@ -22,14 +22,8 @@ using Record = Tensor (*)(const Tensor&, const Axes&, bool);
 
 Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce> folded, Record record) {
   const Value& x = node.input(0);
-  Axes axes;
-  bool none_means_identity = false;
-  if (node.opset() >= axes_input_since) {
-    if (node.has_input(1)) axes = node.known_integers(1, "axes");
-    none_means_identity = node.integer("noop_with_empty_axes", 0) != 0;
-  } else {
-    axes = node.integers("axes").value_or(Axes());
-  }
+  Axes axes = node.integers("axes", 1, axes_input_since).value_or(Axes());
+  const bool none_means_identity = node.opset() >= axes_input_since && node.integer("noop_with_empty_axes", 0) != 0;
   const bool keepdims = node.integer("keepdims", 1) != 0;
   if (axes.empty() && none_means_identity) return {x};
   for (std::int64_t& axis : axes) axis = positive_axis(axis, x.rank());

@@ -2,7 +2,8 @@
 //
 // Cost model (see fuse.cpp): an elementwise stage is computed in place when that repeats no work or little of it; a
 // reduction is computed in place when every element is still computed exactly once and its loop can stand outside of
-// the consumer's remaining loops (epilogues, softmax and layernorm as one row kernel).
+// the consumer's remaining loops (epilogues, softmax and layernorm as one row kernel). Padding is computed in place
+// where the target has mask registers and few or many results read each element.
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"

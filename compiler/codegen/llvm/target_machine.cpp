@@ -67,18 +67,20 @@ TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& 
             .has_half_convert = true,
             .vector_registers = tune::vector_registers_of(target)};
   const bool has_vl = subtarget.checkFeatures("+avx512vl");
-  const bool is_amd = subtarget.checkFeatures("+sse4a");  // which no other maker's processors have
   const unsigned avx_vnni_lanes = subtarget.checkFeatures("+avxvnni") ? 8 : 0;
-  return {.has_fma = subtarget.checkFeatures("+fma"),
-          .has_round = subtarget.checkFeatures("+sse4.1"),
-          .has_half_convert = subtarget.checkFeatures("+f16c"),
-          .has_scaleb = tune::has_scaleb(target),
-          .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
-          .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes,
-          .least_streamed_bytes = is_amd ? kStreamedByAmd : TargetTraits().least_streamed_bytes,
-          .streams_rows = is_amd,
-          .prefetches_streams = !is_amd,
-          .vector_registers = tune::vector_registers_of(target)};
+  TargetTraits traits = {.has_fma = subtarget.checkFeatures("+fma"),
+                         .has_round = subtarget.checkFeatures("+sse4.1"),
+                         .has_half_convert = subtarget.checkFeatures("+f16c"),
+                         .has_scaleb = tune::has_scaleb(target),
+                         .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
+                         .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes,
+                         .vector_registers = tune::vector_registers_of(target)};
+  if (subtarget.checkFeatures("+sse4a")) {  // which no other maker's processors have
+    traits.least_streamed_bytes = kStreamedByAmd;
+    traits.streams_rows = true;
+    traits.prefetches_streams = false;
+  }
+  return traits;
 }
 
 // The processor whose scheduling model fits the features best: only the order of instructions depends on it. The

@@ -12,8 +12,8 @@ named below the table with the reason.
 
 How: a round runs every side of a row once, in turn, for each number of threads; every side is a program of its own,
 started with PATH, HOME and LC_ALL only. Where the rounds disagree, because a neighbour of a shared host took some
-of the machine from one side, there are more, up to --most-rounds; the column says how many. Warm-up and first touch are not counted. A side's figure is the lowest
-median (and the lowest minimum) of its rounds; with two threads a peer may use one where that is faster, we may not.
+of the machine from one side, there are more, up to --most-rounds; the column says how many. Warm-up and first touch
+are not counted. A side's figure is the lowest median (and the lowest minimum) of its rounds; with two threads a peer may use one where that is faster, we may not.
 Our outputs are checked before anything is timed. Figures are `median / minimum`. `ratio` is the best peer's time
 over ours, so above 1 we are faster: first the median over the rounds of that ratio within a round, by which a row is
 judged since the machine changes from one moment to the next, then lowest minimum over lowest minimum. "hand-off" is

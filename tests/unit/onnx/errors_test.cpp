@@ -46,7 +46,7 @@ TEST_CASE("what older opsets mean otherwise is not guessed") {
   CHECK_THAT(error_of(one_node("Pad", 10).import()), Contains("pads are missing"));
   ModelBuilder add(6);
   add.input("x", {2, 3}).input("b", {2}).node("Add", {"x", "b"}, {"y"}, "n1").output("y");
-  CHECK_THAT(error_of(add.import()), Contains("[2, 3] and [2] differ, and broadcast is 0"));
+  CHECK_THAT(error_of(add.import()), Contains("shapes [2, 3] and [2] differ"));
   CHECK_THAT(error_of(add.attr("broadcast", 1).attr("axis", 2).import()), Contains("axis 2 does not place [2]"));
   ModelBuilder normalise(6);
   normalise.input("x", {1, 2, 3});
@@ -55,7 +55,22 @@ TEST_CASE("what older opsets mean otherwise is not guessed") {
   CHECK_THAT(error_of(normalise.import()), Contains("is_test"));
   ModelBuilder axes_as_input(11);
   axes_as_input.input("x", {2, 3}).ints("axes", {1}, {0}).node("Unsqueeze", {"x", "axes"}, {"y"}, "n1").output("y");
-  CHECK_THAT(error_of(axes_as_input.import()), Contains("axes are missing"));
+  CHECK_THAT(error_of(axes_as_input.import()), Contains("axes) is an input from opset 13 on; opset 11"));
+  for (const auto& [op, opset] : {std::pair("Squeeze", 12), {"Split", 12}, {"Slice", 9}, {"ReduceMean", 17}}) {
+    ModelBuilder later(opset);
+    later.input("x", {1, 2}).ints("i", {1}, {0}).node(op, {"x", "i"}, {"y"}, "n1").output("y");
+    INFO(op);
+    CHECK_THAT(error_of(later.import()), Contains("input 1 (") && Contains("gives it as an attribute"));
+  }
+  ModelBuilder bound(10);
+  bound.input("x", {2}).floats("low", {}, {0}).node("Clip", {"x", "low"}, {"y"}, "n1").output("y");
+  CHECK_THAT(error_of(bound.import()), Contains("is an input from opset 11 on"));
+  ModelBuilder sum(6);
+  sum.input("x", {2, 3}).input("b", {3}).node("Sum", {"x", "b"}, {"y"}, "n1").output("y");
+  CHECK_THAT(error_of(sum.import()), Contains("shapes [2, 3] and [3] differ"));
+  ModelBuilder gemm(6);
+  gemm.input("a", {2, 3}).input("b", {3, 4}).input("c", {4}).node("Gemm", {"a", "b", "c"}, {"y"}, "n1").output("y");
+  CHECK_THAT(error_of(gemm.import()), Contains("broadcast is 0"));
 }
 
 TEST_CASE("a model without standard operators says so") {
