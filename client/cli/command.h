@@ -22,6 +22,7 @@ using Action = std::function<absl::StatusOr<int>()>;
 void add_run(CLI::App& app, Action& action);      // run.cpp
 void add_prewarm(CLI::App& app, Action& action);  // prewarm.cpp
 void add_tune(CLI::App& app, Action& action);     // tune.cpp
+void add_onnx(CLI::App& app, Action& action);     // onnx.cpp
 void add_explain(CLI::App& app, Action& action);  // explain.cpp
 void add_stats(CLI::App& app, Action& action);    // stats.cpp
 void add_cache(CLI::App& app, Action& action);    // cache.cpp

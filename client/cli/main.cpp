@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   hearth::cli::add_run(app, action);
   hearth::cli::add_prewarm(app, action);
   hearth::cli::add_tune(app, action);
+  hearth::cli::add_onnx(app, action);
   hearth::cli::add_explain(app, action);
   hearth::cli::add_stats(app, action);
   hearth::cli::add_cache(app, action);

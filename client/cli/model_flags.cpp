@@ -53,6 +53,10 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs) {
     command.add_option("--input", inputs, "Array for an input: NAME=FILE.npy (others get seeded uniform values)")
         ->take_all();
   }
+  add_connection_to(command);
+}
+
+void ModelFlags::add_connection_to(CLI::App& command) {
   command.add_option("--device", device, "cpu, or null (computes nothing)")->capture_default_str();
   command.add_option("--threads", threads, "Threads of a replay; 0: every CPU")->capture_default_str();
   command.add_option("--socket", socket, "The daemon's socket (default: HEARTH_SOCKET, else the user's own)");

@@ -32,6 +32,8 @@ struct ModelFlags {
 
   // `with_inputs`: --input is a flag of this command.
   void add_to(CLI::App& command, bool with_inputs);
+  // Those about the daemon and the plan alone.
+  void add_connection_to(CLI::App& command);
   client::PrepareConfig prepare_config() const;
 };
 

@@ -11,8 +11,6 @@
 #include "runtime/text.h"
 
 namespace hearth::onnx {
-namespace {
-
 std::string node_label(const ::onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   return node.output_size() > 0 ? node.output(0) : "";
@@ -23,7 +21,24 @@ std::string operator_name(const ::onnx::NodeProto& node) {
   return standard ? node.op_type() : str_cat(node.domain(), "::", node.op_type());
 }
 
-}  // namespace
+int standard_opset(const ::onnx::ModelProto& model) {
+  for (const ::onnx::OperatorSetIdProto& set : model.opset_import()) {
+    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;
+    if (set.version() < kFirstOpset || set.version() > kLastOpset) {
+      reject_unsupported(str_cat("opset ", set.version(), " (export the model with an opset from ", kFirstOpset, " to ",
+                                 kLastOpset, ")"));
+    }
+    return static_cast<int>(set.version());
+  }
+  reject_unsupported("a model that names no version of ONNX's own operators (opset_import)");
+}
+
+std::string GraphImporter::missing_operator(const ::onnx::NodeProto& node, int opset) {
+  if (operator_name(node) != node.op_type()) return str_cat("operator domain '", node.domain(), "' is not supported");
+  if (node.op_type() == "If") return "";
+  const auto found = client::catch_jit_error([&] { return &find_operator(node.op_type(), opset); });
+  return found.ok() ? "" : std::string(found.status().message());
+}
 
 GraphImporter::GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model, int opset)
     : model_(std::move(model)), opset_(opset), scopes_(1) {}

@@ -20,12 +20,21 @@ class ModelProto;
 
 namespace hearth::onnx {
 
+// The node's name, or its first output.
+std::string node_label(const ::onnx::NodeProto& node);
+// With its domain where that is not ONNX's own.
+std::string operator_name(const ::onnx::NodeProto& node);
+// The version of ONNX's own operators that a model imports; JitError when it is none that is known here.
+int standard_opset(const ::onnx::ModelProto& model);
+
 class GraphImporter {
  public:
   GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model, int opset);
 
   // Gives `name` its one meaning in the current graph.
   void bind(const std::string& name, const Value& value);
+  // Why no node of this operator can be imported, "" when one may be.
+  static std::string missing_operator(const ::onnx::NodeProto& node, int opset);
   // Imports initializers and nodes; returns the graph's outputs in order.
   Values run(const ::onnx::GraphProto& graph);
 

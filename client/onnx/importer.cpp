@@ -18,18 +18,6 @@ namespace {
 
 using Dimension = ::onnx::TensorShapeProto::Dimension;
 
-int standard_opset(const ::onnx::ModelProto& model) {
-  for (const ::onnx::OperatorSetIdProto& set : model.opset_import()) {
-    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;
-    if (set.version() < kFirstOpset || set.version() > kLastOpset) {
-      reject_unsupported(str_cat("opset ", set.version(), " (export the model with an opset from ", kFirstOpset, " to ",
-                                 kLastOpset, ")"));
-    }
-    return static_cast<int>(set.version());
-  }
-  reject_unsupported("a model that names no version of ONNX's own operators (opset_import)");
-}
-
 // Lengths given for the model's symbolic dimensions, by name.
 class DimTable {
  public:

@@ -20,10 +20,21 @@ Table make_table() {
   return table;
 }
 
+const Table& operator_table() {
+  static const Table table = make_table();
+  return table;
+}
+
 }  // namespace
 
+std::vector<const OperatorEntry*> all_operators() {
+  std::vector<const OperatorEntry*> all;
+  for (const auto& [name, entry] : operator_table()) all.push_back(entry);
+  return all;
+}
+
 const OperatorEntry& find_operator(std::string_view name, int opset) {
-  static const Table table = make_table();
+  const Table& table = operator_table();
   const auto found = table.find(name);
   if (found == table.end()) reject_unsupported("this operator");
   const OperatorEntry& entry = *found->second;

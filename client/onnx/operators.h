@@ -7,6 +7,7 @@
 #pragma once
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "client/onnx/node_context.h"
 
@@ -36,5 +37,7 @@ std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
 
 // JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
 const OperatorEntry& find_operator(std::string_view name, int opset);
+// Of every family, sorted by name.
+std::vector<const OperatorEntry*> all_operators();
 
 }  // namespace hearth::onnx

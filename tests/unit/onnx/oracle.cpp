@@ -1,8 +1,5 @@
 #include "tests/unit/onnx/oracle.h"
 
-#include <cmath>
-
-#include "client/elements.h"
 #include "compiler/codegen/reference/graph_interpreter.h"
 #include "compiler/passes/import.h"
 #include "runtime/text.h"
@@ -53,20 +50,6 @@ absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const st
     arrays.push_back({static_cast<DType>(tensor.dtype), tensor.shape, {tensor.bytes.begin(), tensor.bytes.end()}});
   }
   return arrays;
-}
-
-std::string difference(const Array& got, const Array& want, double relative, double absolute) {
-  if (got.dtype != want.dtype || got.shape != want.shape) return "type or shape differ";
-  const std::size_t width = dtype_bytes(got.dtype);
-  for (std::size_t i = 0; i * width < want.bytes.size(); ++i) {
-    const double a = client::decode_float(std::string_view(got.bytes).substr(i * width), got.dtype);
-    const double b = client::decode_float(std::string_view(want.bytes).substr(i * width), want.dtype);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (!is_float(got.dtype) || !(std::fabs(a - b) <= absolute + relative * std::fabs(b))) {
-      return str_cat("element ", i, " is ", a, ", expected ", b);
-    }
-  }
-  return "";
 }
 
 }  // namespace hearth::onnx

@@ -9,16 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/npy.h"
-#include "client/onnx/importer.h"
+#include "client/onnx/conformance.h"
 
 namespace hearth::onnx {
 
-using Array = client::NpyArray;
-
 absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs);
-
-// What differs beyond |got - want| <= absolute + relative * |want|, "" if nothing. Shapes and types must be equal.
-std::string difference(const Array& got, const Array& want, double relative, double absolute);
 
 }  // namespace hearth::onnx

@@ -1,0 +1,195 @@
+// hearth onnx: what of ONNX is here. `check` lists what a model needs and is missing before any work is done;
+// `conformance` runs ONNX's standard test cases through the daemon to numbers.
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/connect.h"
+#include "client/cli/coverage_table.h"
+#include "client/cli/format.h"
+#include "client/cli/isolated.h"
+#include "client/cli/model_flags.h"
+#include "client/onnx/conformance.h"
+#include "client/onnx/model_check.h"
+#include "runtime/text.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using onnx::Array;
+using onnx::CaseResult;
+using onnx::Verdict;
+
+struct ConformanceFlags {
+  std::string folder;
+  std::string markdown;
+  ModelFlags model;
+  onnx::CaseTolerance tolerance;
+  bool all = false;
+};
+
+absl::StatusOr<std::vector<Array>> replay(const onnx::ImportedModel& model, const std::map<std::string, Array>& arrays,
+                                          const client::PrepareConfig& config) {
+  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.outputs, config);
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<client::Instance> instance = plan->instantiate();
+  if (!instance.ok()) return instance.status();
+  for (const client::ValueInfo& input : plan->inputs()) {
+    const auto found = arrays.find(input.name);
+    if (found == arrays.end()) return absl::InvalidArgumentError(str_cat("no data for input '", input.name, "'"));
+    const absl::StatusOr<client::MutableView> view = instance->input(input.name);
+    if (!view.ok()) return view.status();
+    if (found->second.bytes.size() != view->size_bytes) {
+      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has ", found->second.bytes.size(),
+                                                " bytes; the plan reads ", view->size_bytes));
+    }
+    std::memcpy(view->data, found->second.bytes.data(), view->size_bytes);
+  }
+  if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
+  std::vector<Array> results;
+  for (const auto& [name, tensor] : model.outputs) {
+    const absl::StatusOr<client::ConstView> view = instance->output(name);
+    if (!view.ok()) return view.status();
+    results.push_back({view->dtype, view->shape, std::string(static_cast<const char*>(view->data), view->size_bytes)});
+  }
+  return results;
+}
+
+Json to_json(const CaseResult& result) {
+  return {{"name", result.name},
+          {"verdict", std::string(to_string(result.verdict))},
+          {"reason", result.reason},
+          {"inputs_known", result.inputs_known},
+          {"operators", result.operators}};
+}
+
+CaseResult from_json(const Json& json) {
+  CaseResult result;
+  result.name = json["name"];
+  for (Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kUnsupported}) {
+    if (json["verdict"] == to_string(verdict)) result.verdict = verdict;
+  }
+  result.reason = json["reason"];
+  result.inputs_known = json["inputs_known"];
+  result.operators = json["operators"].get<std::vector<std::string>>();
+  return result;
+}
+
+absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
+  const std::vector<std::string> cases = onnx::find_cases(flags.folder);
+  if (cases.empty()) {
+    return absl::NotFoundError(
+        str_cat(flags.folder, ": no test case in it (a folder with model.onnx and test_data_set_0)"));
+  }
+  const client::PrepareConfig config = flags.model.prepare_config();
+  const auto work = [&](std::size_t i) {
+    const auto evaluate = [&](const onnx::ImportedModel& model, const std::map<std::string, Array>& arrays) {
+      return replay(model, arrays, config);
+    };
+    return to_json(onnx::check_case(cases[i], evaluate, flags.tolerance))
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  std::vector<CaseResult> results;
+  std::map<Verdict, int> totals;
+  const auto done = [&](std::size_t i, absl::StatusOr<std::string> text) {
+    CaseResult result;
+    if (text.ok()) {
+      result = from_json(Json::parse(*text));
+    } else {
+      result.name = cases[i].substr(cases[i].find_last_of('/') + 1);
+      result.reason = std::string(text.status().message());
+    }
+    ++totals[result.verdict];
+    if (!flags.model.json && (flags.all || result.verdict != Verdict::kPassed)) {
+      std::cout << to_string(result.verdict) << "  " << result.name
+                << (result.reason.empty() ? "" : ": " + result.reason) << std::endl;
+    }
+    results.push_back(std::move(result));
+  };
+  // A prepare has its own deadline; a replay that hangs is noticed some time after.
+  const absl::Status ran = run_isolated(cases.size(), config.deadline + std::chrono::seconds(30), work, done);
+  if (!ran.ok()) return ran;
+  if (!flags.markdown.empty()) {
+    if (absl::Status wrote = write_coverage(flags.markdown, results); !wrote.ok()) return wrote;
+  }
+  if (flags.model.json) {
+    Json rows = Json::array();
+    for (const CaseResult& result : results) rows.push_back(to_json(result));
+    const Json json = {{"cases", results.size()},
+                       {"passed", totals[Verdict::kPassed]},
+                       {"failed", totals[Verdict::kFailed]},
+                       {"unsupported", totals[Verdict::kUnsupported]},
+                       {"results", std::move(rows)}};
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << results.size() << " cases: " << totals[Verdict::kPassed] << " passed, " << totals[Verdict::kFailed]
+              << " failed, " << totals[Verdict::kUnsupported] << " unsupported\n";
+  }
+  return totals[Verdict::kFailed] == 0 ? 0 : 1;
+}
+
+struct CheckFlags {
+  std::string path;
+  ModelFlags model;
+};
+
+absl::StatusOr<int> check(const CheckFlags& flags) {
+  const absl::StatusOr<onnx::ModelCheck> checked = onnx::check_model(flags.path);
+  if (!checked.ok()) return checked.status();
+  std::string refused;
+  if (checked->missing.empty()) {
+    // Every operator is known; whether this use of it is, only importing tells.
+    const absl::StatusOr<Model> model = load_model(flags.path, flags.model);
+    if (!model.ok()) refused = std::string(model.status().message());
+  }
+  if (flags.model.json) {
+    Json missing = Json::array();
+    for (const onnx::MissingNode& node : checked->missing) {
+      missing.push_back({{"node", node.name}, {"operator", node.op}, {"reason", node.reason}});
+    }
+    const Json json = {{"model", flags.path},
+                       {"opset", checked->opset},
+                       {"nodes", checked->num_nodes},
+                       {"missing", std::move(missing)},
+                       {"refused", refused.empty() ? Json() : Json(refused)}};
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    for (const onnx::MissingNode& node : checked->missing) {
+      std::cout << "node '" << node.name << "' (operator " << node.op << "): " << node.reason << "\n";
+    }
+    if (!refused.empty()) std::cout << refused << "\n";
+    std::cout << flags.path << ": opset " << checked->opset << ", " << checked->num_nodes << " nodes, "
+              << (checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
+                                           : str_cat(checked->missing.size(), " not supported"))
+              << "\n";
+  }
+  return checked->missing.empty() && refused.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_onnx(CLI::App& app, Action& action) {
+  CLI::App* group = app.add_subcommand("onnx", "What of ONNX is supported");
+  group->require_subcommand(1);
+  auto conform = std::make_shared<ConformanceFlags>();
+  CLI::App* command = group->add_subcommand("conformance", "Run ONNX's standard test cases through the daemon");
+  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")->required();
+  conform->model.add_connection_to(*command);
+  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")->capture_default_str();
+  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")->capture_default_str();
+  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file");
+  command->add_flag("--all", conform->all, "Print passed cases too");
+  command->callback([conform, &action] { action = [conform] { return conformance(*conform); }; });
+
+  auto flags = std::make_shared<CheckFlags>();
+  CLI::App* checker = group->add_subcommand("check", "List what a model needs and is not supported");
+  checker->add_option("model", flags->path, "ONNX file")->required();
+  flags->model.add_to(*checker, /*with_inputs=*/false);
+  checker->callback([flags, &action] { action = [flags] { return check(*flags); }; });
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,201 @@
+#include "client/onnx/conformance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "client/elements.h"
+#include "client/errors.h"
+#include "client/onnx/model_file.h"
+#include "client/onnx/reject.h"
+#include "onnx/onnx.pb.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+using client::JitError;
+using Arrays = std::vector<Array>;
+
+struct DataSet {
+  Arrays inputs;
+  Arrays outputs;
+};
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Array to_array(const HostTensor& x) { return {x.dtype(), x.shape(), std::string(x.data(), x.bytes())}; }
+
+// One input or output as the model declares it.
+Array read_value(const fs::path& path, const ::onnx::ValueInfoProto& declared) {
+  if (!declared.type().has_tensor_type()) {
+    reject_unsupported(str_cat("'", declared.name(), "': a type other than a tensor"));
+  }
+  ::onnx::TensorProto tensor;
+  if (!tensor.ParseFromString(content(path))) reject(str_cat(path.filename().string(), " is no tensor"));
+  const int type = declared.type().tensor_type().elem_type();
+  if (tensor.data_type() != type) {
+    reject_unsupported(str_cat("data of type ", onnx_type_name(tensor.data_type()), " for '", declared.name(),
+                               "', which the case's own model declares as ", onnx_type_name(type), ","));
+  }
+  return to_array(to_host_tensor(tensor, nullptr));
+}
+
+template <typename Declared>
+Arrays read_values(const fs::path& folder, const std::string& prefix, const Declared& declared) {
+  Arrays found;
+  for (int i = 0; i < declared.size(); ++i) {
+    const fs::path path = folder / str_cat(prefix, i, ".pb");
+    if (!fs::exists(path)) break;
+    found.push_back(read_value(path, declared[i]));
+  }
+  return found;
+}
+
+std::vector<DataSet> read_data_sets(const fs::path& folder, const ::onnx::GraphProto& graph) {
+  std::vector<DataSet> sets;
+  for (int i = 0;; ++i) {
+    const fs::path place = folder / str_cat("test_data_set_", i);
+    if (!fs::exists(place)) return sets;
+    sets.push_back({read_values(place, "input_", graph.input()), read_values(place, "output_", graph.output())});
+    const DataSet& set = sets.back();
+    if (set.outputs.empty()) reject(str_cat(place.filename().string(), " has no outputs"));
+  }
+}
+
+// Inputs but the first as initializers, as exporters write axes and shapes.
+::onnx::ModelProto with_known_inputs(::onnx::ModelProto model, const Arrays& inputs) {
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    ::onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
+    const ::onnx::ValueInfoProto& declared = model.graph().input(static_cast<int>(i));
+    tensor->set_name(declared.name());
+    tensor->set_data_type(declared.type().tensor_type().elem_type());
+    for (std::int64_t length : inputs[i].shape) tensor->add_dims(length);
+    tensor->set_raw_data(inputs[i].bytes);
+  }
+  return model;
+}
+
+absl::Status check_results(const Arrays& got, const Arrays& want, const CaseTolerance& tolerance) {
+  if (got.size() < want.size()) return absl::DataLossError(str_cat(got.size(), " results, expected ", want.size()));
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const std::string what = difference(got[i], want[i], tolerance);
+    if (!what.empty()) return absl::DataLossError(str_cat("output ", i, ": ", what));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_set(const ::onnx::ModelProto& model, const std::string& name, const DataSet& set, bool known,
+                       const Evaluate& evaluate, const CaseTolerance& tolerance) {
+  std::map<std::string, Array> arrays;
+  ImportOptions options;
+  for (std::size_t i = 0; i < set.inputs.size(); ++i) {
+    const std::string& input = model.graph().input(static_cast<int>(i)).name();
+    arrays[input] = set.inputs[i];
+    if (!known || i == 0) options.input_shapes[input] = set.inputs[i].shape;
+  }
+  const ::onnx::ModelProto& given = known ? with_known_inputs(model, set.inputs) : model;
+  const auto imported = import_model_bytes(given.SerializeAsString(), name, options);
+  if (!imported.ok()) return imported.status();
+  const auto results = evaluate(*imported, arrays);
+  // What is refused after importing is no announced gap of the importer but a failure.
+  if (!results.ok()) return absl::InternalError(str_cat("evaluation: ", results.status().message()));
+  return check_results(*results, set.outputs, tolerance);
+}
+
+std::vector<std::string> operators_of(const ::onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const ::onnx::NodeProto& node : graph.node()) {
+    const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+    names.insert(own ? node.op_type() : str_cat(node.domain(), "::", node.op_type()));
+  }
+  return {names.begin(), names.end()};
+}
+
+absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const CaseTolerance& tolerance,
+                         CaseResult* result) {
+  ::onnx::ModelProto model;
+  if (!fs::exists(folder / "model.onnx")) return absl::UnimplementedError("the case comes without its model");
+  if (!model.ParseFromString(content(folder / "model.onnx"))) return absl::DataLossError("model.onnx is no model");
+  result->operators = operators_of(model.graph());
+  const std::vector<DataSet> sets = read_data_sets(folder, model.graph());
+  if (sets.empty()) return absl::NotFoundError("no test_data_set_0");
+  absl::Status status;
+  for (const DataSet& set : sets) {
+    status = check_set(model, result->name, set, result->inputs_known, evaluate, tolerance);
+    if (absl::IsUnimplemented(status) && !result->inputs_known && set.inputs.size() > 1) {
+      const absl::Status again = check_set(model, result->name, set, true, evaluate, tolerance);
+      // Two refusals: the first says what is missing of the case as it stands.
+      if (absl::IsUnimplemented(again)) return status;
+      result->inputs_known = true;
+      status = again;
+    }
+    if (!status.ok()) return status;
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  if (verdict == Verdict::kPassed) return "passed";
+  return verdict == Verdict::kFailed ? "failed" : "unsupported";
+}
+
+std::vector<std::string> find_cases(const std::string& root) {
+  std::set<std::string> found;
+  const auto consider = [&](const fs::path& folder) {
+    if (fs::exists(folder / "model.onnx") || fs::exists(folder / "data.json")) found.insert(folder.string());
+  };
+  std::error_code error;
+  consider(root);
+  for (fs::recursive_directory_iterator at(root, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_directory(error)) consider(at->path());
+  }
+  return {found.begin(), found.end()};
+}
+
+CaseResult check_case(const std::string& folder, const Evaluate& evaluate, const CaseTolerance& tolerance) {
+  CaseResult result;
+  result.name = fs::path(folder).filename().string();
+  absl::Status status;
+  try {
+    status = check_model(folder, evaluate, tolerance, &result);
+  } catch (const JitError& error) {
+    status = error.status();
+  } catch (const std::exception& error) {
+    status = absl::InternalError(error.what());
+  }
+  result.verdict = status.ok()                     ? Verdict::kPassed
+                   : absl::IsUnimplemented(status) ? Verdict::kUnsupported
+                                                   : Verdict::kFailed;
+  result.reason = std::string(status.message());
+  return result;
+}
+
+std::string difference(const Array& got, const Array& want, const CaseTolerance& tolerance) {
+  if (got.dtype != want.dtype) return str_cat("type ", dtype_name(got.dtype), ", expected ", dtype_name(want.dtype));
+  if (got.shape != want.shape) return str_cat("shape ", to_string(got.shape), ", expected ", to_string(want.shape));
+  const std::size_t width = dtype_bytes(got.dtype);
+  for (std::size_t at = 0; at < want.bytes.size(); at += width) {
+    if (got.bytes.compare(at, width, want.bytes, at, width) == 0) continue;
+    if (!is_float(got.dtype)) return str_cat("element ", at / width, " differs");
+    const double a = client::decode_float(std::string_view(got.bytes).substr(at, width), got.dtype);
+    const double b = client::decode_float(std::string_view(want.bytes).substr(at, width), want.dtype);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    // A difference to an infinity is infinite or NaN, and so is the bound.
+    if (!std::isfinite(b) || !(std::fabs(a - b) <= tolerance.absolute + tolerance.relative * std::fabs(b))) {
+      return str_cat("element ", at / width, " is ", a, ", expected ", b);
+    }
+  }
+  return "";
+}
+
+}  // namespace hearth::onnx
