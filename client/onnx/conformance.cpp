@@ -33,6 +33,10 @@ std::string content(const fs::path& path) {
 
 Array to_array(const HostTensor& x) { return {x.dtype(), x.shape(), std::string(x.data(), x.bytes())}; }
 
+std::string type_name(int type) {
+  return ::onnx::TensorProto_DataType_IsValid(type) ? ::onnx::TensorProto_DataType_Name(type) : str_cat(type);
+}
+
 // One input or output as the model declares it.
 Array read_value(const fs::path& path, const ::onnx::ValueInfoProto& declared) {
   if (!declared.type().has_tensor_type()) {
@@ -42,8 +46,8 @@ Array read_value(const fs::path& path, const ::onnx::ValueInfoProto& declared) {
   if (!tensor.ParseFromString(content(path))) reject(str_cat(path.filename().string(), " is no tensor"));
   const int type = declared.type().tensor_type().elem_type();
   if (tensor.data_type() != type) {
-    reject_unsupported(str_cat("data of type ", onnx_type_name(tensor.data_type()), " for '", declared.name(),
-                               "', which the case's own model declares as ", onnx_type_name(type), ","));
+    reject_unsupported(str_cat("data of type ", type_name(tensor.data_type()), " for '", declared.name(),
+                               "', which the case's own model declares as ", type_name(type), ","));
   }
   return to_array(to_host_tensor(tensor, nullptr));
 }
