@@ -32,22 +32,48 @@ namespace {
 
 constexpr int kMaxThreads = 4096;
 
+// Sets `value` from the environment, if it is set.
+template <typename T>
+absl::Status read_env(const char* name, T lowest, T greatest, T* value) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return absl::OkStatus();
+  std::int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || number < lowest || number > greatest) {
+    return absl::InvalidArgumentError(
+        str_cat(name, " is '", text, "'; expected a number from ", lowest, " to ", greatest));
+  }
+  *value = static_cast<T>(number);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
+  PrepareConfig config;
+  if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) config.device = device;
+  std::int64_t deadline_ms = config.deadline.count();
+  std::int64_t opt_level = config.opt_level;
+  std::int64_t fast_math = 0;
+  for (const absl::Status& read : {read_env("HEARTH_THREADS", 1, kMaxThreads, &config.threads),
+                                   read_env<std::int64_t>("HEARTH_PREPARE_TIMEOUT_MS", 1, 86'400'000, &deadline_ms),
+                                   read_env<std::int64_t>("HEARTH_OPT_LEVEL", 0, 2, &opt_level),
+                                   read_env<std::int64_t>("HEARTH_FAST_MATH", 0, 1, &fast_math)}) {
+    if (!read.ok()) return read;
+  }
+  config.deadline = std::chrono::milliseconds(deadline_ms);
+  config.opt_level = static_cast<std::uint32_t>(opt_level);
+  config.fast_math = fast_math != 0;
+  return config;
+}
 
 absl::StatusOr<int> choose_threads(int wanted) {
   if (wanted < 0 || wanted > kMaxThreads) {
     return absl::InvalidArgumentError(str_cat("threads is ", wanted, "; expected 0 (all CPUs) to ", kMaxThreads));
   }
   if (wanted > 0) return wanted;
-  if (const char* text = std::getenv("HEARTH_THREADS"); text && *text) {
-    int threads = 0;
-    if (!absl::SimpleAtoi(text, &threads) || threads < 1 || threads > kMaxThreads) {
-      return absl::InvalidArgumentError(
-          str_cat("HEARTH_THREADS is '", text, "'; expected a number from 1 to ", kMaxThreads));
-    }
-    return threads;
-  }
-  return runtime::available_cpus();
+  int threads = 0;
+  if (absl::Status read = read_env("HEARTH_THREADS", 1, kMaxThreads, &threads); !read.ok()) return read;
+  return threads > 0 ? threads : runtime::available_cpus();
 }
 
 const PrepareStats& PreparedPlan::stats() const { return state_->stats; }
@@ -56,6 +82,8 @@ const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->pla
 const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }
 const std::string& PreparedPlan::device() const { return state_->device; }
 int PreparedPlan::threads() const { return state_->threads; }
+
+const runtime::LoadedPlan& PreparedPlan::loaded() const { return *state_->plan; }
 
 absl::StatusOr<Instance> PreparedPlan::instantiate() const { return instantiate({.threads = state_->threads}); }
 

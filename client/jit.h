@@ -46,6 +46,11 @@ struct PrepareConfig {
   std::uint32_t opt_level = 2;
   bool fast_math = false;
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
+
+  // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
+  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH (0 or 1); HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
+  // InvalidArgument naming the variable, its value and what is expected.
+  static absl::StatusOr<PrepareConfig> from_env();
 };
 
 struct PrepareStats {
@@ -67,6 +72,7 @@ class PreparedPlan {
   const std::vector<VariableInfo>& variables() const;
   const std::string& device() const;
   int threads() const;
+  const runtime::LoadedPlan& loaded() const;  // for tools: buffers, kernels, launches
   // Uses PrepareConfig.threads; the second form its own.
   absl::StatusOr<Instance> instantiate() const;
   absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
