@@ -37,8 +37,8 @@ class DaemonChannel {
   const std::string& socket_path() const;
   // True when something accepts connections on the socket now. Starts nothing.
   bool daemon_is_running() const;
-  // Begins to connect when a daemon listens, and returns at once: a later prepare() finds the connection and its session
-  // made. Starts no daemon; whatever is wrong, the later call says.
+  // Begins to connect when a daemon listens, and returns at once: a later prepare() finds the connection and its
+  // session made. Starts no daemon; whatever is wrong, the later call says.
   void connect_early();
   // Starts a daemon when none runs and waits until it accepts connections.
   absl::Status start_daemon(Deadline deadline);

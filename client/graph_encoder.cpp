@@ -85,6 +85,7 @@ TracedGraph encode(const NamedTensors& outputs) {
       provenance->set_text(node->provenance);
     }
     *graph.add_nodes() = std::move(encoded);
+    traced.shapes.push_back(node->shape);
   }
   for (const auto& [name, tensor] : outputs) {
     v1::GraphOutput* out = graph.add_outputs();

@@ -14,15 +14,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/dtype.h"
+#include "client/array.h"
 
 namespace hearth::client {
 
-struct NpyArray {
-  DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;
-  std::string bytes;
-};
+using NpyArray = Array;
 
 absl::StatusOr<NpyArray> read_npy(const std::string& path);
 // The file's content; `path` only names it in errors.

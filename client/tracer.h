@@ -54,6 +54,10 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 struct TracedGraph {
   v1::Graph graph;
   std::map<std::string, ParameterData> parameters;  // reachable ones, by name
+  std::vector<Shape> shapes;                        // of every node's value
+
+  // Text for people: leaves, then ops with their operands, result, dtype, shape and where they come from.
+  std::string summary() const;
 };
 
 // InvalidArgument when outputs are empty or share a name, one input or parameter name means two different nodes,

@@ -1,10 +1,10 @@
 #include "client/wrapped_jit.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "absl/strings/str_join.h"
 #include "client/errors.h"
+#include "client/graph_inputs.h"
 #include "client/op_scope.h"
 #include "client/request.h"
 #include "runtime/loaded_plan.h"
@@ -32,28 +32,10 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
   return text;
 }
 
-// Input nodes that `outputs` depend on.
-std::vector<const Node*> reachable_inputs(const NamedTensors& outputs) {
-  std::vector<const Node*> open;
-  std::vector<const Node*> inputs;
-  std::unordered_set<const Node*> seen;
-  const auto visit = [&](const Tensor& tensor) {
-    if (!tensor.empty() && seen.insert(tensor.node().get()).second) open.push_back(tensor.node().get());
-  };
-  for (const auto& [name, tensor] : outputs) visit(tensor);
-  while (!open.empty()) {
-    const Node* node = open.back();
-    open.pop_back();
-    if (node->op == v1::INPUT) inputs.push_back(node);
-    for (const Tensor& input : node->inputs) visit(input);
-  }
-  return inputs;
-}
-
 absl::Status check_inputs(const JitDeclaration& declaration, const std::vector<Tensor>& placeholders,
                           const NamedTensors& outputs) {
   std::vector<bool> read(placeholders.size(), false);
-  for (const Node* node : reachable_inputs(outputs)) {
+  for (const Node* node : graph_inputs(outputs)) {
     const auto at = std::find(declaration.inputs.begin(), declaration.inputs.end(), node->name);
     if (at == declaration.inputs.end()) {
       return with_kind(JitErrorKind::kBuild,

@@ -11,8 +11,8 @@
 
 using namespace hearth;
 using namespace hearth::client;
-using hearth::integration::LiveDaemon;
 using Catch::Matchers::Contains;
+using hearth::integration::LiveDaemon;
 
 namespace {
 
@@ -29,9 +29,7 @@ Tensor line(const Line& model, const Tensor& x) {
 HEARTH_JIT_WRAPPER(LineJit, Line, (x)) { return line(model, x); }
 
 // Rows beyond `n` are cut off.
-HEARTH_JIT_WRAPPER(RowsJit, Line, (x, y), (n, 1, model.max_rows)) {
-  return line(model, shrink(x + y, {0, 0}, {n, 2}));
-}
+HEARTH_JIT_WRAPPER(RowsJit, Line, (x, y), (n, 1, model.max_rows)) { return line(model, shrink(x + y, {0, 0}, {n, 2})); }
 
 HEARTH_JIT_WRAPPER(DenseJit, Line, (x), (a, 1, 4), (b, 2, 5)) { return reduce_sum(line(model, x), {-1}); }
 
@@ -283,9 +281,11 @@ TEST_CASE("prepare() reads its configuration from the environment") {
   ::setenv("HEARTH_SOCKET", daemon.socket().c_str(), 1);
   ::setenv("HEARTH_THREADS", "1", 1);
   CHECK(wrapper.prepare(InputSpec::f32({1, 2})).ok());
-  const std::vector<std::pair<const char*, const char*>> wrong = {
-      {"HEARTH_THREADS", "many"},  {"HEARTH_PREPARE_TIMEOUT_MS", "0"}, {"HEARTH_OPT_LEVEL", "9"},
-      {"HEARTH_FAST_MATH", "yes"}, {"HEARTH_DEVICE", "abacus"}};
+  const std::vector<std::pair<const char*, const char*>> wrong = {{"HEARTH_THREADS", "many"},
+                                                                  {"HEARTH_PREPARE_TIMEOUT_MS", "0"},
+                                                                  {"HEARTH_OPT_LEVEL", "9"},
+                                                                  {"HEARTH_FAST_MATH", "yes"},
+                                                                  {"HEARTH_DEVICE", "abacus"}};
   for (const auto& [name, value] : wrong) {
     ::setenv(name, value, 1);
     check_kind(wrapper.prepare(InputSpec::f32({1, 2})), JitErrorKind::kDevice, value);
