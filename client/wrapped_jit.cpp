@@ -233,6 +233,11 @@ absl::StatusOr<PrepareStats> PreparedJit::stats() const {
   return state_->shared->plan.stats();
 }
 
+absl::StatusOr<PreparedPlan> PreparedJit::plan() const {
+  if (!state_) return not_prepared("plan");
+  return state_->shared->plan;
+}
+
 absl::StatusOr<PreparedJit> prepare_wrapped(
     const JitDeclaration& declaration, std::shared_ptr<const void> model, const std::vector<InputSpec>& specs,
     const PrepareConfig& config, const std::function<BuildResult(std::span<const Tensor>, std::span<const Dim>)>& build,

@@ -88,6 +88,7 @@ class PreparedJit {
   absl::StatusOr<std::vector<std::uint32_t>> input_buffer_ids() const;  // of the declared inputs, in order
   absl::StatusOr<std::span<const runtime::PlanKernel>> prepared_kernels() const;
   absl::StatusOr<PrepareStats> stats() const;
+  absl::StatusOr<PreparedPlan> plan() const;
 
   struct State;
 

@@ -121,7 +121,7 @@ Values lstm(NodeContext& node) {
       bias = fold ? node.made(host_binary(HostBinary::kAdd, input.host(), hidden.host()), str_cat("B", d)).tensor()
                   : input.tensor() + hidden.tensor();
     }
-    const client::LstmState start{initial(node, 5, r, d), initial(node, 6, r, d)};
+    const client::LstmTensors start{initial(node, 5, r, d), initial(node, 6, r, d)};
     const client::LstmResult result = client::lstm(r.x, start, direction_of(node, node.input(1), d, "W").tensor(),
                                                    direction_of(node, node.input(2), d, "R").tensor(), bias,
                                                    client::GateOrder::kInputOutputForgetCell, r.reverse || d == 1);

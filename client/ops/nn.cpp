@@ -109,7 +109,7 @@ Recurrent check_recurrent(const Tensor& x, const Tensor& h, const Tensor& w, con
   return {h.dim(0), hidden};
 }
 
-LstmState lstm_gates(const Tensor& gates, const LstmState& state, std::int64_t hidden, GateOrder order) {
+LstmTensors lstm_gates(const Tensor& gates, const LstmTensors& state, std::int64_t hidden, GateOrder order) {
   const std::vector<Tensor> part = split(gates, {hidden, hidden, hidden, hidden}, -1);
   const bool torch = order == GateOrder::kInputForgetCellOutput;
   const Tensor &input = part[0], &forget = part[torch ? 1 : 2], &cell = part[torch ? 2 : 3],
@@ -122,7 +122,7 @@ Tensor add_or_none(const Tensor& x, const Tensor& b) { return b.empty() ? x : x 
 
 }  // namespace
 
-LstmState lstm_cell(const Tensor& x, const LstmState& state, const Tensor& w, const Tensor& r, const Tensor& b,
+LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                     GateOrder order, Loc loc) {
   OpScope scope("lstm_cell", loc);
   const Recurrent sizes = check_recurrent(x, state.h, w, r, 4);
@@ -130,7 +130,7 @@ LstmState lstm_cell(const Tensor& x, const LstmState& state, const Tensor& w, co
   return lstm_gates(add_or_none(linear(x, w) + linear(state.h, r), b), state, sizes.hidden, order);
 }
 
-LstmResult lstm(const Tensor& x, const LstmState& state, const Tensor& w, const Tensor& r, const Tensor& b,
+LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                 GateOrder order, bool reverse, Loc loc) {
   OpScope scope("lstm", loc);
   if (require(x, "x").rank() != 3) fail_op(str_cat("argument 'x' is ", describe(x), "; expected [T, N, I]"));

@@ -27,19 +27,19 @@ enum class GateOrder {
   kInputForgetCellOutput,  // PyTorch
   kInputOutputForgetCell,  // ONNX
 };
-struct LstmState {
+struct LstmTensors {
   Tensor h;  // [N, H]
   Tensor c;  // [N, H]
 };
 // One step: x [N, I], w [4H, I], r [4H, H], b [4H] (or empty).
-LstmState lstm_cell(const Tensor& x, const LstmState& state, const Tensor& w, const Tensor& r, const Tensor& b,
+LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                     GateOrder order, Loc loc = Loc::current());
 struct LstmResult {
   Tensor y;  // [T, N, H]
-  LstmState last;
+  LstmTensors last;
 };
 // One direction over time, unrolled: x [T, N, I] with constant T. `reverse` runs from the end; y stays in time order.
-LstmResult lstm(const Tensor& x, const LstmState& state, const Tensor& w, const Tensor& r, const Tensor& b,
+LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                 GateOrder order, bool reverse = false, Loc loc = Loc::current());
 // One step of a GRU: w [3H, I], r [3H, H], bw and br [3H] (or empty); gate blocks z, r, h as in ONNX.
 // `linear_before_reset` as in ONNX (PyTorch: true).

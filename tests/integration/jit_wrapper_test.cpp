@@ -213,6 +213,7 @@ TEST_CASE("a wrapper that was never prepared, or was moved from, says so") {
     check_kind(jit.input_buffer_ids(), JitErrorKind::kNotPrepared, "input_buffer_ids()");
     check_kind(jit.prepared_kernels(), JitErrorKind::kNotPrepared, "prepared_kernels()");
     check_kind(jit.stats(), JitErrorKind::kNotPrepared, "stats()");
+    check_kind(jit.plan(), JitErrorKind::kNotPrepared, "plan()");
     check_kind(jit.instantiate(), JitErrorKind::kNotPrepared, "instantiate()");
   };
   check_all();

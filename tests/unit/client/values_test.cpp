@@ -205,7 +205,7 @@ TEST_CASE("normalisation and recurrent values") {
   auto sigma = [](double v) { return 1 / (1 + std::exp(-v)); };
   // One unit, gates i, f, c, o get 1, 2, 3, 4 times x (= 1) plus 0.5 times h (= 1); c = 2.
   const double c = sigma(2.5) * 2 + sigma(1.5) * std::tanh(3.5), h = sigma(4.5) * std::tanh(c);
-  const LstmState before = {f32({1, 1}, {1}), f32({1, 1}, {2})};
+  const LstmTensors before = {f32({1, 1}, {1}), f32({1, 1}, {2})};
   const Tensor r = f32({4, 1}, {0.5, 0.5, 0.5, 0.5});
   check("lstm_cell h",
         lstm_cell(f32({1, 1}, {1}), before, f32({4, 1}, {1, 2, 3, 4}), r, {}, GateOrder::kInputForgetCellOutput).h,
