@@ -12,15 +12,6 @@
 namespace hearth::cli {
 namespace {
 
-absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
-                                                               const std::string& form) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return absl::InvalidArgumentError(str_cat(flag, " ", text, ": expected ", form));
-  }
-  return std::pair(text.substr(0, equals), text.substr(equals + 1));
-}
-
 // SplitMix64 (Steele et al. 2014).
 std::uint64_t next_random(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15U);
@@ -45,10 +36,32 @@ absl::Status match_arrays(const std::string& path, Model& model) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  std::int64_t least = 0, greatest = 0;
+  if (!absl::SimpleAtoi(text.substr(0, colon), &least)) {
+    return absl::InvalidArgumentError(str_cat("'", text, "' is neither a number nor MIN:MAX"));
+  }
+  if (colon == std::string::npos) return onnx::DimRange(least);
+  if (!absl::SimpleAtoi(text.substr(colon + 1), &greatest)) {
+    return absl::InvalidArgumentError(str_cat("'", text, "' is not MIN:MAX"));
+  }
+  return onnx::DimRange(least, greatest);
+}
+
 }  // namespace
 
+absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
+                                                               const std::string& form) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return absl::InvalidArgumentError(str_cat(flag, " ", text, ": expected ", form));
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 void ModelFlags::add_to(CLI::App& command, bool with_inputs) {
-  command.add_option("--dim", dims, "Length of a symbolic dimension: NAME=N")->take_all();
+  command.add_option("--dim", dims, "Length of a symbolic dimension, or its bounds: NAME=N, NAME=MIN:MAX")->take_all();
   if (with_inputs) {
     command.add_option("--input", inputs, "Array for an input: NAME=FILE.npy (others get seeded uniform values)")
         ->take_all();
@@ -75,13 +88,13 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   Model model;
   onnx::ImportOptions options;
   for (const std::string& text : flags.dims) {
-    auto flag = split_flag("--dim", text, "NAME=N");
+    auto flag = split_flag("--dim", text, "NAME=N or NAME=MIN:MAX");
     if (!flag.ok()) return flag.status();
-    std::int64_t length = 0;
-    if (!absl::SimpleAtoi(flag->second, &length)) {
-      return absl::InvalidArgumentError(str_cat("--dim ", text, ": '", flag->second, "' is not a number"));
+    const auto range = parse_range(flag->second);
+    if (!range.ok()) {
+      return absl::InvalidArgumentError(str_cat("--dim ", text, ": ", std::string(range.status().message())));
     }
-    options.dims[flag->first] = length;
+    options.dims.insert_or_assign(flag->first, *range);
   }
   for (const std::string& text : flags.inputs) {
     auto flag = split_flag("--input", text, "NAME=FILE.npy");
@@ -102,19 +115,18 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   return model;
 }
 
-std::string uniform_bytes(const onnx::ModelValue& value, std::uint64_t seed) {
+std::string uniform_bytes(const std::string& name, DType dtype, std::size_t elements, std::uint64_t seed) {
   std::uint64_t state = seed;
-  for (unsigned char c : value.name) state = (state ^ c) * 0x100000001b3U;
+  for (unsigned char c : name) state = (state ^ c) * 0x100000001b3U;
   std::string bytes;
-  bytes.reserve(value.bytes());
-  const std::size_t elements = value.bytes() / dtype_bytes(value.dtype);
+  bytes.reserve(elements * dtype_bytes(dtype));
   for (std::size_t i = 0; i < elements; ++i) {
     const std::uint64_t random = next_random(state);
-    if (is_float(value.dtype)) {
-      bytes += client::encode_float(static_cast<double>(random >> 40) / (1 << 24), value.dtype);
+    if (is_float(dtype)) {
+      bytes += client::encode_float(static_cast<double>(random >> 40) / (1 << 24), dtype);
     } else {
-      const std::uint64_t below = value.dtype == DType::kBool ? 2 : 10;
-      bytes += client::encode_integer(static_cast<std::int64_t>((random >> 33) % below), value.dtype);
+      const std::uint64_t below = dtype == DType::kBool ? 2 : 10;
+      bytes += client::encode_integer(static_cast<std::int64_t>((random >> 33) % below), dtype);
     }
   }
   return bytes;

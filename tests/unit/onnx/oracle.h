@@ -16,7 +16,9 @@ namespace hearth::onnx {
 
 using Array = client::NpyArray;
 
-absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs);
+// `vars`: a value for every variable that a range in ImportOptions.dims made.
+absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs,
+                                            const std::map<std::string, std::int64_t>& vars = {});
 
 // What differs beyond |got - want| <= absolute + relative * |want|, "" if nothing. Shapes and types must be equal.
 std::string difference(const Array& got, const Array& want, double relative, double absolute);
