@@ -1,6 +1,7 @@
 #include "client/cli/model_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -84,6 +85,17 @@ client::PrepareConfig ModelFlags::prepare_config() const {
   return config;
 }
 
+static absl::Status read_arrays(const ModelFlags& flags, Model& model) {
+  for (const std::string& text : flags.inputs) {
+    auto flag = split_flag("--input", text, "NAME=FILE.npy");
+    if (!flag.ok()) return flag.status();
+    auto array = client::read_npy(flag->second);
+    if (!array.ok()) return array.status();
+    model.arrays.insert_or_assign(flag->first, *std::move(array));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
   Model model;
   onnx::ImportOptions options;
@@ -96,14 +108,8 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
     }
     options.dims.insert_or_assign(flag->first, *range);
   }
-  for (const std::string& text : flags.inputs) {
-    auto flag = split_flag("--input", text, "NAME=FILE.npy");
-    if (!flag.ok()) return flag.status();
-    auto array = client::read_npy(flag->second);
-    if (!array.ok()) return array.status();
-    options.input_shapes[flag->first] = array->shape;
-    model.arrays.insert_or_assign(flag->first, *std::move(array));
-  }
+  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  for (const auto& [name, array] : model.arrays) options.input_shapes[name] = array.shape;
   auto imported = onnx::import_model(path, options);
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
@@ -112,6 +118,29 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   if (!traced.ok())
     return absl::Status(traced.status().code(), str_cat(path, ": ", std::string(traced.status().message())));
   model.traced = *std::move(traced);
+  return model;
+}
+
+absl::StatusOr<Model> model_of(const client::PreparedPlan& plan, const std::string& path, const ModelFlags& flags) {
+  Model model;
+  if (!flags.dims.empty()) {
+    return absl::InvalidArgumentError(
+        str_cat("--dim ", flags.dims[0], ": the lengths of ", path, " were chosen when it was exported; see --var"));
+  }
+  const auto value = [](const client::ValueInfo& info) {
+    return onnx::ModelValue{info.name, info.dtype, {info.max_shape.begin(), info.max_shape.end()}};
+  };
+  for (const client::ValueInfo& input : plan.inputs()) model.imported.inputs.push_back(value(input));
+  for (const client::ValueInfo& output : plan.outputs()) model.imported.results.push_back(value(output));
+  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  for (const auto& [name, array] : model.arrays) {
+    const auto& inputs = model.imported.inputs;
+    const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };
+    if (std::none_of(inputs.begin(), inputs.end(), same)) {
+      return absl::InvalidArgumentError(str_cat(path, ": the plan has no input '", name, "'"));
+    }
+  }
+  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
   return model;
 }
 

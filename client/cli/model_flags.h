@@ -43,6 +43,8 @@ struct Model {
 };
 
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags);
+// Inputs, results and arrays for a plan that was loaded from `path`; nothing is traced.
+absl::StatusOr<Model> model_of(const client::PreparedPlan& plan, const std::string& path, const ModelFlags& flags);
 
 // NAME=VALUE as text and its two parts; `form` is what the error says was expected.
 absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,

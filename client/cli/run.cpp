@@ -14,6 +14,7 @@
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/progress_bar.h"
+#include "client/plan_file.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -103,9 +104,9 @@ absl::Status fill_inputs(client::Instance& instance, const client::PreparedPlan&
         found != model.arrays.end()
             ? std::move(found->second.bytes)
             : uniform_bytes(input.name, own->dtype, own->size_bytes / dtype_bytes(own->dtype), seed);
-    if (bytes.size() != own->size_bytes) {
-      return absl::InvalidArgumentError(
-          str_cat("input '", input.name, "' has ", bytes.size(), " bytes; the plan reads ", own->size_bytes));
+    if (found != model.arrays.end() && found->second.shape != own->shape) {
+      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has shape ", shape_text(found->second.shape),
+                                                "; the plan reads ", shape_text(own->shape), " (see --var)"));
     }
     std::memcpy(own->data, bytes.data(), bytes.size());
   }
@@ -190,18 +191,36 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
   std::cout << table(rows);
 }
 
-absl::StatusOr<int> run(const RunFlags& flags) {
+struct Prepared {
+  Model model;
+  client::PreparedPlan plan;
+};
+
+absl::StatusOr<Prepared> prepare_model(const RunFlags& flags) {
   client::connect_early(flags.model.prepare_config());  // while the model is read
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
-  absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");
-  {
-    ProgressBar bar(flags.path, !flags.model.json);
-    client::PrepareConfig config = flags.model.prepare_config();
-    config.progress = bar.callback();
-    plan = client::prepare(model->traced, config);
-  }
+  ProgressBar bar(flags.path, !flags.model.json);
+  client::PrepareConfig config = flags.model.prepare_config();
+  config.progress = bar.callback();
+  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
   if (!plan.ok()) return plan.status();
+  return Prepared{*std::move(model), *std::move(plan)};
+}
+
+absl::StatusOr<Prepared> load_plan(const RunFlags& flags) {
+  absl::StatusOr<client::PreparedPlan> plan = client::load_plan(flags.path, {.threads = flags.model.threads});
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<Model> model = model_of(*plan, flags.path, flags.model);
+  if (!model.ok()) return model.status();
+  return Prepared{*std::move(model), *std::move(plan)};
+}
+
+absl::StatusOr<int> run(const RunFlags& flags) {
+  absl::StatusOr<Prepared> prepared = client::is_plan_file(flags.path) ? load_plan(flags) : prepare_model(flags);
+  if (!prepared.ok()) return prepared.status();
+  Model* const model = &prepared->model;
+  const client::PreparedPlan* const plan = &prepared->plan;
   absl::StatusOr<client::Instance> instance = plan->instantiate();
   if (!instance.ok()) return instance.status();
   if (absl::Status set = set_variables(*instance, *model, flags.vars); !set.ok()) return set;
@@ -234,7 +253,7 @@ absl::StatusOr<int> run(const RunFlags& flags) {
 void add_run(CLI::App& app, Action& action) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "Run a model: prepare it through the daemon, replay it here");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made: NAME=N")->take_all();
   command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder");
