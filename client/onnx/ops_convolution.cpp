@@ -11,6 +11,7 @@ namespace {
 
 using client::ConvConfig;
 using client::PoolConfig;
+using client::Shape;
 using client::Tensor;
 
 Ints per_axis(NodeContext& node, std::string_view name, std::size_t axes) {
@@ -30,7 +31,7 @@ struct Windows {
 };
 
 // Reads strides, dilations, pads and auto_pad for `kernel` over the spatial axes of `input`.
-Windows read_windows(NodeContext& node, const Ints& input, const Ints& kernel) {
+Windows read_windows(NodeContext& node, const Shape& input, const Ints& kernel) {
   const std::size_t axes = kernel.size();
   Windows w{per_axis(node, "strides", axes), per_axis(node, "dilations", axes), Ints(axes, 0), Ints(axes, 0)};
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
@@ -44,7 +45,10 @@ Windows read_windows(NodeContext& node, const Ints& input, const Ints& kernel) {
     }
   } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     for (std::size_t i = 0; i < axes; ++i) {
-      const std::int64_t length = input[i + 2];
+      if (!input[i + 2].is_const()) {
+        reject_unsupported(str_cat("auto_pad of the symbolic length ", input[i + 2].to_string()));
+      }
+      const std::int64_t length = input[i + 2].value();
       const std::int64_t outputs = (length + w.strides[i] - 1) / w.strides[i];
       const std::int64_t reach = (kernel[i] - 1) * w.dilations[i] + 1;
       const std::int64_t total = std::max<std::int64_t>(0, (outputs - 1) * w.strides[i] + reach - length);
@@ -57,17 +61,17 @@ Windows read_windows(NodeContext& node, const Ints& input, const Ints& kernel) {
   return w;
 }
 
-void check_spatial(const Ints& input) {
-  if (input.size() < 3) reject(str_cat("the input ", to_string(input), " needs shape [N, C, spatial...]"));
+void check_spatial(const Shape& input) {
+  if (input.size() < 3) reject(str_cat("the input ", client::to_string(input), " needs shape [N, C, spatial...]"));
 }
 
 // kernel_shape is optional and must agree with the weights.
 Ints conv_kernel(NodeContext& node) {
-  const Ints input = node.input(0).shape();
+  const Shape input = node.input(0).dims();
   const Ints weights = node.input(1).shape();
   check_spatial(input);
   if (weights.size() != input.size()) {
-    reject(str_cat("weights ", to_string(weights), " do not fit input ", to_string(input)));
+    reject(str_cat("weights ", to_string(weights), " do not fit input ", client::to_string(input)));
   }
   const Ints kernel(weights.begin() + 2, weights.end());
   if (node.integers("kernel_shape").value_or(kernel) != kernel) {
@@ -77,7 +81,7 @@ Ints conv_kernel(NodeContext& node) {
 }
 
 Values conv(NodeContext& node) {
-  const Windows w = read_windows(node, node.input(0).shape(), conv_kernel(node));
+  const Windows w = read_windows(node, node.input(0).dims(), conv_kernel(node));
   const ConvConfig config{w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
   return {Value(client::conv(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config))};
 }
@@ -86,14 +90,14 @@ Values conv_transpose(NodeContext& node) {
   if (node.text("auto_pad", "NOTSET") != "NOTSET") reject_unsupported("auto_pad of a transposed convolution");
   if (node.has("output_shape")) reject_unsupported("attribute 'output_shape'");
   const Ints kernel = conv_kernel(node);
-  const Windows w = read_windows(node, node.input(0).shape(), kernel);
+  const Windows w = read_windows(node, node.input(0).dims(), kernel);
   const Ints extra = node.integers("output_padding").value_or(Ints(kernel.size(), 0));
   const ConvConfig config{w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
   return {Value(client::conv_transpose(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config, extra))};
 }
 
 PoolConfig pool_config(NodeContext& node) {
-  const Ints input = node.input(0).shape();
+  const Shape input = node.input(0).dims();
   check_spatial(input);
   if (!node.has("kernel_shape")) reject("attribute 'kernel_shape' is missing");
   const Ints kernel = per_axis(node, "kernel_shape", input.size() - 2);
@@ -120,12 +124,12 @@ Values average_pool(NodeContext& node) {
 }
 
 Values global_average_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
+  check_spatial(node.input(0).dims());
   return {Value(client::global_avg_pool(node.tensor(0)))};
 }
 
 Values global_max_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
+  check_spatial(node.input(0).dims());
   return {Value(client::global_max_pool(node.tensor(0)))};
 }
 

@@ -13,6 +13,7 @@
 namespace hearth::onnx {
 namespace {
 
+using client::Dim;
 using client::Shape;
 using client::Tensor;
 
@@ -22,26 +23,29 @@ Values gather(NodeContext& node) {
   const Value& data = node.input(0);
   const Value& indices = node.input(1);
   const std::int64_t axis = positive_axis(node.integer("axis", 0), data.rank());
-  const std::int64_t length = data.shape()[static_cast<std::size_t>(axis)];
-  if (!indices.is_host()) return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+  const Dim symbolic_length = data.dims()[static_cast<std::size_t>(axis)];
+  if (!indices.is_host() || !symbolic_length.is_const()) {
+    return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+  }
+  const std::int64_t length = symbolic_length.value();
   Ints known = indices.host().integers();
   for (std::int64_t& index : known) {
     if (index < -length || index >= length) reject(str_cat("index ", index, " is out of range for length ", length));
     if (index < 0) index += length;
   }
   const Ints index_shape = indices.shape();
-  Ints shape = data.shape();
+  Shape shape = data.dims();
   shape.erase(shape.begin() + axis);
   shape.insert(shape.begin() + axis, index_shape.begin(), index_shape.end());
-  if (data.is_host() && fits(shape, data.dtype())) {
-    return {node.made(host_take(data.host(), known, index_shape, axis))};
+  if (data.is_lengths() || (data.is_host() && fits(client::const_shape(shape), data.dtype()))) {
+    return {node.moved(data, [&](const HostTensor& x) { return host_take(x, known, index_shape, axis); })};
   }
   // Consecutive known indices are a slice.
   bool consecutive = !known.empty();
   for (std::size_t i = 1; i < known.size(); ++i) consecutive = consecutive && known[i] == known[i - 1] + 1;
   if (consecutive) {
     const Tensor part = client::slice(data.tensor(), {{axis, known.front(), known.back() + 1, 1}});
-    return {Value(client::reshape(part, dims(shape)))};
+    return {Value(client::reshape(part, shape))};
   }
   return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
 }
@@ -111,7 +115,7 @@ Values trilu(NodeContext& node) {
   const bool upper = node.integer("upper", 1) != 0;
   const std::int64_t k = node.has_input(1) ? node.known(1, "k").integer(0) : 0;
   const Tensor& x = node.tensor(0);
-  const Ints shape = node.input(0).shape();
+  const Shape shape = node.input(0).dims();
   if (shape.size() < 2) reject("the input needs two axes");
   const Shape square = {shape[shape.size() - 2], shape[shape.size() - 1]};
   const Tensor row = client::iota(square, 0, DType::kI64);
@@ -120,8 +124,8 @@ Values trilu(NodeContext& node) {
   return {Value(client::where(keep, x, client::scalar(0, x.dtype())))};
 }
 
-Ints image_shape(const NodeContext& node, std::int64_t block) {
-  const Ints shape = node.input(0).shape();
+Shape image_shape(const NodeContext& node, std::int64_t block) {
+  const Shape shape = node.input(0).dims();
   if (shape.size() != 4 || block <= 0) reject("needs an [N, C, H, W] input and a positive blocksize");
   return shape;
 }
@@ -129,9 +133,9 @@ Ints image_shape(const NodeContext& node, std::int64_t block) {
 Values depth_to_space(NodeContext& node) {
   const std::int64_t b = node.required_integer("blocksize");
   const std::string mode = node.text("mode", "DCR");
-  const Ints s = image_shape(node, b);
-  if (s[1] % (b * b) != 0) reject(str_cat(s[1], " channels do not make blocks of ", b, "x", b));
-  const std::int64_t c = s[1] / (b * b);
+  const Shape s = image_shape(node, b);
+  if (!(s[1] % (b * b) == Dim(0))) reject(str_cat(s[1].to_string(), " channels do not make blocks of ", b, "x", b));
+  const Dim c = s[1] / (b * b);
   if (mode != "DCR" && mode != "CRD") reject_unsupported(str_cat("mode '", mode, "'"));
   const bool depth_first = mode == "DCR";
   Tensor x = client::reshape(node.tensor(0),
@@ -142,8 +146,9 @@ Values depth_to_space(NodeContext& node) {
 
 Values space_to_depth(NodeContext& node) {
   const std::int64_t b = node.required_integer("blocksize");
-  const Ints s = image_shape(node, b);
-  if (s[2] % b != 0 || s[3] % b != 0) reject(str_cat("the image does not divide into blocks of ", b, "x", b));
+  const Shape s = image_shape(node, b);
+  if (!(s[2] % b == Dim(0) && s[3] % b == Dim(0)))
+    reject(str_cat("the image does not divide into blocks of ", b, "x", b));
   Tensor x = client::reshape(node.tensor(0), {s[0], s[1], s[2] / b, b, s[3] / b, b});
   x = client::permute(x, {0, 3, 5, 1, 2, 4});
   return {Value(client::reshape(x, {s[0], s[1] * b * b, s[2] / b, s[3] / b}))};
