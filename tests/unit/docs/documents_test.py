@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what documents say of the code: every test that docs/sdk.md names is a test case, every public header is
-reached by the API reference's inputs, every operator of the importer stands in docs/onnx.md, every kind of JIT error
-in docs/errors.md.  /usr/bin/python3 tests/unit/docs/documents_test.py SOURCE_DIR
+"""Checks what documents say of the code: every test that docs/sdk.md names is a test case, every operator of the
+importer stands in docs/onnx.md, every kind of JIT error in docs/errors.md.  /usr/bin/python3 tests/unit/docs/documents_test.py SOURCE_DIR
 """
 import pathlib
 import re
