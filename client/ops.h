@@ -1,10 +1,18 @@
 // Every recording op: client/ops/*.h together.
 #pragma once
+#include "client/ops/compaction.h"
 #include "client/ops/conv.h"
+#include "client/ops/creation.h"
+#include "client/ops/detection.h"
+#include "client/ops/einsum.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/loss.h"
 #include "client/ops/movement.h"
 #include "client/ops/nn.h"
+#include "client/ops/random.h"
 #include "client/ops/reduce.h"
+#include "client/ops/scatter.h"
+#include "client/ops/sort.h"
+#include "client/ops/trigonometry.h"
 #include "client/tensor.h"

@@ -92,15 +92,29 @@ Values GraphImporter::run(const ::onnx::GraphProto& graph) {
   return outputs;
 }
 
+namespace {
+
+Values import_with(const OperatorEntry& entry, NodeContext& context, const Values& inputs) {
+  const bool elementwise = entry.bounded == BoundedInputs::kElementwise && inputs.size() == 1;
+  if (elementwise || entry.bounded == BoundedInputs::kHandled) context.allow_bounded();
+  Values outputs = entry.import(context);
+  if (elementwise && inputs[0].is_bounded()) {
+    outputs.at(0) = Value::bounded(outputs[0].tensor(), inputs[0].bounded_axis(), inputs[0].length());
+  }
+  return outputs;
+}
+
+}  // namespace
+
 Values GraphImporter::import_node(const ::onnx::NodeProto& node) {
   if (operator_name(node) != node.op_type()) reject_unsupported(str_cat("operator domain '", node.domain(), "'"));
   Values inputs;
   for (const std::string& name : node.input()) inputs.push_back(lookup(name));
-  NodeContext context(node, opset_, std::move(inputs), model_,
-                      [this](const std::string& base) { return unique_name(base); });
-  Values outputs =
-      node.op_type() == "If" ? take_branch(context) : find_operator(node.op_type(), opset_).import(context);
+  NodeContext context(node, opset_, inputs, model_, [this](const std::string& base) { return unique_name(base); });
+  Values outputs = node.op_type() == "If" ? take_branch(context)
+                                          : import_with(find_operator(node.op_type(), opset_), context, inputs);
   context.check_all_read();
+  is_random_ = is_random_ || context.is_random();
   return outputs;
 }
 

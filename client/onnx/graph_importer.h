@@ -37,6 +37,8 @@ class GraphImporter {
   static std::string missing_operator(const ::onnx::NodeProto& node, int opset);
   // Imports initializers and nodes; returns the graph's outputs in order.
   Values run(const ::onnx::GraphProto& graph);
+  // Whether an imported node gives random numbers.
+  bool is_random() const { return is_random_; }
 
  private:
   Values import_node(const ::onnx::NodeProto& node);
@@ -48,6 +50,7 @@ class GraphImporter {
   int opset_;
   std::vector<std::map<std::string, Value>> scopes_;  // innermost last
   std::set<std::string> parameter_names_;
+  bool is_random_ = false;
   bool located_ = false;  // the error under way already names its node
 };
 

@@ -121,6 +121,25 @@ void check_named_inputs(const ImportOptions& options, const std::vector<const ::
   }
 }
 
+// Makes the lengths of bounded results outputs of their own; results may share one.
+void name_lengths(const Values& values, ImportedModel& model) {
+  std::map<const client::Node*, std::string> names;
+  std::set<std::string> taken;
+  for (const ModelValue& result : model.results) taken.insert(result.name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_bounded()) continue;
+    const client::Tensor& length = values[i].length();
+    ModelValue& result = model.results[i];
+    auto [known, fresh] = names.emplace(length.node().get(), str_cat(result.name, ".length"));
+    if (fresh) {
+      while (!taken.insert(known->second).second) known->second += "_";
+      model.outputs.emplace_back(known->second, length);
+    }
+    result.length_output = known->second;
+    result.length_axis = values[i].bounded_axis();
+  }
+}
+
 ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& model, const ImportOptions& options) {
   ImportedModel result;
   result.opset = standard_opset(*model);
@@ -146,6 +165,8 @@ ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& mode
     result.results.push_back({graph.output(i).name(), output.dtype(), output.dims()});
     result.outputs.emplace_back(graph.output(i).name(), output.tensor());
   }
+  name_lengths(outputs, result);
+  result.is_random = importer.is_random();
   return result;
 }
 

@@ -1,7 +1,8 @@
 // Value: what an ONNX name stands for while importing: elements known on the host, or lengths known up to symbolic
 // dimensions (client/onnx/lengths.h), or a recorded Tensor, or nothing (an omitted optional input). What is known
 // becomes a Tensor on first use: scalars and small integers travel with the graph as constants, everything else is a
-// parameter whose bytes stay in this process. Handles share state; single-threaded (one import).
+// parameter whose bytes stay in this process. A bounded value's length along one axis depends on the data: its tensor
+// has the greatest length there can be. Handles share state; single-threaded (one import).
 //
 //   Value shape = Value::host(HostTensor::of_i64({2}, {3, 4}), "shape");
 //   Tensor t = shape.tensor();
@@ -25,6 +26,9 @@ class Value {
   // A host value when all are constants.
   static Value of_lengths(Lengths lengths, std::string name = "");
 
+  // Only the first `length` (i64 scalar) positions along `axis` count.
+  static Value bounded(client::Tensor tensor, std::int64_t axis, client::Tensor length);
+
   bool empty() const { return !state_; }
   bool is_host() const { return state_ && state_->is_host; }
   const HostTensor& host() const { return state_->data; }
@@ -38,6 +42,10 @@ class Value {
   std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
+  bool is_bounded() const { return state_ && !state_->length.empty(); }
+  std::int64_t bounded_axis() const { return state_->bounded_axis; }
+  const client::Tensor& length() const { return state_->length; }
+
   bool needs_name() const { return is_host() && state_->name.empty(); }
   void set_name(std::string name) const { state_->name = std::move(name); }
 
@@ -48,6 +56,8 @@ class Value {
     std::optional<Lengths> lengths;
     std::string name;
     client::Tensor tensor;
+    std::int64_t bounded_axis = 0;
+    client::Tensor length;
   };
   std::shared_ptr<State> state_;
 };
