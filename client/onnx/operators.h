@@ -34,6 +34,8 @@ std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp
 std::span<const OperatorEntry> normalization_operators();  // ops_normalization.cpp
 std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp
 std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
+std::span<const OperatorEntry> quantization_operators();   // ops_quantization.cpp
+std::span<const OperatorEntry> resize_operators();         // ops_resize.cpp
 
 // JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
 const OperatorEntry& find_operator(std::string_view name, int opset);

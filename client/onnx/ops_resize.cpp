@@ -1,0 +1,182 @@
+// Resize and Upsample.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
+#include "client/ops/resize.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using client::ResizeAxis;
+using client::ResizeConfig;
+using client::ResizeCoordinates;
+
+template <typename Choice, std::size_t kCount>
+Choice choose(NodeContext& node, std::string_view attribute, std::string_view fallback,
+              const std::pair<std::string_view, Choice> (&choices)[kCount]) {
+  const std::string given = node.text(attribute, fallback);
+  for (const auto& [name, choice] : choices) {
+    if (name == given) return choice;
+  }
+  reject_unsupported(str_cat(attribute, " '", given, "'"));
+}
+
+client::ResizeMode resize_mode(NodeContext& node) {
+  using enum client::ResizeMode;
+  // "bilinear" is the first opset's word for it.
+  return choose<client::ResizeMode>(
+      node, "mode", "nearest", {{"nearest", kNearest}, {"linear", kLinear}, {"bilinear", kLinear}, {"cubic", kCubic}});
+}
+
+ResizeCoordinates coordinates(NodeContext& node) {
+  using enum ResizeCoordinates;
+  return choose<ResizeCoordinates>(node, "coordinate_transformation_mode", "half_pixel",
+                                   {{"half_pixel", kHalfPixel},
+                                    {"half_pixel_symmetric", kHalfPixelSymmetric},
+                                    {"pytorch_half_pixel", kPytorchHalfPixel},
+                                    {"align_corners", kAlignCorners},
+                                    {"asymmetric", kAsymmetric},
+                                    {"tf_half_pixel_for_nn", kTfHalfPixelForNn},
+                                    {"tf_crop_and_resize", kTfCropAndResize}});
+}
+
+client::NearestMode nearest_mode(NodeContext& node) {
+  using enum client::NearestMode;
+  return choose<client::NearestMode>(node, "nearest_mode", "round_prefer_floor",
+                                     {{"round_prefer_floor", kRoundPreferFloor},
+                                      {"round_prefer_ceil", kRoundPreferCeil},
+                                      {"floor", kFloor},
+                                      {"ceil", kCeil}});
+}
+
+std::vector<double> reals(const HostTensor& x) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < x.size(); ++i) values.push_back(x.real(i));
+  return values;
+}
+
+void check_entries(std::string_view what, std::size_t entries, std::size_t axes) {
+  if (entries != axes) reject(str_cat(what, " has ", entries, " numbers for ", axes, " axes"));
+}
+
+// Axes scaled by `scales`; lengths are rounded down in f32, as ONNX's shape inference does.
+std::vector<ResizeAxis> by_scales(const Ints& shape, const Ints& axes, const std::vector<double>& scales) {
+  check_entries("scales", scales.size(), axes.size());
+  std::vector<ResizeAxis> resized;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!(scales[i] > 0)) reject(str_cat("scale ", scales[i], " is not positive"));
+    const float length =
+        std::floor(static_cast<float>(shape[static_cast<std::size_t>(axes[i])]) * static_cast<float>(scales[i]));
+    if (length > 1e9F) reject(str_cat("scale ", scales[i], " gives the length ", length));
+    resized.push_back({axes[i], static_cast<std::int64_t>(length), scales[i]});
+  }
+  return resized;
+}
+
+std::vector<ResizeAxis> by_sizes(NodeContext& node, const Ints& shape, const Ints& axes, const Ints& sizes) {
+  check_entries("sizes", sizes.size(), axes.size());
+  const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
+  std::vector<double> scales;
+  std::vector<ResizeAxis> resized;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(shape[static_cast<std::size_t>(axes[i])]));
+    resized.push_back({axes[i], sizes[i]});
+  }
+  if (policy == "stretch" || axes.empty()) return resized;
+  if (policy != "not_larger" && policy != "not_smaller") {
+    reject_unsupported(str_cat("keep_aspect_ratio_policy '", policy, "'"));
+  }
+  const auto [least, greatest] = std::minmax_element(scales.begin(), scales.end());
+  const double scale = policy == "not_larger" ? *least : *greatest;
+  for (ResizeAxis& to : resized) {
+    to.scale = scale;
+    to.length = static_cast<std::int64_t>(
+        std::floor(scale * static_cast<double>(shape[static_cast<std::size_t>(to.axis)]) + 0.5));
+  }
+  return resized;
+}
+
+// Drops what changes nothing, so that axes which are never resized may be of any kind.
+Values resized(NodeContext& node, std::vector<ResizeAxis> axes, const ResizeConfig& config) {
+  const Ints shape = node.input(0).shape();
+  std::erase_if(axes, [&](const ResizeAxis& to) {
+    return to.length == shape[static_cast<std::size_t>(to.axis)] && (to.scale == 0 || to.scale == 1) &&
+           config.coordinates != ResizeCoordinates::kTfCropAndResize &&
+           config.coordinates != ResizeCoordinates::kTfHalfPixelForNn;
+  });
+  if (axes.empty()) return {node.input(0)};
+  return {Value(client::resize(node.tensor(0), axes, config))};
+}
+
+Ints every_axis(const Ints& shape) {
+  Ints axes(shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// Upsample, and Resize before opset 11.
+Values upsample(NodeContext& node) {
+  ResizeConfig config;
+  config.mode = resize_mode(node);
+  config.coordinates = ResizeCoordinates::kAsymmetric;
+  config.nearest = client::NearestMode::kFloor;
+  const Ints shape = node.input(0).shape();
+  std::vector<double> scales;
+  if (node.opset() < 9) {
+    node.expect_no_input(1, "scales", 9);
+    const auto given = node.reals("scales");
+    if (!given) reject("attribute 'scales' is missing");
+    scales = *given;
+  } else {
+    scales = reals(node.known(1, "scales"));
+  }
+  return resized(node, by_scales(shape, every_axis(shape), scales), config);
+}
+
+constexpr int kCoordinates = 11;  // first opset of Resize's inputs roi and sizes and of all its attributes but the mode
+
+Values resize(NodeContext& node) {
+  if (node.opset() < kCoordinates) return upsample(node);
+  ResizeConfig config;
+  config.mode = resize_mode(node);
+  config.coordinates = coordinates(node);
+  config.nearest = nearest_mode(node);
+  config.cubic_a = node.real("cubic_coeff_a", -0.75);
+  config.exclude_outside = node.integer("exclude_outside", 0) != 0;
+  config.extrapolation = node.real("extrapolation_value", 0);
+  config.antialias = node.opset() >= 18 && node.integer("antialias", 0) != 0;
+  const Ints shape = node.input(0).shape();
+  Ints axes = every_axis(shape);
+  if (node.opset() >= 18) axes = node.integers("axes").value_or(axes);
+  for (std::int64_t& axis : axes) axis = positive_axis(axis, static_cast<std::int64_t>(shape.size()));
+
+  // Opset 11 leaves scales out by giving no numbers.
+  const bool has_scales = node.has_input(2) && count(node.input(2).shape()) != 0;
+  const bool has_sizes = node.has_input(3) && count(node.input(3).shape()) != 0;
+  if (has_scales == has_sizes) reject("exactly one of scales and sizes must be given");
+  std::vector<ResizeAxis> to = has_sizes ? by_sizes(node, shape, axes, node.known_integers(3, "sizes"))
+                                         : by_scales(shape, axes, reals(node.known(2, "scales")));
+  if (!has_sizes) node.text("keep_aspect_ratio_policy", "stretch");  // says nothing about scales
+  if (config.coordinates == ResizeCoordinates::kTfCropAndResize) {
+    const std::vector<double> roi = reals(node.known(1, "roi"));
+    check_entries("roi", roi.size(), 2 * axes.size());
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      to[i].crop_begin = roi[i];
+      to[i].crop_end = roi[i + axes.size()];
+    }
+  }
+  return resized(node, std::move(to), config);
+}
+
+constexpr OperatorEntry kOperators[] = {{"Resize", resize, 10}, {"Upsample", upsample, 7, 9}};
+
+}  // namespace
+
+std::span<const OperatorEntry> resize_operators() { return kOperators; }
+
+}  // namespace hearth::onnx
