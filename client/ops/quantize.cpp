@@ -144,13 +144,14 @@ Tensor matmul_integer(const Tensor& a, const Tensor& b, const Tensor& a_zero, co
   // The product of the plain bytes, for which machines have instructions, then what the zero points take away:
   // (a - p)(b - q) = ab - p (sum of b - k q) - q (sum of a).
   Tensor result = matmul(to_i32(a), to_i32(b));
+  const bool matrices = a.rank() > 1 && b.rank() > 1;
   const bool has_rows = !known_zero(rows), has_columns = !known_zero(columns);
   if (has_rows) {
-    Tensor sums = reduce_sum(b, {b.rank() == 1 ? 0 : -2}, b.rank() > 1);
+    Tensor sums = reduce_sum(b, {b.rank() == 1 ? 0 : -2}, matrices);
     if (has_columns) sums = sums - to_i32(columns) * const_length(a, -1, "since it is summed over");
     result = result - to_i32(rows) * sums;
   }
-  if (has_columns) result = result - to_i32(columns) * reduce_sum(a, {-1}, a.rank() > 1);
+  if (has_columns) result = result - to_i32(columns) * reduce_sum(a, {-1}, matrices);
   return result;
 }
 

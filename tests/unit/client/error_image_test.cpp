@@ -1,0 +1,82 @@
+// Wrong arguments of the ops of images, signals and quantised values.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <limits>
+
+#include "client/ops.h"
+#include "client/tracer.h"
+
+using namespace hearth;
+using namespace hearth::client;
+
+namespace {
+
+Tensor f32(Shape shape) { return input("x", std::move(shape), DType::kF32); }
+Tensor u8(Shape shape) { return input("q", std::move(shape), DType::kU8); }
+Tensor i8(Shape shape) { return input("w", std::move(shape), DType::kI8); }
+
+struct Row {
+  const char* expected;
+  std::function<void()> record;
+};
+
+void check_messages(const std::vector<Row>& table) {
+  for (const Row& row : table) {
+    std::string text = "no error";
+    try {
+      row.record();
+    } catch (const JitError& error) {
+      CHECK(error.status().code() == absl::StatusCode::kInvalidArgument);
+      text = error.what();
+    }
+    CHECK_THAT(text, Catch::Contains(row.expected));
+    CHECK_THAT(text, Catch::Contains("error_image_test.cpp:"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("wrong arguments of quantisation") {
+  const Tensor scale = scalar(0.5, DType::kF32);
+  check_messages({
+      {"'x' is an empty tensor", [&] { quantize_linear({}, scale); }},
+      {"'scale' is an empty tensor", [] { quantize_linear(f32({2}), {}); }},
+      {"'scale' is u8 [2]; expected a float", [] { quantize_linear(f32({2}), u8({2})); }},
+      {"'scale' is f32 [4]; expected a scalar or the shape [3]", [] { quantize_linear(f32({2, 3}), f32({4})); }},
+      {"'zero_point' is u8 [4]", [&] { quantize_linear(f32({2, 3}), scale, u8({4})); }},
+      {"axis 2 is out of range", [] { quantize_linear(f32({2, 3}), f32({3}), {}, {.axis = 2}); }},
+      {"the quantized dtype is i32", [&] { quantize_linear(f32({2}), scale, {}, {.dtype = DType::kI32}); }},
+      {"'x' is f32 [2]; expected u8", [&] { dequantize_linear(f32({2}), scale); }},
+      {"'zero_point' is i8 []", [&] { dequantize_linear(u8({2}), scale, i8({})); }},
+      {"'x' is u8 [2]; expected f32", [] { dynamic_quantize_linear(u8({2})); }},
+      {"may be empty", [] { dynamic_quantize_linear(f32({0})); }},
+      {"'a' is f32 [2, 3]; expected u8 or i8", [] { matmul_integer(f32({2, 3}), i8({3, 4})); }},
+      {"'b' is an empty tensor", [] { matmul_integer(u8({2, 3}), {}); }},
+      {"inner lengths 3 and 4", [] { matmul_integer(u8({2, 3}), i8({4, 4})); }},
+      {"'a_zero' is i8 []", [] { matmul_integer(u8({2, 3}), i8({3, 4}), i8({})); }},
+      {"'a_zero' is u8 [3] for u8 [2, 3]", [] { matmul_integer(u8({2, 3}), i8({3, 4}), u8({3})); }},
+      {"one element a column", [] { matmul_integer(u8({2, 3}), i8({3, 4}), {}, i8({3, 1})); }},
+      {"'x' is f32", [] { conv_integer(f32({1, 2, 5}), i8({3, 2, 2})); }},
+      {"'x_zero' is u8 [2]; expected a scalar", [] { conv_integer(u8({1, 2, 5}), i8({3, 2, 2}), u8({2})); }},
+      {"'w_zero' is i8 [2]", [] { conv_integer(u8({1, 2, 5}), i8({3, 2, 2}), {}, i8({2})); }},
+      {"'pads_begin' has 2 entries; expected 1",
+       [] { conv_integer(u8({1, 2, 5}), i8({3, 2, 2}), full_i64({}, 3, DType::kU8), {}, {.pads_begin = {1, 1}}); }},
+  });
+}
+
+TEST_CASE("wrong arguments of resize") {
+  const Dim n = Dim::variable("n", 1, 9);
+  check_messages({
+      {"empty tensor", [] { resize({}, {{.axis = 0, .length = 2}}); }},
+      {"axis 2 is out of range for 2 axes", [] { resize(f32({2, 3}), {{.axis = 2, .length = 2}}); }},
+      {"axis 1 is given twice", [] { resize(f32({2, 3}), {{.axis = 1, .length = 2}, {.axis = -1, .length = 2}}); }},
+      {"resized to length 0; expected >= 1", [] { resize(f32({2}), {{.axis = 0}}); }},
+      {"axis 0 is empty", [] { resize(f32({0}), {{.axis = 0, .length = 2}}); }},
+      {"has the scale -1", [] { resize(f32({2}), {{.axis = 0, .length = 2, .scale = -1}}); }},
+      {"expected less than 2^26 in all",
+       [] {
+         resize(f32({2}), {{.axis = 0, .length = 2, .scale = 1e-300}}, {.mode = ResizeMode::kCubic, .antialias = true});
+       }},
+      {"symbolic length n", [&] { resize(f32({n}), {{.axis = 0, .length = 2}}); }},
+  });
+}
