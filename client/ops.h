@@ -1,5 +1,6 @@
 // Every recording op: client/ops/*.h together.
 #pragma once
+#include "client/ops/blocks.h"
 #include "client/ops/conv.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
@@ -9,4 +10,5 @@
 #include "client/ops/quantize.h"
 #include "client/ops/reduce.h"
 #include "client/ops/resize.h"
+#include "client/ops/sample.h"
 #include "client/tensor.h"

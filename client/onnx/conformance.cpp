@@ -123,6 +123,13 @@ std::vector<std::string> operators_of(const ::onnx::GraphProto& graph) {
   return {names.begin(), names.end()};
 }
 
+// ONNX wrote the expected values of these cases with four decimals.
+CaseTolerance as_written(const std::string& name, CaseTolerance tolerance) {
+  const bool rounded = name.starts_with("test_gridsample") || name.starts_with("test_roialign");
+  if (rounded) tolerance.absolute = std::max(tolerance.absolute, 5e-5);
+  return tolerance;
+}
+
 absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const CaseTolerance& tolerance,
                          CaseResult* result) {
   ::onnx::ModelProto model;
@@ -171,7 +178,7 @@ CaseResult check_case(const std::string& folder, const Evaluate& evaluate, const
   result.name = fs::path(folder).filename().string();
   absl::Status status;
   try {
-    status = check_model(folder, evaluate, tolerance, &result);
+    status = check_model(folder, evaluate, as_written(result.name, tolerance), &result);
   } catch (const JitError& error) {
     status = error.status();
   } catch (const std::exception& error) {

@@ -64,6 +64,51 @@ TEST_CASE("wrong arguments of quantisation") {
   });
 }
 
+TEST_CASE("wrong arguments of sampling") {
+  const Tensor image = f32({2, 3, 4, 5}), rois = f32({6, 4});
+  const Tensor batch = input("b", {6}, DType::kI64);
+  const Dim n = Dim::variable("n", 1, 9);
+  check_messages({
+      {"'grid' is an empty tensor", [&] { grid_sample(image, {}); }},
+      {"'grid' is u8", [&] { grid_sample(image, u8({2, 3, 4, 2})); }},
+      {"expected [N, out..., d]", [&] { grid_sample(image, f32({2, 2})); }},
+      {"expected 5 axes", [&] { grid_sample(image, f32({2, 3, 4, 3})); }},
+      {"expected as many images", [&] { grid_sample(image, f32({1, 3, 4, 2})); }},
+      {"expected an element along axis 3", [] { grid_sample(f32({2, 3, 4, 0}), f32({2, 3, 4, 2})); }},
+      {"symbolic length n", [&] { grid_sample(f32({2, 3, 4, n}), f32({2, 3, 4, 2})); }},
+      {"'theta' is f32 [2, 3]", [] { affine_grid(f32({2, 3}), {4, 5}); }},
+      {"expected [N, 2, 3]", [] { affine_grid(f32({1, 2, 2}), {4, 5}); }},
+      {"'lengths' holds 0", [] { affine_grid(f32({1, 2, 3}), {4, 0}); }},
+      {"'x' is f32 [2, 3, 4]", [&] { roi_align(f32({2, 3, 4}), rois, batch, {}); }},
+      {"'rois' is f32 [6, 5]; expected [R, 4]", [&] { roi_align(image, f32({6, 5}), batch, {}); }},
+      {"expected one image a region", [&] { roi_align(image, f32({5, 4}), batch, {}); }},
+      {"'batch' is f32", [&] { roi_align(image, rois, f32({6}), {}); }},
+      {"sampling_ratio 0", [&] { roi_align(image, rois, batch, {.sampling_ratio = 0}); }},
+      {"'rois' is f32 [6, 4]; expected [R, 5]", [&] { max_roi_pool(image, rois, {}); }},
+      {"height 0", [&] { max_roi_pool(image, f32({6, 5}), {.height = 0}); }},
+      {"'x' is u8", [&] { max_roi_pool(u8({1, 1, 2, 2}), f32({6, 5}), {}); }},
+  });
+}
+
+TEST_CASE("wrong arguments of blocks") {
+  check_messages({
+      {"empty tensor", [] { pixel_shuffle({}, 2); }},
+      {"expected [N, C, H, W]", [] { pixel_shuffle(f32({4, 2, 2}), 2); }},
+      {"channels that divide into blocks of 2x2", [] { depth_to_space(f32({1, 6, 2, 2}), 2); }},
+      {"a positive block", [] { depth_to_space(f32({1, 4, 2, 2}), 0); }},
+      {"image that divides into blocks of 2x2", [] { space_to_depth(f32({1, 1, 3, 2}), 2); }},
+      {"a positive block", [] { pixel_unshuffle(f32({1, 4, 2, 2}), -1); }},
+      {"there are 1 lengths for 2 axes", [] { center_crop_pad(f32({2, 3}), {4}, {0, 1}); }},
+      {"axis 0 is given twice", [] { center_crop_pad(f32({2, 3}), {4, 4}, {0, -2}); }},
+      {"'lengths' holds -1", [] { center_crop_pad(f32({2, 3}), {-1}, {0}); }},
+      {"expected [N, C * 6, 9]", [] { fold(f32({1, 6, 8}), {5, 4}, {3, 2}); }},
+      {"'kernel' has 1 entries; expected 2", [] { fold(f32({1, 6, 9}), {5, 4}, {3}); }},
+      {"'image' is empty", [] { fold(f32({1, 6, 9}), {}, {3}); }},
+      {"'strides' holds 0", [] { fold(f32({1, 6, 9}), {5, 4}, {3, 2}, {.strides = {1, 0}}); }},
+      {"a window spans 7 elements but the padded image has 5", [] { fold(f32({1, 7, 1}), {5}, {7}); }},
+  });
+}
+
 TEST_CASE("wrong arguments of resize") {
   const Dim n = Dim::variable("n", 1, 9);
   check_messages({
