@@ -7,6 +7,7 @@
 #include "client/ops/loss.h"
 #include "client/ops/movement.h"
 #include "client/ops/nn.h"
+#include "client/ops/pool.h"
 #include "client/ops/quantize.h"
 #include "client/ops/reduce.h"
 #include "client/ops/resize.h"

@@ -30,6 +30,7 @@ std::span<const OperatorEntry> movement_operators();       // ops_movement.cpp
 std::span<const OperatorEntry> indexing_operators();       // ops_indexing.cpp
 std::span<const OperatorEntry> linear_operators();         // ops_linear.cpp
 std::span<const OperatorEntry> convolution_operators();    // ops_convolution.cpp
+std::span<const OperatorEntry> pool_operators();           // ops_pool.cpp
 std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp
 std::span<const OperatorEntry> normalization_operators();  // ops_normalization.cpp
 std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp

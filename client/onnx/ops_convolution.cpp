@@ -1,4 +1,6 @@
-// Convolution and pooling.
+// Convolutions.
+#include <algorithm>
+
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
@@ -9,7 +11,6 @@ namespace hearth::onnx {
 namespace {
 
 using client::ConvConfig;
-using client::PoolConfig;
 using client::Tensor;
 
 Values conv(NodeContext& node) {
@@ -17,60 +18,44 @@ Values conv(NodeContext& node) {
   return {Value(client::conv(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config))};
 }
 
+// The pads that give `wanted` lengths; the odd one stands at the begin unless auto_pad is SAME_UPPER. Longer results
+// than the input makes are filled up at the end, as by output_padding.
+void pad_to(const Ints& wanted, const Ints& natural, bool upper, Windows* w, Ints* extra) {
+  if (wanted.size() != natural.size()) {
+    reject(str_cat("output_shape ", to_string(wanted), " must be ", natural.size(), " numbers"));
+  }
+  for (std::size_t i = 0; i < natural.size(); ++i) {
+    if (wanted[i] < 1) reject(str_cat("output_shape ", to_string(wanted), " must be positive"));
+    const std::int64_t total = std::max<std::int64_t>(0, natural[i] - wanted[i]);
+    (*extra)[i] += std::max<std::int64_t>(0, wanted[i] - natural[i]);
+    w->pads_begin[i] = upper ? total / 2 : total - total / 2;
+    w->pads_end[i] = total - w->pads_begin[i];
+  }
+}
+
 Values conv_transpose(NodeContext& node) {
-  if (node.text("auto_pad", "NOTSET") != "NOTSET") reject_unsupported("auto_pad of a transposed convolution");
-  if (node.has("output_shape")) reject_unsupported("attribute 'output_shape'");
-  const Ints kernel = conv_kernel(node, 1);
-  const Windows w = read_windows(node, node.input(0).shape(), kernel);
-  const Ints extra = node.integers("output_padding").value_or(Ints(kernel.size(), 0));
+  const Ints input = node.input(0).shape(), kernel = conv_kernel(node, 1);
+  Windows w = read_windows(node, input, kernel);
+  Ints extra = node.integers("output_padding").value_or(Ints(kernel.size(), 0));
+  if (extra.size() != kernel.size()) reject(str_cat("output_padding must be ", kernel.size(), " numbers"));
+  const std::string auto_pad = node.text("auto_pad", "NOTSET");
+  Ints natural, same;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    natural.push_back((input[i + 2] - 1) * w.strides[i] + (kernel[i] - 1) * w.dilations[i] + 1 + extra[i]);
+    same.push_back(input[i + 2] * w.strides[i]);
+  }
+  if (const auto wanted = node.integers("output_shape")) {
+    pad_to(*wanted, natural, auto_pad == "SAME_UPPER", &w, &extra);
+  } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    pad_to(same, natural, auto_pad == "SAME_UPPER", &w, &extra);
+  }
   const ConvConfig config{w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
   return {Value(client::conv_transpose(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config, extra))};
-}
-
-PoolConfig pool_config(NodeContext& node) {
-  const Ints input = node.input(0).shape();
-  check_spatial(input);
-  if (!node.has("kernel_shape")) reject("attribute 'kernel_shape' is missing");
-  const Ints kernel = per_axis(node, "kernel_shape", input.size() - 2);
-  const Windows w = read_windows(node, input, kernel);
-  PoolConfig config;
-  config.kernel = kernel;
-  config.strides = w.strides;
-  config.pads_begin = w.pads_begin;
-  config.pads_end = w.pads_end;
-  config.dilations = w.dilations;
-  config.ceil_mode = node.integer("ceil_mode", 0) != 0;
-  return config;
-}
-
-Values max_pool(NodeContext& node) {
-  node.expect_integer("storage_order", 0);
-  return {Value(client::max_pool(node.tensor(0), pool_config(node)))};
-}
-
-Values average_pool(NodeContext& node) {
-  PoolConfig config = pool_config(node);
-  config.count_include_pad = node.integer("count_include_pad", 0) != 0;
-  return {Value(client::avg_pool(node.tensor(0), config))};
-}
-
-Values global_average_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
-  return {Value(client::global_avg_pool(node.tensor(0)))};
-}
-
-Values global_max_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
-  return {Value(client::global_max_pool(node.tensor(0)))};
 }
 
 constexpr OperatorEntry kOperators[] = {
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
-    {"MaxPool", max_pool},
-    {"AveragePool", average_pool},
-    {"GlobalAveragePool", global_average_pool},
-    {"GlobalMaxPool", global_max_pool},
 };
 
 }  // namespace

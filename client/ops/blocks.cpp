@@ -7,12 +7,11 @@
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "client/ops/windows.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
 namespace {
-
-using Lengths = std::vector<std::int64_t>;
 
 void check_blocks(const Tensor& x, std::int64_t block) {
   if (require(x, "x").rank() != 4 || block < 1 || block > 1 << 15) {
@@ -52,31 +51,20 @@ Sources find_sources(const FoldAxis& axis) {
   return sources;
 }
 
-std::int64_t entry(const Lengths& given, std::size_t i, std::size_t spatial, std::int64_t fallback, std::int64_t lowest,
-                   std::string_view name) {
-  if (given.empty()) return fallback;
-  if (given.size() != spatial) {
-    fail_op(str_cat("'", name, "' has ", given.size(), " entries; expected ", spatial, ", one a spatial axis"));
-  }
-  if (given[i] < lowest || given[i] > std::int64_t{1} << 31) {
-    fail_op(str_cat("'", name, "' holds ", given[i], "; expected at least ", lowest, " and at most 2^31"));
-  }
-  return given[i];
-}
-
 std::vector<FoldAxis> fold_axes(const Lengths& image, const Lengths& kernel, const ConvConfig& config) {
-  const std::size_t spatial = image.size();
-  if (spatial == 0) fail_op("'image' is empty; expected one length a spatial axis");
+  const auto spatial = static_cast<std::int64_t>(image.size());
+  if (image.empty()) fail_op("'image' is empty; expected one length a spatial axis");
   if (kernel.empty()) fail_op("'kernel' is empty; expected one length a spatial axis");
+  or_default(image, spatial, 1, "image", 1);
+  or_default(kernel, spatial, 1, "kernel", 1);
+  const Lengths strides = or_default(config.strides, spatial, 1, "strides", 1);
+  const Lengths begin = or_default(config.pads_begin, spatial, 0, "pads_begin", 0);
+  const Lengths end = or_default(config.pads_end, spatial, 0, "pads_end", 0);
+  const Lengths dilations = or_default(config.dilations, spatial, 1, "dilations", 1);
   std::vector<FoldAxis> axes;
-  for (std::size_t i = 0; i < spatial; ++i) {
-    FoldAxis axis = {.image = entry(image, i, spatial, 1, 1, "image"),
-                     .kernel = entry(kernel, i, spatial, 1, 1, "kernel"),
-                     .stride = entry(config.strides, i, spatial, 1, 1, "strides"),
-                     .begin = entry(config.pads_begin, i, spatial, 0, 0, "pads_begin"),
-                     .dilation = entry(config.dilations, i, spatial, 1, 1, "dilations"),
-                     .windows = 0};
-    const std::int64_t padded = axis.image + axis.begin + entry(config.pads_end, i, spatial, 0, 0, "pads_end");
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    FoldAxis axis = {image[i], kernel[i], strides[i], begin[i], dilations[i], 0};
+    const std::int64_t padded = axis.image + axis.begin + end[i];
     const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
     if (reach > padded) {
       fail_op(str_cat("a window spans ", reach, " elements but the padded image has ", padded, " along axis ", i));

@@ -90,6 +90,28 @@ TEST_CASE("wrong arguments of sampling") {
   });
 }
 
+TEST_CASE("wrong arguments of pools and normalisations of images") {
+  const Tensor image = f32({1, 2, 6}), indices = input("i", {1, 2, 6}, DType::kI64);
+  check_messages({
+      {"'kernel' is empty", [&] { max_pool_with_indices(image, {}); }},
+      {"expected at least 3 axes", [] { max_pool_with_indices(f32({2, 6}), {.kernel = {2}}); }},
+      {"window spans 9", [&] { max_pool_with_indices(image, {.kernel = {9}}); }},
+      {"'indices' is f32", [&] { max_unpool(image, image, {12}); }},
+      {"expected the same shape", [&] { max_unpool(f32({1, 2, 3}), indices, {12}); }},
+      {"'lengths' has 2 entries; expected 1", [&] { max_unpool(image, indices, {12, 3}); }},
+      {"'lengths' is empty", [&] { max_unpool(image, indices, {}); }},
+      {"p is 0.5; expected at least 1", [&] { lp_pool(image, 0.5, {.kernel = {2}}); }},
+      {"'kernel' has 2 entries; expected 1", [&] { lp_pool(image, 2, {.kernel = {2, 2}}); }},
+      {"p is 0", [&] { global_lp_pool(image, 0); }},
+      {"empty tensor", [] { global_lp_pool({}, 2); }},
+      {"expected at least 2 axes", [] { batch_norm_training(f32({3}), {}, {}); }},
+      {"'scale' is f32 [3]", [&] { batch_norm_training(image, f32({3}), {}); }},
+      {"axis 3 is out of range", [&] { mean_variance_norm(image, {3}); }},
+      {"size is 0", [&] { local_response_norm(image, 0); }},
+      {"empty tensor", [] { local_response_norm({}, 3); }},
+  });
+}
+
 TEST_CASE("wrong arguments of blocks") {
   check_messages({
       {"empty tensor", [] { pixel_shuffle({}, 2); }},
