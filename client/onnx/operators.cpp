@@ -12,10 +12,10 @@ using Table = std::map<std::string_view, const OperatorEntry*>;
 
 Table make_table() {
   Table table;
-  for (auto family :
-       {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
-        linear_operators(), convolution_operators(), pool_operators(), reduction_operators(), normalization_operators(),
-        recurrent_operators(), loss_operators(), quantization_operators(), resize_operators(), image_operators()}) {
+  for (auto family : {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(),
+                      indexing_operators(), linear_operators(), convolution_operators(), pool_operators(),
+                      reduction_operators(), normalization_operators(), recurrent_operators(), loss_operators(),
+                      quantization_operators(), resize_operators(), image_operators(), signal_operators()}) {
     for (const OperatorEntry& entry : family) table.emplace(entry.name, &entry);
   }
   return table;

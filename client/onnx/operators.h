@@ -38,6 +38,7 @@ std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
 std::span<const OperatorEntry> quantization_operators();   // ops_quantization.cpp
 std::span<const OperatorEntry> resize_operators();         // ops_resize.cpp
 std::span<const OperatorEntry> image_operators();          // ops_image.cpp
+std::span<const OperatorEntry> signal_operators();         // ops_signal.cpp
 
 // JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
 const OperatorEntry& find_operator(std::string_view name, int opset);

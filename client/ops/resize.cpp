@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "client/elements.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
@@ -126,12 +125,6 @@ Tensor pick(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>&
   for (std::int64_t i = 0; regular && i < length; ++i) regular = index[static_cast<std::size_t>(i)] == i / repeats;
   if (regular) return repeats == 1 ? x : repeat_interleave(x, repeats, axis);
   return gather(x, constant_i64({length}, index), axis);
-}
-
-Tensor real_constant(Shape shape, const std::vector<double>& values, DType dtype) {
-  std::string bytes;
-  for (double value : values) bytes += encode_float(value, dtype);
-  return constant(std::move(shape), dtype, std::move(bytes));
 }
 
 Tensor resize_axis(const Tensor& x, std::int64_t axis, std::int64_t length, const Taps& taps) {

@@ -94,6 +94,12 @@ Tensor filled(const Shape& shape, std::int64_t value, DType dtype) {
   return record(std::move(node));
 }
 
+Tensor real_constant(Shape shape, const std::vector<double>& values, DType dtype) {
+  std::string bytes;
+  for (double value : values) bytes += encode_float(value, dtype);
+  return constant(std::move(shape), dtype, std::move(bytes));
+}
+
 Tensor cast_to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return record(node_of(v1::CAST, dtype, x.shape(), {x}));

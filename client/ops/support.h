@@ -37,6 +37,9 @@ Tensor compare(v1::Op op, const Operand& a, const Operand& b);
 Tensor filled(const Shape& shape, double value, DType dtype);
 Tensor filled(const Shape& shape, std::int64_t value, DType dtype);
 
+// A constant of all its elements; a float dtype.
+Tensor real_constant(Shape shape, const std::vector<double>& values, DType dtype);
+
 // The same tensor when nothing changes.
 Tensor cast_to(const Tensor& x, DType dtype);
 Tensor reshape_to(const Tensor& x, const Shape& shape);
