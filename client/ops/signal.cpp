@@ -128,7 +128,7 @@ Tensor dft(const Tensor& x, const DftConfig& config, Loc loc) {
   Shape shape = rows.shape();
   shape[shape.size() - 2] = bins;
   shape.back() = 2;
-  return transpose(reshape(result, shape), axis, -2);
+  return cast_to(transpose(reshape(result, shape), axis, -2), x.dtype());
 }
 
 Tensor stft(const Tensor& x, const Tensor& window, std::int64_t step, bool onesided, Loc loc) {

@@ -12,8 +12,9 @@ struct DftConfig {
   bool inverse = false;     // also divides by the length
   bool onesided = false;    // only the first length / 2 + 1, of real input
 };
-// x [..., 1] (real) or [..., 2] -> [..., 2], in f32 (f64 for f64). A product with a matrix of sines and cosines for
-// lengths up to 64 and primes; others are split into two factors near the root: the cost is length * (sum of them).
+// x [..., 1] (real) or [..., 2] -> [..., 2] in x's dtype, computed in f32 (f64 for f64). A product with a matrix of
+// sines and cosines for lengths up to 64 and primes; others are split into two factors near the root: the cost is
+// length * (sum of them).
 Tensor dft(const Tensor& x, const DftConfig& config = {}, Loc loc = Loc::current());
 // Frames of x [N, samples, 1 or 2], `step` apart, each as long as `window` and multiplied by it, transformed:
 // [N, frames, bins, 2]. Samples that make no whole frame are left out.

@@ -112,6 +112,39 @@ TEST_CASE("wrong arguments of pools and normalisations of images") {
   });
 }
 
+TEST_CASE("wrong arguments of transforms, windows and n-grams") {
+  const Tensor signal = f32({1, 16, 1}), spectrum = f32({1, 16, 2});
+  const Tensor tokens = input("t", {2, 9}, DType::kI64);
+  const Dim n = Dim::variable("n", 1, 9);
+  check_messages({
+      {"empty tensor", [] { dft({}); }},
+      {"'x' is u8 [4, 2]; expected floats", [] { dft(u8({4, 2}), {.axis = 0}); }},
+      {"'x' is f32 [1, 4, 3]", [] { dft(f32({1, 4, 3})); }},
+      {"axis 3 is out of range", [&] { dft(signal, {.axis = 3}); }},
+      {"expected another one", [&] { dft(signal, {.axis = -1}); }},
+      {"expected a real one", [&] { dft(spectrum, {.onesided = true}); }},
+      {"an inverse transform cannot be onesided", [&] { dft(signal, {.inverse = true, .onesided = true}); }},
+      {"the length is -1", [&] { dft(signal, {.length = -1}); }},
+      {"symbolic length n", [&] { dft(f32({1, n, 1})); }},
+      {"expected [N, samples, 1 or 2]", [] { stft(f32({16, 1}), f32({4}), 2); }},
+      {"'window' is f32 [4, 1]", [&] { stft(signal, f32({4, 1}), 2); }},
+      {"window spans 20", [&] { stft(signal, f32({20}), 2); }},
+      {"step is 0", [&] { stft(signal, f32({4}), 0); }},
+      {"expected a real one", [&] { stft(spectrum, f32({4}), 2); }},
+      {"the length is 0", [] { hann_window(0); }},
+      {"the dtype is i32", [] { hamming_window(4, true, DType::kI32); }},
+      {"the length is -3", [] { blackman_window(-3); }},
+      {"expected 0 <= low < high",
+       [] { mel_weight_matrix({.bins = 4, .dft_length = 16, .sample_rate = 100, .low_hertz = 0, .high_hertz = 51}); }},
+      {"the length is 0", [] { mel_weight_matrix({}); }},
+      {"'x' is f32", [] { count_ngrams(f32({4}), {{1}}); }},
+      {"expected [length] or [N, length]", [] { count_ngrams(u8({1, 2, 3}), {{1}}); }},
+      {"'grams' is empty", [&] { count_ngrams(tokens, {}); }},
+      {"an n-gram has no tokens", [&] { count_ngrams(tokens, {{1}, {}}); }},
+      {"max_skip is -1", [&] { count_ngrams(tokens, {{1}}, -1); }},
+  });
+}
+
 TEST_CASE("wrong arguments of blocks") {
   check_messages({
       {"empty tensor", [] { pixel_shuffle({}, 2); }},
