@@ -74,9 +74,9 @@ std::vector<DataSet> read_data_sets(const fs::path& folder, const ::onnx::GraphP
   }
 }
 
-// Inputs but the first as initializers, as exporters write axes and shapes.
-::onnx::ModelProto with_known_inputs(::onnx::ModelProto model, const Arrays& inputs) {
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
+// Inputs from `first` on as initializers, as exporters write axes and shapes.
+::onnx::ModelProto with_known_inputs(::onnx::ModelProto model, const Arrays& inputs, std::size_t first) {
+  for (std::size_t i = first; i < inputs.size(); ++i) {
     ::onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
     const ::onnx::ValueInfoProto& declared = model.graph().input(static_cast<int>(i));
     tensor->set_name(declared.name());
@@ -96,16 +96,16 @@ absl::Status check_results(const Arrays& got, const Arrays& want, const CaseTole
   return absl::OkStatus();
 }
 
-absl::Status check_set(const ::onnx::ModelProto& model, const std::string& name, const DataSet& set, bool known,
-                       const Evaluate& evaluate, const CaseTolerance& tolerance) {
+absl::Status check_set(const ::onnx::ModelProto& model, const std::string& name, const DataSet& set,
+                       std::size_t first_known, const Evaluate& evaluate, const CaseTolerance& tolerance) {
   std::map<std::string, Array> arrays;
   ImportOptions options;
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     const std::string& input = model.graph().input(static_cast<int>(i)).name();
     arrays[input] = set.inputs[i];
-    if (!known || i == 0) options.input_shapes[input] = set.inputs[i].shape;
+    if (i < first_known) options.input_shapes[input] = set.inputs[i].shape;
   }
-  const ::onnx::ModelProto& given = known ? with_known_inputs(model, set.inputs) : model;
+  const ::onnx::ModelProto given = with_known_inputs(model, set.inputs, first_known);
   const auto imported = import_model_bytes(given.SerializeAsString(), name, options);
   if (!imported.ok()) return imported.status();
   const auto results = evaluate(*imported, arrays);
@@ -123,10 +123,15 @@ std::vector<std::string> operators_of(const ::onnx::GraphProto& graph) {
   return {names.begin(), names.end()};
 }
 
-// ONNX wrote the expected values of these cases with four decimals.
+// What the expected values of some of ONNX's cases are good for.
 CaseTolerance as_written(const std::string& name, CaseTolerance tolerance) {
+  // Written with four decimals.
   const bool rounded = name.starts_with("test_gridsample") || name.starts_with("test_roialign");
   if (rounded) tolerance.absolute = std::max(tolerance.absolute, 5e-5);
+  // Computed with 3.1415 for pi, not with what the same cases' expanded graphs hold.
+  if (name.find("window") != std::string::npos && !name.starts_with("test_stft")) {
+    tolerance.relative = std::max(tolerance.relative, 1e-3);
+  }
   return tolerance;
 }
 
@@ -138,14 +143,17 @@ absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const
   result->operators = operators_of(model.graph());
   const std::vector<DataSet> sets = read_data_sets(folder, model.graph());
   if (sets.empty()) return absl::NotFoundError("no test_data_set_0");
+  std::size_t first_known = sets[0].inputs.size();
   absl::Status status;
   for (const DataSet& set : sets) {
-    status = check_set(model, result->name, set, result->inputs_known, evaluate, tolerance);
-    if (absl::IsUnimplemented(status) && !result->inputs_known && set.inputs.size() > 1) {
-      const absl::Status again = check_set(model, result->name, set, true, evaluate, tolerance);
-      // Two refusals: the first says what is missing of the case as it stands.
-      if (absl::IsUnimplemented(again)) return status;
+    status = check_set(model, result->name, set, first_known, evaluate, tolerance);
+    // All inputs but the first (axes, shapes), then that one too (the length of a window).
+    for (std::size_t first = std::min<std::size_t>(first_known, 2); absl::IsUnimplemented(status) && first-- > 0;) {
+      const absl::Status again = check_set(model, result->name, set, first, evaluate, tolerance);
+      // Refusals only: the first says what is missing of the case as it stands.
+      if (absl::IsUnimplemented(again)) continue;
       result->inputs_known = true;
+      first_known = first;
       status = again;
     }
     if (!status.ok()) return status;

@@ -2,8 +2,10 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
 #include "client/ops/nn.h"
 #include "client/ops/reduce.h"
+#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {
@@ -49,6 +51,26 @@ Values mean_variance_normalization(NodeContext& node) {
   return {Value(client::mean_variance_norm(node.tensor(0), node.integers("axes").value_or(Ints{0, 2, 3})))};
 }
 
+// Scale and bias are of the groups, in opset 18.
+Values group_normalization(NodeContext& node) {
+  const std::int64_t groups = node.required_integer("num_groups");
+  const double epsilon = node.real("epsilon", 1e-5);
+  const Ints shape = node.input(0).shape();
+  if (shape.size() < 3) reject(str_cat("the input ", to_string(shape), " needs shape [N, C, spatial...]"));
+  if (groups < 1 || shape[1] % groups != 0) reject(str_cat(shape[1], " channels do not make ", groups, " groups"));
+  for (std::size_t i : {1, 2}) {
+    if (node.input(i).shape() != Ints{groups}) reject("scale and bias must have one number a group");
+  }
+  const auto spread = [&](std::size_t i) { return client::repeat_interleave(node.tensor(i), shape[1] / groups, 0); };
+  return {Value(client::group_norm(node.tensor(0), groups, spread(1), spread(2), epsilon))};
+}
+
+Values lp_normalization(NodeContext& node) {
+  const std::int64_t p = node.integer("p", 2);
+  if (p != 1 && p != 2) reject(str_cat("p is ", p, "; expected 1 or 2"));
+  return {Value(client::lp_normalize(node.tensor(0), node.integer("axis", -1), static_cast<double>(p)))};
+}
+
 Values lrn(NodeContext& node) {
   const double alpha = node.real("alpha", 1e-4), beta = node.real("beta", 0.75), bias = node.real("bias", 1.0);
   return {Value(client::local_response_norm(node.tensor(0), node.required_integer("size"), alpha, beta, bias))};
@@ -64,6 +86,8 @@ constexpr OperatorEntry kOperators[] = {
     {"BatchNormalization", batch_normalization, 6},
     {"InstanceNormalization", instance_normalization, 6},
     {"MeanVarianceNormalization", mean_variance_normalization, 9},
+    {"GroupNormalization", group_normalization, 18},
+    {"LpNormalization", lp_normalization},
     {"LRN", lrn},
 };
 

@@ -79,6 +79,12 @@ Tensor mean_variance_norm(const Tensor& x, const Axes& axes, double epsilon, Loc
   return centred / (sqrt(mean(square(centred), axes, true)) + epsilon);
 }
 
+Tensor lp_normalize(const Tensor& x, std::int64_t axis, double p, Loc loc) {
+  OpScope scope("lp_normalize", loc);
+  const Tensor value = to_float(require(x, "x")), norm = lp_norm(value, p, {axis}, true);
+  return where(equal(norm, 0.0), 0.0, value / norm);
+}
+
 Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha, double beta, double bias, Loc loc) {
   OpScope scope("local_response_norm", loc);
   check_channels(x);
@@ -150,7 +156,7 @@ Tensor add_or_none(const Tensor& x, const Tensor& b) { return b.empty() ? x : x 
 }  // namespace
 
 LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
-                    GateOrder order, Loc loc) {
+                      GateOrder order, Loc loc) {
   OpScope scope("lstm_cell", loc);
   const Recurrent sizes = check_recurrent(x, state.h, w, r, 4);
   require(state.c, "c");

@@ -162,28 +162,17 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, const Lengths& lengths
   return reshape_to(where(any(here, {3}), greatest, 0), shape);
 }
 
-namespace {
-
-Tensor power_sum(const Tensor& x, double p, const Axes& axes, bool keepdims) {
-  if (!(p >= 1)) fail_op(str_cat("p is ", p, "; expected at least 1"));
-  if (p == 1) return reduce_sum(abs(x), axes, keepdims);
-  if (p == 2) return sqrt(reduce_sum(square(x), axes, keepdims));
-  return pow(reduce_sum(pow(abs(x), p), axes, keepdims), 1 / p);
-}
-
-}  // namespace
-
 Tensor lp_pool(const Tensor& x, double p, const PoolConfig& config, Loc loc) {
   OpScope scope("lp_pool", loc);
   Pool pool = pool_windows(x, config);
   add_extra(pool);
-  return power_sum(unfold_spatial(to_float(x), pool.windows, 0), p, trailing_axes(x.rank() - 2), false);
+  return lp_norm(unfold_spatial(to_float(x), pool.windows, 0), p, trailing_axes(x.rank() - 2), false);
 }
 
 Tensor global_lp_pool(const Tensor& x, double p, Loc loc) {
   OpScope scope("global_lp_pool", loc);
   check_image(x);
-  return power_sum(to_float(x), p, trailing_axes(x.rank() - 2), true);
+  return lp_norm(to_float(x), p, trailing_axes(x.rank() - 2), true);
 }
 
 Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {

@@ -101,6 +101,10 @@ def cases():
     d = z.astype(np.float64)
     centred = d - d.mean((0, 2, 3), keepdims=True)
     yield "mean_variance", [z], [(centred / (d.std((0, 2, 3), keepdims=True) + 1e-9)).astype(np.float32)]
+    for p in (1, 2):
+        norm = (abs(d)**p).sum(1, keepdims=True)**(1 / p)
+        yield f"lp_normalize_{p}", [z], [(d / norm).astype(np.float32)]
+    yield "lp_normalize_zeros", [z * 0], [z * 0]
     scale, bias = rng.standard_normal((2, 5)).astype(np.float32)
     normal = centred / np.sqrt(d.var((0, 2, 3), keepdims=True) + 1e-3)
     yield "batch_training", [z, scale, bias], [

@@ -59,6 +59,9 @@ TEST_CASE("pools, transposed convolutions and normalisations of images give nump
                    rounded("lrn_3", [](const Tensors& in) { return local_response_norm(in[0], 3, 0.3, 0.6, 1.5); }),
                    rounded("lrn_4", [](const Tensors& in) { return local_response_norm(in[0], 4, 0.3, 0.6, 1.5); }),
                    rounded("mean_variance", [](const Tensors& in) { return mean_variance_norm(in[0], {0, 2, 3}); }),
+                   rounded("lp_normalize_1", [](const Tensors& in) { return lp_normalize(in[0], 1, 1); }),
+                   rounded("lp_normalize_2", [](const Tensors& in) { return lp_normalize(in[0], 1); }),
+                   rounded("lp_normalize_zeros", [](const Tensors& in) { return lp_normalize(in[0], -3); }),
                    {"batch_training",
                     [](const Tensors& in) {
                       const BatchNormResult result = batch_norm_training(in[0], in[1], in[2], 1e-3);

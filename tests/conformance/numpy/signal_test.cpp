@@ -14,15 +14,8 @@ OpCase transformed(std::string name, DftConfig config, double absolute = 1e-5) {
   return {std::move(name), [=](const Tensors& in) { return Tensors{dft(in[0], config)}; }, 1e-5, absolute};
 }
 
-// The op records constants alone; the input, a one, makes them computed.
 OpCase made(std::string name, std::function<Tensors()> record) {
-  return {std::move(name),
-          [=](const Tensors& in) {
-            Tensors results = record();
-            for (Tensor& result : results) result = result * in[0];
-            return results;
-          },
-          1e-6, 1e-6};
+  return {std::move(name), [=](const Tensors&) { return record(); }, 1e-6, 1e-6};
 }
 
 const std::vector<std::vector<std::int64_t>> kGrams = {{1, 2}, {3}, {2, 2, 1}, {3, 1}, {1}, {7, 7}};

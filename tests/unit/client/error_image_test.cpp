@@ -107,6 +107,9 @@ TEST_CASE("wrong arguments of pools and normalisations of images") {
       {"expected at least 2 axes", [] { batch_norm_training(f32({3}), {}, {}); }},
       {"'scale' is f32 [3]", [&] { batch_norm_training(image, f32({3}), {}); }},
       {"axis 3 is out of range", [&] { mean_variance_norm(image, {3}); }},
+      {"p is 0", [&] { lp_normalize(image, 1, 0); }},
+      {"axis 3 is out of range", [&] { lp_normalize(image, 3); }},
+      {"p is 0.5", [&] { lp_norm(image, 0.5); }},
       {"size is 0", [&] { local_response_norm(image, 0); }},
       {"empty tensor", [] { local_response_norm({}, 3); }},
   });
