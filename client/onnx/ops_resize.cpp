@@ -1,6 +1,7 @@
 // Resize and Upsample.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -102,15 +103,14 @@ std::vector<ResizeAxis> by_sizes(NodeContext& node, const Ints& shape, const Int
 }
 
 // Drops what changes nothing, so that axes which are never resized may be of any kind.
-Values resized(NodeContext& node, std::vector<ResizeAxis> axes, const ResizeConfig& config) {
-  const Ints shape = node.input(0).shape();
+Value resized(const Value& x, std::vector<ResizeAxis> axes, const ResizeConfig& config) {
+  const Ints shape = x.shape();
   std::erase_if(axes, [&](const ResizeAxis& to) {
     return to.length == shape[static_cast<std::size_t>(to.axis)] && (to.scale == 0 || to.scale == 1) &&
            config.coordinates != ResizeCoordinates::kTfCropAndResize &&
            config.coordinates != ResizeCoordinates::kTfHalfPixelForNn;
   });
-  if (axes.empty()) return {node.input(0)};
-  return {Value(client::resize(node.tensor(0), axes, config))};
+  return axes.empty() ? x : Value(client::resize(x.tensor(), axes, config));
 }
 
 Ints every_axis(const Ints& shape) {
@@ -135,7 +135,16 @@ Values upsample(NodeContext& node) {
   } else {
     scales = reals(node.known(1, "scales"));
   }
-  return resized(node, by_scales(shape, every_axis(shape), scales), config);
+  std::vector<ResizeAxis> growing = by_scales(shape, every_axis(shape), scales), shrinking;
+  if (config.mode == client::ResizeMode::kNearest) {
+    // Axes that shrink round up, as in ONNX's cases of opset 10.
+    const auto shrinks = [](const ResizeAxis& to) { return to.scale < 1; };
+    std::copy_if(growing.begin(), growing.end(), std::back_inserter(shrinking), shrinks);
+    std::erase_if(growing, shrinks);
+  }
+  const Value grown = resized(node.input(0), std::move(growing), config);
+  config.nearest = client::NearestMode::kCeil;
+  return {resized(grown, std::move(shrinking), config)};
 }
 
 constexpr int kCoordinates = 11;  // first opset of Resize's inputs roi and sizes and of all its attributes but the mode
@@ -170,7 +179,7 @@ Values resize(NodeContext& node) {
       to[i].crop_end = roi[i + axes.size()];
     }
   }
-  return resized(node, std::move(to), config);
+  return {resized(node.input(0), std::move(to), config)};
 }
 
 constexpr OperatorEntry kOperators[] = {{"Resize", resize, 10}, {"Upsample", upsample, 7, 9}};
