@@ -5,6 +5,7 @@
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
 #include "client/ops/conv.h"
+#include "client/ops/sample.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -53,9 +54,17 @@ Values conv_transpose(NodeContext& node) {
   return {Value(client::conv_transpose(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config, extra))};
 }
 
+Values deform_conv(NodeContext& node) {
+  if (node.input(0).rank() != 4) reject_unsupported(str_cat("an input of ", node.input(0).rank(), " axes"));
+  const std::int64_t offset_groups = node.integer("offset_group", 1);
+  return {Value(client::deform_conv(node.tensor(0), node.tensor(1), node.tensor(2), node.tensor_or_empty(3),
+                                    node.tensor_or_empty(4), read_conv(node, 1), offset_groups))};
+}
+
 constexpr OperatorEntry kOperators[] = {
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
+    {"DeformConv", deform_conv, 19},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "client/ops/windows.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -71,32 +72,22 @@ const Tensor& require_float(const Tensor& x, std::string_view argument) {
   return x;
 }
 
-}  // namespace
-
-Tensor grid_sample(const Tensor& x, const Tensor& grid, const SampleConfig& config, Loc loc) {
-  OpScope scope("grid_sample", loc);
-  require_float(grid, "grid");
-  if (grid.rank() < 3) fail_op(str_cat("argument 'grid' is ", describe(grid), "; expected [N, out..., d]"));
-  const std::int64_t spatial = const_length(grid, -1, "since it counts spatial axes");
-  check_image(x, spatial);
-  if (spatial < 1 || !(grid.dim(0) == x.dim(0))) {
-    fail_op(str_cat("'x' is ", describe(x), " and 'grid' is ", describe(grid), "; expected as many images"));
-  }
-  const DType real = wide(promote(grid.dtype(), to_float(x).dtype()));
+// x [R, C, s...] read at one real place a spatial axis, each [R, P...] -> [R, C, P...] in x's dtype.
+Tensor interpolate(const Tensor& x, const std::vector<Tensor>& at_given, const SampleConfig& config) {
+  const auto spatial = static_cast<std::int64_t>(at_given.size()), rank = at_given[0].rank() + spatial;
+  const DType real = at_given[0].dtype();
   const bool nearest = config.mode == SampleMode::kNearest;
   const std::int64_t count = nearest ? 1 : config.mode == SampleMode::kLinear ? 2 : 4;
-  const std::int64_t rank = grid.rank() - 1 + spatial;  // of [N, out..., taps of each spatial axis]
-  std::vector<Tensor> places;
+  std::vector<Tensor> places;  // [R, P..., neighbours along each spatial axis]
   Tensor weight, inside;
   for (std::int64_t i = 0; i < spatial; ++i) {
     const auto length = static_cast<double>(x.dim(2 + i).value());
     const double low = config.align_corners ? 0 : -0.5, high = length - 1 - low;
-    Shape aligned(grid.shape().begin(), grid.shape().end() - 1), taps(static_cast<std::size_t>(rank), Dim(1));
+    Tensor at = at_given[static_cast<std::size_t>(i)];
+    Shape aligned = at.shape(), taps(static_cast<std::size_t>(rank), Dim(1));
     aligned.resize(static_cast<std::size_t>(rank), Dim(1));
     taps[static_cast<std::size_t>(rank - spatial + i)] = count;
-    Tensor at = reshape_to(cast_to(select(grid, -1, spatial - 1 - i), real), aligned);
-    at = (at + 1.0) * ((high - low) / 2) + low;
-    if (nearest) at = round(at);
+    at = reshape_to(nearest ? round(at) : at, aligned);
     if (config.padding == SamplePadding::kBorder) at = clip(at, 0.0, length - 1);
     if (config.padding == SamplePadding::kReflection) at = mirrored(at, low, high);
     // The neighbours' places, in real numbers, which cannot overflow.
@@ -114,7 +105,7 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, const SampleConfig& conf
     places.push_back(cast_to(clip(round(place), 0.0, length - 1), DType::kI32));
   }
   Shape per_image(static_cast<std::size_t>(rank), Dim(1));
-  per_image[0] = grid.dim(0);
+  per_image[0] = x.dim(0);
   Tensor value = at_places(x, iota(per_image, 0, position_dtype(x)), places);
   if (!nearest) value = cast_to(value, real) * unsqueeze(weight, {1});
   // Last, since the weights of infinite places are NaN.
@@ -123,6 +114,87 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, const SampleConfig& conf
   for (std::int64_t i = 0; i < spatial; ++i) summed.push_back(-1 - i);
   if (nearest) return squeeze(value, summed);
   return cast_to(reduce_sum(value, summed), x.dtype());
+}
+
+}  // namespace
+
+Tensor grid_sample(const Tensor& x, const Tensor& grid, const SampleConfig& config, Loc loc) {
+  OpScope scope("grid_sample", loc);
+  require_float(grid, "grid");
+  if (grid.rank() < 3) fail_op(str_cat("argument 'grid' is ", describe(grid), "; expected [N, out..., d]"));
+  const std::int64_t spatial = const_length(grid, -1, "since it counts spatial axes");
+  check_image(x, spatial);
+  if (spatial < 1 || !(grid.dim(0) == x.dim(0))) {
+    fail_op(str_cat("'x' is ", describe(x), " and 'grid' is ", describe(grid), "; expected as many images"));
+  }
+  const DType real = wide(promote(grid.dtype(), to_float(x).dtype()));
+  std::vector<Tensor> at;
+  for (std::int64_t i = 0; i < spatial; ++i) {
+    const auto length = static_cast<double>(x.dim(2 + i).value());
+    const double low = config.align_corners ? 0 : -0.5, high = length - 1 - low;
+    at.push_back((cast_to(select(grid, -1, spatial - 1 - i), real) + 1.0) * ((high - low) / 2) + low);
+  }
+  return interpolate(x, at, config);
+}
+
+Tensor deform_conv(const Tensor& x, const Tensor& w, const Tensor& offset, const Tensor& b, const Tensor& mask,
+                   const ConvConfig& config, std::int64_t offset_groups, Loc loc) {
+  OpScope scope("deform_conv", loc);
+  require_float(x, "x");
+  check_image(x, 2);
+  if (require_float(w, "w").rank() != 4) {
+    fail_op(str_cat("argument 'w' is ", describe(w), "; expected [C_out, C_in/groups, kernel...]"));
+  }
+  const Lengths weight = const_shape(w.shape()), strides = or_default(config.strides, 2, 1, "strides", 1),
+                begin = or_default(config.pads_begin, 2, 0, "pads_begin", 0),
+                end = or_default(config.pads_end, 2, 0, "pads_end", 0),
+                dilations = or_default(config.dilations, 2, 1, "dilations", 1);
+  const std::int64_t groups = config.groups, taps = weight[2] * weight[3],
+                     channels = const_length(x, 1, "since it counts channels");
+  if (groups < 1 || offset_groups < 1 || weight[0] % groups != 0 || channels != weight[1] * groups ||
+      channels % offset_groups != 0) {
+    fail_op(str_cat("'x' is ", describe(x), ", 'w' is ", describe(w), " with ", groups, " groups and ", offset_groups,
+                    " offset groups; expected x's channels = w's second length * groups, and divisors"));
+  }
+  Lengths out;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t space =
+        x.dim(static_cast<std::int64_t>(2 + i)).value() + begin[i] + end[i] - (weight[i + 2] - 1) * dilations[i] - 1;
+    if (space < 0) fail_op(str_cat("a window is longer than axis ", 2 + i, " of ", describe(x), " with its padding"));
+    out.push_back(space / strides[i] + 1);
+  }
+  const auto check_places = [&](const Tensor& given, std::int64_t count, std::string_view argument) {
+    const Shape expected = {x.dim(0), offset_groups * taps * count, out[0], out[1]};
+    if (require_float(given, argument).shape() != expected) {
+      fail_op(str_cat("argument '", argument, "' is ", describe(given), "; expected the shape ", to_string(expected)));
+    }
+  };
+  check_places(offset, 2, "offset");
+  // The channels of an offset group share their places: [N * offset_groups, taps, out...].
+  const DType real = wide(x.dtype());
+  const Dim images = x.dim(0) * offset_groups;
+  const Tensor moves = cast_to(reshape(offset, {images, taps, 2, out[0], out[1]}), real);
+  std::vector<Tensor> at;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    Shape windows = {1, 1, 1, 1};
+    windows[k + 2] = out[k];
+    const Tensor tap = reshape(arange(taps, DType::kI32), {1, taps, 1, 1});
+    const Tensor row = i == 0 ? floor_div(tap, weight[3]) : floor_mod(tap, weight[3]);
+    const Tensor place = iota(windows, 2 + i, DType::kI32) * strides[k] - begin[k] + row * dilations[k];
+    at.push_back(select(moves, 2, i) + cast_to(place, real));
+  }
+  const Tensor split = reshape(x, {images, channels / offset_groups, x.dim(2), x.dim(3)});
+  Tensor columns = interpolate(split, at, {});
+  if (!mask.empty()) {
+    check_places(mask, 1, "mask");
+    columns = columns * reshape(mask, {images, 1, taps, out[0], out[1]});
+  }
+  const Dim places = out[0] * out[1];
+  columns = reshape(columns, {x.dim(0), groups, weight[1] * taps, places});
+  const Tensor weights = reshape(w, {1, groups, weight[0] / groups, weight[1] * taps});
+  const Tensor result = reshape(matmul(weights, columns), {x.dim(0), weight[0], out[0], out[1]});
+  return b.empty() ? result : result + per_channel(b, 4, "b", weight[0]);
 }
 
 Tensor affine_grid(const Tensor& theta, const std::vector<std::int64_t>& lengths, bool align_corners, Loc loc) {

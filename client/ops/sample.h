@@ -5,6 +5,7 @@
 #pragma once
 #include <vector>
 
+#include "client/ops/conv.h"
 #include "client/tensor.h"
 
 namespace hearth::client {
@@ -21,6 +22,12 @@ struct SampleConfig {
 // -> [N, C, out...] in x's dtype. Spatial lengths are constant. As ONNX defines it: a place outside is first moved to
 // the border (or mirrored), then its neighbours are; cubic is Keys' kernel with -0.75; nearest is half to even.
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const SampleConfig& config = {}, Loc loc = Loc::current());
+// A convolution whose windows' elements are read (linear, zeros outside) at moved places: x [N, C, H, W], w [C_out,
+// C/groups, kh, kw], offset [N, offset_groups * kh * kw * 2, out...] with the move down before the one to the right, b
+// [C_out] (may be empty), mask [N, offset_groups * kh * kw, out...] a factor an element (may be empty).
+Tensor deform_conv(const Tensor& x, const Tensor& w, const Tensor& offset, const Tensor& b = {},
+                   const Tensor& mask = {}, const ConvConfig& config = {}, std::int64_t offset_groups = 1,
+                   Loc loc = Loc::current());
 // theta [N, d, d + 1] applied to the places of an image of `lengths` (d of them) -> a grid [N, lengths..., d].
 Tensor affine_grid(const Tensor& theta, const std::vector<std::int64_t>& lengths, bool align_corners = false,
                    Loc loc = Loc::current());

@@ -75,6 +75,26 @@ def roi_align(x, rois, batch, height, width, scale, samples, half_pixel):
     return out.astype(np.float32)
 
 
+def deform_conv(x, w, offset, mask, bias, stride, pad, dilation, groups, offset_groups):
+    _, channels, height, width = x.shape
+    o, per_group, kh, kw = w.shape
+    out = np.zeros((len(x), o, *offset.shape[2:]))
+    for n, f, i, j in np.ndindex(out.shape):
+        total = bias[f]
+        for c in range(per_group):
+            channel = f // (o // groups) * per_group + c
+            group = channel // (channels // offset_groups)
+            for a, b in np.ndindex(kh, kw):
+                tap = (group * kh + a) * kw + b
+                y = i * stride[0] - pad + a * dilation + offset[n, 2 * tap, i, j]
+                z = j * stride[1] - pad + b * dilation + offset[n, 2 * tap + 1, i, j]
+                value = sum(linear(y - r) * linear(z - s) * x[n, channel, r, s]
+                            for r in range(height) for s in range(width))
+                total += w[f, c, a, b] * mask[n, tap, i, j] * value
+        out[n, f, i, j] = total
+    return out.astype(np.float32)
+
+
 def max_roi_pool(x, rois, height, width, scale):
     out = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
     for r, (n, *corners) in enumerate(rois):
@@ -114,6 +134,18 @@ def cases():
         for i, j in np.ndindex(3, 4):
             out[:, i, j] = theta @ np.array([columns[j], rows[i], 1])
         yield name, [theta], [out.astype(np.float32)]
+
+    image = rng.standard_normal((2, 4, 5, 6)).astype(np.float32)
+    w = rng.standard_normal((2, 4, 2, 2)).astype(np.float32)
+    plain = rng.standard_normal((2, 8, 4, 5)).astype(np.float32)
+    yield "deform", [image, w, plain], [
+        deform_conv(image, w, plain, np.ones((2, 4, 4, 5)), np.zeros(2), (1, 1), 0, 1, 1, 1)]
+    grouped = rng.standard_normal((6, 2, 2, 3)).astype(np.float32)
+    # Heights (5 + 2 - 3) // 2 + 1, widths (6 + 2 - 5) // 3 + 1; the windows are dilated by 2.
+    moves = rng.uniform(-2, 2, (2, 2 * 6 * 2, 3, 2)).astype(np.float32)
+    mask, bias = rng.random((2, 2 * 6, 3, 2)).astype(np.float32), rng.standard_normal(6).astype(np.float32)
+    yield "deform_groups", [image, grouped, moves, bias, mask], [
+        deform_conv(image, grouped, moves, mask, bias, (2, 3), 1, 2, 2, 2)]
 
     rois = np.array([[0, 0, 7, 6], [2.5, -4, 3, 9], [-9, -9, -8, -8], [1, 2, 1.25, 2.5]], np.float32)
     batch = np.array([0, 1, 1, 0], np.int64)

@@ -37,6 +37,12 @@ TEST_CASE("reading images at computed places gives numpy's results") {
   rows.push_back({"affine", [](const Tensors& in) { return Tensors{affine_grid(in[0], {3, 4})}; }, 1e-5, 1e-5});
   rows.push_back(
       {"affine_aligned", [](const Tensors& in) { return Tensors{affine_grid(in[0], {3, 4}, true)}; }, 1e-5, 1e-5});
+  rows.push_back({"deform", [](const Tensors& in) { return Tensors{deform_conv(in[0], in[1], in[2])}; }, 1e-5, 1e-5});
+  const ConvConfig far = {
+      .strides = {2, 3}, .pads_begin = {1, 1}, .pads_end = {1, 1}, .dilations = {2, 2}, .groups = 2};
+  rows.push_back({"deform_groups",
+                  [=](const Tensors& in) { return Tensors{deform_conv(in[0], in[1], in[2], in[3], in[4], far, 2)}; },
+                  1e-5, 1e-5});
   const RoiConfig half = {.height = 2, .width = 3, .spatial_scale = 0.5, .sampling_ratio = 2};
   const RoiConfig whole = {.height = 3, .width = 2, .spatial_scale = 0.5, .half_pixel = false};
   rows.push_back(

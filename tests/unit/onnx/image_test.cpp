@@ -165,6 +165,15 @@ TEST_CASE("blocks, regions, pools and normalisations without cases of their own"
   check({"LpNormalization", 1, array({2, 2}, {1, -3, 0, 0}), lp_norm, array({2, 2}, {0.25F, -0.75F, 0, 0})});
 }
 
+TEST_CASE("DeformConv: windows moved to the right by one half") {
+  const auto moved = [](ModelBuilder& m) {
+    m.floats("w", {1, 1, 1, 2}, {1, 10}).floats("offset", {1, 4, 1, 3}, {0, 0, 0, 0.5F, 0.5F, 0.5F, 0, 0, 0, 0, 0, 0});
+    m.floats("b", {1}, {100}).node("DeformConv", {"x", "w", "offset", "b"}, {"y"}).attr("kernel_shape", Ints{1, 2});
+  };
+  // (1 + 2) / 2 + 10 * 2 and so on.
+  check({"DeformConv", 19, array({1, 1, 1, 4}, counting(4)), moved, array({1, 1, 1, 3}, {121.5F, 132.5F, 143.5F})});
+}
+
 TEST_CASE("weights of n-grams") {
   const Array ones = array({3}, {1, 1, 1});
   check({"TFIDF", 9, ones, [](ModelBuilder& m) { set_count(m, "TFIDF"); }, array({3}, {3, 0, 1})});
