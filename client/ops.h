@@ -2,6 +2,7 @@
 #pragma once
 #include "client/ops/blocks.h"
 #include "client/ops/conv.h"
+#include "client/ops/deform_conv.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/loss.h"
@@ -11,6 +12,7 @@
 #include "client/ops/pool.h"
 #include "client/ops/quantize.h"
 #include "client/ops/reduce.h"
+#include "client/ops/regions.h"
 #include "client/ops/resize.h"
 #include "client/ops/sample.h"
 #include "client/ops/signal.h"

@@ -5,7 +5,7 @@
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
 #include "client/ops/conv.h"
-#include "client/ops/sample.h"
+#include "client/ops/deform_conv.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {

@@ -2,6 +2,7 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/blocks.h"
+#include "client/ops/regions.h"
 #include "client/ops/sample.h"
 #include "runtime/text.h"
 

@@ -33,15 +33,6 @@ Tensor along_axis(const Tensor& vector, const Tensor& x, std::int64_t axis, std:
   return reshape_to(vector, shape);
 }
 
-const Tensor& require_scale(const Tensor& scale) {
-  if (!is_float(require(scale, "scale").dtype())) {
-    fail_op(str_cat("argument 'scale' is ", describe(scale), "; expected a float dtype"));
-  }
-  return scale;
-}
-
-DType wide(DType dtype) { return dtype == DType::kF64 ? dtype : DType::kF32; }
-
 bool known_zero(const Tensor& x) {
   if (x.empty()) return true;
   const std::optional<std::string> bytes = x.constant_bytes();
@@ -94,7 +85,7 @@ Tensor quantize_linear(const Tensor& x, const Tensor& scale, const Tensor& zero_
                        Loc loc) {
   OpScope scope("quantize_linear", loc);
   require(x, "x");
-  require_scale(scale);
+  require_float(scale, "scale");
   const DType dtype = zero_point.empty() ? config.dtype : zero_point.dtype();
   if (!is_quantized(dtype)) {
     fail_op(str_cat("the quantized dtype is ", dtype_name(dtype), "; expected u8, i8, u16, i16, f8e4m3 or f8e5m2"));
@@ -114,7 +105,7 @@ Tensor dequantize_linear(const Tensor& x, const Tensor& scale, const Tensor& zer
   if (!is_quantized(require(x, "x").dtype()) && x.dtype() != DType::kI32) {
     fail_op(str_cat("argument 'x' is ", describe(x), "; expected u8, i8, u16, i16, i32, f8e4m3 or f8e5m2"));
   }
-  require_scale(scale);
+  require_float(scale, "scale");
   check_zero(zero_point, x, "zero_point");
   const DType real = wide(scale.dtype());
   const DType difference = is_f8(x.dtype()) ? real : DType::kI32;

@@ -160,7 +160,7 @@ Tensor resize(const Tensor& x, const std::vector<ResizeAxis>& axes, const Resize
   for (const ResizeAxis& to : axes) given.push_back(to.axis);
   normal_axes(given, rank);  // range and uniqueness
   Tensor value = x, outside;
-  if (config.mode != ResizeMode::kNearest) value = cast_to(x, x.dtype() == DType::kF64 ? x.dtype() : DType::kF32);
+  if (config.mode != ResizeMode::kNearest) value = cast_to(x, wide(x.dtype()));
   for (ResizeAxis to : axes) {
     to.axis = normal_axis(to.axis, rank);
     const std::int64_t from = const_length(x, to.axis, "since it is resized");

@@ -115,7 +115,7 @@ Tensor dft(const Tensor& x, const DftConfig& config, Loc loc) {
   const std::int64_t given = const_length(x, axis, "since it is transformed");
   const std::int64_t length = config.length == 0 ? given : config.length;
   check_length(length, 1);
-  const Transform how = {config.inverse, x.dtype() == DType::kF64 ? x.dtype() : DType::kF32};
+  const Transform how = {config.inverse, wide(x.dtype())};
   // [rows, length, parts]
   Shape none(x.shape().size(), Dim(0)), more = none;
   more[static_cast<std::size_t>(axis)] = length - given;

@@ -28,6 +28,13 @@ const Tensor& require_integer(const Tensor& x, std::string_view argument) {
   return x;
 }
 
+const Tensor& require_float(const Tensor& x, std::string_view argument) {
+  if (!is_float(require(x, argument).dtype())) {
+    fail_op(str_cat("argument '", argument, "' is ", describe(x), "; expected a float dtype"));
+  }
+  return x;
+}
+
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
   if (axis < -rank || axis >= rank) {
     fail_op(str_cat("axis ", axis, " is out of range for ", rank, " axes; expected [", -rank, ", ", rank, ")"));
@@ -71,6 +78,8 @@ Tensor record(Node node) { return make_node(std::move(node), OpScope::outermost(
 Tensor unary(v1::Op op, const Tensor& x) { return record(node_of(op, x.dtype(), x.shape(), {x})); }
 
 Tensor to_float(const Tensor& x) { return is_float(x.dtype()) ? x : cast_to(x, DType::kF32); }
+
+DType wide(DType dtype) { return dtype == DType::kF64 ? dtype : DType::kF32; }
 
 Tensor filled(const Shape& shape, double value, DType dtype) {
   if (!is_float(dtype)) {
