@@ -56,6 +56,28 @@ struct Dim::Poly {
   std::int64_t high = 0;
 };
 
+namespace {
+
+bool by_text(const AtomPtr& a, const AtomPtr& b) { return a->text < b->text; }
+
+struct Interval {
+  Wide low = 0, high = 0;
+};
+
+Interval times(const Interval& a, const Interval& b) {
+  const Wide corners[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+  return {narrow(*std::min_element(corners, corners + 4), "a product"),
+          narrow(*std::max_element(corners, corners + 4), "a product")};
+}
+
+Interval product(const std::vector<AtomPtr>& factors) {
+  Interval result = {1, 1};
+  for (const AtomPtr& factor : factors) result = times(result, {factor->low, factor->high});
+  return result;
+}
+
+}  // namespace
+
 struct DimAccess {
   static std::vector<Term> terms(const Dim& dim) {
     if (dim.poly_) return dim.poly_->terms;
@@ -80,24 +102,38 @@ struct DimAccess {
     std::erase_if(merged, [](const Term& term) { return term.coefficient == 0; });
     if (merged.empty()) return Dim(0);
     if (merged.size() == 1 && merged[0].factors.empty()) return Dim(merged[0].coefficient);
-    Wide low = 0, high = 0;
+    // b*t - b is never negative for t >= 1, which only b*(t - 1) shows.
+    const std::vector<AtomPtr> common = common_factors(merged);
+    Interval rest;
     for (const Term& term : merged) {
-      Wide term_low = 1, term_high = 1;
-      for (const AtomPtr& factor : term.factors) {
-        const Wide corners[] = {term_low * factor->low, term_low * factor->high, term_high * factor->low,
-                                term_high * factor->high};
-        term_low = narrow(*std::min_element(corners, corners + 4), "a product");
-        term_high = narrow(*std::max_element(corners, corners + 4), "a product");
-      }
-      const Wide one = term_low * term.coefficient, two = term_high * term.coefficient;
-      low += std::min(one, two);
-      high += std::max(one, two);
+      const Interval value = times(product(factors_beside(term, common)), {term.coefficient, term.coefficient});
+      rest.low += value.low;
+      rest.high += value.high;
     }
+    const Interval bounds = times(product(common), rest);
     auto poly = std::make_shared<Dim::Poly>();
     poly->terms = std::move(merged);
-    poly->low = narrow(low, "a length");
-    poly->high = narrow(high, "a length");
+    poly->low = narrow(bounds.low, "a length");
+    poly->high = narrow(bounds.high, "a length");
     return Dim(std::shared_ptr<const Dim::Poly>(std::move(poly)));
+  }
+
+  static std::vector<AtomPtr> common_factors(const std::vector<Term>& terms) {
+    std::vector<AtomPtr> common = terms[0].factors;
+    for (const Term& term : terms) {
+      std::vector<AtomPtr> shared;
+      std::set_intersection(common.begin(), common.end(), term.factors.begin(), term.factors.end(),
+                            std::back_inserter(shared), by_text);
+      common = std::move(shared);
+    }
+    return common;
+  }
+
+  static std::vector<AtomPtr> factors_beside(const Term& term, const std::vector<AtomPtr>& common) {
+    std::vector<AtomPtr> rest;
+    std::set_difference(term.factors.begin(), term.factors.end(), common.begin(), common.end(),
+                        std::back_inserter(rest), by_text);
+    return rest;
   }
 
   static Dim atom(v1::ExprToken::Kind kind, std::string_view symbol, Dim a, Dim b, std::int64_t low,
@@ -111,6 +147,13 @@ struct DimAccess {
     atom->low = low;
     atom->high = high;
     return make({Term{{std::move(atom)}, 1}});
+  }
+
+  // What the Dim is, if that is one atom.
+  static const Atom* only_atom(const Dim& dim) {
+    if (!dim.poly_ || dim.poly_->terms.size() != 1) return nullptr;
+    const Term& term = dim.poly_->terms[0];
+    return term.coefficient == 1 && term.factors.size() == 1 ? term.factors[0].get() : nullptr;
   }
 
   static std::string identity(const Dim& dim) {
@@ -186,41 +229,45 @@ void Dim::collect_variables(std::vector<Variable>& vars) const {
   }
 }
 
-namespace {
-
-void push(v1::Expr* out, v1::ExprToken::Kind kind, std::int64_t value = 0) {
+static void push(v1::Expr* out, v1::ExprToken::Kind kind, std::int64_t value = 0) {
   v1::ExprToken* token = out->add_tokens();
   token->set_kind(kind);
   token->set_value(value);
 }
 
-}  // namespace
-
 void Dim::encode(const std::vector<Variable>& vars, v1::Expr* out) const {
   if (!poly_) return push(out, v1::ExprToken::CONST, value_);
+  const auto push_factor = [&](const AtomPtr& factor, bool first) {
+    if (factor->kind == v1::ExprToken::VAR) {
+      auto found = std::find(vars.begin(), vars.end(), factor->variable);
+      if (found == vars.end()) fail_dim(str_cat("variable '", factor->variable.name, "' was not collected"));
+      push(out, v1::ExprToken::VAR, found - vars.begin());
+    } else {
+      factor->a.encode(vars, out);
+      factor->b.encode(vars, out);
+      push(out, factor->kind);
+    }
+    if (!first) push(out, v1::ExprToken::MUL);
+  };
+  // The sum first, then its common factors: whoever bounds it must not see b*t - b.
+  const std::vector<AtomPtr> common =
+      poly_->terms.size() > 1 ? DimAccess::common_factors(poly_->terms) : std::vector<AtomPtr>();
   bool first_term = true;
   for (const Term& term : poly_->terms) {
+    const std::vector<AtomPtr> factors = DimAccess::factors_beside(term, common);
     bool first_factor = true;
-    if (term.factors.empty() || term.coefficient != 1) {
+    if (factors.empty() || term.coefficient != 1) {
       push(out, v1::ExprToken::CONST, term.coefficient);
       first_factor = false;
     }
-    for (const AtomPtr& factor : term.factors) {
-      if (factor->kind == v1::ExprToken::VAR) {
-        auto found = std::find(vars.begin(), vars.end(), factor->variable);
-        if (found == vars.end()) fail_dim(str_cat("variable '", factor->variable.name, "' was not collected"));
-        push(out, v1::ExprToken::VAR, found - vars.begin());
-      } else {
-        factor->a.encode(vars, out);
-        factor->b.encode(vars, out);
-        push(out, factor->kind);
-      }
-      if (!first_factor) push(out, v1::ExprToken::MUL);
+    for (const AtomPtr& factor : factors) {
+      push_factor(factor, first_factor);
       first_factor = false;
     }
     if (!first_term) push(out, v1::ExprToken::ADD);
     first_term = false;
   }
+  for (const AtomPtr& factor : common) push_factor(factor, false);
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
@@ -240,8 +287,7 @@ Dim operator*(const Dim& a, const Dim& b) {
       Term term;
       term.coefficient = narrow(Wide{one.coefficient} * two.coefficient, "a product");
       std::merge(one.factors.begin(), one.factors.end(), two.factors.begin(), two.factors.end(),
-                 std::back_inserter(term.factors),
-                 [](const AtomPtr& x, const AtomPtr& y) { return x->text < y->text; });
+                 std::back_inserter(term.factors), by_text);
       terms.push_back(std::move(term));
     }
   }
@@ -327,31 +373,26 @@ Dim max(const Dim& a, const Dim& b) {
   return DimAccess::atom(v1::ExprToken::MAX, "max", a, b, std::max(a.min(), b.min()), std::max(a.max(), b.max()));
 }
 
+namespace {
+
+bool reaches(const Dim& a, const Dim& b) {
+  if ((a - b).min() >= 0) return true;
+  const Atom* x = DimAccess::only_atom(a);
+  return x && x->kind == v1::ExprToken::MAX && (reaches(x->a, b) || reaches(x->b, b));
+}
+
+}  // namespace
+
+bool is_at_least(const Dim& a, const Dim& b) {
+  if (reaches(a, b)) return true;
+  const Atom* y = DimAccess::only_atom(b);
+  if (y && y->kind == v1::ExprToken::MIN) return is_at_least(a, y->a) || is_at_least(a, y->b);
+  return y && y->kind == v1::ExprToken::MAX && is_at_least(a, y->a) && is_at_least(a, y->b);
+}
+
 bool operator==(const Dim& a, const Dim& b) {
   if (a.is_const() || b.is_const()) return a.is_const() && b.is_const() && a.value_ == b.value_;
   return a.poly_ == b.poly_ || DimAccess::identity(a) == DimAccess::identity(b);
-}
-
-Dim num_elements(const Shape& shape) {
-  Dim count = 1;
-  for (const Dim& dim : shape) count = count * dim;
-  return count;
-}
-
-std::string to_string(const Shape& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) str_append(&text, i ? ", " : "", shape[i].to_string());
-  return text + "]";
-}
-
-bool is_const(const Shape& shape) {
-  return std::all_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.is_const(); });
-}
-
-std::vector<std::int64_t> const_shape(const Shape& shape) {
-  std::vector<std::int64_t> lengths;
-  for (const Dim& dim : shape) lengths.push_back(dim.value());
-  return lengths;
 }
 
 }  // namespace hearth::client

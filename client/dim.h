@@ -52,6 +52,7 @@ class Dim {
   friend Dim min(const Dim& a, const Dim& b);
   friend Dim max(const Dim& a, const Dim& b);
   friend bool operator==(const Dim& a, const Dim& b);
+  friend bool is_at_least(const Dim& a, const Dim& b);  // provably a >= b; what is not proved may still hold
 
   struct Poly;  // normal form, private to dim.cpp
 
@@ -64,6 +65,7 @@ class Dim {
 
 using Shape = std::vector<Dim>;
 
+bool operator==(const Shape& a, const std::vector<std::int64_t>& b);  // a constant shape of these lengths
 Dim num_elements(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[2, n, 8]"
 bool is_const(const Shape& shape);

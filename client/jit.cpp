@@ -3,30 +3,13 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
-#include "client/daemon_channel.h"
 #include "client/plan_store.h"
+#include "client/prepared_state.h"
 #include "client/request.h"
 #include "runtime/cpu/cpu_target.h"
-#include "runtime/loaded_plan.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
-
-struct PreparedPlan::State {
-  std::shared_ptr<const runtime::LoadedPlan> plan;
-  PrepareStats stats;
-  std::string device;
-  int threads = 1;
-  std::shared_ptr<DaemonChannel> channel;
-  std::uint64_t lease_id = 0;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    if (lease_id != 0) channel->release_lease(lease_id);
-  }
-};
 
 namespace {
 
@@ -82,6 +65,7 @@ const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->pla
 const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }
 const std::string& PreparedPlan::device() const { return state_->device; }
 int PreparedPlan::threads() const { return state_->threads; }
+std::size_t PreparedPlan::shared_bytes() const { return state_->plan->shared_bytes(); }
 
 const runtime::LoadedPlan& PreparedPlan::loaded() const { return *state_->plan; }
 
@@ -110,6 +94,9 @@ absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareCon
   if (!stored.ok()) return stored.status();
   auto state = std::make_shared<PreparedPlan::State>();
   state->plan = std::move(stored->plan);
+  state->plan_bytes = std::move(stored->plan_bytes);
+  state->source = std::move(stored->source);
+  state->source.plan = state->plan_bytes;
   state->stats = std::move(stored->stats);
   state->device = config.device;
   state->threads = threads;

@@ -25,6 +25,7 @@ namespace hearth::client {
 using runtime::ConstView;
 using runtime::Instance;
 using runtime::InstanceConfig;
+using runtime::InstanceMemory;
 using runtime::MutableView;
 using runtime::Profile;
 using runtime::ValueInfo;
@@ -64,6 +65,10 @@ struct PrepareStats {
   std::string plan_key;  // 32 bytes
 };
 
+struct ExportConfig {
+  bool parameters = true;  // false: only their sizes and digests; load_plan is given them
+};
+
 class PreparedPlan {
  public:
   const PrepareStats& stats() const;
@@ -73,9 +78,12 @@ class PreparedPlan {
   const std::string& device() const;
   int threads() const;
   const runtime::LoadedPlan& loaded() const;  // for tools: buffers, kernels, launches
+  std::size_t shared_bytes() const;           // what all instances share: LoadedPlan::shared_bytes
   // Uses PrepareConfig.threads; the second form its own.
   absl::StatusOr<Instance> instantiate() const;
   absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
+  // Writes a file that load_plan (client/plan_file.h, which names the errors) reads; whole or not at all.
+  absl::Status export_to(const std::string& path, const ExportConfig& config = {}) const;
 
   struct State;
   explicit PreparedPlan(std::shared_ptr<const State> state) : state_(std::move(state)) {}

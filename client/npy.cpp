@@ -1,10 +1,7 @@
 #include "client/npy.h"
 
 #include <cctype>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -221,27 +218,8 @@ absl::Status write_npy(const std::string& path, DType dtype, const std::vector<s
   const std::size_t total = (10 + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
   header.append(total - 10 - header.size() - 1, ' ');
   header += '\n';
-  const std::string temporary = str_cat(path, ".part");
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    if (!file) return absl::PermissionDeniedError(str_cat(path, ": cannot write: ", std::strerror(errno)));
-    const char lead[] = {1, 0, static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
-    file.write(kMagic.data(), static_cast<std::streamsize>(kMagic.size()));
-    file.write(lead, sizeof(lead));
-    file.write(header.data(), static_cast<std::streamsize>(header.size()));
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) {
-      std::remove(temporary.c_str());
-      return absl::ResourceExhaustedError(str_cat(path, ": cannot write: ", std::strerror(errno)));
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return absl::PermissionDeniedError(str_cat(path, ": cannot write: ", why));
-  }
-  return absl::OkStatus();
+  const char lead[] = {1, 0, static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  return runtime::write_file(path, {kMagic, {lead, sizeof lead}, header, bytes});
 }
 
 }  // namespace hearth::client

@@ -43,9 +43,9 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
   return artifacts;
 }
 
-absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> load(DaemonChannel& channel, const TracedGraph& traced,
-                                                                const v1::PrepareResult& result, int threads,
-                                                                bool by_path, DaemonChannel::Deadline deadline) {
+// Fills in `stored`'s plan and source.
+absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::PrepareResult& result, int threads,
+                  bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
   if (!artifacts.ok()) return artifacts.status();
   runtime::LoadRequest request;
@@ -53,7 +53,13 @@ absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> load(DaemonChannel& c
   request.artifacts = *std::move(artifacts);
   request.threads = threads;
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
-  return runtime::LoadedPlan::create(request);
+  auto plan = runtime::LoadedPlan::create(request);
+  if (!plan.ok()) return plan.status();
+  stored.plan = *std::move(plan);
+  stored.plan_bytes = result.plan();
+  stored.source = std::move(request);
+  stored.source.plan = {};
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -78,20 +84,18 @@ absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest
       const auto count = static_cast<std::uint32_t>(result->artifacts_size());
       config.progress({PrepareProgress::State::kLoading, count, count});
     }
-    absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan =
-        load(channel, traced, *result, threads, /*by_path=*/true, deadline);
-    if (!plan.ok() && may_be_mended(plan.status())) {
-      last = plan.status();
-      plan = load(channel, traced, *result, threads, /*by_path=*/false, deadline);
+    absl::Status loaded = load(channel, traced, *result, threads, /*by_path=*/true, deadline, stored);
+    if (may_be_mended(loaded)) {
+      last = loaded;
+      loaded = load(channel, traced, *result, threads, /*by_path=*/false, deadline, stored);
     }
-    if (plan.ok()) {
-      stored.plan = *std::move(plan);
+    if (loaded.ok()) {
       stored.stats.kernels = static_cast<std::uint32_t>(stored.plan->plan().kernels.size());
       return stored;
     }
     channel.release_lease(result->lease_id());
-    if (!may_be_mended(plan.status())) return plan.status();
-    if (last.ok()) last = plan.status();
+    if (!may_be_mended(loaded)) return loaded;
+    if (last.ok()) last = loaded;
   }
   return last;
 }

@@ -15,6 +15,8 @@ namespace hearth::client {
 
 struct StoredPlan {
   std::shared_ptr<const runtime::LoadedPlan> plan;
+  runtime::LoadRequest source;  // of `plan`, but for its bytes:
+  std::string plan_bytes;
   PrepareStats stats;  // prepare_ms is the caller's
   std::uint64_t lease_id = 0;
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "client/elements.h"
+#include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "runtime/text.h"
 
@@ -130,6 +131,20 @@ Tensor iota(Shape shape, std::int64_t axis, DType dtype, Loc loc) {
   node.shape = shape;
   node.args = std::move(shape);
   return make_node(std::move(node), loc);
+}
+
+Tensor dim_value(const Dim& dim, DType dtype, Loc loc) {
+  OpScope scope("dim_value", loc);
+  if (dtype == DType::kBool) fail_op("dtype is bool; expected an integer or float dtype");
+  if (!is_float(dtype) && !(fits(dim.min(), dtype) && fits(dim.max(), dtype))) {
+    fail_op(str_cat("the values of ", dim.to_string(), ", ", dim.min(), " to ", dim.max(), ", do not all fit ",
+                    dtype_name(dtype)));
+  }
+  if (dim.is_const()) return filled({}, dim.value(), dtype);
+  // Graphs hold Dims in shapes only: the last element of [min, min + 1, …, dim].
+  const Dim last = dim - dim.min();
+  const Tensor counted = shrink(iota({last + 1}, 0, DType::kI64), {last}, {last + 1});
+  return cast_to(reshape_to(counted, {}) + dim.min(), dtype);
 }
 
 Tensor arange(Dim length, DType dtype, Loc loc) {

@@ -104,6 +104,8 @@ Tensor full_i64(Shape shape, std::int64_t value, DType dtype, Loc loc = Loc::cur
 Tensor scalar(double value, DType dtype, Loc loc = Loc::current());
 // Element = its position along `axis`.
 Tensor iota(Shape shape, std::int64_t axis, DType dtype, Loc loc = Loc::current());
+// The value that a Dim has at replay, as a scalar of an integer (which holds its bounds) or float dtype.
+Tensor dim_value(const Dim& dim, DType dtype = DType::kI64, Loc loc = Loc::current());
 // [0, 1, …, length-1]
 Tensor arange(Dim length, DType dtype = DType::kI64, Loc loc = Loc::current());
 

@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+
+#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {
@@ -40,6 +44,25 @@ absl::StatusOr<std::string> read_file(const std::string& path) {
   }
   content.resize(have);
   return content;
+}
+
+absl::Status write_file(const std::string& path, const std::vector<std::string_view>& parts) {
+  const std::string temporary = str_cat(path, ".part");
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  if (!file) return absl::PermissionDeniedError(str_cat(path, ": cannot write: ", std::strerror(errno)));
+  for (const std::string_view part : parts) file.write(part.data(), static_cast<std::streamsize>(part.size()));
+  file.close();
+  if (!file) {
+    const std::string why = std::strerror(errno);
+    std::remove(temporary.c_str());
+    return absl::ResourceExhaustedError(str_cat(path, ": cannot write: ", why));
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(temporary.c_str());
+    return absl::PermissionDeniedError(str_cat(path, ": cannot write: ", why));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hearth::runtime

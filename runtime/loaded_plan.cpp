@@ -69,6 +69,15 @@ absl::Status LoadedPlan::bind_shared() {
   return absl::OkStatus();
 }
 
+std::size_t LoadedPlan::shared_bytes() const {
+  std::size_t bytes = persistent_.size_bytes();
+  for (const PlanBuffer& buffer : plan_.buffers) {
+    const bool alone = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT;
+    if (alone) bytes += buffer.max_bytes;
+  }
+  return bytes;
+}
+
 void LoadedPlan::run_once_launches(int threads) const {
   std::unique_ptr<ThreadPool> pool;
   for (const PlanLaunch& launch : plan_.launches) {

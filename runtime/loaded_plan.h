@@ -43,6 +43,9 @@ class LoadedPlan {
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
   const std::vector<VariableInfo>& variables() const { return variables_; }
 
+  // Parameters (borrowed or not), constants and what `once` launches made: held once, whatever the instances.
+  std::size_t shared_bytes() const;
+
   // Address of a shared buffer (parameter, constant, persistent); null for what belongs to an instance.
   void* shared_address(std::uint32_t buffer) const { return addresses_[buffer]; }
 

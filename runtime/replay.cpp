@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "absl/strings/str_join.h"
 #include "runtime/cpu/cpu_target.h"
@@ -17,6 +18,13 @@ struct Instance::State {
   struct Slot {
     void* address = nullptr;
     std::size_t size_bytes = 0;
+    void* own = nullptr;  // the instance's memory for an input or output
+  };
+  struct Carry {
+    std::uint32_t output = 0;  // plan buffers
+    std::uint32_t input = 0;
+    bool is_due = false;                   // they trade places before the next execute
+    std::vector<std::uint32_t> addresses;  // of either, in `addresses`
   };
   struct Step {
     std::uint32_t launch = 0;
@@ -37,6 +45,7 @@ struct Instance::State {
   std::vector<std::uint32_t> step_vars;     // plan variable of every value
   std::vector<void*> addresses;
   std::vector<std::int64_t> step_values;
+  std::vector<Carry> carries;
   std::unique_ptr<ThreadPool> pool;  // null: one thread
   bool slots_stale = true;
   bool values_stale = true;
@@ -45,6 +54,10 @@ struct Instance::State {
   absl::StatusOr<std::uint32_t> find(std::string_view name, v1::PlanBuffer::Kind kind) const;
   std::vector<std::int64_t> shape_of(const PlanBuffer& buffer) const;
   absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes);
+  const Carry* carry_of(std::uint32_t buffer) const;
+  absl::Status check_carried(const Carry& carry) const;
+  void trade_places(Carry& carry);
+  void begin();
   absl::Status refresh();
   void run(const Step& step);
 };
@@ -74,6 +87,12 @@ Instance::~Instance() = default;
 
 const LoadedPlan& Instance::plan() const { return *state_->plan; }
 
+InstanceMemory Instance::memory() const {
+  InstanceMemory memory{state_->arena.size_bytes(), 0};
+  for (const Buffer& buffer : state_->owned) memory.io_bytes += buffer.size_bytes();
+  return memory;
+}
+
 absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan, const InstanceConfig& config) {
   auto state = std::make_unique<State>();
   state->plan = std::move(plan);
@@ -89,7 +108,7 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
       absl::StatusOr<Buffer> own =
           Buffer::allocate(buffer.max_bytes, str_cat(word(buffer.kind), " '", buffer.name, "'"));
       if (!own.ok()) return own.status();
-      slot.address = own->data();
+      slot.address = slot.own = own->data();
       state->owned.push_back(*std::move(own));
     }
     state->slots.push_back(slot);
@@ -156,6 +175,10 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
   absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::INPUT);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = state_->wire().buffers[*index];
+  if (state_->carry_of(*index)) {
+    return absl::FailedPreconditionError(
+        str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
+  }
   return MutableView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
                      state_->shape_of(buffer)};
 }
@@ -173,6 +196,9 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
   absl::StatusOr<std::uint32_t> index = find(name, kind);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = wire().buffers[*index];
+  if (carry_of(*index)) {
+    return absl::FailedPreconditionError(str_cat(word(kind), " '", name, "' is carried and cannot be bound"));
+  }
   const bool fixed = std::all_of(buffer.shape.begin(), buffer.shape.end(), [](const Expr& e) { return e.is_const(); });
   const std::size_t needed = buffer.size_bytes(values.data());
   if (fixed ? size_bytes != needed : size_bytes < needed) {
@@ -188,7 +214,8 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
                                               "' is bound to an address that is not aligned to ",
                                               dtype_bytes(buffer.dtype), " bytes"));
   }
-  slots[*index] = {data, size_bytes};
+  slots[*index].address = data;
+  slots[*index].size_bytes = size_bytes;
   slots_stale = true;
   return absl::OkStatus();
 }
@@ -201,7 +228,79 @@ absl::Status Instance::bind_output(std::string_view name, void* data, std::size_
   return state_->bind(name, v1::PlanBuffer::OUTPUT, data, size_bytes);
 }
 
+const Instance::State::Carry* Instance::State::carry_of(std::uint32_t buffer) const {
+  for (const Carry& carry : carries) {
+    if (carry.output == buffer || carry.input == buffer) return &carry;
+  }
+  return nullptr;
+}
+
+absl::Status Instance::State::check_carried(const Carry& carry) const {
+  const PlanBuffer &output = wire().buffers[carry.output], &input = wire().buffers[carry.input];
+  if (output.dtype == input.dtype && shape_of(output) == shape_of(input)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      str_cat("output '", output.name, "' is ", dtype_name(output.dtype), " [", absl::StrJoin(shape_of(output), ", "),
+              "] and cannot be carried to input '", input.name, "', which is ", dtype_name(input.dtype), " [",
+              absl::StrJoin(shape_of(input), ", "), "]"));
+}
+
+absl::Status Instance::carry(std::string_view output, std::string_view input) {
+  const auto from = state_->find(output, v1::PlanBuffer::OUTPUT), to = state_->find(input, v1::PlanBuffer::INPUT);
+  if (!from.ok()) return from.status();
+  if (!to.ok()) return to.status();
+  if (state_->carry_of(*from))
+    return absl::FailedPreconditionError(str_cat("output '", output, "' is carried already"));
+  if (state_->carry_of(*to)) return absl::FailedPreconditionError(str_cat("input '", input, "' is carried already"));
+  State::Carry carry{*from, *to, false, {}};
+  if (absl::Status status = state_->check_carried(carry); !status.ok()) return status;
+  for (std::uint32_t i = 0; i < state_->step_buffers.size(); ++i) {
+    const std::uint32_t buffer = state_->step_buffers[i];
+    if (buffer == *from || buffer == *to) carry.addresses.push_back(i);
+  }
+  const auto& buffers = state_->wire().buffers;
+  const std::size_t room = std::min(buffers[*from].max_bytes, buffers[*to].max_bytes);
+  for (const std::uint32_t buffer : {*from, *to}) {
+    State::Slot& slot = state_->slots[buffer];
+    slot.address = slot.own;
+    slot.size_bytes = room;
+  }
+  std::memset(state_->slots[*to].address, 0, room);
+  state_->slots_stale = true;
+  state_->carries.push_back(std::move(carry));
+  return absl::OkStatus();
+}
+
+absl::Status Instance::set_carried(std::string_view input, const void* data, std::size_t size_bytes) {
+  const auto index = state_->find(input, v1::PlanBuffer::INPUT);
+  if (!index.ok()) return index.status();
+  for (State::Carry& carry : state_->carries) {
+    if (carry.input != *index) continue;
+    const std::size_t needed = state_->wire().buffers[*index].size_bytes(state_->values.data());
+    if (data && size_bytes != needed) {
+      return absl::InvalidArgumentError(
+          str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
+    }
+    carry.is_due = false;
+    void* to = state_->slots[*index].address;
+    if (data) {
+      std::memcpy(to, data, needed);
+    } else {
+      std::memset(to, 0, needed);
+    }
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(str_cat("input '", input, "' is not carried; carry() makes it so"));
+}
+
+void Instance::State::trade_places(Carry& carry) {
+  std::swap(slots[carry.output].address, slots[carry.input].address);
+  for (const std::uint32_t i : carry.addresses) addresses[i] = slots[step_buffers[i]].address;
+}
+
 absl::Status Instance::State::refresh() {
+  for (const Carry& carry : carries) {
+    if (absl::Status status = check_carried(carry); !status.ok()) return status;
+  }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const PlanBuffer& buffer = wire().buffers[i];
     if (buffer.kind != v1::PlanBuffer::INPUT && buffer.kind != v1::PlanBuffer::OUTPUT) continue;
@@ -219,6 +318,14 @@ absl::Status Instance::State::refresh() {
   return absl::OkStatus();
 }
 
+// Carried outputs of the execute before become inputs.
+void Instance::State::begin() {
+  for (Carry& carry : carries) {
+    if (carry.is_due) trade_places(carry);
+    carry.is_due = true;
+  }
+}
+
 void Instance::State::run(const Step& step) {
   Job job = {&plan->executable(), step.kernel, addresses.data() + step.first_address,
              step_values.data() + step.first_value};
@@ -233,6 +340,7 @@ absl::Status Instance::execute() {
   if (state_->slots_stale || state_->values_stale) {
     if (absl::Status status = state_->refresh(); !status.ok()) return status;
   }
+  state_->begin();
   for (const State::Step& step : state_->steps) state_->run(step);
   return absl::OkStatus();
 }
@@ -243,6 +351,7 @@ absl::StatusOr<Profile> Instance::execute_profiled() {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
   };
   if (absl::Status status = state_->refresh(); !status.ok()) return status;
+  state_->begin();
   Profile profile;
   profile.launches.reserve(state_->steps.size());
   const Clock::time_point start = Clock::now();

@@ -49,6 +49,12 @@ struct ConstView {
   std::vector<std::int64_t> shape;
 };
 
+// What one instance holds for itself.
+struct InstanceMemory {
+  std::size_t arena_bytes = 0;
+  std::size_t io_bytes = 0;  // its own inputs and outputs
+};
+
 struct InstanceConfig {
   int threads = 1;  // of this instance's own pool, the calling thread included; 0: every CPU this process may use
 };
@@ -61,6 +67,7 @@ class Instance {
   ~Instance();
 
   const LoadedPlan& plan() const;
+  InstanceMemory memory() const;
 
   // Variables start at their upper bounds.
   absl::Status set_var(std::string_view name, std::int64_t value);
@@ -74,6 +81,13 @@ class Instance {
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
   // Valid until the next execute().
   absl::StatusOr<ConstView> output(std::string_view name) const;
+
+  // From now on the input reads what the output held after the execute before: two buffers of the instance that trade
+  // places, no copy. Zeros at first. One dtype and shape; neither can be bound any more, nor the input written except
+  // by set_carried.
+  absl::Status carry(std::string_view output, std::string_view input);
+  // What the next execute reads from a carried input: `size_bytes` bytes, or zeros for a null `data`.
+  absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);
 
   absl::Status execute();
   // Slower: measures every launch.

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   hearth::cli::Action action;
   hearth::cli::add_run(app, action);
+  hearth::cli::add_export(app, action);
   hearth::cli::add_prewarm(app, action);
   hearth::cli::add_tune(app, action);
   hearth::cli::add_onnx(app, action);

@@ -1,6 +1,7 @@
 #include "client/cli/model_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,15 +12,6 @@
 
 namespace hearth::cli {
 namespace {
-
-absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
-                                                               const std::string& form) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return absl::InvalidArgumentError(str_cat(flag, " ", text, ": expected ", form));
-  }
-  return std::pair(text.substr(0, equals), text.substr(equals + 1));
-}
 
 // SplitMix64 (Steele et al. 2014).
 std::uint64_t next_random(std::uint64_t& state) {
@@ -45,10 +37,32 @@ absl::Status match_arrays(const std::string& path, Model& model) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  std::int64_t least = 0, greatest = 0;
+  if (!absl::SimpleAtoi(text.substr(0, colon), &least)) {
+    return absl::InvalidArgumentError(str_cat("'", text, "' is neither a number nor MIN:MAX"));
+  }
+  if (colon == std::string::npos) return onnx::DimRange(least);
+  if (!absl::SimpleAtoi(text.substr(colon + 1), &greatest)) {
+    return absl::InvalidArgumentError(str_cat("'", text, "' is not MIN:MAX"));
+  }
+  return onnx::DimRange(least, greatest);
+}
+
 }  // namespace
 
+absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
+                                                               const std::string& form) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return absl::InvalidArgumentError(str_cat(flag, " ", text, ": expected ", form));
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 void ModelFlags::add_to(CLI::App& command, bool with_inputs) {
-  command.add_option("--dim", dims, "Length of a symbolic dimension: NAME=N")->take_all();
+  command.add_option("--dim", dims, "Length of a symbolic dimension, or its bounds: NAME=N, NAME=MIN:MAX")->take_all();
   if (with_inputs) {
     command.add_option("--input", inputs, "Array for an input: NAME=FILE.npy (others get seeded uniform values)")
         ->take_all();
@@ -75,26 +89,31 @@ client::PrepareConfig ModelFlags::prepare_config() const {
   return config;
 }
 
-absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
-  Model model;
-  onnx::ImportOptions options;
-  for (const std::string& text : flags.dims) {
-    auto flag = split_flag("--dim", text, "NAME=N");
-    if (!flag.ok()) return flag.status();
-    std::int64_t length = 0;
-    if (!absl::SimpleAtoi(flag->second, &length)) {
-      return absl::InvalidArgumentError(str_cat("--dim ", text, ": '", flag->second, "' is not a number"));
-    }
-    options.dims[flag->first] = length;
-  }
+static absl::Status read_arrays(const ModelFlags& flags, Model& model) {
   for (const std::string& text : flags.inputs) {
     auto flag = split_flag("--input", text, "NAME=FILE.npy");
     if (!flag.ok()) return flag.status();
     auto array = client::read_npy(flag->second);
     if (!array.ok()) return array.status();
-    options.input_shapes[flag->first] = array->shape;
     model.arrays.insert_or_assign(flag->first, *std::move(array));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
+  Model model;
+  onnx::ImportOptions options;
+  for (const std::string& text : flags.dims) {
+    auto flag = split_flag("--dim", text, "NAME=N or NAME=MIN:MAX");
+    if (!flag.ok()) return flag.status();
+    const auto range = parse_range(flag->second);
+    if (!range.ok()) {
+      return absl::InvalidArgumentError(str_cat("--dim ", text, ": ", std::string(range.status().message())));
+    }
+    options.dims.insert_or_assign(flag->first, *range);
+  }
+  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  for (const auto& [name, array] : model.arrays) options.input_shapes[name] = array.shape;
   auto imported = onnx::import_model(path, options);
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
@@ -106,19 +125,41 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   return model;
 }
 
-std::string uniform_bytes(const onnx::ModelValue& value, std::uint64_t seed) {
+absl::StatusOr<Model> model_of(const client::PreparedPlan& plan, const std::string& path, const ModelFlags& flags) {
+  Model model;
+  if (!flags.dims.empty()) {
+    return absl::InvalidArgumentError(
+        str_cat("--dim ", flags.dims[0], ": the lengths of ", path, " were chosen when it was exported; see --var"));
+  }
+  const auto value = [](const client::ValueInfo& info) {
+    return onnx::ModelValue{info.name, info.dtype, {info.max_shape.begin(), info.max_shape.end()}};
+  };
+  for (const client::ValueInfo& input : plan.inputs()) model.imported.inputs.push_back(value(input));
+  for (const client::ValueInfo& output : plan.outputs()) model.imported.results.push_back(value(output));
+  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  for (const auto& [name, array] : model.arrays) {
+    const auto& inputs = model.imported.inputs;
+    const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };
+    if (std::none_of(inputs.begin(), inputs.end(), same)) {
+      return absl::InvalidArgumentError(str_cat(path, ": the plan has no input '", name, "'"));
+    }
+  }
+  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
+  return model;
+}
+
+std::string uniform_bytes(const std::string& name, DType dtype, std::size_t elements, std::uint64_t seed) {
   std::uint64_t state = seed;
-  for (unsigned char c : value.name) state = (state ^ c) * 0x100000001b3U;
+  for (unsigned char c : name) state = (state ^ c) * 0x100000001b3U;
   std::string bytes;
-  bytes.reserve(value.bytes());
-  const std::size_t elements = value.bytes() / dtype_bytes(value.dtype);
+  bytes.reserve(elements * dtype_bytes(dtype));
   for (std::size_t i = 0; i < elements; ++i) {
     const std::uint64_t random = next_random(state);
-    if (is_float(value.dtype)) {
-      bytes += client::encode_float(static_cast<double>(random >> 40) / (1 << 24), value.dtype);
+    if (is_float(dtype)) {
+      bytes += client::encode_float(static_cast<double>(random >> 40) / (1 << 24), dtype);
     } else {
-      const std::uint64_t below = value.dtype == DType::kBool ? 2 : 10;
-      bytes += client::encode_integer(static_cast<std::int64_t>((random >> 33) % below), value.dtype);
+      const std::uint64_t below = dtype == DType::kBool ? 2 : 10;
+      bytes += client::encode_integer(static_cast<std::int64_t>((random >> 33) % below), dtype);
     }
   }
   return bytes;

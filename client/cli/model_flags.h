@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,7 @@ class App;
 namespace hearth::cli {
 
 struct ModelFlags {
-  std::vector<std::string> dims;    // NAME=N
+  std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX
   std::vector<std::string> inputs;  // NAME=FILE.npy
   std::string device = "cpu";
   std::string socket;
@@ -44,8 +45,14 @@ struct Model {
 };
 
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags);
+// Inputs, results and arrays for a plan that was loaded from `path`; nothing is traced.
+absl::StatusOr<Model> model_of(const client::PreparedPlan& plan, const std::string& path, const ModelFlags& flags);
+
+// NAME=VALUE as text and its two parts; `form` is what the error says was expected.
+absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
+                                                               const std::string& form);
 
 // Seeded uniform values: floats in [0, 1), integers in [0, 10), bool. The same for one seed and name everywhere.
-std::string uniform_bytes(const onnx::ModelValue& value, std::uint64_t seed);
+std::string uniform_bytes(const std::string& name, DType dtype, std::size_t elements, std::uint64_t seed);
 
 }  // namespace hearth::cli

@@ -5,13 +5,16 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "absl/strings/numbers.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/progress_bar.h"
+#include "client/plan_file.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -22,6 +25,7 @@ using Json = nlohmann::ordered_json;
 struct RunFlags {
   ModelFlags model;
   std::string path;
+  std::vector<std::string> vars;  // NAME=N
   std::string output_dir;
   int repeat = 1;
   std::uint64_t seed = 0;
@@ -49,6 +53,42 @@ ReplayTimes summarize(std::vector<double> times) {
   return {times.front(), at(0.5), at(0.99)};
 }
 
+// Values of the variables: what --var says, then what the arrays of --input are long, else the upper bounds.
+absl::Status set_variables(client::Instance& instance, const Model& model, const std::vector<std::string>& vars) {
+  std::map<std::string, std::pair<std::int64_t, std::string>> given;  // and by what
+  for (const std::string& text : vars) {
+    const auto flag = split_flag("--var", text, "NAME=N");
+    if (!flag.ok()) return flag.status();
+    std::int64_t value = 0;
+    if (!absl::SimpleAtoi(flag->second, &value)) {
+      return absl::InvalidArgumentError(str_cat("--var ", text, ": '", flag->second, "' is not a number"));
+    }
+    given.insert_or_assign(flag->first, std::pair(value, str_cat("--var ", text)));
+  }
+  for (const onnx::ModelValue& input : model.imported.inputs) {
+    const auto array = model.arrays.find(input.name);
+    for (std::size_t axis = 0; array != model.arrays.end() && axis < input.shape.size(); ++axis) {
+      std::vector<client::Variable> names;  // one: an input's length is a constant or a variable
+      input.shape[axis].collect_variables(names);
+      if (names.empty()) continue;
+      const std::int64_t length = array->second.shape[axis];
+      const auto [known, fresh] =
+          given.emplace(names[0].name, std::pair(length, str_cat("the array of input '", input.name, "'")));
+      if (!fresh && known->second.first != length) {
+        return absl::InvalidArgumentError(str_cat("variable '", names[0].name, "' is ", known->second.first, " by ",
+                                                  known->second.second, " but input '", input.name, "' has length ",
+                                                  length, " along axis ", axis));
+      }
+    }
+  }
+  for (const auto& [name, value] : given) {
+    if (absl::Status set = instance.set_var(name, value.first); !set.ok()) {
+      return absl::Status(set.code(), str_cat(value.second, ": ", std::string(set.message())));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Gives every input the plan reads its bytes: from --input, else seeded uniform values.
 absl::Status fill_inputs(client::Instance& instance, const client::PreparedPlan& plan, Model& model,
                          std::uint64_t seed) {
@@ -56,18 +96,17 @@ absl::Status fill_inputs(client::Instance& instance, const client::PreparedPlan&
   for (const client::ValueInfo& input : plan.inputs()) wanted.insert(input.name);
   for (const onnx::ModelValue& input : model.imported.inputs) {
     if (wanted.count(input.name) == 0) continue;
-    auto found = model.arrays.find(input.name);
-    if (found == model.arrays.end()) {
-      found = model.arrays.emplace(input.name, client::NpyArray{input.dtype, input.shape, uniform_bytes(input, seed)})
-                  .first;
-    }
-    const std::string& bytes = found->second.bytes;
     // Into the instance's own memory, which is aligned and asks for huge pages.
     const absl::StatusOr<client::MutableView> own = instance.input(input.name);
     if (!own.ok()) return own.status();
-    if (bytes.size() != own->size_bytes) {
-      return absl::InvalidArgumentError(
-          str_cat("input '", input.name, "' has ", bytes.size(), " bytes; the plan reads ", own->size_bytes));
+    const auto found = model.arrays.find(input.name);
+    const std::string bytes =
+        found != model.arrays.end()
+            ? std::move(found->second.bytes)
+            : uniform_bytes(input.name, own->dtype, own->size_bytes / dtype_bytes(own->dtype), seed);
+    if (found != model.arrays.end() && found->second.shape != own->shape) {
+      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has shape ", shape_text(found->second.shape),
+                                                "; the plan reads ", shape_text(own->shape), " (see --var)"));
     }
     std::memcpy(own->data, bytes.data(), bytes.size());
   }
@@ -152,20 +191,39 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
   std::cout << table(rows);
 }
 
-absl::StatusOr<int> run(const RunFlags& flags) {
+struct Prepared {
+  Model model;
+  client::PreparedPlan plan;
+};
+
+absl::StatusOr<Prepared> prepare_model(const RunFlags& flags) {
   client::connect_early(flags.model.prepare_config());  // while the model is read
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
-  absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");
-  {
-    ProgressBar bar(flags.path, !flags.model.json);
-    client::PrepareConfig config = flags.model.prepare_config();
-    config.progress = bar.callback();
-    plan = client::prepare(model->traced, config);
-  }
+  ProgressBar bar(flags.path, !flags.model.json);
+  client::PrepareConfig config = flags.model.prepare_config();
+  config.progress = bar.callback();
+  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
   if (!plan.ok()) return plan.status();
+  return Prepared{*std::move(model), *std::move(plan)};
+}
+
+absl::StatusOr<Prepared> load_plan(const RunFlags& flags) {
+  absl::StatusOr<client::PreparedPlan> plan = client::load_plan(flags.path, {.threads = flags.model.threads});
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<Model> model = model_of(*plan, flags.path, flags.model);
+  if (!model.ok()) return model.status();
+  return Prepared{*std::move(model), *std::move(plan)};
+}
+
+absl::StatusOr<int> run(const RunFlags& flags) {
+  absl::StatusOr<Prepared> prepared = client::is_plan_file(flags.path) ? load_plan(flags) : prepare_model(flags);
+  if (!prepared.ok()) return prepared.status();
+  Model* const model = &prepared->model;
+  const client::PreparedPlan* const plan = &prepared->plan;
   absl::StatusOr<client::Instance> instance = plan->instantiate();
   if (!instance.ok()) return instance.status();
+  if (absl::Status set = set_variables(*instance, *model, flags.vars); !set.ok()) return set;
   if (absl::Status filled = fill_inputs(*instance, *plan, *model, flags.seed); !filled.ok()) return filled;
   std::vector<double> times;
   for (int i = 0; i < flags.repeat; ++i) {
@@ -195,8 +253,9 @@ absl::StatusOr<int> run(const RunFlags& flags) {
 void add_run(CLI::App& app, Action& action) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "Run a model: prepare it through the daemon, replay it here");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
+  command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made: NAME=N")->take_all();
   command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder");
   command->add_option("--repeat", flags->repeat, "Replays to measure")
       ->check(CLI::Range(1, 1000000))

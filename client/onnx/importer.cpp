@@ -18,10 +18,14 @@ namespace {
 
 using Dimension = ::onnx::TensorShapeProto::Dimension;
 
-// Lengths given for the model's symbolic dimensions, by name.
+std::string text_of(const DimRange& range) {
+  return range.min == range.max ? str_cat(range.min) : str_cat(range.min, ":", range.max);
+}
+
+// Lengths or ranges given for the model's symbolic dimensions, by name.
 class DimTable {
  public:
-  explicit DimTable(const ImportOptions& options) : options_(options), lengths_(options.dims) {}
+  explicit DimTable(const ImportOptions& options) : options_(options), ranges_(options.dims) {}
 
   // Reads what an input of known shape says about its symbolic dimensions.
   void learn(const ::onnx::ValueInfoProto& input) {
@@ -40,17 +44,17 @@ class DimTable {
                        " but is given shape ", to_string(given->second)));
       }
       const std::string name = name_of(input, i);
-      const auto [known, fresh] = lengths_.emplace(name, length);
-      if (!fresh && known->second != length) {
-        reject(str_cat("dimension '", name, "' is ", known->second, " but input '", input.name(), "' is given shape ",
-                       to_string(given->second)));
+      const auto [known, fresh] = ranges_.emplace(name, length);
+      if (!fresh && (length < known->second.min || length > known->second.max)) {
+        reject(str_cat("dimension '", name, "' is ", text_of(known->second), " but input '", input.name(),
+                       "' is given shape ", to_string(given->second)));
       }
       names_.insert(name);
     }
   }
 
-  Ints shape_of(const ::onnx::ValueInfoProto& input) {
-    Ints shape;
+  client::Shape shape_of(const ::onnx::ValueInfoProto& input) {
+    client::Shape shape;
     const auto& dims = input.type().tensor_type().shape().dim();
     for (int i = 0; i < dims.size(); ++i) {
       if (dims[i].has_dim_value()) {
@@ -59,21 +63,25 @@ class DimTable {
       }
       const std::string name = name_of(input, i);
       names_.insert(name);
-      const auto found = lengths_.find(name);
-      if (found == lengths_.end()) {
+      const auto found = ranges_.find(name);
+      if (found == ranges_.end()) {
         reject(str_cat("input '", input.name(), "' has the symbolic dimension '", name,
-                       "'; give its length with --dim ", name, "=N"));
+                       "'; give its length with --dim ", name, "=N, or its bounds with --dim ", name, "=MIN:MAX"));
       }
-      if (found->second < 0) reject(str_cat("dimension '", name, "' is given the length ", found->second));
-      shape.push_back(found->second);
+      const DimRange& range = found->second;
+      if (range.min < 0 || range.min > range.max) {
+        reject(str_cat("dimension '", name, "' is given the length ", text_of(range),
+                       "; expected 0 <= N, or 0 <= MIN <= MAX"));
+      }
+      shape.push_back(client::Dim::variable(name, range.min, range.max));
     }
     return shape;
   }
 
   void check_all_used() const {
-    for (const auto& [name, length] : options_.dims) {
+    for (const auto& [name, range] : options_.dims) {
       if (names_.count(name) != 0) continue;
-      reject(str_cat("--dim ", name, "=", length, ": the model has no such dimension (it has: ",
+      reject(str_cat("--dim ", name, "=", text_of(range), ": the model has no such dimension (it has: ",
                      names_.empty() ? "none" : absl::StrJoin(names_, ", "), ")"));
     }
   }
@@ -85,7 +93,7 @@ class DimTable {
   }
 
   const ImportOptions& options_;
-  std::map<std::string, std::int64_t> lengths_;
+  std::map<std::string, DimRange> ranges_;
   std::set<std::string> names_;
 };
 
@@ -125,8 +133,8 @@ ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& mode
   for (const auto* input : inputs) {
     ModelValue value{input->name(), dtype_from_onnx(input->type().tensor_type().elem_type()), dims.shape_of(*input)};
     client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
-    count(value.shape);
-    importer.bind(value.name, Value(client::input(value.name, {value.shape.begin(), value.shape.end()}, value.dtype)));
+    if (client::is_const(value.shape)) count(client::const_shape(value.shape));
+    importer.bind(value.name, Value(client::input(value.name, value.shape, value.dtype)));
     result.inputs.push_back(std::move(value));
   }
   dims.check_all_used();
@@ -135,7 +143,7 @@ ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& mode
   for (int i = 0; i < graph.output_size(); ++i) {
     const Value& output = outputs[static_cast<std::size_t>(i)];
     if (output.empty()) reject(str_cat("output ", i, " has no name"));
-    result.results.push_back({graph.output(i).name(), output.dtype(), output.shape()});
+    result.results.push_back({graph.output(i).name(), output.dtype(), output.dims()});
     result.outputs.emplace_back(graph.output(i).name(), output.tensor());
   }
   return result;
@@ -155,8 +163,6 @@ absl::StatusOr<ImportedModel> import_parsed(absl::StatusOr<std::shared_ptr<const
 }
 
 }  // namespace
-
-std::size_t ModelValue::bytes() const { return static_cast<std::size_t>(count(shape)) * dtype_bytes(dtype); }
 
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
   return import_parsed(read_model(path), path, options);

@@ -1,10 +1,11 @@
 // ONNX model -> recorded client graph. Opsets 13 to 18; weights become parameters whose bytes stay in this process
 // (kept alive by the result), shape computations are folded on the host, `If` takes the branch its folded condition
-// names. Symbolic dimensions need a length: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`.
+// names. Symbolic dimensions need a length or a range: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`;
+// one of a range becomes a variable of that name, set at replay (Instance::set_var).
 // Thread-safe (no shared state). Errors: one line naming the file and, where there is one, node, operator and opset;
 // InvalidArgument for a wrong model, Unimplemented for a valid one that needs more than is here, NotFound.
 //
-//   absl::StatusOr<ImportedModel> model = import_model("model.onnx", {.dims = {{"batch", 1}}});
+//   absl::StatusOr<ImportedModel> model = import_model("model.onnx", {.dims = {{"batch", 1}, {"time", {1, 512}}}});
 //   if (!model.ok()) return model.status();
 //   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->outputs);
 #pragma once
@@ -20,16 +21,24 @@
 
 namespace hearth::onnx {
 
+// A length, or the least and the greatest length: 0 <= min <= max.
+struct DimRange {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  DimRange(std::int64_t length) : min(length), max(length) {}  // NOLINT: written as {{"batch", 4}}
+  DimRange(std::int64_t least, std::int64_t greatest) : min(least), max(greatest) {}
+};
+
 struct ImportOptions {
-  std::map<std::string, std::int64_t> dims = {};
+  std::map<std::string, DimRange> dims = {};
+  // Fixes the dimensions of an input that `dims` does not name; must lie within the ranges of those it does.
   std::map<std::string, std::vector<std::int64_t>> input_shapes = {};
 };
 
 struct ModelValue {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;
-  std::size_t bytes() const;
+  client::Shape shape;
 };
 
 struct ImportedModel {

@@ -33,11 +33,22 @@ client::Tensor NodeContext::tensor_or_empty(std::size_t index) const {
 
 const HostTensor& NodeContext::known(std::size_t index, std::string_view what) const {
   const Value& value = input(index);
+  if (value.is_lengths()) {
+    reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)), "') is ",
+                               client::to_string(value.lengths()->elements), "; a symbolic value"));
+  }
   if (!value.is_host()) {
     reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)),
                                "') is computed from the model's inputs; a value not known while importing"));
   }
   return value.host();
+}
+
+Lengths NodeContext::known_lengths(std::size_t index, std::string_view what) const {
+  if (input(index).is_lengths()) return *input(index).lengths();
+  const HostTensor& x = known(index, what);
+  const Ints values = x.integers();
+  return {x.dtype(), x.shape(), {values.begin(), values.end()}};
 }
 
 std::size_t NodeContext::num_outputs() const { return static_cast<std::size_t>(proto_.output_size()); }
@@ -107,6 +118,13 @@ std::optional<Ints> NodeContext::integers(std::string_view name, std::size_t ind
   return known_integers(index, name);
 }
 
+std::optional<client::Shape> NodeContext::lengths(std::string_view name, std::size_t index, int input_since) {
+  if (opset_ >= input_since && has_input(index)) return known_lengths(index, name).elements;
+  const auto constants = integers(name, index, input_since);
+  if (!constants) return std::nullopt;
+  return client::Shape(constants->begin(), constants->end());
+}
+
 std::vector<std::string> NodeContext::texts(std::string_view name) {
   const Attribute* found = attribute(name, Attribute::STRINGS);
   if (found == nullptr) return {};
@@ -136,9 +154,22 @@ void NodeContext::check_all_read() const {
   }
 }
 
-Value NodeContext::made(HostTensor data, std::string_view part) const {
+std::string NodeContext::name_of(std::string_view part) const {
   const std::string base = proto_.output_size() > 0 ? proto_.output(0) : proto_.name();
-  return Value::host(std::move(data), unique_name_(part.empty() ? base : str_cat(base, "/", part)));
+  return unique_name_(part.empty() ? base : str_cat(base, "/", part));
+}
+
+Value NodeContext::made(HostTensor data, std::string_view part) const {
+  return Value::host(std::move(data), name_of(part));
+}
+
+Value NodeContext::made(Lengths lengths, std::string_view part) const {
+  return Value::of_lengths(std::move(lengths), name_of(part));
+}
+
+Value NodeContext::moved(const Value& x, const std::function<HostTensor(const HostTensor&)>& move,
+                         std::string_view part) const {
+  return x.is_host() ? made(move(x.host()), part) : made(onnx::moved(*x.lengths(), move), part);
 }
 
 }  // namespace hearth::onnx

@@ -42,6 +42,8 @@ class NodeContext {
   // An input that must be known while importing, e.g. axes; `what` names it in the error.
   const HostTensor& known(std::size_t index, std::string_view what) const;
   Ints known_integers(std::size_t index, std::string_view what) const { return known(index, what).integers(); }
+  // Likewise, elements may be symbolic.
+  Lengths known_lengths(std::size_t index, std::string_view what) const;
 
   std::size_t num_outputs() const;
   bool wants_output(std::size_t index) const;
@@ -57,6 +59,7 @@ class NodeContext {
   void expect_no_input(std::size_t index, std::string_view what, int since) const;
   // What older opsets give as an attribute and those from `input_since` on as input `index`, known while importing.
   std::optional<Ints> integers(std::string_view attribute, std::size_t index, int input_since);
+  std::optional<client::Shape> lengths(std::string_view attribute, std::size_t index, int input_since);
   std::vector<std::string> texts(std::string_view attribute);
   std::optional<HostTensor> host_tensor(std::string_view attribute);
   const ::onnx::GraphProto& graph(std::string_view attribute);
@@ -68,9 +71,14 @@ class NodeContext {
 
   // A host result or part of one; part 0 is the first output itself.
   Value made(HostTensor data, std::string_view part = "") const;
+  Value made(Lengths lengths, std::string_view part = "") const;
+  // `x`, known while importing, with its elements moved by `move` (see client/onnx/lengths.h).
+  Value moved(const Value& x, const std::function<HostTensor(const HostTensor&)>& move,
+              std::string_view part = "") const;
 
  private:
   const ::onnx::AttributeProto* find(std::string_view name) const;
+  std::string name_of(std::string_view part) const;
 
   const ::onnx::NodeProto& proto_;
   int opset_;

@@ -35,20 +35,22 @@ void pad_to(const Ints& wanted, const Ints& natural, bool upper, Windows* w, Int
 }
 
 Values conv_transpose(NodeContext& node) {
-  const Ints input = node.input(0).shape(), kernel = conv_kernel(node, 1);
+  const client::Shape input = node.input(0).dims();
+  const Ints kernel = conv_kernel(node, 1);
+  const std::string auto_pad = node.text("auto_pad", "NOTSET");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  auto wanted = node.integers("output_shape");
   Windows w = read_windows(node, input, kernel);
   Ints extra = node.integers("output_padding").value_or(Ints(kernel.size(), 0));
   if (extra.size() != kernel.size()) reject(str_cat("output_padding must be ", kernel.size(), " numbers"));
-  const std::string auto_pad = node.text("auto_pad", "NOTSET");
-  Ints natural, same;
-  for (std::size_t i = 0; i < kernel.size(); ++i) {
-    natural.push_back((input[i + 2] - 1) * w.strides[i] + (kernel[i] - 1) * w.dilations[i] + 1 + extra[i]);
-    same.push_back(input[i + 2] * w.strides[i]);
-  }
-  if (const auto wanted = node.integers("output_shape")) {
-    pad_to(*wanted, natural, auto_pad == "SAME_UPPER", &w, &extra);
-  } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-    pad_to(same, natural, auto_pad == "SAME_UPPER", &w, &extra);
+  if (wanted || same) {
+    const Ints lengths = node.input(0).shape();
+    Ints natural, multiples;
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      natural.push_back((lengths[i + 2] - 1) * w.strides[i] + (kernel[i] - 1) * w.dilations[i] + 1 + extra[i]);
+      multiples.push_back(lengths[i + 2] * w.strides[i]);
+    }
+    pad_to(wanted.value_or(multiples), natural, auto_pad == "SAME_UPPER", &w, &extra);
   }
   const ConvConfig config{w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
   return {Value(client::conv_transpose(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config, extra))};

@@ -22,9 +22,9 @@ void check_same_type(const Value& a, const Value& b) {
 
 // Before opset 7 (8 for Min, Max, Sum and Mean) nothing broadcasts by itself.
 void check_same_shape(const Value& a, const Value& b) {
-  if (a.shape() == b.shape()) return;
-  reject(str_cat("shapes ", to_string(a.shape()), " and ", to_string(b.shape()), " differ; this opset broadcasts only ",
-                 "where an attribute broadcast = 1 is known and given"));
+  if (a.dims() == b.dims()) return;
+  reject(str_cat("shapes ", client::to_string(a.dims()), " and ", client::to_string(b.dims()),
+                 " differ; this opset broadcasts only ", "where an attribute broadcast = 1 is known and given"));
 }
 
 bool both_known(const Value& a, const Value& b) {
@@ -41,11 +41,21 @@ Value second_operand(NodeContext& node) {
   if (!broadcasts) check_same_shape(a, b);
   if (!broadcasts || b.rank() == 0) return b;
   if (axis < 0 || axis + b.rank() > a.rank()) {
-    reject(str_cat("axis ", axis, " does not place ", to_string(b.shape()), " within ", to_string(a.shape())));
+    reject(str_cat("axis ", axis, " does not place ", client::to_string(b.dims()), " within ",
+                   client::to_string(a.dims())));
   }
-  Ints shape = b.shape();
+  client::Shape shape = b.dims();
   shape.resize(static_cast<std::size_t>(a.rank() - axis), 1);
-  return Value(client::reshape(b.tensor(), {shape.begin(), shape.end()}));
+  return Value(client::reshape(b.tensor(), shape));
+}
+
+// The result where both operands are known while importing, up to symbolic lengths; else empty.
+Value folded(const NodeContext& node, HostBinary op, const Value& a, const Value& b) {
+  if (both_known(a, b)) return node.made(host_binary(op, a.host(), b.host()));
+  if (!a.is_lengths() && !b.is_lengths()) return Value();
+  const std::optional<Lengths> x = a.lengths(), y = b.lengths();
+  const std::optional<Lengths> result = x && y ? lengths_binary(op, *x, *y) : std::nullopt;
+  return result ? node.made(*result) : Value();
 }
 
 template <typename Record>
@@ -53,8 +63,8 @@ Values binary(NodeContext& node, HostBinary op, Record record) {
   const Value& a = node.input(0);
   const Value b = second_operand(node);
   check_same_type(a, b);
-  if (both_known(a, b)) return {node.made(host_binary(op, a.host(), b.host()))};
-  return {Value(record(a.tensor(), b.tensor()))};
+  const Value known = folded(node, op, a, b);
+  return {known.empty() ? Value(record(a.tensor(), b.tensor())) : known};
 }
 
 template <typename Record>
@@ -96,8 +106,8 @@ Values variadic(NodeContext& node, HostBinary op, Record record) {
     const Value& next = node.input(i);
     check_same_type(result, next);
     if (node.opset() < 8) check_same_shape(result, next);
-    result = both_known(result, next) ? node.made(host_binary(op, result.host(), next.host()))
-                                      : Value(record(result.tensor(), next.tensor()));
+    const Value known = folded(node, op, result, next);
+    result = known.empty() ? Value(record(result.tensor(), next.tensor())) : known;
   }
   return {result};
 }
@@ -222,6 +232,9 @@ Values where(NodeContext& node) {
   const Value& b = node.input(2);
   check_same_type(a, b);
   if (condition.is_host() && both_known(a, b)) return {node.made(host_where(condition.host(), a.host(), b.host()))};
+  if (condition.is_host() && a.lengths() && b.lengths()) {
+    return {node.made(lengths_where(condition.host(), *a.lengths(), *b.lengths()))};
+  }
   return {Value(client::where(condition.tensor(), a.tensor(), b.tensor()))};
 }
 
@@ -231,6 +244,11 @@ Values cast_to(NodeContext& node, DType dtype) {
   const bool saturates = node.opset() >= 19 && node.integer("saturate", 1) != 0 && is_fp8;
   const Value& x = node.input(0);
   if (x.dtype() == dtype) return {x};
+  if (x.is_lengths() && (dtype == DType::kI64 || dtype == DType::kI32)) {
+    Lengths lengths = *x.lengths();
+    lengths.dtype = dtype;
+    if (lengths.fit()) return {node.made(lengths)};
+  }
   const bool narrow = is_float(dtype) && dtype != DType::kF32 && dtype != DType::kF64;
   if (x.is_host() && can_fold(x.host()) && !narrow) return {node.made(host_cast(x.host(), dtype))};
   return {Value(saturates ? client::saturating_cast(x.tensor(), dtype) : client::cast(x.tensor(), dtype))};
@@ -252,7 +270,7 @@ Values clip(NodeContext& node) {
   for (std::size_t i : {1, 2}) {
     if (!node.has_input(i)) continue;
     if (node.input(i).dtype() != dtype) reject("min and max must have the input's type");
-    if (count(node.input(i).shape()) != 1) reject("min and max must be scalars");
+    if (!(client::num_elements(node.input(i).dims()) == client::Dim(1))) reject("min and max must be scalars");
     const Tensor& bound = node.tensor(i);
     x = i == 1 ? client::maximum(x, bound) : client::minimum(x, bound);
   }

@@ -13,6 +13,7 @@
 namespace hearth::onnx {
 namespace {
 
+using client::Dim;
 using client::Shape;
 using client::Tensor;
 
@@ -22,26 +23,29 @@ Values gather(NodeContext& node) {
   const Value& data = node.input(0);
   const Value& indices = node.input(1);
   const std::int64_t axis = positive_axis(node.integer("axis", 0), data.rank());
-  const std::int64_t length = data.shape()[static_cast<std::size_t>(axis)];
-  if (!indices.is_host()) return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+  const Dim symbolic_length = data.dims()[static_cast<std::size_t>(axis)];
+  if (!indices.is_host() || !symbolic_length.is_const()) {
+    return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+  }
+  const std::int64_t length = symbolic_length.value();
   Ints known = indices.host().integers();
   for (std::int64_t& index : known) {
     if (index < -length || index >= length) reject(str_cat("index ", index, " is out of range for length ", length));
     if (index < 0) index += length;
   }
   const Ints index_shape = indices.shape();
-  Ints shape = data.shape();
+  Shape shape = data.dims();
   shape.erase(shape.begin() + axis);
   shape.insert(shape.begin() + axis, index_shape.begin(), index_shape.end());
-  if (data.is_host() && fits(shape, data.dtype())) {
-    return {node.made(host_take(data.host(), known, index_shape, axis))};
+  if (data.is_lengths() || (data.is_host() && fits(client::const_shape(shape), data.dtype()))) {
+    return {node.moved(data, [&](const HostTensor& x) { return host_take(x, known, index_shape, axis); })};
   }
   // Consecutive known indices are a slice.
   bool consecutive = !known.empty();
   for (std::size_t i = 1; i < known.size(); ++i) consecutive = consecutive && known[i] == known[i - 1] + 1;
   if (consecutive) {
     const Tensor part = client::slice(data.tensor(), {{axis, known.front(), known.back() + 1, 1}});
-    return {Value(client::reshape(part, dims(shape)))};
+    return {Value(client::reshape(part, shape))};
   }
   return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
 }
@@ -111,7 +115,7 @@ Values trilu(NodeContext& node) {
   const bool upper = node.integer("upper", 1) != 0;
   const std::int64_t k = node.has_input(1) ? node.known(1, "k").integer(0) : 0;
   const Tensor& x = node.tensor(0);
-  const Ints shape = node.input(0).shape();
+  const Shape shape = node.input(0).dims();
   if (shape.size() < 2) reject("the input needs two axes");
   const Shape square = {shape[shape.size() - 2], shape[shape.size() - 1]};
   const Tensor row = client::iota(square, 0, DType::kI64);

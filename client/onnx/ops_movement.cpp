@@ -12,47 +12,60 @@
 namespace hearth::onnx {
 namespace {
 
+using client::Dim;
 using client::Shape;
 using client::Tensor;
 
-Shape dims(const Ints& shape) { return {shape.begin(), shape.end()}; }
+bool is_known(const Value& x) { return x.is_host() || x.is_lengths(); }
 
-bool movable(const Value& x) { return x.is_host() && fits(x.host().shape(), x.dtype()); }
+// Whether elements known now may be moved now, with `shape` as the result.
+bool movable(const Value& x, const Shape& shape) {
+  return is_known(x) && client::is_const(shape) && fits(client::const_shape(shape), x.dtype());
+}
 
-Value reshaped(const NodeContext& node, const Value& x, const Ints& shape) {
-  if (x.shape() == shape) return x;
-  if (x.is_host()) return node.made(x.host().reshaped(shape));
-  if (count(x.shape()) != count(shape)) {
-    reject(str_cat("cannot reshape ", to_string(x.shape()), " to ", to_string(shape)));
+Value viewed(const NodeContext& node, const Value& x, const View& view, std::string_view part = "") {
+  return node.moved(x, [&](const HostTensor& known) { return host_view(known, view); }, part);
+}
+
+Value empty_of(const NodeContext& node, DType dtype, const Shape& shape) {
+  if (client::is_const(shape)) return node.made(HostTensor(dtype, client::const_shape(shape), std::string()));
+  return Value(client::full(shape, 0, dtype));
+}
+
+Value reshaped(const NodeContext& node, const Value& x, const Shape& shape) {
+  if (x.dims() == shape) return x;
+  if (!(client::num_elements(x.dims()) == client::num_elements(shape))) {
+    reject(str_cat("cannot reshape ", client::to_string(x.dims()), " to ", client::to_string(shape)));
   }
-  return Value(client::reshape(x.tensor(), dims(shape)));
+  if (!is_known(x)) return Value(client::reshape(x.tensor(), shape));
+  return node.moved(x, [to = client::const_shape(shape)](const HostTensor& known) { return known.reshaped(to); });
 }
 
 Values reshape(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints from = x.shape();
-  Ints to = node.known_integers(1, "the new shape");
+  const Shape from = x.dims();
+  Shape to = node.known_lengths(1, "the new shape").elements;
   const bool keep_zero = node.integer("allowzero", 0) != 0;
-  std::int64_t known = 1;
-  std::int64_t* inferred = nullptr;
+  Dim known = 1;
+  Dim* inferred = nullptr;
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (to[i] == 0 && !keep_zero) {
-      if (i >= from.size()) reject(str_cat("length 0 copies axis ", i, ", which ", to_string(from), " lacks"));
+    if (to[i] == Dim(0) && !keep_zero) {
+      if (i >= from.size()) reject(str_cat("length 0 copies axis ", i, ", which ", client::to_string(from), " lacks"));
       to[i] = from[i];
     }
-    if (to[i] == -1) {
+    if (to[i] == Dim(-1)) {
       if (inferred != nullptr) reject("more than one length is -1");
       inferred = &to[i];
-    } else if (to[i] < 0) {
-      reject(str_cat("shape ", to_string(to), " has a negative length"));
-    } else if (__builtin_mul_overflow(known, to[i], &known)) {
-      reject("the new shape has too many elements");
+    } else if (to[i].min() < 0) {
+      reject(str_cat("shape ", client::to_string(to), " has a negative length"));
+    } else {
+      known = known * to[i];
     }
   }
   if (inferred != nullptr) {
-    const std::int64_t total = count(from);
-    if (known == 0 || total % known != 0) {
-      reject(str_cat("cannot infer -1 in ", to_string(to), " for ", to_string(from)));
+    const Dim total = client::num_elements(from);
+    if (known.min() < 1 || !(total / known * known == total)) {
+      reject(str_cat("cannot infer -1 in ", client::to_string(to), " for ", client::to_string(from)));
     }
     *inferred = total / known;
   }
@@ -60,13 +73,14 @@ Values reshape(NodeContext& node) {
 }
 
 Values flatten(NodeContext& node) {
-  const Ints from = node.input(0).shape();
+  const Shape from = node.input(0).dims();
   std::int64_t axis = node.integer("axis", 1);
   const auto rank = static_cast<std::int64_t>(from.size());
   if (axis < -rank || axis > rank) reject(str_cat("axis ", axis, " is out of range for rank ", rank));
   if (axis < 0) axis += rank;
-  Ints to = {1, 1};
-  for (std::int64_t i = 0; i < rank; ++i) to[i < axis ? 0 : 1] *= from[static_cast<std::size_t>(i)];
+  Shape to = {1, 1};
+  for (std::int64_t i = 0; i < rank; ++i) to[i < axis] = to[i < axis] * from[static_cast<std::size_t>(i)];
+  std::swap(to[0], to[1]);
   return {reshaped(node, node.input(0), to)};
 }
 
@@ -74,18 +88,18 @@ Values flatten(NodeContext& node) {
 constexpr int kAxesInput = 13, kRunsInput = 10;
 
 Values squeeze(NodeContext& node) {
-  const Ints from = node.input(0).shape();
+  const Shape from = node.input(0).dims();
   std::vector<bool> drop(from.size(), false);
   if (const auto axes = node.integers("axes", 1, kAxesInput)) {
     for (std::int64_t axis : *axes) {
       const auto at = static_cast<std::size_t>(positive_axis(axis, static_cast<std::int64_t>(from.size())));
-      if (from[at] != 1) reject(str_cat("axis ", axis, " of ", to_string(from), " has not length 1"));
+      if (!(from[at] == Dim(1))) reject(str_cat("axis ", axis, " of ", client::to_string(from), " has not length 1"));
       drop[at] = true;
     }
   } else {
-    for (std::size_t i = 0; i < from.size(); ++i) drop[i] = from[i] == 1;
+    for (std::size_t i = 0; i < from.size(); ++i) drop[i] = from[i] == Dim(1);
   }
-  Ints to;
+  Shape to;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!drop[i]) to.push_back(from[i]);
   }
@@ -93,7 +107,7 @@ Values squeeze(NodeContext& node) {
 }
 
 Values unsqueeze(NodeContext& node) {
-  const Ints from = node.input(0).shape();
+  const Shape from = node.input(0).dims();
   const auto given = node.integers("axes", 1, kAxesInput);
   if (!given) reject("axes are missing");
   const Ints axes = *given;
@@ -104,46 +118,48 @@ Values unsqueeze(NodeContext& node) {
     if (fresh[at]) reject(str_cat("axis ", axis, " is given twice"));
     fresh[at] = true;
   }
-  Ints to;
-  for (std::size_t i = 0, next = 0; i < rank; ++i) to.push_back(fresh[i] ? 1 : from[next++]);
+  Shape to;
+  for (std::size_t i = 0, next = 0; i < rank; ++i) to.push_back(fresh[i] ? Dim(1) : from[next++]);
   return {reshaped(node, node.input(0), to)};
 }
 
 Values transpose(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints from = x.shape();
-  Ints order(from.size());
+  const auto rank = static_cast<std::size_t>(x.rank());
+  Ints order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   if (auto perm = node.integers("perm")) order = *perm;
   Ints sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  for (std::size_t i = 0; i < from.size() || i < sorted.size(); ++i) {
-    if (sorted.size() != from.size() || sorted[i] != static_cast<std::int64_t>(i)) {
-      reject(str_cat("perm ", to_string(order), " is no permutation of ", from.size(), " axes"));
+  for (std::size_t i = 0; i < rank || i < sorted.size(); ++i) {
+    if (sorted.size() != rank || sorted[i] != static_cast<std::int64_t>(i)) {
+      reject(str_cat("perm ", to_string(order), " is no permutation of ", rank, " axes"));
     }
   }
-  if (!movable(x)) return {Value(client::permute(x.tensor(), order))};
+  if (!movable(x, x.dims())) return {Value(client::permute(x.tensor(), order))};
+  const Ints from = x.shape();
   const Ints strides = row_major_strides(from);
   View view;
   for (std::int64_t axis : order) {
     view.shape.push_back(from[static_cast<std::size_t>(axis)]);
     view.strides.push_back(strides[static_cast<std::size_t>(axis)]);
   }
-  return {node.made(host_view(x.host(), view))};
+  return {viewed(node, x, view)};
 }
 
 Values expand(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints to = broadcast(x.shape(), node.known_integers(1, "the shape"));
-  if (x.is_host() && fits(to, x.dtype())) return {node.made(host_expand(x.host(), to))};
-  return {Value(client::expand(x.tensor(), dims(to)))};
+  const Shape to = client::broadcast_shapes(x.dims(), node.known_lengths(1, "the shape").elements);
+  if (!movable(x, to)) return {Value(client::expand(x.tensor(), to))};
+  return {node.moved(x, [&](const HostTensor& known) { return host_expand(known, client::const_shape(to)); })};
 }
 
 Values tile(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints from = x.shape();
   const Ints repeats = node.known_integers(1, "repeats");
-  if (repeats.size() != from.size()) reject("repeats must have one number an axis");
+  if (static_cast<std::int64_t>(repeats.size()) != x.rank()) reject("repeats must have one number an axis");
+  if (!is_known(x)) return {Value(client::tile(x.tensor(), repeats))};
+  const Ints from = x.shape();
   // [n] repeated r times is [r, n] with stride 0 along r.
   Ints to;
   View view;
@@ -155,42 +171,50 @@ Values tile(NodeContext& node) {
     view.shape.insert(view.shape.end(), {repeats[i], from[i]});
     view.strides.insert(view.strides.end(), {0, strides[i]});
   }
-  if (x.is_host() && fits(to, x.dtype())) return {node.made(host_view(x.host(), view).reshaped(to))};
-  return {Value(client::tile(x.tensor(), repeats))};
+  if (!movable(x, {to.begin(), to.end()})) return {Value(client::tile(x.tensor(), repeats))};
+  return {node.moved(x, [&](const HostTensor& known) { return host_view(known, view).reshaped(to); })};
 }
 
 Values concat(NodeContext& node) {
   const std::int64_t given = node.required_integer("axis");
-  std::vector<HostTensor> known;
-  std::vector<Tensor> recorded;
-  Ints first = node.input(0).shape();
+  const Shape first = node.input(0).dims();
   const std::int64_t axis = positive_axis(given, static_cast<std::int64_t>(first.size()));
-  bool all_known = true;
-  Ints total = first;
-  total[static_cast<std::size_t>(axis)] = 0;
+  bool all_host = true, all_known = true;
+  Shape total = first;
+  Dim& along = total[static_cast<std::size_t>(axis)];
+  along = 0;
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     const Value& x = node.input(i);
-    Ints shape = x.shape();
+    const Shape shape = x.dims();
     bool fit = shape.size() == first.size() && x.dtype() == node.input(0).dtype();
     for (std::size_t k = 0; fit && k < shape.size(); ++k)
       fit = static_cast<std::int64_t>(k) == axis || shape[k] == first[k];
     if (!fit) {
-      reject(str_cat("input ", i, " (", dtype_name(x.dtype()), to_string(shape), ") does not fit input 0 (",
-                     dtype_name(node.input(0).dtype()), to_string(first), ") along axis ", axis));
+      reject(str_cat("input ", i, " (", dtype_name(x.dtype()), client::to_string(shape), ") does not fit input 0 (",
+                     dtype_name(node.input(0).dtype()), client::to_string(first), ") along axis ", axis));
     }
-    total[static_cast<std::size_t>(axis)] += shape[static_cast<std::size_t>(axis)];
-    all_known = all_known && x.is_host();
+    along = along + shape[static_cast<std::size_t>(axis)];
+    all_host = all_host && x.is_host();
+    all_known = all_known && x.lengths();
   }
   if (node.num_inputs() == 1) return {node.input(0)};
-  if (all_known && fits(total, node.input(0).dtype()) && count(total) != 0) {
-    for (std::size_t i = 0; i < node.num_inputs(); ++i) known.push_back(node.input(i).host());
-    return {node.made(host_cat(known, axis))};
+  const bool is_empty = client::num_elements(total) == Dim(0);
+  if (all_host && movable(node.input(0), total) && !is_empty) {
+    std::vector<HostTensor> parts;
+    for (std::size_t i = 0; i < node.num_inputs(); ++i) parts.push_back(node.input(i).host());
+    return {node.made(host_cat(parts, axis))};
   }
+  if (all_known && !is_empty) {
+    std::vector<Lengths> parts;
+    for (std::size_t i = 0; i < node.num_inputs(); ++i) parts.push_back(*node.input(i).lengths());
+    return {node.made(lengths_cat(parts, axis))};
+  }
+  std::vector<Tensor> recorded;
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     // An empty operand adds nothing (exporters use one as a start value).
-    if (count(node.input(i).shape()) != 0) recorded.push_back(node.tensor(i));
+    if (!(client::num_elements(node.input(i).dims()) == Dim(0))) recorded.push_back(node.tensor(i));
   }
-  if (recorded.empty()) return {node.made(HostTensor(node.input(0).dtype(), total, std::string()))};
+  if (recorded.empty()) return {empty_of(node, node.input(0).dtype(), total)};
   return {Value(recorded.size() == 1 ? recorded[0] : client::cat(recorded, axis))};
 }
 
@@ -215,51 +239,99 @@ Run clamp_run(std::int64_t length, std::int64_t start, std::int64_t end, std::in
   return {from, span <= 0 ? 0 : (span + stride - 1) / stride, step};
 }
 
-Values slice(NodeContext& node) {
-  const Value& x = node.input(0);
-  const Ints from = x.shape();
-  const auto given_starts = node.integers("starts", 1, kRunsInput), given_ends = node.integers("ends", 2, kRunsInput);
-  if (!given_starts || !given_ends) reject("starts or ends are missing");
-  const Ints starts = *given_starts, ends = *given_ends;
-  Ints axes(starts.size());
+struct Bounds {
+  std::size_t axis = 0;
+  Dim start;
+  Dim end;
+  std::int64_t step = 1;
+};
+
+std::vector<Bounds> slice_bounds(NodeContext& node, std::int64_t rank) {
+  const auto starts = node.lengths("starts", 1, kRunsInput), ends = node.lengths("ends", 2, kRunsInput);
+  if (!starts || !ends) reject("starts or ends are missing");
+  Ints axes(starts->size());
   std::iota(axes.begin(), axes.end(), 0);
   axes = node.integers("axes", 3, kRunsInput).value_or(axes);
-  Ints steps(starts.size(), 1);
+  Ints steps(starts->size(), 1);
   if (node.has_input(4)) steps = node.known_integers(4, "steps");
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+  if (ends->size() != starts->size() || axes.size() != starts->size() || steps.size() != starts->size()) {
     reject("starts, ends, axes and steps differ in length");
   }
-  std::vector<Run> runs;
-  for (std::int64_t length : from) runs.push_back({0, length, 1});
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(positive_axis(axes[i], static_cast<std::int64_t>(from.size())));
-    runs[axis] = clamp_run(from[axis], starts[i], ends[i], steps[i]);
+  std::vector<Bounds> bounds;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    bounds.push_back({static_cast<std::size_t>(positive_axis(axes[i], rank)), (*starts)[i], (*ends)[i], steps[i]});
   }
-  const Ints strides = row_major_strides(from);
-  View view;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    view.shape.push_back(runs[i].length);
-    view.strides.push_back(strides[i] * runs[i].step);
-    view.offset += strides[i] * runs[i].begin;
+  return bounds;
+}
+
+// A bound that may be symbolic, of an axis that may be: from its end when negative, inside it otherwise.
+Dim clamped(const Dim& at, const Dim& length) {
+  if (at.min() < 0 && at.max() >= 0) reject_unsupported(str_cat("a slice at ", at.to_string(), ", of unknown sign,"));
+  if (at.is_const() && at.value() >= length.max()) return length;  // also what has no sum with a length
+  if (at.is_const() && at.value() < -length.max()) return 0;
+  return max(0, min(at.max() < 0 ? at + length : at, length));
+}
+
+// One axis of a slice whose bounds or length are symbolic.
+Tensor cut(const Tensor& x, const Bounds& bounds) {
+  const auto axis = static_cast<std::int64_t>(bounds.axis);
+  const bool to_first = bounds.end.is_const() && bounds.end.value() < -x.dim(axis).max();
+  if (bounds.step == -1 && bounds.start == Dim(-1) && to_first) return client::flip(x, {axis});
+  if (bounds.step < 1) reject_unsupported(str_cat("step ", bounds.step, " with a symbolic length or bound"));
+  const Dim begin = clamped(bounds.start, x.dim(axis)), end = clamped(bounds.end, x.dim(axis));
+  Shape low(x.shape().size(), Dim(0)), high = x.shape();
+  low[bounds.axis] = begin;
+  high[bounds.axis] = max(begin, end);
+  const Tensor part = client::shrink(x, low, high);
+  return bounds.step == 1 ? part : client::slice(part, {{axis, 0, client::Slice::kEnd, bounds.step}});
+}
+
+Values symbolic_slice(const Value& x, const std::vector<Bounds>& bounds) {
+  Tensor result = x.tensor();
+  for (const Bounds& part : bounds) result = cut(result, part);
+  return {Value(result)};
+}
+
+Values slice(NodeContext& node) {
+  const Value& x = node.input(0);
+  const std::vector<Bounds> bounds = slice_bounds(node, x.rank());
+  const Shape dims = x.dims();
+  for (const Bounds& part : bounds) {
+    if (dims[part.axis].is_const() && part.start.is_const() && part.end.is_const()) continue;
+    return symbolic_slice(x, bounds);
   }
-  if (count(view.shape) == 0) return {node.made(HostTensor(x.dtype(), view.shape, std::string()))};
-  if (x.is_host() && fits(view.shape, x.dtype())) return {node.made(host_view(x.host(), view))};
   std::vector<client::Slice> slices;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].begin == 0 && runs[i].length == from[i] && runs[i].step == 1) continue;
-    const std::int64_t end = runs[i].begin + (runs[i].length - 1) * runs[i].step + (runs[i].step > 0 ? 1 : -1);
+  Shape to = dims;
+  std::vector<Run> runs(dims.size());
+  for (const Bounds& part : bounds) {
+    const std::int64_t length = dims[part.axis].value();
+    const Run run = runs[part.axis] = clamp_run(length, part.start.value(), part.end.value(), part.step);
+    to[part.axis] = run.length;
+    if (run.begin == 0 && run.length == length && run.step == 1) continue;
+    const std::int64_t end = run.begin + (run.length - 1) * run.step + (run.step > 0 ? 1 : -1);
     slices.push_back(
-        {static_cast<std::int64_t>(i), runs[i].begin, end < 0 ? client::Slice::kBeforeBegin : end, runs[i].step});
+        {static_cast<std::int64_t>(part.axis), run.begin, end < 0 ? client::Slice::kBeforeBegin : end, run.step});
   }
+  if (client::num_elements(to) == Dim(0)) return {empty_of(node, x.dtype(), to)};
   if (slices.empty()) return {x};
-  return {Value(client::slice(x.tensor(), slices))};
+  if (!movable(x, to)) return {Value(client::slice(x.tensor(), slices))};
+  const Ints strides = row_major_strides(x.shape());
+  View view{.shape = client::const_shape(to), .strides = strides};
+  for (const Bounds& part : bounds) {
+    view.strides[part.axis] = strides[part.axis] * runs[part.axis].step;
+    view.offset += strides[part.axis] * runs[part.axis].begin;
+  }
+  return {viewed(node, x, view)};
 }
 
 Values split(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints from = x.shape();
+  const Shape from = x.dims();
   const std::int64_t axis = positive_axis(node.integer("axis", 0), static_cast<std::int64_t>(from.size()));
-  const std::int64_t length = from[static_cast<std::size_t>(axis)];
+  if (!from[static_cast<std::size_t>(axis)].is_const()) {
+    reject_unsupported(str_cat("the symbolic length ", from[static_cast<std::size_t>(axis)].to_string()));
+  }
+  const std::int64_t length = from[static_cast<std::size_t>(axis)].value();
   const auto parts = static_cast<std::int64_t>(node.num_outputs());
   if (node.integer("num_outputs", parts) != parts) reject("num_outputs differs from the number of outputs");
   Ints lengths;
@@ -277,14 +349,14 @@ Values split(NodeContext& node) {
     reject(str_cat("lengths ", to_string(lengths), " do not split ", length, " into ", parts, " parts"));
   }
   Values outputs;
-  if (!movable(x)) {
+  if (!movable(x, from)) {
     for (const Tensor& part : client::split(x.tensor(), lengths, axis)) outputs.emplace_back(part);
     return outputs;
   }
-  View view{.shape = from, .strides = row_major_strides(from)};
+  View view{.shape = x.shape(), .strides = row_major_strides(x.shape())};
   for (std::int64_t part : lengths) {
     view.shape[static_cast<std::size_t>(axis)] = part;
-    outputs.push_back(node.made(host_view(x.host(), view), str_cat(outputs.size())));
+    outputs.push_back(viewed(node, x, view, str_cat(outputs.size())));
     view.offset += part * view.strides[static_cast<std::size_t>(axis)];
   }
   return outputs;

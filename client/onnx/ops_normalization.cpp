@@ -1,6 +1,7 @@
 // Normalisations, in their inference form.
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/windows.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/nn.h"
@@ -55,13 +56,15 @@ Values mean_variance_normalization(NodeContext& node) {
 Values group_normalization(NodeContext& node) {
   const std::int64_t groups = node.required_integer("num_groups");
   const double epsilon = node.real("epsilon", 1e-5);
-  const Ints shape = node.input(0).shape();
-  if (shape.size() < 3) reject(str_cat("the input ", to_string(shape), " needs shape [N, C, spatial...]"));
-  if (groups < 1 || shape[1] % groups != 0) reject(str_cat(shape[1], " channels do not make ", groups, " groups"));
+  const client::Shape shape = node.input(0).dims();
+  check_spatial(shape);
+  if (!shape[1].is_const()) reject_unsupported(str_cat(shape[1].to_string(), " channels"));
+  const std::int64_t channels = shape[1].value();
+  if (groups < 1 || channels % groups != 0) reject(str_cat(channels, " channels do not make ", groups, " groups"));
   for (std::size_t i : {1, 2}) {
     if (node.input(i).shape() != Ints{groups}) reject("scale and bias must have one number a group");
   }
-  const auto spread = [&](std::size_t i) { return client::repeat_interleave(node.tensor(i), shape[1] / groups, 0); };
+  const auto spread = [&](std::size_t i) { return client::repeat_interleave(node.tensor(i), channels / groups, 0); };
   return {Value(client::group_norm(node.tensor(0), groups, spread(1), spread(2), epsilon))};
 }
 

@@ -13,7 +13,7 @@ using client::PoolConfig;
 using client::Tensor;
 
 PoolConfig pool_config(NodeContext& node) {
-  const Ints input = node.input(0).shape();
+  const client::Shape input = node.input(0).dims();
   check_spatial(input);
   if (!node.has("kernel_shape")) reject("attribute 'kernel_shape' is missing");
   const Ints kernel = per_axis(node, "kernel_shape", input.size() - 2);
@@ -66,7 +66,7 @@ Values lp_pool(NodeContext& node) {
 }
 
 Values global_lp_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
+  check_spatial(node.input(0).dims());
   return {Value(client::global_lp_pool(node.tensor(0), static_cast<double>(node.integer("p", 2))))};
 }
 
@@ -77,12 +77,12 @@ Values average_pool(NodeContext& node) {
 }
 
 Values global_average_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
+  check_spatial(node.input(0).dims());
   return {Value(client::global_avg_pool(node.tensor(0)))};
 }
 
 Values global_max_pool(NodeContext& node) {
-  check_spatial(node.input(0).shape());
+  check_spatial(node.input(0).dims());
   return {Value(client::global_max_pool(node.tensor(0)))};
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kMaxSteps = 512;  // unrolling further makes graphs no co
 
 struct Recurrence {
   std::int64_t steps = 0;
-  std::int64_t batch = 0;
+  client::Dim batch;
   std::int64_t hidden = 0;
   std::int64_t directions = 1;
   bool reverse = false;  // of the only direction
@@ -52,19 +52,21 @@ Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::st
     }
   }
   if (node.has_input(4)) reject_unsupported("sequence_lens (input 4)");
-  const Ints x = node.input(0).shape();
+  const client::Shape x = node.input(0).dims();
   const Ints w = node.input(1).shape();
   const Ints u = node.input(2).shape();
   if (x.size() != 3 || w.size() != 3 || u.size() != 3) reject("X, W and R must have three axes");
   r.hidden = node.integer("hidden_size", u[2]);
-  const Ints want_w = {r.directions, gates * r.hidden, x[2]};
+  const client::Shape want_w = {r.directions, gates * r.hidden, x[2]};
   const Ints want_u = {r.directions, gates * r.hidden, r.hidden};
-  if (w != want_w || u != want_u) {
-    reject(str_cat("W ", to_string(w), " and R ", to_string(u), " must be ", to_string(want_w), " and ",
+  if (!(node.input(1).dims() == want_w) || u != want_u) {
+    reject(str_cat("W ", to_string(w), " and R ", to_string(u), " must be ", client::to_string(want_w), " and ",
                    to_string(want_u)));
   }
   r.x = r.batch_first ? client::permute(node.tensor(0), {1, 0, 2}) : node.tensor(0);
-  r.steps = x[r.batch_first ? 1 : 0];
+  const client::Dim& steps = x[r.batch_first ? 1 : 0];
+  if (!steps.is_const()) reject_unsupported(str_cat("the symbolic number of time steps ", steps.to_string()));
+  r.steps = steps.value();
   r.batch = x[r.batch_first ? 0 : 1];
   if (r.steps < 1 || r.steps > kMaxSteps) {
     reject_unsupported(str_cat(r.steps, " time steps (1 to ", kMaxSteps, " are unrolled), which"));
@@ -75,10 +77,11 @@ Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::st
 // initial_h / initial_c of one direction [N, H]; zeros when omitted.
 Tensor initial(NodeContext& node, std::size_t input, const Recurrence& r, std::int64_t direction) {
   if (!node.has_input(input)) return client::full({r.batch, r.hidden}, 0, r.x.dtype());
-  const Ints want = r.batch_first ? Ints{r.batch, r.directions, r.hidden} : Ints{r.directions, r.batch, r.hidden};
-  if (node.input(input).shape() != want) {
-    reject(
-        str_cat("input ", input, " has shape ", to_string(node.input(input).shape()), " but needs ", to_string(want)));
+  const client::Dim directions = r.directions;
+  const client::Shape want = {r.batch_first ? r.batch : directions, r.batch_first ? directions : r.batch, r.hidden};
+  if (!(node.input(input).dims() == want)) {
+    reject(str_cat("input ", input, " has shape ", client::to_string(node.input(input).dims()), " but needs ",
+                   client::to_string(want)));
   }
   return client::select(node.tensor(input), r.batch_first ? 1 : 0, direction);
 }

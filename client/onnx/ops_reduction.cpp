@@ -30,6 +30,13 @@ Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce>
   if (folded && x.is_host() && can_fold(x.host()) && x.dtype() != DType::kU64) {
     return {node.made(host_reduce(*folded, x.host(), axes, keepdims))};
   }
+  const auto all = static_cast<std::int64_t>(axes.empty() ? x.rank() : static_cast<std::int64_t>(axes.size()));
+  if (folded && x.is_lengths() && all == x.rank()) {
+    if (std::optional<Lengths> result = lengths_reduce(*folded, *x.lengths())) {
+      if (keepdims) result->shape.assign(static_cast<std::size_t>(x.rank()), 1);
+      return {node.made(*result)};
+    }
+  }
   // The result has the input's type, whatever it was accumulated in.
   return {Value(client::cast(record(x.tensor(), axes, keepdims), x.dtype()))};
 }

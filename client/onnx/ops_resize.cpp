@@ -16,6 +16,7 @@ namespace {
 using client::ResizeAxis;
 using client::ResizeConfig;
 using client::ResizeCoordinates;
+using client::Shape;
 
 template <typename Choice, std::size_t kCount>
 Choice choose(NodeContext& node, std::string_view attribute, std::string_view fallback,
@@ -65,30 +66,49 @@ void check_entries(std::string_view what, std::size_t entries, std::size_t axes)
   if (entries != axes) reject(str_cat(what, " has ", entries, " numbers for ", axes, " axes"));
 }
 
+// An axis's length; a symbolic one is only left as it is.
+std::int64_t length_of(const Shape& shape, std::int64_t axis) {
+  const client::Dim& length = shape[static_cast<std::size_t>(axis)];
+  if (!length.is_const()) reject_unsupported(str_cat("resizing the symbolic length ", length.to_string()));
+  return length.value();
+}
+
+// What changes nothing is dropped, so that axes which are never resized may be of any kind.
+bool may_drop(const ResizeConfig& config) {
+  return config.coordinates != ResizeCoordinates::kTfCropAndResize &&
+         config.coordinates != ResizeCoordinates::kTfHalfPixelForNn;
+}
+
 // Axes scaled by `scales`; lengths are rounded down in f32, as ONNX's shape inference does.
-std::vector<ResizeAxis> by_scales(const Ints& shape, const Ints& axes, const std::vector<double>& scales) {
+std::vector<ResizeAxis> by_scales(const Shape& shape, const Ints& axes, const std::vector<double>& scales,
+                                  const ResizeConfig& config) {
   check_entries("scales", scales.size(), axes.size());
   std::vector<ResizeAxis> resized;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!(scales[i] > 0)) reject(str_cat("scale ", scales[i], " is not positive"));
-    const float length =
-        std::floor(static_cast<float>(shape[static_cast<std::size_t>(axes[i])]) * static_cast<float>(scales[i]));
+    if (scales[i] == 1 && may_drop(config)) continue;
+    const float length = std::floor(static_cast<float>(length_of(shape, axes[i])) * static_cast<float>(scales[i]));
     if (length > 1e9F) reject(str_cat("scale ", scales[i], " gives the length ", length));
     resized.push_back({axes[i], static_cast<std::int64_t>(length), scales[i]});
   }
   return resized;
 }
 
-std::vector<ResizeAxis> by_sizes(NodeContext& node, const Ints& shape, const Ints& axes, const Ints& sizes) {
+std::vector<ResizeAxis> by_sizes(NodeContext& node, const Shape& shape, const Ints& axes, const ResizeConfig& config) {
+  const std::vector<client::Dim> sizes = node.known_lengths(3, "sizes").elements;
   check_entries("sizes", sizes.size(), axes.size());
   const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
   std::vector<double> scales;
   std::vector<ResizeAxis> resized;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(shape[static_cast<std::size_t>(axes[i])]));
-    resized.push_back({axes[i], sizes[i]});
+    if (policy == "stretch" && sizes[i] == shape[static_cast<std::size_t>(axes[i])] && may_drop(config)) continue;
+    if (!sizes[i].is_const()) reject_unsupported(str_cat("resizing to the symbolic length ", sizes[i].to_string()));
+    const std::int64_t from = length_of(shape, axes[i]), length = sizes[i].value();
+    if (from < 1) reject(str_cat("axis ", axes[i], " is empty"));
+    scales.push_back(static_cast<double>(length) / static_cast<double>(from));
+    resized.push_back({axes[i], length});
   }
-  if (policy == "stretch" || axes.empty()) return resized;
+  if (policy == "stretch" || resized.empty()) return resized;
   if (policy != "not_larger" && policy != "not_smaller") {
     reject_unsupported(str_cat("keep_aspect_ratio_policy '", policy, "'"));
   }
@@ -96,24 +116,16 @@ std::vector<ResizeAxis> by_sizes(NodeContext& node, const Ints& shape, const Int
   const double scale = policy == "not_larger" ? *least : *greatest;
   for (ResizeAxis& to : resized) {
     to.scale = scale;
-    to.length = static_cast<std::int64_t>(
-        std::floor(scale * static_cast<double>(shape[static_cast<std::size_t>(to.axis)]) + 0.5));
+    to.length = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(length_of(shape, to.axis)) + 0.5));
   }
   return resized;
 }
 
-// Drops what changes nothing, so that axes which are never resized may be of any kind.
-Value resized(const Value& x, std::vector<ResizeAxis> axes, const ResizeConfig& config) {
-  const Ints shape = x.shape();
-  std::erase_if(axes, [&](const ResizeAxis& to) {
-    return to.length == shape[static_cast<std::size_t>(to.axis)] && (to.scale == 0 || to.scale == 1) &&
-           config.coordinates != ResizeCoordinates::kTfCropAndResize &&
-           config.coordinates != ResizeCoordinates::kTfHalfPixelForNn;
-  });
+Value resized(const Value& x, const std::vector<ResizeAxis>& axes, const ResizeConfig& config) {
   return axes.empty() ? x : Value(client::resize(x.tensor(), axes, config));
 }
 
-Ints every_axis(const Ints& shape) {
+Ints every_axis(const Shape& shape) {
   Ints axes(shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   return axes;
@@ -125,7 +137,7 @@ Values upsample(NodeContext& node) {
   config.mode = resize_mode(node);
   config.coordinates = ResizeCoordinates::kAsymmetric;
   config.nearest = client::NearestMode::kFloor;
-  const Ints shape = node.input(0).shape();
+  const Shape shape = node.input(0).dims();
   std::vector<double> scales;
   if (node.opset() < 9) {
     node.expect_no_input(1, "scales", 9);
@@ -135,16 +147,16 @@ Values upsample(NodeContext& node) {
   } else {
     scales = reals(node.known(1, "scales"));
   }
-  std::vector<ResizeAxis> growing = by_scales(shape, every_axis(shape), scales), shrinking;
+  std::vector<ResizeAxis> growing = by_scales(shape, every_axis(shape), scales, config), shrinking;
   if (config.mode == client::ResizeMode::kNearest) {
     // Axes that shrink round up, as in ONNX's cases of opset 10.
     const auto shrinks = [](const ResizeAxis& to) { return to.scale < 1; };
     std::copy_if(growing.begin(), growing.end(), std::back_inserter(shrinking), shrinks);
     std::erase_if(growing, shrinks);
   }
-  const Value grown = resized(node.input(0), std::move(growing), config);
+  const Value grown = resized(node.input(0), growing, config);
   config.nearest = client::NearestMode::kCeil;
-  return {resized(grown, std::move(shrinking), config)};
+  return {resized(grown, shrinking, config)};
 }
 
 constexpr int kCoordinates = 11;  // first opset of Resize's inputs roi and sizes and of all its attributes but the mode
@@ -159,17 +171,17 @@ Values resize(NodeContext& node) {
   config.exclude_outside = node.integer("exclude_outside", 0) != 0;
   config.extrapolation = node.real("extrapolation_value", 0);
   config.antialias = node.opset() >= 18 && node.integer("antialias", 0) != 0;
-  const Ints shape = node.input(0).shape();
+  const Shape shape = node.input(0).dims();
   Ints axes = every_axis(shape);
   if (node.opset() >= 18) axes = node.integers("axes").value_or(axes);
   for (std::int64_t& axis : axes) axis = positive_axis(axis, static_cast<std::int64_t>(shape.size()));
 
   // Opset 11 leaves scales out by giving no numbers.
   const bool has_scales = node.has_input(2) && count(node.input(2).shape()) != 0;
-  const bool has_sizes = node.has_input(3) && count(node.input(3).shape()) != 0;
+  const bool has_sizes = node.has_input(3) && !(client::num_elements(node.input(3).dims()) == client::Dim(0));
   if (has_scales == has_sizes) reject("exactly one of scales and sizes must be given");
-  std::vector<ResizeAxis> to = has_sizes ? by_sizes(node, shape, axes, node.known_integers(3, "sizes"))
-                                         : by_scales(shape, axes, reals(node.known(2, "scales")));
+  std::vector<ResizeAxis> to =
+      has_sizes ? by_sizes(node, shape, axes, config) : by_scales(shape, axes, reals(node.known(2, "scales")), config);
   if (!has_sizes) node.text("keep_aspect_ratio_policy", "stretch");  // says nothing about scales
   if (config.coordinates == ResizeCoordinates::kTfCropAndResize) {
     const std::vector<double> roi = reals(node.known(1, "roi"));
@@ -179,7 +191,7 @@ Values resize(NodeContext& node) {
       to[i].crop_end = roi[i + axes.size()];
     }
   }
-  return {resized(node.input(0), std::move(to), config)};
+  return {resized(node.input(0), to, config)};
 }
 
 constexpr OperatorEntry kOperators[] = {{"Resize", resize, 10}, {"Upsample", upsample, 7, 9}};

@@ -14,15 +14,17 @@ namespace {
 using Attribute = ::onnx::AttributeProto;
 
 Values shape(NodeContext& node) {
-  const Ints lengths = node.input(0).shape();
+  const client::Shape lengths = node.input(0).dims();
   const auto rank = static_cast<std::int64_t>(lengths.size());
   const auto bound = [rank](std::int64_t at) { return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank); };
   const std::int64_t start = bound(node.integer("start", 0));
   const std::int64_t end = std::max(start, bound(node.integer("end", rank)));
-  return {node.made(HostTensor::of_i64({end - start}, Ints(lengths.begin() + start, lengths.begin() + end)))};
+  return {node.made(Lengths{DType::kI64, {end - start}, {lengths.begin() + start, lengths.begin() + end}})};
 }
 
-Values size(NodeContext& node) { return {node.made(HostTensor::of_i64({}, {count(node.input(0).shape())}))}; }
+Values size(NodeContext& node) {
+  return {node.made(Lengths{DType::kI64, {}, {client::num_elements(node.input(0).dims())}})};
+}
 
 Values identity(NodeContext& node) { return {node.input(0)}; }
 
@@ -45,18 +47,38 @@ Values constant(NodeContext& node) {
 }
 
 Values constant_of_shape(NodeContext& node) {
-  const Ints shape = node.known_integers(0, "the shape");
+  const client::Shape to = node.known_lengths(0, "the shape").elements;
   HostTensor fill = of_f32({}, {0.0F});
   if (auto value = node.host_tensor("value")) fill = *value;
   if (fill.size() != 1) reject("attribute 'value' must hold one element");
   fill = fill.reshaped({});
-  if (fits(shape, fill.dtype())) return {node.made(host_expand(fill, shape))};
-  if (!is_float(fill.dtype()))
-    return {Value(client::full_i64({shape.begin(), shape.end()}, fill.integer(0), fill.dtype()))};
-  return {Value(client::full({shape.begin(), shape.end()}, fill.real(0), fill.dtype()))};
+  if (client::is_const(to)) {
+    const Ints shape = client::const_shape(to);
+    if (fits(shape, fill.dtype())) return {node.made(host_expand(fill, shape))};
+  }
+  if (!is_float(fill.dtype())) return {Value(client::full_i64(to, fill.integer(0), fill.dtype()))};
+  return {Value(client::full(to, fill.real(0), fill.dtype()))};
+}
+
+// start, start + delta, … for lengths: as many as fit below limit.
+Value symbolic_range(const Lengths& start, const Lengths& limit, const Lengths& delta) {
+  for (const Lengths* x : {&start, &limit, &delta}) {
+    if (x->elements.size() != 1 || x->dtype != start.dtype)
+      reject("start, limit and delta must be scalars of one type");
+  }
+  const client::Dim& step = delta.elements[0];
+  if (!step.is_const() || step.value() < 1)
+    reject_unsupported(str_cat("delta ", step.to_string(), " with a symbolic range"));
+  const client::Dim span = limit.elements[0] - start.elements[0];
+  const client::Tensor counted = client::arange(max(0, (span + (step - 1)) / step), start.dtype);
+  return Value(counted * step.value() + client::dim_value(start.elements[0], start.dtype));
 }
 
 Values range(NodeContext& node) {
+  if (node.input(0).is_lengths() || node.input(1).is_lengths() || node.input(2).is_lengths()) {
+    return {
+        symbolic_range(node.known_lengths(0, "start"), node.known_lengths(1, "limit"), node.known_lengths(2, "delta"))};
+  }
   return {node.made(host_range(node.known(0, "start"), node.known(1, "limit"), node.known(2, "delta")))};
 }
 
@@ -83,8 +105,7 @@ Values dropout(NodeContext& node) {
   if (node.has_input(2) && node.known(2, "training_mode").integer(0) != 0) reject_unsupported("training_mode");
   Values outputs = {node.input(0)};
   if (node.wants_output(1)) {
-    const Ints shape = node.input(0).shape();
-    outputs.emplace_back(client::full_i64({shape.begin(), shape.end()}, 1, DType::kBool));
+    outputs.emplace_back(client::full_i64(node.input(0).dims(), 1, DType::kBool));
   }
   return outputs;
 }

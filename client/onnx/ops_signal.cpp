@@ -133,10 +133,9 @@ Values tfidf_vectorizer(NodeContext& node) {
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") reject(str_cat("mode '", mode, "' is unknown"));
   const std::int64_t max_skip = node.required_integer("max_skip_count");
   const Pool pool = read_pool(node);
-  const Ints from = node.input(0).shape();
-  client::Shape shape(from.begin(), from.end());
+  client::Shape shape = node.input(0).dims();
   if (shape.empty()) reject("the input is a scalar");
-  if (pool.grams.empty() || count(from) == 0) {
+  if (pool.grams.empty() || client::num_elements(shape) == client::Dim(0)) {
     shape.back() = pool.width;
     return {Value(client::full(shape, 0.0, DType::kF32))};
   }

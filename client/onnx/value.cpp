@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/onnx/reject.h"
+#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {
@@ -27,12 +28,36 @@ Value Value::host(HostTensor data, std::string name) {
   return value;
 }
 
-DType Value::dtype() const { return is_host() ? host().dtype() : state_->tensor.dtype(); }
+Value Value::of_lengths(Lengths lengths, std::string name) {
+  if (lengths.is_const()) return host(host_of(lengths), std::move(name));
+  Value value;
+  value.state_ = std::make_shared<State>();
+  value.state_->lengths = std::move(lengths);
+  return value;
+}
 
-Ints Value::shape() const { return is_host() ? host().shape() : client::const_shape(state_->tensor.shape()); }
+std::optional<Lengths> Value::lengths() const { return is_host() ? lengths_of(host()) : state_->lengths; }
+
+DType Value::dtype() const {
+  if (is_lengths()) return state_->lengths->dtype;
+  return is_host() ? host().dtype() : state_->tensor.dtype();
+}
+
+client::Shape Value::dims() const {
+  if (!is_host() && !is_lengths()) return state_->tensor.shape();
+  const Ints& shape = is_host() ? host().shape() : state_->lengths->shape;
+  return {shape.begin(), shape.end()};
+}
+
+Ints Value::shape() const {
+  const client::Shape lengths = dims();
+  if (client::is_const(lengths)) return client::const_shape(lengths);
+  reject_unsupported(str_cat("an operand of the symbolic shape ", client::to_string(lengths), " here"));
+}
 
 const client::Tensor& Value::tensor() const {
   if (!state_) reject("an input is missing");
+  if (state_->lengths && state_->tensor.empty()) state_->tensor = tensor_of(*state_->lengths);
   if (state_->is_host && state_->tensor.empty()) {
     const HostTensor& x = state_->data;
     client::Shape shape(x.shape().begin(), x.shape().end());

@@ -1,15 +1,17 @@
-// Value: what an ONNX name stands for while importing: elements known on the host, or a recorded Tensor, or nothing
-// (an omitted optional input). A host value becomes a Tensor on first use: scalars and small integers travel with the
-// graph as constants, everything else is a parameter whose bytes stay in this process. Handles share state;
-// single-threaded (one import).
+// Value: what an ONNX name stands for while importing: elements known on the host, or lengths known up to symbolic
+// dimensions (client/onnx/lengths.h), or a recorded Tensor, or nothing (an omitted optional input). What is known
+// becomes a Tensor on first use: scalars and small integers travel with the graph as constants, everything else is a
+// parameter whose bytes stay in this process. Handles share state; single-threaded (one import).
 //
 //   Value shape = Value::host(HostTensor::of_i64({2}, {3, 4}), "shape");
 //   Tensor t = shape.tensor();
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/onnx/host_tensor.h"
+#include "client/onnx/lengths.h"
 #include "client/tensor.h"
 
 namespace hearth::onnx {
@@ -20,13 +22,20 @@ class Value {
   explicit Value(client::Tensor tensor);
   // `name` is the parameter's name and unique in the model; may be given later with set_name.
   static Value host(HostTensor data, std::string name = "");
+  // A host value when all are constants.
+  static Value of_lengths(Lengths lengths, std::string name = "");
 
   bool empty() const { return !state_; }
   bool is_host() const { return state_ && state_->is_host; }
   const HostTensor& host() const { return state_->data; }
+  // Some elements are symbolic.
+  bool is_lengths() const { return state_ && state_->lengths.has_value(); }
+  // Integers known while importing, symbolic or not; nothing for anything else.
+  std::optional<Lengths> lengths() const;
   DType dtype() const;
-  Ints shape() const;
-  std::int64_t rank() const { return static_cast<std::int64_t>(shape().size()); }
+  client::Shape dims() const;
+  Ints shape() const;  // JitError (Unimplemented) naming a symbolic shape
+  std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
   bool needs_name() const { return is_host() && state_->name.empty(); }
@@ -36,6 +45,7 @@ class Value {
   struct State {
     bool is_host = false;
     HostTensor data;
+    std::optional<Lengths> lengths;
     std::string name;
     client::Tensor tensor;
   };

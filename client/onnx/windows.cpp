@@ -16,7 +16,7 @@ Ints per_axis(NodeContext& node, std::string_view name, std::size_t axes) {
   return values;
 }
 
-Windows read_windows(NodeContext& node, const Ints& input, const Ints& kernel) {
+Windows read_windows(NodeContext& node, const client::Shape& input, const Ints& kernel) {
   const std::size_t axes = kernel.size();
   Windows w{per_axis(node, "strides", axes), per_axis(node, "dilations", axes), Ints(axes, 0), Ints(axes, 0)};
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
@@ -30,7 +30,10 @@ Windows read_windows(NodeContext& node, const Ints& input, const Ints& kernel) {
     }
   } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     for (std::size_t i = 0; i < axes; ++i) {
-      const std::int64_t length = input[i + 2];
+      if (!input[i + 2].is_const()) {
+        reject_unsupported(str_cat("auto_pad of the symbolic length ", input[i + 2].to_string()));
+      }
+      const std::int64_t length = input[i + 2].value();
       const std::int64_t outputs = (length + w.strides[i] - 1) / w.strides[i];
       const std::int64_t reach = (kernel[i] - 1) * w.dilations[i] + 1;
       const std::int64_t total = std::max<std::int64_t>(0, (outputs - 1) * w.strides[i] + reach - length);
@@ -43,16 +46,16 @@ Windows read_windows(NodeContext& node, const Ints& input, const Ints& kernel) {
   return w;
 }
 
-void check_spatial(const Ints& input) {
-  if (input.size() < 3) reject(str_cat("the input ", to_string(input), " needs shape [N, C, spatial...]"));
+void check_spatial(const client::Shape& input) {
+  if (input.size() < 3) reject(str_cat("the input ", client::to_string(input), " needs shape [N, C, spatial...]"));
 }
 
 Ints conv_kernel(NodeContext& node, std::size_t weights_input) {
-  const Ints input = node.input(0).shape();
+  const client::Shape input = node.input(0).dims();
   const Ints weights = node.input(weights_input).shape();
   check_spatial(input);
   if (weights.size() != input.size()) {
-    reject(str_cat("weights ", to_string(weights), " do not fit input ", to_string(input)));
+    reject(str_cat("weights ", to_string(weights), " do not fit input ", client::to_string(input)));
   }
   const Ints kernel(weights.begin() + 2, weights.end());
   if (node.integers("kernel_shape").value_or(kernel) != kernel) {
@@ -62,7 +65,7 @@ Ints conv_kernel(NodeContext& node, std::size_t weights_input) {
 }
 
 client::ConvConfig read_conv(NodeContext& node, std::size_t weights) {
-  const Windows w = read_windows(node, node.input(0).shape(), conv_kernel(node, weights));
+  const Windows w = read_windows(node, node.input(0).dims(), conv_kernel(node, weights));
   return {w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
 }
 

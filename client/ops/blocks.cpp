@@ -80,11 +80,10 @@ std::vector<FoldAxis> fold_axes(const Lengths& image, const Lengths& kernel, con
 Tensor depth_to_space(const Tensor& x, std::int64_t block, BlockOrder order, Loc loc) {
   OpScope scope("depth_to_space", loc);
   check_blocks(x, block);
-  const std::int64_t given = const_length(x, 1, "since it is divided into blocks"), channels = given / (block * block);
-  if (given % (block * block) != 0) {
+  const Dim n = x.dim(0), h = x.dim(2), w = x.dim(3), channels = x.dim(1) / Dim(block * block);
+  if (!(x.dim(1) % Dim(block * block) == Dim(0))) {
     fail_op(str_cat("'x' is ", describe(x), "; expected channels that divide into blocks of ", block, "x", block));
   }
-  const Dim n = x.dim(0), h = x.dim(2), w = x.dim(3);
   const bool block_first = order == BlockOrder::kBlockFirst;
   const Tensor parts =
       reshape(x, block_first ? Shape{n, block, block, channels, h, w} : Shape{n, channels, block, block, h, w});
@@ -95,12 +94,10 @@ Tensor depth_to_space(const Tensor& x, std::int64_t block, BlockOrder order, Loc
 Tensor space_to_depth(const Tensor& x, std::int64_t block, BlockOrder order, Loc loc) {
   OpScope scope("space_to_depth", loc);
   check_blocks(x, block);
-  const std::int64_t h = const_length(x, 2, "since it is divided into blocks"),
-                     w = const_length(x, 3, "since it is divided into blocks");
-  if (h % block != 0 || w % block != 0) {
+  const Dim n = x.dim(0), c = x.dim(1), h = x.dim(2), w = x.dim(3);
+  if (!(h % Dim(block) == Dim(0)) || !(w % Dim(block) == Dim(0))) {
     fail_op(str_cat("'x' is ", describe(x), "; expected an image that divides into blocks of ", block, "x", block));
   }
-  const Dim n = x.dim(0), c = x.dim(1);
   const bool block_first = order == BlockOrder::kBlockFirst;
   const Tensor parts = reshape(x, {n, c, h / block, block, w / block, block});
   const Tensor placed = permute(parts, block_first ? Axes{0, 3, 5, 1, 2, 4} : Axes{0, 1, 3, 5, 2, 4});

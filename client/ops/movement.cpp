@@ -135,7 +135,7 @@ Tensor shrink(const Tensor& x, Shape begin, Shape end, Loc loc) {
   std::vector<Dim> args;
   for (std::size_t i = 0; i < begin.size(); ++i) {
     const Dim& length = x.shape()[i];
-    if (begin[i].min() < 0 || (end[i] - begin[i]).min() < 0 || (length - end[i]).min() < 0) {
+    if (begin[i].min() < 0 || !is_at_least(end[i], begin[i]) || !is_at_least(length, end[i])) {
       fail_op(str_cat("[", begin[i].to_string(), ", ", end[i].to_string(), ") is not provably inside axis ", i,
                       " of length ", length.to_string(), "; expected 0 <= begin <= end <= length"));
     }

@@ -51,10 +51,18 @@ Tensor widen(const Tensor& x) {
   return narrow ? cast_to(x, DType::kI32) : x;
 }
 
+// How many elements are averaged: at least one.
 Dim reduced_count(const Tensor& x, const Axes& axes) {
   Dim count = 1;
-  for (std::int64_t axis : axes) count = count * Dim(const_length(x, axis, "since it is averaged over"));
+  for (std::int64_t axis : axes) count = count * x.dim(axis);
+  if (count == Dim(0)) fail_op(str_cat(describe(x), " has no elements to average"));
+  if (count.min() < 1) fail_op(str_cat(describe(x), " may have no elements to average; raise the lower bounds"));
   return count;
+}
+
+Tensor divided(const Tensor& sum, const Dim& count) {
+  if (count.is_const()) return sum / static_cast<double>(count.value());
+  return sum / dim_value(count, sum.dtype());
 }
 
 Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims, bool last) {
@@ -95,16 +103,15 @@ Tensor mean(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
   OpScope scope("mean", loc);
   const Tensor value = to_float(require(x, "x"));
   const Dim count = reduced_count(value, reduced_axes(value, axes));
-  if (count == Dim(0)) fail_op(str_cat(describe(x), " has no elements to average"));
-  return reduce(v1::REDUCE_SUM, value, axes, keepdims) / static_cast<double>(count.value());
+  return divided(reduce(v1::REDUCE_SUM, value, axes, keepdims), count);
 }
 
 Tensor variance(const Tensor& x, Axes axes, bool keepdims, std::int64_t correction, Loc loc) {
   OpScope scope("variance", loc);
   const Tensor value = to_float(require(x, "x"));
-  const std::int64_t count = reduced_count(value, reduced_axes(value, axes)).value() - correction;
-  if (count <= 0) fail_op(str_cat(describe(x), " has too few elements for correction ", correction));
-  return reduce(v1::REDUCE_SUM, square(value - mean(value, axes, true)), axes, keepdims) / static_cast<double>(count);
+  const Dim count = reduced_count(value, reduced_axes(value, axes)) - correction;
+  if (count.min() <= 0) fail_op(str_cat(describe(x), " has too few elements for correction ", correction));
+  return divided(reduce(v1::REDUCE_SUM, square(value - mean(value, axes, true)), axes, keepdims), count);
 }
 
 Tensor lp_norm(const Tensor& x, double p, Axes axes, bool keepdims, Loc loc) {

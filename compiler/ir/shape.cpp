@@ -4,6 +4,7 @@
 
 #include "compiler/ir/affine.h"
 #include "compiler/ir/bounds.h"
+#include "compiler/ir/length.h"
 
 namespace hearth::ir {
 namespace {
@@ -85,7 +86,7 @@ UOpRef fold_lt(Graph& g, UOpRef a, UOpRef b) {
 UOpRef num_elements(Graph& g, const Shape& shape) {
   UOpRef count = g.index(1);
   for (UOpRef dim : shape) count = fold_mul(g, count, dim);
-  return count;
+  return canonical_length(g, count);
 }
 
 const Shape& ShapeCache::of(UOpRef root) {
@@ -138,7 +139,8 @@ Shape ShapeCache::derive(UOpRef node) {
       Shape shape = source(0);
       std::size_t rank = shape.size();
       for (std::size_t i = 0; i < rank; ++i) {
-        shape[i] = fold_add(graph_, fold_add(graph_, shape[i], node->source(2 + i)), node->source(2 + rank + i));
+        shape[i] = canonical_length(
+            graph_, fold_add(graph_, fold_add(graph_, shape[i], node->source(2 + i)), node->source(2 + rank + i)));
       }
       return shape;
     }
@@ -146,7 +148,7 @@ Shape ShapeCache::derive(UOpRef node) {
       Shape shape = source(0);
       std::size_t rank = shape.size();
       for (std::size_t i = 0; i < rank; ++i)
-        shape[i] = fold_sub(graph_, node->source(1 + rank + i), node->source(1 + i));
+        shape[i] = canonical_length(graph_, fold_sub(graph_, node->source(1 + rank + i), node->source(1 + i)));
       return shape;
     }
     case Op::Unfold: {  // windows: (n - dilation*(size-1) - 1) // step + 1
@@ -156,6 +158,7 @@ Shape ShapeCache::derive(UOpRef node) {
       UOpRef span =
           fold_add(graph_, fold_mul(graph_, dilation, fold_add(graph_, size, graph_.index(-1))), graph_.index(1));
       shape[axis] = fold_add(graph_, fold_floordiv(graph_, fold_sub(graph_, shape[axis], span), step), graph_.index(1));
+      shape[axis] = canonical_length(graph_, shape[axis]);
       shape.push_back(size);
       return shape;
     }
@@ -163,7 +166,7 @@ Shape ShapeCache::derive(UOpRef node) {
       Shape shape = source(0);
       std::int64_t axis = node->as<Axes>().axes[0];
       for (std::size_t i = 1; i < node->sources.size(); ++i)
-        shape[axis] = fold_add(graph_, shape[axis], source(i)[axis]);
+        shape[axis] = canonical_length(graph_, fold_add(graph_, shape[axis], source(i)[axis]));
       return shape;
     }
     case Op::ReduceAxis: {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/ir/length.h"
 #include "compiler/ir/rounding.h"
 #include "compiler/ir/shape.h"
 #include "fmt/format.h"
@@ -104,7 +105,7 @@ absl::StatusOr<UOpRef> import_expr(ir::Graph& graph, const v1::Expr& expr, const
     stack.push_back(apply(graph, token.kind(), a, b));
   }
   if (stack.size() != 1) return InvalidArgumentError("an expression leaves no single value");
-  return stack[0];
+  return ir::canonical_length(graph, stack[0]);
 }
 
 v1::Expr export_expr(UOpRef root) {
@@ -199,30 +200,12 @@ UOpRef import_scalar(ir::Graph& graph, ir::DType dtype, std::string_view bytes) 
 }
 
 bool same_count(ir::Graph& graph, const std::vector<UOpRef>& a, const std::vector<UOpRef>& b) {
-  struct Factors {
-    __int128 constant = 1;
-    std::vector<std::uint32_t> symbols;
+  const auto count = [&](const std::vector<UOpRef>& shape) {
+    // Empty whatever the other lengths are, which may be too many to multiply.
+    if (std::ranges::find(shape, graph.index(0)) != shape.end()) return graph.index(0);
+    return ir::num_elements(graph, shape);
   };
-  auto factors = [](const std::vector<UOpRef>& shape) {
-    Factors f;
-    std::vector<UOpRef> work = shape;
-    while (!work.empty()) {
-      UOpRef x = work.back();
-      work.pop_back();
-      if (x->is_const()) {
-        f.constant = x->int_value() == 0 ? 0 : f.constant * x->int_value();
-      } else if (x->is(Op::Mul)) {
-        work.insert(work.end(), x->sources.begin(), x->sources.end());
-      } else {
-        f.symbols.push_back(x->id);
-      }
-    }
-    std::ranges::sort(f.symbols);
-    if (f.constant == 0) f.symbols.clear();
-    return f;
-  };
-  Factors x = factors(a), y = factors(b);
-  return x.constant == y.constant && x.symbols == y.symbols;
+  return count(a) == count(b);
 }
 
 }  // namespace hearth::passes

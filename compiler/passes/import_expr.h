@@ -28,7 +28,7 @@ v1::Expr export_expr(ir::UOpRef expr);
 // One little-endian element.
 ir::UOpRef import_scalar(ir::Graph& graph, ir::DType dtype, std::string_view bytes);
 
-// Whether the shapes provably hold equally many elements: equal constant factors and equal symbolic factors.
+// Whether the shapes provably hold equally many elements.
 bool same_count(ir::Graph& graph, const std::vector<ir::UOpRef>& a, const std::vector<ir::UOpRef>& b);
 
 }  // namespace hearth::passes

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ir/length.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import_expr.h"
 #include "compiler/passes/importer.h"
@@ -158,9 +159,8 @@ Result Importer::movement(const v1::Node& n) {
         if (begin->bounds.min < 0 || end->bounds.min < 0)
           return InvalidArgumentError(fmt::format("axis {}: negative argument", i));
         if (pad) continue;
-        if (ir::fold_sub(g_, end, begin)->bounds.min < 0)
-          return InvalidArgumentError(fmt::format("axis {}: end before begin", i));
-        if (end != shape[i] && ir::fold_sub(g_, shape[i], end)->bounds.min < 0) {
+        if (!ir::is_at_least(g_, end, begin)) return InvalidArgumentError(fmt::format("axis {}: end before begin", i));
+        if (!ir::is_at_least(g_, shape[i], end)) {
           return InvalidArgumentError(
               fmt::format("axis {}: end {} is not proved within length {}", i, text({end}), text({shape[i]})));
         }

@@ -43,15 +43,15 @@ absl::Status run(const Flags& flags) {
   if (samples->size() < Detector::kChunk) {
     return absl::InvalidArgumentError(hearth::str_cat(flags.wav, ": shorter than one chunk of 512 samples"));
   }
-  auto detector = Detector::load(flags.model, flags.threads);
-  if (!detector.ok()) return detector.status();
+  const auto loaded = hearth::examples::load_detector(flags.model, flags.threads);
+  if (!loaded.ok()) return loaded.status();
+  Detector& detector = **loaded;
   std::vector<float> probabilities;
   probabilities.reserve(samples->size() / Detector::kChunk);
   double first_ms = 0;
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t at = 0; at + Detector::kChunk <= samples->size(); at += Detector::kChunk) {
-    const auto probability =
-        detector->next(std::span<const std::int16_t, Detector::kChunk>(&(*samples)[at], Detector::kChunk));
+    const auto probability = detector.next(Detector::Chunk(&(*samples)[at], Detector::kChunk));
     if (!probability.ok()) return probability.status();
     probabilities.push_back(*probability);
     if (at == 0) first_ms = hearth::examples::milliseconds_since_process_start();
@@ -66,7 +66,7 @@ absl::Status run(const Flags& flags) {
                 static_cast<double>(segment.end) / kSampleRate);
   }
   const double audio = static_cast<double>(num_samples) / kSampleRate;
-  const auto& stats = detector->stats();
+  const auto stats = detector.stats();
   std::printf("%zu chunks of %.1f s audio in %.3f s: real-time factor %.5f, %.1f us a chunk\n", probabilities.size(),
               audio, seconds, seconds / audio, 1e6 * seconds / static_cast<double>(probabilities.size()));
   std::printf(
@@ -80,7 +80,7 @@ absl::Status run(const Flags& flags) {
 int main(int argc, char** argv) {
   CLI::App app("Finds speech in a 16 kHz mono recording with Silero VAD.", "silero_vad");
   Flags flags;
-  app.add_option("--model", flags.model, "silero_vad_16k_op15.onnx")->required();
+  app.add_option("--model", flags.model, "silero_vad_16k_op15.onnx or silero_vad_16k.safetensors")->required();
   app.add_option("--wav", flags.wav, "16-bit PCM, mono, 16 kHz")->required();
   app.add_option("--probs", flags.probs, "Write one probability a line to this file");
   app.add_option("--threads", flags.threads, "Threads of the replay; 0: every CPU")->capture_default_str();

@@ -24,11 +24,10 @@ TEST_CASE("sizes, times, tables, names") {
 }
 
 TEST_CASE("values of inputs not given are seeded and uniform") {
-  const onnx::ModelValue x{"x", DType::kF32, {10000}};
-  const std::string bytes = uniform_bytes(x, 0);
-  CHECK(bytes == uniform_bytes(x, 0));
-  CHECK(bytes != uniform_bytes(x, 1));
-  CHECK(bytes != uniform_bytes({"y", DType::kF32, {10000}}, 0));
+  const std::string bytes = uniform_bytes("x", DType::kF32, 10000, 0);
+  CHECK(bytes == uniform_bytes("x", DType::kF32, 10000, 0));
+  CHECK(bytes != uniform_bytes("x", DType::kF32, 10000, 1));
+  CHECK(bytes != uniform_bytes("y", DType::kF32, 10000, 0));
   REQUIRE(bytes.size() == 40000);
   std::vector<float> values(10000);
   std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -39,8 +38,8 @@ TEST_CASE("values of inputs not given are seeded and uniform") {
     sum += static_cast<double>(value);
   }
   CHECK(sum / 10000 == Approx(0.5).margin(0.02));
-  for (unsigned char c : uniform_bytes({"b", DType::kBool, {100}}, 0)) CHECK(c <= 1);
-  CHECK(uniform_bytes({"i", DType::kI64, {3}}, 0).size() == 24);
+  for (unsigned char c : uniform_bytes("b", DType::kBool, 100, 0)) CHECK(c <= 1);
+  CHECK(uniform_bytes("i", DType::kI64, 3, 0).size() == 24);
 }
 
 TEST_CASE("flags become a prepare configuration") {

@@ -21,6 +21,11 @@ reference::HostTensor host(DType dtype, std::vector<std::int64_t> shape, const v
 }  // namespace
 
 absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs) {
+  return evaluate_at(model, inputs, {});
+}
+
+absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const std::map<std::string, Array>& inputs,
+                                               const std::map<std::string, std::int64_t>& vars) {
   auto traced = client::encode_graph(model.outputs);
   if (!traced.ok()) return traced.status();
   ir::Graph graph;
@@ -29,9 +34,11 @@ absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const st
   reference::Bindings bindings;
   for (std::size_t id = 0; id < imported->buffers.size(); ++id) {
     const passes::ImportedBuffer& buffer = imported->buffers[id];
-    std::vector<std::int64_t> shape;
-    for (ir::UOpRef dim : buffer.shape) shape.push_back(dim->int_value());
     const auto dtype = static_cast<DType>(buffer.dtype.scalar);
+    std::vector<std::int64_t> shape;
+    if (buffer.kind == ir::BufferKind::Constant || buffer.kind == ir::BufferKind::Parameter) {
+      for (ir::UOpRef dim : buffer.shape) shape.push_back(dim->int_value());
+    }
     if (buffer.kind == ir::BufferKind::Constant) {
       bindings.emplace(id, host(dtype, shape, buffer.data.data(), buffer.data.size()));
     } else if (buffer.kind == ir::BufferKind::Parameter) {
@@ -40,10 +47,16 @@ absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const st
     } else {
       const auto input = inputs.find(buffer.name);
       if (input == inputs.end()) return absl::InvalidArgumentError(str_cat("no array for input '", buffer.name, "'"));
-      bindings.emplace(id, host(dtype, shape, input->second.bytes.data(), input->second.bytes.size()));
+      bindings.emplace(id, host(dtype, input->second.shape, input->second.bytes.data(), input->second.bytes.size()));
     }
   }
-  const auto results = reference::interpret(imported->outputs, bindings, {});
+  std::vector<std::int64_t> values;
+  for (const v1::Variable& variable : traced->graph.vars()) {
+    const auto value = vars.find(variable.name());
+    if (value == vars.end()) return absl::InvalidArgumentError(str_cat("no value for '", variable.name(), "'"));
+    values.push_back(value->second);
+  }
+  const auto results = reference::interpret(imported->outputs, bindings, values);
   if (!results.ok()) return results.status();
   std::vector<Array> arrays;
   for (const reference::HostTensor& tensor : *results) {

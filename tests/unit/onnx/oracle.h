@@ -14,5 +14,8 @@
 namespace hearth::onnx {
 
 absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs);
+// `vars`: a value for every variable that a range in ImportOptions.dims made.
+absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const std::map<std::string, Array>& inputs,
+                                               const std::map<std::string, std::int64_t>& vars);
 
 }  // namespace hearth::onnx

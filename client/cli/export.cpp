@@ -1,0 +1,60 @@
+// hearth export: prepare a model and write its plan, kernels and weights to one file that runs without a daemon.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/format.h"
+#include "client/cli/model_flags.h"
+#include "client/cli/progress_bar.h"
+#include "client/plan_file.h"
+
+namespace hearth::cli {
+namespace {
+
+struct ExportFlags {
+  ModelFlags model;
+  std::string path;
+  std::string output;
+  bool parameters = true;
+};
+
+absl::StatusOr<int> export_model(const ExportFlags& flags) {
+  client::connect_early(flags.model.prepare_config());
+  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
+  if (!model.ok()) return model.status();
+  absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");
+  {
+    ProgressBar bar(flags.path, !flags.model.json);
+    client::PrepareConfig config = flags.model.prepare_config();
+    config.progress = bar.callback();
+    plan = client::prepare(model->traced, config);
+  }
+  if (!plan.ok()) return plan.status();
+  if (absl::Status saved = plan->export_to(flags.output, {.parameters = flags.parameters}); !saved.ok()) return saved;
+  const auto bytes = std::filesystem::file_size(flags.output);
+  if (flags.model.json) {
+    const nlohmann::ordered_json json = {
+        {"file", flags.output}, {"bytes", bytes}, {"kernels", plan->stats().kernels}, {"parameters", flags.parameters}};
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << flags.output << ": " << human_bytes(static_cast<double>(bytes)) << ", " << plan->stats().kernels
+              << " kernels" << (flags.parameters ? "" : ", no parameters") << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<ExportFlags>();
+  CLI::App* command = app.add_subcommand("export", "Write a model's plan to a file that runs without a daemon");
+  command->add_option("model", flags->path, "ONNX file")->required();
+  command->add_option("-o,--output", flags->output, "Plan file to write")->required();
+  command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; whoever loads the plan gives them");
+  flags->model.add_to(*command, /*with_inputs=*/false);
+  command->callback([flags, &action] { action = [flags] { return export_model(*flags); }; });
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,44 @@
+// Lengths: a small integer tensor that is known while importing up to the variables of symbolic dimensions: what
+// Shape gives and what is computed from it until Reshape, Expand, Slice or Range reads it. Value type. Errors:
+// JitError.
+//
+//   Lengths shape = {DType::kI64, {2}, {n, Dim(64)}};
+//   std::optional<Lengths> twice = lengths_binary(HostBinary::kMul, shape, shape);   // [n*n, 4096]
+//   Lengths first = moved(shape, [](const HostTensor& x) { return host_view(x, {.shape = {1}, .strides = {1}}); });
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "client/dim.h"
+#include "client/onnx/host_math.h"
+#include "client/tensor.h"
+
+namespace hearth::onnx {
+
+struct Lengths {
+  DType dtype = DType::kI64;
+  Ints shape = {};
+  client::Shape elements = {};  // row-major
+
+  bool is_const() const { return client::is_const(elements); }
+  bool fit() const;  // no value of the variables takes an element out of the dtype's range
+};
+
+// Integers of at most kMaxLengths elements; nothing for anything else.
+std::optional<Lengths> lengths_of(const HostTensor& x);
+// Of constants only.
+HostTensor host_of(const Lengths& x);
+// One scalar computed at replay for every element.
+client::Tensor tensor_of(const Lengths& x);
+
+// `move` says where elements go: it gets a tensor of positions, which host_view, host_take and the like rearrange.
+Lengths moved(const Lengths& x, const std::function<HostTensor(const HostTensor&)>& move);
+Lengths lengths_cat(const std::vector<Lengths>& xs, std::int64_t axis);
+Lengths lengths_where(const HostTensor& condition, const Lengths& a, const Lengths& b);
+// Nothing where the result is no Dim: a comparison that depends on the variables, a quotient that may be negative, ….
+std::optional<Lengths> lengths_binary(HostBinary op, const Lengths& a, const Lengths& b);
+// Over all elements, as a scalar.
+std::optional<Lengths> lengths_reduce(HostReduce op, const Lengths& x);
+
+}  // namespace hearth::onnx

@@ -1,0 +1,32 @@
+// What a PreparedPlan holds. Inside client/ only.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/daemon_channel.h"
+#include "client/jit.h"
+#include "runtime/loaded_plan.h"
+
+namespace hearth::client {
+
+struct PreparedPlan::State {
+  std::shared_ptr<const runtime::LoadedPlan> plan;
+  PrepareStats stats;
+  std::string device;
+  int threads = 1;
+  runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
+  std::string plan_bytes;
+  std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file
+  std::uint64_t lease_id = 0;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (lease_id != 0) channel->release_lease(lease_id);
+  }
+};
+
+}  // namespace hearth::client

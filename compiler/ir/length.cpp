@@ -1,0 +1,132 @@
+#include "compiler/ir/length.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/shape.h"
+
+namespace hearth::ir {
+namespace {
+
+using Wide = __int128;
+constexpr std::size_t kMaxTerms = 64;
+
+struct ById {
+  bool operator()(const std::vector<UOpRef>& a, const std::vector<UOpRef>& b) const {
+    return std::ranges::lexicographical_compare(a, b, {}, &UOp::id, &UOp::id);
+  }
+};
+using Polynomial = std::map<std::vector<UOpRef>, Wide, ById>;  // factors by id -> coefficient, which is not 0
+
+void add_term(Polynomial& sum, const std::vector<UOpRef>& factors, Wide coefficient) {
+  const auto at = sum.try_emplace(factors, 0).first;
+  at->second += coefficient;
+  if (at->second == 0) sum.erase(at);
+}
+
+UOpRef rebuild(Graph& g, const Polynomial& sum) {
+  if (sum.empty()) return g.index(0);
+  std::vector<UOpRef> common = sum.begin()->first;
+  for (const auto& [factors, coefficient] : sum) {
+    std::vector<UOpRef> shared;
+    std::ranges::set_intersection(common, factors, std::back_inserter(shared), {}, &UOp::id, &UOp::id);
+    common = std::move(shared);
+  }
+  UOpRef total = g.index(0), constant = g.index(0);
+  for (const auto& [factors, coefficient] : sum) {
+    std::vector<UOpRef> rest;
+    std::ranges::set_difference(factors, common, std::back_inserter(rest), {}, &UOp::id, &UOp::id);
+    UOpRef term = g.index(1);
+    for (UOpRef factor : rest) term = fold_mul(g, term, factor);
+    term = fold_mul(g, term, g.index(static_cast<std::int64_t>(coefficient)));
+    (rest.empty() ? constant : total) = fold_add(g, rest.empty() ? constant : total, term);
+  }
+  UOpRef result = g.index(1);
+  for (UOpRef factor : common) result = fold_mul(g, result, factor);
+  return fold_mul(g, result, fold_add(g, total, constant));
+}
+
+// Terms that a positive constant divides leave a quotient; the rest is in [0, divisor) or stays below a division.
+struct Division {
+  Polynomial quotient, rest;
+};
+Division divide(const Polynomial& sum, std::int64_t divisor) {
+  Division parts;
+  for (const auto& [factors, coefficient] : sum) {
+    const Wide left = ((coefficient % divisor) + divisor) % divisor;
+    const Wide kept = factors.empty() ? left : left == 0 ? Wide{0} : coefficient;
+    if (kept != coefficient) add_term(parts.quotient, factors, (coefficient - kept) / divisor);
+    if (kept != 0) add_term(parts.rest, factors, kept);
+  }
+  return parts;
+}
+
+constexpr int kMaxDepth = 256;  // of an expression; import allows as many tokens
+
+std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth);
+
+std::optional<Polynomial> expand_division(Graph& g, UOpRef x, int depth) {
+  const auto numerator = expand(g, x->source(0), depth);
+  if (!numerator) return std::nullopt;
+  const std::int64_t divisor = x->source(1)->int_value();
+  Division parts = divide(*numerator, divisor);
+  const UOpRef rest = rebuild(g, parts.rest);
+  const bool is_small = rest->bounds.min >= 0 && rest->bounds.max < divisor;
+  if (x->is(Op::FloorMod)) {
+    if (is_small) return parts.rest;
+    return Polynomial{{{fold_floormod(g, rest, x->source(1))}, 1}};
+  }
+  if (!is_small) add_term(parts.quotient, {fold_floordiv(g, rest, x->source(1))}, 1);
+  return parts.quotient;
+}
+
+std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth) {
+  if (x->is_const()) return x->int_value() == 0 ? Polynomial{} : Polynomial{{{}, x->int_value()}};
+  const bool divides = x->is(Op::FloorDiv) || x->is(Op::FloorMod);
+  if (divides && x->source(1)->is_const() && x->source(1)->int_value() > 0) return expand_division(g, x, depth + 1);
+  if (!x->is(Op::Add) && !x->is(Op::Sub) && !x->is(Op::Mul)) return Polynomial{{{x}, 1}};
+  if (depth == kMaxDepth) return std::nullopt;
+  const auto a = expand(g, x->source(0), depth + 1), b = expand(g, x->source(1), depth + 1);
+  if (!a || !b || a->size() * b->size() > kMaxTerms * kMaxTerms) return std::nullopt;
+  Polynomial result;
+  if (!x->is(Op::Mul)) result = *a;
+  for (const auto& [factors, coefficient] : *b) {
+    if (!x->is(Op::Mul)) {
+      add_term(result, factors, x->is(Op::Add) ? coefficient : -coefficient);
+      continue;
+    }
+    for (const auto& [other, times] : *a) {
+      std::vector<UOpRef> both;
+      std::ranges::merge(factors, other, std::back_inserter(both), {}, &UOp::id, &UOp::id);
+      add_term(result, both, coefficient * times);
+    }
+  }
+  return result.size() > kMaxTerms ? std::nullopt : std::optional(result);
+}
+
+}  // namespace
+
+UOpRef canonical_length(Graph& g, UOpRef x) {
+  if (x->is_const() || x->is(Op::Var)) return x;
+  const auto sum = expand(g, x, 0);
+  return sum ? rebuild(g, *sum) : x;
+}
+
+namespace {
+
+bool reaches(Graph& g, UOpRef a, UOpRef b) {
+  if (a == b || canonical_length(g, fold_sub(g, a, b))->bounds.min >= 0) return true;
+  return a->is(Op::Max) && (reaches(g, a->source(0), b) || reaches(g, a->source(1), b));
+}
+
+}  // namespace
+
+bool is_at_least(Graph& g, UOpRef a, UOpRef b) {
+  if (reaches(g, a, b)) return true;
+  if (b->is(Op::Min)) return is_at_least(g, a, b->source(0)) || is_at_least(g, a, b->source(1));
+  return b->is(Op::Max) && is_at_least(g, a, b->source(0)) && is_at_least(g, a, b->source(1));
+}
+
+}  // namespace hearth::ir

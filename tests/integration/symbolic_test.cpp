@@ -1,0 +1,149 @@
+// One plan for every batch and time: the Conformer with symbolic lengths against plans of exact shapes and against
+// ONNX Runtime, nothing compiled again.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "client/jit.h"
+#include "client/npy.h"
+#include "client/onnx/importer.h"
+#include "tests/integration/place.h"
+#include "tests/integration/small_conformer.h"
+
+using namespace hearth;
+using namespace hearth::integration;
+
+namespace {
+
+// Of the largest value of the output.
+constexpr double kTolerance = 1e-5;
+
+std::vector<float> random_values(std::size_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random() >> 8) / (1 << 23) - 1;
+  return values;
+}
+
+double difference(const float* got, const std::vector<float>& want) {
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double apart = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+    worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+    largest = std::max(largest, std::fabs(static_cast<double>(want[i])));
+  }
+  return worst / largest;
+}
+
+// The output for `x` [b, t, width of x], which is the plan's only input.
+std::vector<float> replay(client::Instance& instance, const std::string& input, const std::vector<float>& x) {
+  const auto view = instance.input(input);
+  REQUIRE(view.ok());
+  REQUIRE(view->size_bytes == x.size() * sizeof(float));
+  std::memcpy(view->data, x.data(), view->size_bytes);
+  REQUIRE(instance.execute().ok());
+  const auto out = instance.output("out");
+  REQUIRE(out.ok());
+  const auto* values = static_cast<const float*>(out->data);
+  return {values, values + out->size_bytes / sizeof(float)};
+}
+
+}  // namespace
+
+TEST_CASE("one symbolic plan equals 50 exact ones, and nothing is compiled again") {
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  const client::PrepareConfig config{.socket = place.socket(), .threads = 2, .auto_start = false};
+  SmallConformer model;
+  const auto plan =
+      client::prepare(model.trace(client::Dim::variable("b", 1, 4), client::Dim::variable("t", 1, 40)), config);
+  INFO(plan.status().message());
+  REQUIRE(plan.ok());
+  auto instance = plan->instantiate();
+  REQUIRE(instance.ok());
+  const auto before = place.stats();
+  struct Point {
+    std::int64_t batch, time;
+    std::vector<float> x, out;
+  };
+  std::mt19937 random(7);
+  std::vector<Point> points = {{1, 1, {}, {}}, {4, 40, {}, {}}, {1, 2, {}, {}}};
+  while (points.size() < 50) {
+    const auto batch = static_cast<std::int64_t>(1 + random() % 4), time = static_cast<std::int64_t>(1 + random() % 40);
+    points.push_back({batch, time, {}, {}});
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    Point& point = points[i];
+    const auto size = static_cast<std::size_t>(point.batch * point.time * SmallConformer::kWidth);
+    point.x = random_values(size, static_cast<std::uint32_t>(i));
+    REQUIRE(instance->set_var("b", point.batch).ok());
+    REQUIRE(instance->set_var("t", point.time).ok());
+    point.out = replay(*instance, "x", point.x);
+    CHECK(instance->output("out")->shape ==
+          std::vector<std::int64_t>{point.batch, (point.time + 1) / 2, SmallConformer::kWidth});
+  }
+  const auto after = place.stats();
+  for (const char* counter : {"requests", "kernels_compiled", "kernel_hits"}) CHECK(after[counter] == before[counter]);
+  for (const Point& point : points) {
+    CAPTURE(point.batch, point.time);
+    const auto exact = client::prepare(model.trace(point.batch, point.time), config);
+    REQUIRE(exact.ok());
+    auto run = exact->instantiate();
+    REQUIRE(run.ok());
+    const std::vector<float> want = replay(*run, "x", point.x);
+    REQUIRE(point.out.size() == want.size());
+    CHECK(difference(point.out.data(), want) <= kTolerance);
+  }
+}
+
+TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's outputs") {
+  const fs::path folder = shared_model("bench");
+  if (folder.empty()) return;
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  const std::string name = "conformer_d256_h4_t256_dynamic";
+  const auto model = onnx::import_model(folder / (name + ".onnx"), {.dims = {{"batch", {1, 4}}, {"time", {1, 256}}}});
+  INFO(model.status().message());
+  REQUIRE(model.ok());
+  const auto plan = client::prepare(model->outputs, {.socket = place.socket(), .threads = 2, .auto_start = false});
+  INFO(plan.status().message());
+  REQUIRE(plan.ok());
+  auto instance = plan->instantiate();
+  REQUIRE(instance.ok());
+  for (const char* shape : {"1x256x256", "3x37x256", "1x100x256"}) {
+    CAPTURE(shape);
+    const auto x = client::read_npy(folder / (name + "." + shape + ".in.in0.npy"));
+    const auto want = client::read_npy(folder / (name + "." + shape + ".out.out.npy"));
+    REQUIRE((x.ok() && want.ok()));
+    REQUIRE(instance->set_var("batch", x->shape[0]).ok());
+    REQUIRE(instance->set_var("time", x->shape[1]).ok());
+    const auto floats = [](const client::NpyArray& array) {
+      std::vector<float> values(array.bytes.size() / sizeof(float));
+      std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+      return values;
+    };
+    const std::vector<float> got = replay(*instance, "in0", floats(*x));
+    CHECK(instance->output("out")->shape == want->shape);
+    REQUIRE(got.size() * sizeof(float) == want->bytes.size());
+    CHECK(difference(got.data(), floats(*want)) <= kTolerance);
+  }
+  // The same through the command line: ranges, and lengths taken from the array or from --var.
+  const std::string in = folder / (name + ".3x37x256.in.in0.npy");
+  const std::vector<std::string> words = {
+      "hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:4", "--dim", "time=1:256", "--json"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  CHECK(place.json(with({"--input", "in0=" + in}))["outputs"][0]["shape"] == nlohmann::json({3, 37, 256}));
+  CHECK(place.json(with({"--var", "time=5"}))["outputs"][0]["shape"] == nlohmann::json({4, 5, 256}));
+  CHECK(place.run(with({"--var", "time=257"})).err ==
+        "hearth: --var time=257: variable 'time' cannot be 257; expected 1 to 256\n");
+  CHECK(place.run(with({"--var", "length=3"})).err.find("the plan has: 'batch', 'time'") != std::string::npos);
+  CHECK(place.run(with({"--input", "in0=" + in, "--var", "time=36"}))
+            .err.find("is 36 by --var time=36 but input 'in0'") != std::string::npos);
+  CHECK(place.run({"hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:x"}).err ==
+        "hearth: --dim batch=1:x: '1:x' is not MIN:MAX\n");
+}

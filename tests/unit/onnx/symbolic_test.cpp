@@ -1,0 +1,188 @@
+// Symbolic dimensions: a model imported once with ranges gives what it gives imported for every length, on the
+// reference interpreter; what cannot be symbolic is refused by name.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "tests/unit/onnx/model_builder.h"
+#include "tests/unit/onnx/oracle.h"
+
+using namespace hearth;
+using namespace hearth::onnx;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::int64_t kLengths[][2] = {{1, 2}, {1, 5}, {3, 4}, {4, 5}, {4, 2}};
+const ImportOptions kRanges = {.dims = {{"n", {1, 4}}, {"m", {2, 5}}}};
+
+Array ramp(const std::vector<std::int64_t>& shape) {
+  Array array{DType::kF32, shape, {}};
+  std::int64_t size = 1;
+  for (const std::int64_t length : shape) size *= length;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float value = static_cast<float>(i % 17) / 4 - 1;
+    array.bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return array;
+}
+
+// Of a model with one input "x" of shape [n, m, 6].
+void check(ModelBuilder& m, const std::string& shape) {
+  m.output("y");
+  const auto symbolic = m.import(kRanges);
+  INFO(error_of(symbolic));
+  REQUIRE(symbolic.ok());
+  CHECK(client::to_string(symbolic->results[0].shape) == shape);
+  for (const auto& [rows, columns] : kLengths) {
+    CAPTURE(rows, columns);
+    const auto exact = m.import({.dims = {{"n", rows}, {"m", columns}}});
+    INFO(error_of(exact));
+    REQUIRE(exact.ok());
+    const std::map<std::string, Array> inputs = {{"x", ramp({rows, columns, 6})}};
+    const auto want = evaluate(*exact, inputs);
+    REQUIRE(want.ok());
+    const auto got = evaluate_at(*symbolic, inputs, {{"n", rows}, {"m", columns}});
+    INFO(got.status().message());
+    REQUIRE(got.ok());
+    CHECK(difference((*got)[0], (*want)[0], {1e-6, 1e-6}) == "");
+  }
+}
+
+ModelBuilder model(int opset = 17) {
+  ModelBuilder m(opset);
+  m.symbolic_input("x", {"n", "m"});
+  auto* six = m.proto().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  six->add_dim()->set_dim_value(6);
+  m.ints("zero", {}, {0}).ints("one", {}, {1}).ints("two", {}, {2}).ints("zeros", {1}, {0}).ints("ones", {1}, {1});
+  m.ints("twos", {1}, {2}).ints("minus", {1}, {-1}).ints("six", {1}, {6}).node("Shape", {"x"}, {"s"});
+  m.node("Gather", {"s", "zero"}, {"n"}).node("Gather", {"s", "one"}, {"m"});
+  m.node("Unsqueeze", {"n", "zeros"}, {"ns"}).node("Unsqueeze", {"m", "zeros"}, {"ms"});
+  return m;
+}
+
+std::string refusal(ModelBuilder m) { return error_of(m.output("y").import(kRanges)); }
+
+}  // namespace
+
+TEST_CASE("symbolic: shape, gather, concat, reshape") {
+  check(
+      model().node("Concat", {"ns", "ms", "twos", "minus"}, {"to"}).attr("axis", 0).node("Reshape", {"x", "to"}, {"y"}),
+      "[n, m, 2, 3]");
+  check(model()
+            .node("Mul", {"ns", "ms"}, {"nm"})
+            .node("Concat", {"nm", "six"}, {"to"})
+            .attr("axis", 0)
+            .node("Reshape", {"x", "to"}, {"y"}),
+        "[m*n, 6]");
+  check(model().node("Concat", {"zeros", "minus"}, {"to"}).attr("axis", 0).node("Reshape", {"x", "to"}, {"y"}),
+        "[n, 6*m]");
+  check(model().node("Flatten", {"x"}, {"y"}).attr("axis", 2), "[m*n, 6]");
+  check(model().node("ReduceProd", {"s"}, {"size"}).attr("keepdims", 1).node("Reshape", {"x", "size"}, {"y"}),
+        "[6*m*n]");
+}
+
+TEST_CASE("symbolic: lengths as values") {
+  check(model().node("Size", {"x"}, {"y"}), "[]");
+  check(model().node("Mul", {"s", "s"}, {"y"}), "[3]");
+  check(model().node("Sub", {"n", "m"}, {"y"}), "[]");  // may be negative
+  check(model().node("Cast", {"m"}, {"f"}).attr("to", 1).node("Div", {"x", "f"}, {"y"}), "[n, m, 6]");
+  check(model().node("Range", {"zero", "m", "one"}, {"y"}), "[m]");
+  check(model().node("Add", {"m", "n"}, {"e"}).node("Range", {"n", "e", "two"}, {"y"}), "[(m+1 / 2)]");
+  check(model().node("ConstantOfShape", {"s"}, {"c"}).node("Add", {"c", "x"}, {"y"}), "[n, m, 6]");
+  check(model().node("Greater", {"m", "n"}, {"c"}).node("Where", {"c", "m", "n"}, {"y"}), "[]");  // decided at replay
+}
+
+TEST_CASE("symbolic: what PyTorch writes for expand") {
+  auto m = model();
+  m.node("Concat", {"ns", "minus", "six"}, {"to"}).attr("axis", 0);
+  m.node("Shape", {"to"}, {"rank"}).node("ConstantOfShape", {"rank"}, {"fill"});
+  auto* value = m.last().add_attribute();
+  value->set_name("value");
+  value->set_type(::onnx::AttributeProto::TENSOR);
+  value->mutable_t()->set_data_type(::onnx::TensorProto::INT64);
+  value->mutable_t()->add_dims(1);
+  value->mutable_t()->add_int64_data(1);
+  m.ints("minus_one", {}, {-1}).node("Mul", {"fill", "minus_one"}, {"wild"}).node("Equal", {"to", "wild"}, {"any"});
+  m.node("Where", {"any", "fill", "to"}, {"shape"}).node("Expand", {"x", "shape"}, {"y"});
+  check(m, "[n, m, 6]");
+}
+
+TEST_CASE("symbolic: slices, splits, transposes, concatenations") {
+  constexpr std::int64_t kBig = std::numeric_limits<std::int64_t>::max();
+  check(model()
+            .floats("t", {8, 6}, std::vector<float>(48, 2))
+            .node("Slice", {"t", "zeros", "ms", "zeros"}, {"part"})
+            .node("Mul", {"x", "part"}, {"y"}),
+        "[n, m, 6]");
+  check(model().ints("end", {1}, {kBig}).node("Slice", {"x", "ones", "end", "ones"}, {"y"}), "[n, m+-1, 6]");
+  check(model().ints("end", {1}, {-1}).node("Slice", {"x", "zeros", "end", "ones"}, {"y"}), "[n, m+-1, 6]");
+  check(model().ints("end", {1}, {3}).node("Slice", {"x", "zeros", "end", "ones"}, {"y"}), "[n, (3 min m), 6]");
+  check(model().ints("end", {1}, {-kBig}).node("Slice", {"x", "minus", "end", "ones", "minus"}, {"y"}), "[n, m, 6]");
+  check(model().ints("end", {1}, {kBig}).node("Slice", {"x", "zeros", "end", "ones", "twos"}, {"y"}),
+        "[n, (m+1 / 2), 6]");
+  check(model().node("Div", {"ms", "twos"}, {"half"}).node("Slice", {"x", "zeros", "half", "ones"}, {"y"}),
+        "[n, (m / 2), 6]");
+  check(model()
+            .node("Transpose", {"x"}, {"t"})
+            .attr("perm", std::vector<std::int64_t>{1, 0, 2})
+            .node("Concat", {"t", "t"}, {"y"})
+            .attr("axis", 1),
+        "[m, 2*n, 6]");
+  check(model().node("Split", {"x"}, {"y", "z"}).attr("axis", 2), "[n, m, 3]");
+  check(model().ints("r", {3}, {2, 1, 1}).node("Tile", {"x", "r"}, {"y"}), "[2*n, m, 6]");
+}
+
+TEST_CASE("symbolic: reductions, windows, pads") {
+  check(model().node("ReduceMean", {"x"}, {"y"}).attr("axes", std::vector<std::int64_t>{1}), "[n, 1, 6]");
+  check(model().node("Softmax", {"x"}, {"y"}).attr("axis", 1), "[n, m, 6]");
+  check(model().node("GlobalAveragePool", {"x"}, {"y"}), "[n, m, 1]");
+  check(model().ints("p", {6}, {0, 1, 0, 0, 2, 0}).node("Pad", {"x", "p"}, {"y"}), "[n, m+3, 6]");
+  auto conv = model();
+  conv.node("Transpose", {"x"}, {"t"}).attr("perm", std::vector<std::int64_t>{0, 2, 1});
+  conv.floats("w", {2, 6, 3}, std::vector<float>(36, 0.5F)).node("Conv", {"t", "w"}, {"y"});
+  conv.attr("pads", std::vector<std::int64_t>{1, 1}).attr("strides", std::vector<std::int64_t>{2});
+  check(conv, "[n, 2, (m+1 / 2)]");
+  auto rows = model();  // n*(m - 1) rows: fewer than m, never negative
+  rows.floats("w", {4, 2}, std::vector<float>(8, 0.5F)).node("Reshape", {"x", "to"}, {"image"});
+  rows.node("Concat", {"ns", "one_channel", "ms", "six"}, {"to"}).attr("axis", 0).ints("one_channel", {1}, {1});
+  std::swap(*rows.proto().mutable_graph()->mutable_node()->rbegin(),
+            *(rows.proto().mutable_graph()->mutable_node()->rbegin() + 1));
+  rows.floats("k", {1, 1, 2, 3}, std::vector<float>(6, 0.25F)).node("Conv", {"image", "k"}, {"c"});
+  rows.node("MatMul", {"c", "w"}, {"y"});
+  check(rows, "[n, 1, m+-1, 2]");
+  check(model().node("Trilu", {"x"}, {"y"}), "[n, m, 6]");
+  check(model().node("Gather", {"x", "minus"}, {"y"}).attr("axis", 1), "[n, 1, 6]");
+  check(model().node("LayerNormalization", {"x", "scale"}, {"y"}).floats("scale", {6}, {1, 2, 3, 4, 5, 6}),
+        "[n, m, 6]");
+}
+
+TEST_CASE("symbolic: what needs a constant is refused by name") {
+  CHECK_THAT(refusal(model().node("ArgMax", {"x"}, {"y"}).attr("axis", 1)), Contains("ArgMax") && Contains("length m"));
+  CHECK_THAT(refusal(model().node("Split", {"x"}, {"y", "z"}).attr("axis", 1)),
+             Contains("Split") && Contains("the symbolic length m is not supported"));
+  CHECK_THAT(refusal(model().node("Tile", {"x", "s"}, {"y"})),
+             Contains("repeats (input 1, 's') is [n, m, 6]; a symbolic value is not supported"));
+  CHECK_THAT(refusal(model().node("CumSum", {"x", "one"}, {"y"})), Contains("CumSum") && Contains("symbolic"));
+  CHECK_THAT(refusal(model()
+                         .node("LSTM", {"x", "w", "r"}, {"y"})
+                         .floats("w", {1, 8, 6}, std::vector<float>(48))
+                         .floats("r", {1, 8, 2}, std::vector<float>(16))),
+             Contains("LSTM") && Contains("time steps n"));
+  CHECK_THAT(refusal(model().node("Slice", {"x", "zeros", "ns", "zeros", "minus"}, {"y"})),
+             Contains("step -1 with a symbolic length or bound"));
+  CHECK_THAT(refusal(model().node("Add", {"x", "t"}, {"y"}).floats("t", {4, 6}, std::vector<float>(24))),
+             Contains("do not broadcast") && Contains("m"));
+}
+
+TEST_CASE("symbolic: ranges and shapes of inputs") {
+  auto m = model().node("Relu", {"x"}, {"y"}).output("y");
+  const auto error = [&](const ImportOptions& options) { return error_of(m.import(options)); };
+  CHECK_THAT(error({.dims = {{"n", 1}}}), Contains("--dim m=N") && Contains("--dim m=MIN:MAX"));
+  CHECK_THAT(error({.dims = {{"n", 1}, {"m", {5, 2}}}}), Contains("'m' is given the length 5:2"));
+  CHECK_THAT(error({.dims = {{"n", 1}, {"m", {-1, 2}}}}), Contains("'m' is given the length -1:2"));
+  CHECK_THAT(error({.dims = {{"n", 1}, {"m", {1, 2}}, {"k", {1, 2}}}}), Contains("--dim k=1:2") && Contains("m, n"));
+  CHECK_THAT(error({.dims = {{"n", {1, 4}}}, .input_shapes = {{"x", {5, 2, 6}}}}), Contains("'n' is 1:4"));
+  const auto mixed = m.import({.dims = {{"n", {1, 4}}}, .input_shapes = {{"x", {3, 2, 6}}}});
+  REQUIRE(mixed.ok());
+  CHECK(client::to_string(mixed->inputs[0].shape) == "[n, 2, 6]");
+}

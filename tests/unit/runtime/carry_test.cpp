@@ -1,0 +1,115 @@
+// An output carried to the next execute's input, by two buffers that trade places.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "runtime/loaded_plan.h"
+#include "runtime/replay.h"
+#include "tests/unit/runtime/allocation_counter.h"
+#include "tests/unit/runtime/kernel_factory.h"
+
+using namespace hearth::runtime;
+using Catch::Matchers::Contains;
+using hearth::testing::saxpy_plan;
+using hearth::testing::SaxpyPlan;
+
+namespace {
+
+const float kScale = 3;
+
+std::shared_ptr<const LoadedPlan> load(const SaxpyPlan& made) {
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
+  const auto plan = LoadedPlan::create(request);
+  REQUIRE(plan.ok());
+  return *plan;
+}
+
+// out = 3 x + y of the last execute.
+std::vector<float> output(const Instance& instance) {
+  const auto out = instance.output("out");
+  REQUIRE(out.ok());
+  const auto* values = static_cast<const float*>(out->data);
+  return {values, values + out->size_bytes / sizeof(float)};
+}
+
+}  // namespace
+
+TEST_CASE("carrying equals copying by hand") {
+  const auto plan = load(saxpy_plan(100, false));
+  auto carried = Instance::create(plan, {.threads = 1}), copied = Instance::create(plan, {.threads = 1});
+  REQUIRE((carried.ok() && copied.ok()));
+  REQUIRE(carried->carry("out", "y").ok());
+  std::vector<float> x(100);
+  for (int step = 0; step < 5; ++step) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(static_cast<int>(i) * step);
+    for (Instance* instance : {&*carried, &*copied}) std::memcpy(instance->input("x")->data, x.data(), 400);
+    REQUIRE(carried->execute().ok());
+    REQUIRE(copied->execute_profiled().ok());
+    const std::vector<float> want = output(*copied);
+    CHECK(output(*carried) == want);
+    std::memcpy(copied->input("y")->data, want.data(), 400);
+    if (step == 2) {  // another stream begins
+      REQUIRE(carried->set_carried("y").ok());
+      std::memset(copied->input("y")->data, 0, 400);
+      CHECK(output(*carried) == want);  // what was computed stays to be read
+    }
+    if (step == 3) {  // goes on from somewhere else
+      REQUIRE(carried->set_carried("y", x.data(), 400).ok());
+      std::memcpy(copied->input("y")->data, x.data(), 400);
+    }
+  }
+}
+
+TEST_CASE("a carried execute allocates nothing and works with a variable length") {
+  auto instance = Instance::create(load(saxpy_plan(100, true)), {.threads = 1});
+  REQUIRE(instance.ok());
+  REQUIRE(instance->carry("out", "y").ok());
+  auto* x = static_cast<float*>(instance->input("x")->data);
+  for (int i = 0; i < 100; ++i) x[i] = 1;
+  REQUIRE(instance->set_var("n", 10).ok());
+  REQUIRE(instance->execute().ok());
+  {
+    const hearth::testing::AllocationCounter counter;
+    const bool ok = instance->execute().ok() && instance->execute().ok() && instance->set_carried("y").ok();
+    const std::uint64_t count = counter.count();
+    CHECK(ok);
+    CHECK(count == 0);
+  }
+  CHECK(output(*instance) == std::vector<float>(10, 9));
+  REQUIRE(instance->execute().ok());
+  CHECK(output(*instance) == std::vector<float>(10, 3));
+}
+
+TEST_CASE("what cannot be carried is refused by name and changes nothing") {
+  SaxpyPlan made = saxpy_plan(100, true);
+  auto instance = Instance::create(load(made), {.threads = 1});
+  REQUIRE(instance.ok());
+  std::vector<float> memory(100);
+  const auto message = [](const absl::Status& status) { return std::string(status.message()); };
+  CHECK_THAT(message(instance->carry("h", "y")), Contains("there is no output 'h'; the plan has: 'out'"));
+  CHECK_THAT(message(instance->carry("out", "h")), Contains("there is no input 'h'"));
+  CHECK_THAT(message(instance->set_carried("y")), Contains("input 'y' is not carried"));
+  REQUIRE(instance->carry("out", "y").ok());
+  CHECK_THAT(message(instance->carry("out", "x")), Contains("output 'out' is carried already"));
+  CHECK_THAT(message(instance->set_carried("y", memory.data(), 399)), Contains("is given 399 bytes; it needs 400"));
+  const absl::Status bound[] = {instance->bind_input("y", memory.data(), 400),
+                                instance->bind_output("out", memory.data(), 400), instance->input("y").status()};
+  for (const absl::Status& status : bound) CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(message(bound[0]), Contains("input 'y' is carried and cannot be bound"));
+  CHECK_THAT(message(bound[1]), Contains("output 'out' is carried and cannot be bound"));
+  CHECK_THAT(message(bound[2]), Contains("input 'y' is carried from an output; set_carried"));
+  CHECK(instance->execute().ok());
+}
+
+TEST_CASE("an output of another dtype is not carried") {
+  SaxpyPlan made = saxpy_plan(100, false);
+  made.plan.mutable_buffers(1)->set_dtype(hearth::v1::I32);
+  auto instance = Instance::create(load(made), {.threads = 1});
+  REQUIRE(instance.ok());
+  CHECK_THAT(std::string(instance->carry("out", "y").message()),
+             Contains("output 'out' is f32 [100] and cannot be carried to input 'y', which is i32 [100]"));
+  CHECK(instance->carry("out", "x").ok());
+}
