@@ -52,7 +52,8 @@ def cases():
     for left in (np.uint8, np.int8):
         for right in (np.uint8, np.int8):
             a, b = byte(left, 3, 9), byte(right, 9, 5)
-            yield f"matmul_{np.dtype(left).name}_{np.dtype(right).name}", [a, b], [a.astype(np.int32) @ b.astype(np.int32)]
+            product = a.astype(np.int32) @ b.astype(np.int32)
+            yield f"matmul_{np.dtype(left).name}_{np.dtype(right).name}", [a, b], [product]
     a, b = byte(np.uint8, 2, 3, 6), byte(np.int8, 6, 4)
     za, zb = np.array([[1], [0], [255]], np.uint8), np.array([-3, 0, 127, -128], np.int8)
     wide = [v.astype(np.int32) for v in (a, b, za, zb)]
