@@ -75,9 +75,9 @@ std::vector<DataSet> read_data_sets(const fs::path& folder, const ::onnx::GraphP
   }
 }
 
-// Inputs but the first as initializers, as exporters write axes and shapes.
-::onnx::ModelProto with_known_inputs(::onnx::ModelProto model, const Arrays& inputs) {
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
+// Inputs from `first` on as initializers, as exporters write axes and shapes.
+::onnx::ModelProto with_known_inputs(::onnx::ModelProto model, const Arrays& inputs, std::size_t first) {
+  for (std::size_t i = first; i < inputs.size(); ++i) {
     ::onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
     const ::onnx::ValueInfoProto& declared = model.graph().input(static_cast<int>(i));
     tensor->set_name(declared.name());
@@ -98,16 +98,16 @@ absl::Status check_results(const Arrays& got, const Arrays& want, const CaseTole
   return absl::OkStatus();
 }
 
-absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, bool known, const Evaluate& evaluate,
-                       const CaseTolerance& tolerance, CaseResult* result) {
+absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, std::size_t first_known,
+                       const Evaluate& evaluate, const CaseTolerance& tolerance, CaseResult* result) {
   std::map<std::string, Array> arrays;
   ImportOptions options;
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     const std::string& input = model.graph().input(static_cast<int>(i)).name();
     arrays[input] = set.inputs[i];
-    if (!known || i == 0) options.input_shapes[input] = set.inputs[i].shape;
+    if (i < first_known) options.input_shapes[input] = set.inputs[i].shape;
   }
-  const ::onnx::ModelProto& given = known ? with_known_inputs(model, set.inputs) : model;
+  const ::onnx::ModelProto given = with_known_inputs(model, set.inputs, first_known);
   const auto imported = import_model_bytes(given.SerializeAsString(), result->name, options);
   if (!imported.ok()) return imported.status();
   const auto outputs = evaluate(*imported, arrays);
@@ -128,6 +128,18 @@ std::vector<std::string> operators_of(const ::onnx::GraphProto& graph) {
   return {names.begin(), names.end()};
 }
 
+// What the expected values of some of ONNX's cases are good for.
+CaseTolerance as_written(const std::string& name, CaseTolerance tolerance) {
+  // Written with four decimals.
+  const bool rounded = name.starts_with("test_gridsample") || name.starts_with("test_roialign");
+  if (rounded) tolerance.absolute = std::max(tolerance.absolute, 5e-5);
+  // Computed with 3.1415 for pi, not with what the same cases' expanded graphs hold.
+  if (name.find("window") != std::string::npos && !name.starts_with("test_stft")) {
+    tolerance.relative = std::max(tolerance.relative, 1e-3);
+  }
+  return tolerance;
+}
+
 absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const CaseTolerance& tolerance,
                          CaseResult* result) {
   ::onnx::ModelProto model;
@@ -136,14 +148,17 @@ absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const
   result->operators = operators_of(model.graph());
   const std::vector<DataSet> sets = read_data_sets(folder, model.graph());
   if (sets.empty()) return absl::NotFoundError("no test_data_set_0");
+  std::size_t first_known = sets[0].inputs.size();
   absl::Status status;
   for (const DataSet& set : sets) {
-    status = check_set(model, set, result->inputs_known, evaluate, tolerance, result);
-    if (absl::IsUnimplemented(status) && !result->inputs_known && set.inputs.size() > 1) {
-      const absl::Status again = check_set(model, set, true, evaluate, tolerance, result);
-      // Two refusals: the first says what is missing of the case as it stands.
-      if (absl::IsUnimplemented(again)) return status;
+    status = check_set(model, set, first_known, evaluate, tolerance, result);
+    // All inputs but the first (axes, shapes), then that one too (the length of a window).
+    for (std::size_t first = std::min<std::size_t>(first_known, 2); absl::IsUnimplemented(status) && first-- > 0;) {
+      const absl::Status again = check_set(model, set, first, evaluate, tolerance, result);
+      // Refusals only: the first says what is missing of the case as it stands.
+      if (absl::IsUnimplemented(again)) continue;
       result->inputs_known = true;
+      first_known = first;
       status = again;
     }
     if (!status.ok()) return status;
@@ -176,7 +191,7 @@ CaseResult check_case(const std::string& folder, const Evaluate& evaluate, const
   result.name = fs::path(folder).filename().string();
   absl::Status status;
   try {
-    status = check_model(folder, evaluate, tolerance, &result);
+    status = check_model(folder, evaluate, as_written(result.name, tolerance), &result);
   } catch (const JitError& error) {
     status = error.status();
   } catch (const std::exception& error) {

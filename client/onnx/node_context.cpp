@@ -103,6 +103,12 @@ std::optional<Ints> NodeContext::integers(std::string_view name) {
   return Ints(found->ints().begin(), found->ints().end());
 }
 
+std::optional<std::vector<double>> NodeContext::reals(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::FLOATS);
+  if (found == nullptr) return std::nullopt;
+  return std::vector<double>(found->floats().begin(), found->floats().end());
+}
+
 void NodeContext::expect_no_input(std::size_t index, std::string_view what, int since) const {
   if (opset_ >= since || !has_input(index)) return;
   reject(str_cat("input ", index, " (", what, ") is an input from opset ", since, " on; opset ", opset_,

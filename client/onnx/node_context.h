@@ -57,6 +57,7 @@ class NodeContext {
   double real(std::string_view attribute, double fallback);
   std::string text(std::string_view attribute, std::string_view fallback);
   std::optional<Ints> integers(std::string_view attribute);
+  std::optional<std::vector<double>> reals(std::string_view attribute);
   // JitError when an opset before `since` has this input, which it knows as an attribute.
   void expect_no_input(std::size_t index, std::string_view what, int since) const;
   // What older opsets give as an attribute and those from `input_since` on as input `index`, known while importing.

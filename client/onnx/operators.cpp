@@ -15,7 +15,8 @@ Table make_table() {
   for (auto family :
        {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
         scatter_operators(), compaction_operators(), random_operators(), linear_operators(), convolution_operators(),
-        reduction_operators(), normalization_operators(), recurrent_operators(), loss_operators()}) {
+        pool_operators(), reduction_operators(), normalization_operators(), recurrent_operators(), loss_operators(),
+        quantization_operators(), resize_operators(), image_operators(), signal_operators()}) {
     for (const OperatorEntry& entry : family) table.emplace(entry.name, &entry);
   }
   return table;

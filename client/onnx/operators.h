@@ -41,10 +41,15 @@ std::span<const OperatorEntry> compaction_operators();     // ops_compaction.cpp
 std::span<const OperatorEntry> random_operators();         // ops_random.cpp
 std::span<const OperatorEntry> linear_operators();         // ops_linear.cpp
 std::span<const OperatorEntry> convolution_operators();    // ops_convolution.cpp
+std::span<const OperatorEntry> pool_operators();           // ops_pool.cpp
 std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp
 std::span<const OperatorEntry> normalization_operators();  // ops_normalization.cpp
 std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp
 std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
+std::span<const OperatorEntry> quantization_operators();   // ops_quantization.cpp
+std::span<const OperatorEntry> resize_operators();         // ops_resize.cpp
+std::span<const OperatorEntry> image_operators();          // ops_image.cpp
+std::span<const OperatorEntry> signal_operators();         // ops_signal.cpp
 
 // JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
 const OperatorEntry& find_operator(std::string_view name, int opset);

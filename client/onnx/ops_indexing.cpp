@@ -132,47 +132,11 @@ Values eye_like(NodeContext& node) {
   return {Value(client::eye(shape[0], shape[1], node.integer("k", 0), dtype))};
 }
 
-Shape image_shape(const NodeContext& node, std::int64_t block) {
-  const Shape shape = node.input(0).dims();
-  if (shape.size() != 4 || block <= 0) reject("needs an [N, C, H, W] input and a positive blocksize");
-  return shape;
-}
-
-Values depth_to_space(NodeContext& node) {
-  const std::int64_t b = node.required_integer("blocksize");
-  const std::string mode = node.text("mode", "DCR");
-  const Shape s = image_shape(node, b);
-  if (!(s[1] % (b * b) == Dim(0))) reject(str_cat(s[1].to_string(), " channels do not make blocks of ", b, "x", b));
-  const Dim c = s[1] / (b * b);
-  if (mode != "DCR" && mode != "CRD") reject_unsupported(str_cat("mode '", mode, "'"));
-  const bool depth_first = mode == "DCR";
-  Tensor x = client::reshape(node.tensor(0),
-                             depth_first ? Shape{s[0], b, b, c, s[2], s[3]} : Shape{s[0], c, b, b, s[2], s[3]});
-  x = client::permute(x, depth_first ? client::Axes{0, 3, 4, 1, 5, 2} : client::Axes{0, 1, 4, 2, 5, 3});
-  return {Value(client::reshape(x, {s[0], c, s[2] * b, s[3] * b}))};
-}
-
-Values space_to_depth(NodeContext& node) {
-  const std::int64_t b = node.required_integer("blocksize");
-  const Shape s = image_shape(node, b);
-  if (!(s[2] % b == Dim(0) && s[3] % b == Dim(0)))
-    reject(str_cat("the image does not divide into blocks of ", b, "x", b));
-  Tensor x = client::reshape(node.tensor(0), {s[0], s[1], s[2] / b, b, s[3] / b, b});
-  x = client::permute(x, {0, 3, 5, 1, 2, 4});
-  return {Value(client::reshape(x, {s[0], s[1] * b * b, s[2] / b, s[3] / b}))};
-}
-
 constexpr OperatorEntry kOperators[] = {
-    {"Gather", gather},
-    {"GatherElements", gather_elements, 11},
-    {"OneHot", one_hot, 9},
-    {"ReverseSequence", reverse_sequence, 10},
-    {"Pad", pad, 2},
-    {"CumSum", cumsum, 11},
-    {"Trilu", trilu, 14},
-    {"EyeLike", eye_like, 9},
-    {"DepthToSpace", depth_to_space},
-    {"SpaceToDepth", space_to_depth},
+    {"Gather", gather},     {"GatherElements", gather_elements, 11},
+    {"OneHot", one_hot, 9}, {"ReverseSequence", reverse_sequence, 10},
+    {"Pad", pad, 2},        {"CumSum", cumsum, 11},
+    {"Trilu", trilu, 14},   {"EyeLike", eye_like, 9},
 };
 
 }  // namespace

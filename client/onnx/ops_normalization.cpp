@@ -1,9 +1,12 @@
 // Normalisations, in their inference form.
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/windows.h"
 #include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
 #include "client/ops/nn.h"
 #include "client/ops/reduce.h"
+#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {
@@ -21,8 +24,19 @@ Values layer_normalization(NodeContext& node) {
   return outputs;
 }
 
+// The batch's own mean and variance, and the running ones moved towards them.
+Values batch_normalization_training(NodeContext& node) {
+  const double epsilon = node.real("epsilon", 1e-5), momentum = node.real("momentum", 0.9);
+  const client::BatchNormResult result =
+      client::batch_norm_training(node.tensor(0), node.tensor(1), node.tensor(2), epsilon);
+  return {Value(result.y), Value(node.tensor(3) * momentum + result.mean * (1 - momentum)),
+          Value(node.tensor(4) * momentum + result.variance * (1 - momentum))};
+}
+
+constexpr int kTrainingMode = 14;  // first opset of its attribute
+
 Values batch_normalization(NodeContext& node) {
-  node.expect_integer("training_mode", 0);
+  if (node.opset() >= kTrainingMode && node.integer("training_mode", 0) != 0) return batch_normalization_training(node);
   if (node.opset() < 9) node.expect_integer("spatial", 1);
   if (node.opset() < 7 && node.integer("is_test", 0) == 0) reject_unsupported("training (is_test = 0)");
   for (std::size_t i = 1; i < node.num_outputs(); ++i) {
@@ -34,6 +48,37 @@ Values batch_normalization(NodeContext& node) {
       client::batch_norm(node.tensor(0), node.tensor(1), node.tensor(2), node.tensor(3), node.tensor(4), epsilon))};
 }
 
+Values mean_variance_normalization(NodeContext& node) {
+  return {Value(client::mean_variance_norm(node.tensor(0), node.integers("axes").value_or(Ints{0, 2, 3})))};
+}
+
+// Scale and bias are of the groups, in opset 18.
+Values group_normalization(NodeContext& node) {
+  const std::int64_t groups = node.required_integer("num_groups");
+  const double epsilon = node.real("epsilon", 1e-5);
+  const client::Shape shape = node.input(0).dims();
+  check_spatial(shape);
+  if (!shape[1].is_const()) reject_unsupported(str_cat(shape[1].to_string(), " channels"));
+  const std::int64_t channels = shape[1].value();
+  if (groups < 1 || channels % groups != 0) reject(str_cat(channels, " channels do not make ", groups, " groups"));
+  for (std::size_t i : {1, 2}) {
+    if (node.input(i).shape() != Ints{groups}) reject("scale and bias must have one number a group");
+  }
+  const auto spread = [&](std::size_t i) { return client::repeat_interleave(node.tensor(i), channels / groups, 0); };
+  return {Value(client::group_norm(node.tensor(0), groups, spread(1), spread(2), epsilon))};
+}
+
+Values lp_normalization(NodeContext& node) {
+  const std::int64_t p = node.integer("p", 2);
+  if (p != 1 && p != 2) reject(str_cat("p is ", p, "; expected 1 or 2"));
+  return {Value(client::lp_normalize(node.tensor(0), node.integer("axis", -1), static_cast<double>(p)))};
+}
+
+Values lrn(NodeContext& node) {
+  const double alpha = node.real("alpha", 1e-4), beta = node.real("beta", 0.75), bias = node.real("bias", 1.0);
+  return {Value(client::local_response_norm(node.tensor(0), node.required_integer("size"), alpha, beta, bias))};
+}
+
 Values instance_normalization(NodeContext& node) {
   const double epsilon = node.real("epsilon", 1e-5);
   return {Value(client::instance_norm(node.tensor(0), node.tensor(1), node.tensor(2), epsilon))};
@@ -43,6 +88,10 @@ constexpr OperatorEntry kOperators[] = {
     {"LayerNormalization", layer_normalization, 17},
     {"BatchNormalization", batch_normalization, 6},
     {"InstanceNormalization", instance_normalization, 6},
+    {"MeanVarianceNormalization", mean_variance_normalization, 9},
+    {"GroupNormalization", group_normalization, 18},
+    {"LpNormalization", lp_normalization},
+    {"LRN", lrn},
 };
 
 }  // namespace

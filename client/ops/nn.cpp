@@ -64,6 +64,39 @@ Tensor batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, cons
   return affine(normal, channels_or_none(scale, x, "scale"), channels_or_none(bias, x, "bias"));
 }
 
+BatchNormResult batch_norm_training(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon, Loc loc) {
+  OpScope scope("batch_norm_training", loc);
+  check_channels(x);
+  Axes axes = {0};
+  for (std::int64_t i = 2; i < x.rank(); ++i) axes.push_back(i);
+  const Tensor centre = mean(x, axes), spread = variance(x, axes);
+  return {batch_norm(x, scale, bias, centre, spread, epsilon), centre, spread};
+}
+
+Tensor mean_variance_norm(const Tensor& x, const Axes& axes, double epsilon, Loc loc) {
+  OpScope scope("mean_variance_norm", loc);
+  const Tensor centred = to_float(require(x, "x")) - mean(x, axes, true);
+  return centred / (sqrt(mean(square(centred), axes, true)) + epsilon);
+}
+
+Tensor lp_normalize(const Tensor& x, std::int64_t axis, double p, Loc loc) {
+  OpScope scope("lp_normalize", loc);
+  const Tensor value = to_float(require(x, "x")), norm = lp_norm(value, p, {axis}, true);
+  return where(equal(norm, 0.0), 0.0, value / norm);
+}
+
+Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha, double beta, double bias, Loc loc) {
+  OpScope scope("local_response_norm", loc);
+  check_channels(x);
+  if (size < 1) fail_op(str_cat("size is ", size, "; expected at least 1"));
+  const Tensor value = to_float(x);
+  Shape before(value.shape().size(), Dim(0)), after = before;
+  before[1] = (size - 1) / 2;
+  after[1] = size - 1 - (size - 1) / 2;
+  const Tensor sum = reduce_sum(unfold(pad(square(value), before, after), 1, size), {-1});
+  return value / pow(sum * (alpha / static_cast<double>(size)) + bias, beta);
+}
+
 Tensor instance_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon, Loc loc) {
   OpScope scope("instance_norm", loc);
   check_channels(x);
@@ -123,7 +156,7 @@ Tensor add_or_none(const Tensor& x, const Tensor& b) { return b.empty() ? x : x 
 }  // namespace
 
 LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
-                    GateOrder order, Loc loc) {
+                      GateOrder order, Loc loc) {
   OpScope scope("lstm_cell", loc);
   const Recurrent sizes = check_recurrent(x, state.h, w, r, 4);
   require(state.c, "c");

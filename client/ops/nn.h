@@ -19,6 +19,20 @@ Tensor batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, cons
 // x [N, C, ...]; scale, bias [C].
 Tensor instance_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon = 1e-5,
                      Loc loc = Loc::current());
+// Training form: normalises by the mean and the population variance of x itself; gives them too, [C].
+struct BatchNormResult {
+  Tensor y, mean, variance;
+};
+BatchNormResult batch_norm_training(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon = 1e-5,
+                                    Loc loc = Loc::current());
+// (x - mean) / (standard deviation + epsilon) over `axes`.
+Tensor mean_variance_norm(const Tensor& x, const Axes& axes, double epsilon = 1e-9, Loc loc = Loc::current());
+// x / (sum of |x|^p along the axis)^(1/p), p >= 1; 0 where that is 0.
+Tensor lp_normalize(const Tensor& x, std::int64_t axis = -1, double p = 2, Loc loc = Loc::current());
+// x / (bias + alpha / size * sum of squares)^beta, the sum over `size` channels around each one, of an even number
+// one more above. x [N, C, ...].
+Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha = 1e-4, double beta = 0.75,
+                           double bias = 1.0, Loc loc = Loc::current());
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& scale, const Tensor& bias, double epsilon = 1e-5,
                   Loc loc = Loc::current());
 
@@ -33,7 +47,7 @@ struct LstmTensors {
 };
 // One step: x [N, I], w [4H, I], r [4H, H], b [4H] (or empty).
 LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
-                    GateOrder order, Loc loc = Loc::current());
+                      GateOrder order, Loc loc = Loc::current());
 struct LstmResult {
   Tensor y;  // [T, N, H]
   LstmTensors last;

@@ -133,6 +133,15 @@ Tensor std_deviation(const Tensor& x, Axes axes, bool keepdims, std::int64_t cor
   return sqrt(variance(x, axes, keepdims, correction));
 }
 
+Tensor lp_norm(const Tensor& x, double p, Axes axes, bool keepdims, Loc loc) {
+  OpScope scope("lp_norm", loc);
+  if (!(p >= 1)) fail_op(str_cat("p is ", p, "; expected at least 1"));
+  const Tensor value = to_float(require(x, "x"));
+  if (p == 1) return reduce(v1::REDUCE_SUM, abs(value), axes, keepdims);
+  if (p == 2) return sqrt(reduce(v1::REDUCE_SUM, square(value), axes, keepdims));
+  return pow(reduce(v1::REDUCE_SUM, pow(abs(value), p), axes, keepdims), 1 / p);
+}
+
 Tensor any(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
   OpScope scope("any", loc);
   const Tensor value = cast_to(cast(require(x, "x"), DType::kBool), DType::kI32);

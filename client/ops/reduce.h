@@ -18,6 +18,8 @@ Tensor variance(const Tensor& x, Axes axes = {}, bool keepdims = false, std::int
 // The variance's square root.
 Tensor std_deviation(const Tensor& x, Axes axes = {}, bool keepdims = false, std::int64_t correction = 0,
                      Loc loc = Loc::current());
+// (sum of |x|^p)^(1/p), p >= 1.
+Tensor lp_norm(const Tensor& x, double p, Axes axes = {}, bool keepdims = false, Loc loc = Loc::current());
 Tensor any(const Tensor& x, Axes axes = {}, bool keepdims = false, Loc loc = Loc::current());
 Tensor all(const Tensor& x, Axes axes = {}, bool keepdims = false, Loc loc = Loc::current());
 // Position (i64) of the first largest / smallest element, or the last with `last`.

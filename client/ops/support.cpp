@@ -29,6 +29,13 @@ const Tensor& require_integer(const Tensor& x, std::string_view argument) {
   return x;
 }
 
+const Tensor& require_float(const Tensor& x, std::string_view argument) {
+  if (!is_float(require(x, argument).dtype())) {
+    fail_op(str_cat("argument '", argument, "' is ", describe(x), "; expected a float dtype"));
+  }
+  return x;
+}
+
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
   if (axis < -rank || axis >= rank) {
     fail_op(str_cat("axis ", axis, " is out of range for ", rank, " axes; expected [", -rank, ", ", rank, ")"));
@@ -73,6 +80,8 @@ Tensor unary(v1::Op op, const Tensor& x) { return record(node_of(op, x.dtype(), 
 
 Tensor to_float(const Tensor& x) { return is_float(x.dtype()) ? x : cast_to(x, DType::kF32); }
 
+DType wide(DType dtype) { return dtype == DType::kF64 ? dtype : DType::kF32; }
+
 Tensor filled(const Shape& shape, double value, DType dtype) {
   if (!is_float(dtype)) {
     if (value != std::trunc(value) || std::fabs(value) > 9.2e18) {
@@ -93,6 +102,12 @@ Tensor filled(const Shape& shape, std::int64_t value, DType dtype) {
   node.args = shape;
   node.data = encode_integer(value, dtype);
   return record(std::move(node));
+}
+
+Tensor real_constant(Shape shape, const std::vector<double>& values, DType dtype) {
+  std::string bytes;
+  for (double value : values) bytes += encode_float(value, dtype);
+  return constant(std::move(shape), dtype, std::move(bytes));
 }
 
 Tensor cast_to(const Tensor& x, DType dtype) {

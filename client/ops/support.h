@@ -21,12 +21,15 @@ std::string describe(const Tensor& x);
 
 const Tensor& require(const Tensor& x, std::string_view argument);          // not an empty handle
 const Tensor& require_integer(const Tensor& x, std::string_view argument);  // an integer dtype
+const Tensor& require_float(const Tensor& x, std::string_view argument);    // a float dtype
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank);             // into [0, rank)
 Axes normal_axes(const Axes& axes, std::int64_t rank);                      // likewise, sorted, unique
 std::int64_t const_length(const Tensor& x, std::int64_t axis, std::string_view why);
 
 Tensor unary(v1::Op op, const Tensor& x);
 Tensor to_float(const Tensor& x);  // integers and bool become f32
+// What coordinates, scales and sums are computed in: f64 for f64, else f32.
+DType wide(DType dtype);
 // Operands in one dtype and one shape; a scalar becomes a filled constant.
 std::pair<Tensor, Tensor> match(const Operand& a, const Operand& b);
 // Both matched; the result has the operands' dtype, or BOOL for a comparison.
@@ -39,6 +42,9 @@ Tensor stands_below(const Tensor& a, const Tensor& b);
 // A filled constant; fails when an integer dtype cannot hold the value.
 Tensor filled(const Shape& shape, double value, DType dtype);
 Tensor filled(const Shape& shape, std::int64_t value, DType dtype);
+
+// A constant of all its elements; a float dtype.
+Tensor real_constant(Shape shape, const std::vector<double>& values, DType dtype);
 
 // The same tensor when nothing changes.
 Tensor cast_to(const Tensor& x, DType dtype);

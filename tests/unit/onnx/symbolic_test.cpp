@@ -186,3 +186,30 @@ TEST_CASE("symbolic: ranges and shapes of inputs") {
   REQUIRE(mixed.ok());
   CHECK(client::to_string(mixed->inputs[0].shape) == "[n, 2, 6]");
 }
+
+TEST_CASE("symbolic: images resized along a known width, pooled, quantised, transformed") {
+  const auto image = [] {
+    ModelBuilder m = model();
+    m.node("Unsqueeze", {"x", "ones"}, {"image"});  // [n, 1, m, 6]
+    return m;
+  };
+  ModelBuilder scaled = image();
+  scaled.floats("scales", {4}, {1, 1, 1, 1.5F}).node("Resize", {"image", "", "scales"}, {"y"});
+  check(scaled.attr_text("mode", "linear"), "[n, 1, m, 9]");
+  ModelBuilder sized = image();
+  sized.ints("nine", {1}, {9}).node("Concat", {"ns", "ones", "ms", "nine"}, {"sizes"}).attr("axis", 0);
+  check(sized.node("Resize", {"image", "", "", "sizes"}, {"y"}), "[n, 1, m, 9]");
+  ModelBuilder pooled = image();
+  const std::vector<std::int64_t> kernel = {1, 3};
+  check(pooled.node("LpPool", {"image"}, {"y"}).attr("kernel_shape", kernel), "[n, 1, m, 4]");
+  ModelBuilder quantised = image();
+  quantised.node("DynamicQuantizeLinear", {"image"}, {"y", "scale", "offset"});
+  check(quantised, "[n, 1, m, 6]");
+  ModelBuilder transformed = image();
+  check(transformed.node("Transpose", {"image"}, {"t"})
+            .attr("perm", std::vector<std::int64_t>{0, 2, 3, 1})
+            .node("DFT", {"t"}, {"y"})
+            .attr("axis", 2)
+            .attr("onesided", 1),
+        "[n, m, 4, 2]");
+}
