@@ -186,6 +186,16 @@ absl::Status PreparedJit::bind_input(std::string_view name, const void* data, st
   return with_kind(JitErrorKind::kRuntime, state_->instance.bind_input(name, data, size_bytes));
 }
 
+absl::Status PreparedJit::carry(std::string_view output, std::string_view input) {
+  if (!state_) return not_prepared("carry");
+  return with_kind(JitErrorKind::kRuntime, state_->instance.carry(output, input));
+}
+
+absl::Status PreparedJit::set_carried(std::string_view input, const void* data, std::size_t size_bytes) {
+  if (!state_) return not_prepared("set_carried");
+  return with_kind(JitErrorKind::kRuntime, state_->instance.set_carried(input, data, size_bytes));
+}
+
 absl::StatusOr<MutableView> PreparedJit::input(std::size_t index) {
   if (!state_) return not_prepared("an input");
   const std::string& name = state_->shared->declaration.inputs[index];

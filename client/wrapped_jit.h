@@ -82,6 +82,10 @@ class PreparedJit {
   // Reads an input from the caller's memory from now on, see Instance::bind_input.
   absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes);
 
+  // Feeds an output back as an input without a copy, see Instance::carry; set_carried gives it other values.
+  absl::Status carry(std::string_view output, std::string_view input);
+  absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);
+
   // For tools. Spans live as long as the plan.
   absl::StatusOr<std::span<const runtime::PlanBuffer>> buffers() const;  // every buffer of the plan, by id
   absl::StatusOr<std::span<const ValueInfo>> output_buffers() const;

@@ -12,6 +12,8 @@ namespace {
 
 using Wide = __int128;
 constexpr std::size_t kMaxTerms = 64;
+// Coefficients stay below this, so that a sum of kMaxTerms² products of two stays within 128 bits.
+constexpr Wide kMaxCoefficient = Wide{1} << 56;
 
 struct ById {
   bool operator()(const std::vector<UOpRef>& a, const std::vector<UOpRef>& b) const {
@@ -63,6 +65,12 @@ Division divide(const Polynomial& sum, std::int64_t divisor) {
   return parts;
 }
 
+bool is_within_limits(const Polynomial& sum) {
+  return sum.size() <= kMaxTerms && std::ranges::all_of(sum, [](const auto& term) {
+           return term.second < kMaxCoefficient && term.second > -kMaxCoefficient;
+         });
+}
+
 constexpr int kMaxDepth = 256;  // of an expression; import allows as many tokens
 
 std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth);
@@ -83,7 +91,11 @@ std::optional<Polynomial> expand_division(Graph& g, UOpRef x, int depth) {
 }
 
 std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth) {
-  if (x->is_const()) return x->int_value() == 0 ? Polynomial{} : Polynomial{{{}, x->int_value()}};
+  if (x->is_const()) {
+    Polynomial constant;
+    add_term(constant, {}, x->int_value());
+    return is_within_limits(constant) ? std::optional(constant) : std::nullopt;
+  }
   const bool divides = x->is(Op::FloorDiv) || x->is(Op::FloorMod);
   if (divides && x->source(1)->is_const() && x->source(1)->int_value() > 0) return expand_division(g, x, depth + 1);
   if (!x->is(Op::Add) && !x->is(Op::Sub) && !x->is(Op::Mul)) return Polynomial{{{x}, 1}};
@@ -103,7 +115,7 @@ std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth) {
       add_term(result, both, coefficient * times);
     }
   }
-  return result.size() > kMaxTerms ? std::nullopt : std::optional(result);
+  return is_within_limits(result) ? std::optional(result) : std::nullopt;
 }
 
 }  // namespace

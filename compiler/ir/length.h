@@ -5,7 +5,7 @@
 
 namespace hearth::ir {
 
-// `x` itself where the sum would have more than 64 terms.
+// `x` itself where the sum would have more than 64 terms or a coefficient of 2^56 or more.
 UOpRef canonical_length(Graph& g, UOpRef x);
 
 // Provably a >= b; what is not proved may still hold.

@@ -208,6 +208,8 @@ TEST_CASE("a wrapper that was never prepared, or was moved from, says so") {
     check_kind(jit.execute_with_vars({{"n", 1}}), JitErrorKind::kNotPrepared, "execute()");
     check_kind(jit.execute_profiled(), JitErrorKind::kNotPrepared, "execute_profiled()");
     check_kind(jit.bind_input("x", nullptr, 0), JitErrorKind::kNotPrepared, "bind_input()");
+    check_kind(jit.carry("out", "x"), JitErrorKind::kNotPrepared, "carry()");
+    check_kind(jit.set_carried("x"), JitErrorKind::kNotPrepared, "set_carried()");
     check_kind(jit.buffers(), JitErrorKind::kNotPrepared, "buffers()");
     check_kind(jit.output_buffers(), JitErrorKind::kNotPrepared, "output_buffers()");
     check_kind(jit.input_buffer_ids(), JitErrorKind::kNotPrepared, "input_buffer_ids()");
