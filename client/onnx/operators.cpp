@@ -12,9 +12,10 @@ using Table = std::map<std::string_view, const OperatorEntry*>;
 
 Table make_table() {
   Table table;
-  for (auto family : {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(),
-                      indexing_operators(), linear_operators(), convolution_operators(), reduction_operators(),
-                      normalization_operators(), recurrent_operators(), loss_operators()}) {
+  for (auto family :
+       {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
+        linear_operators(), convolution_operators(), reduction_operators(), normalization_operators(),
+        recurrent_operators(), loss_operators(), control_operators(), sequence_operators()}) {
     for (const OperatorEntry& entry : family) table.emplace(entry.name, &entry);
   }
   return table;
@@ -33,8 +34,9 @@ std::vector<const OperatorEntry*> all_operators() {
   return all;
 }
 
-const OperatorEntry& find_operator(std::string_view name, int opset) {
+const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset) {
   const Table& table = operator_table();
+  if (!domain.empty()) reject_unsupported(str_cat("operator domain '", domain, "'"));
   const auto found = table.find(name);
   if (found == table.end()) reject_unsupported("this operator");
   const OperatorEntry& entry = *found->second;

@@ -2,8 +2,7 @@
 // giving its part of the table; handlers turn a node's Values into its result Values, folding on the host what is
 // known. Errors: JitError.
 //
-//   const OperatorEntry* conv = find_operator("Conv", 13);
-//   Values outputs = conv->import(node);
+//   Values outputs = find_operator("", "Conv", 13).import(node);
 #pragma once
 #include <span>
 #include <string_view>
@@ -34,9 +33,11 @@ std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp
 std::span<const OperatorEntry> normalization_operators();  // ops_normalization.cpp
 std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp
 std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
+std::span<const OperatorEntry> control_operators();        // ops_control.cpp
+std::span<const OperatorEntry> sequence_operators();       // ops_sequence.cpp
 
-// JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
-const OperatorEntry& find_operator(std::string_view name, int opset);
+// `domain` is "" for ONNX's own operators. JitError (Unimplemented) naming the domain or the opsets that are known.
+const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
 // Of every family, sorted by name.
 std::vector<const OperatorEntry*> all_operators();
 

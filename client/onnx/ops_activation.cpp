@@ -1,4 +1,5 @@
 // Activation functions.
+#include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
@@ -14,6 +15,13 @@ using client::Tensor;
 template <Tensor (*kRecord)(const Tensor&, client::Loc)>
 Values recorded(NodeContext& node) {
   return {Value(kRecord(node.tensor(0), client::Loc::current()))};
+}
+
+// Folded where it is known: ONNX's own definition of Range counts its elements with it.
+Values relu(NodeContext& node) {
+  const Value& x = node.input(0);
+  if (!x.is_host() || !can_fold(x.host())) return {Value(client::relu(x.tensor()))};
+  return {node.made(host_binary(HostBinary::kMax, x.host(), host_cast(HostTensor::of_i64({}, {0}), x.dtype())))};
 }
 
 Values leaky_relu(NodeContext& node) { return {Value(client::leaky_relu(node.tensor(0), node.real("alpha", 0.01)))}; }
@@ -77,7 +85,7 @@ Values shrink(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Relu", recorded<client::relu>, 6},
+    {"Relu", relu},
     {"Sigmoid", recorded<client::sigmoid>, 6},
     {"Tanh", recorded<client::tanh>, 6},
     {"Softplus", recorded<client::softplus>},
