@@ -73,7 +73,7 @@ Values pad(NodeContext& node) {
   const auto rank = static_cast<std::size_t>(x.rank());
   const std::string mode = node.text("mode", "constant");
   double fill = node.opset() < kPadsInput ? node.real("value", 0) : 0;
-  const auto given = node.integers("pads", 1, kPadsInput);
+  const auto given = node.integers(node.opset() < 2 ? "paddings" : "pads", 1, kPadsInput);
   if (!given) reject("pads are missing");
   const Ints pads = *given;
   Ints axes(rank);
@@ -158,7 +158,7 @@ constexpr OperatorEntry kOperators[] = {
     {"Gather", gather},
     {"GatherElements", gather_elements, 11},
     {"OneHot", one_hot, 9},
-    {"Pad", pad, 2},
+    {"Pad", pad},
     {"CumSum", cumsum, 11},
     {"Trilu", trilu, 14},
     {"DepthToSpace", depth_to_space},

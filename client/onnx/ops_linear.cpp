@@ -45,7 +45,7 @@ Values gemm(NodeContext& node) {
   return {Value(y)};
 }
 
-constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm, 6}};
+constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm}};
 
 }  // namespace
 

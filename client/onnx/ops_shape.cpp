@@ -98,11 +98,18 @@ Values non_zero(NodeContext& node) {
   return {node.made(HostTensor::of_i64({x.rank(), static_cast<std::int64_t>(hits.size())}, positions))};
 }
 
+constexpr int kDropoutInputs = 12;  // first opset of ratio and training_mode as inputs; attributes before
+
 Values dropout(NodeContext& node) {
   node.integer("seed", 0);
-  if (node.opset() < 12) node.real("ratio", 0.5);
+  double ratio = node.opset() < kDropoutInputs ? node.real("ratio", 0.5) : 0.5;
   if (node.opset() < 10 && node.wants_output(1)) reject_unsupported("a mask of the input's type");
-  if (node.has_input(2) && node.known(2, "training_mode").integer(0) != 0) reject_unsupported("training_mode");
+  bool training = node.opset() < 7 && node.integer("is_test", 0) == 0;
+  if (node.opset() >= kDropoutInputs && node.has_input(2)) {
+    training = node.known(2, "training_mode").integer(0) != 0;
+    if (training && node.has_input(1)) ratio = node.known(1, "the ratio").real(0);
+  }
+  if (training && ratio != 0) reject_unsupported("training, which drops elements at random,");
   Values outputs = {node.input(0)};
   if (node.wants_output(1)) {
     outputs.emplace_back(client::full_i64(node.input(0).dims(), 1, DType::kBool));
@@ -113,7 +120,7 @@ Values dropout(NodeContext& node) {
 constexpr OperatorEntry kOperators[] = {
     {"Shape", shape},         {"Size", size},          {"Identity", identity},
     {"Constant", constant},   {"Range", range, 11},    {"ConstantOfShape", constant_of_shape, 9},
-    {"NonZero", non_zero, 9}, {"Dropout", dropout, 7},
+    {"NonZero", non_zero, 9}, {"Dropout", dropout},
 };
 
 }  // namespace
