@@ -76,8 +76,10 @@ Value GraphImporter::lookup(const std::string& name) const {
 }
 
 std::string GraphImporter::unique_name(const std::string& base) {
+  int& uses = name_uses_[base];
   std::string name = base;
-  for (int i = 2; !parameter_names_.insert(name).second; ++i) name = str_cat(base, "#", i);
+  if (++uses > 1) name = str_cat(base, "#", uses);
+  while (!parameter_names_.insert(name).second) name = str_cat(base, "#", ++uses);
   return name;
 }
 

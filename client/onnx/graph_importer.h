@@ -69,6 +69,7 @@ class GraphImporter : private ImportScope {
   std::vector<Frame> frames_;                                 // innermost call last
   std::map<const ::onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
   std::set<std::string> parameter_names_;
+  std::map<std::string, int> name_uses_;  // of a base, so that an unrolled loop finds the next free name at once
   int num_nodes_ = 0;
   bool located_ = false;  // the error under way already names its node
 };

@@ -379,8 +379,8 @@ Values split(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Reshape", reshape},  {"Flatten", flatten},  {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
-    {"Transpose", transpose}, {"Expand", expand, 8}, {"Tile", tile},    {"Concat", concat},
+    {"Reshape", reshape},     {"Flatten", flatten},  {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
+    {"Transpose", transpose}, {"Expand", expand, 8}, {"Tile", tile},       {"Concat", concat},
     {"Slice", slice},         {"Split", split},
 };
 

@@ -118,8 +118,8 @@ Values dropout(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Shape", shape},         {"Size", size},          {"Identity", identity},
-    {"Constant", constant},   {"Range", range, 11},    {"ConstantOfShape", constant_of_shape, 9},
+    {"Shape", shape},         {"Size", size},       {"Identity", identity},
+    {"Constant", constant},   {"Range", range, 11}, {"ConstantOfShape", constant_of_shape, 9},
     {"NonZero", non_zero, 9}, {"Dropout", dropout},
 };
 
