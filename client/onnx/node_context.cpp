@@ -126,6 +126,12 @@ std::optional<client::Shape> NodeContext::lengths(std::string_view name, std::si
   return client::Shape(constants->begin(), constants->end());
 }
 
+std::vector<double> NodeContext::reals(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::FLOATS);
+  if (found == nullptr) return {};
+  return {found->floats().begin(), found->floats().end()};
+}
+
 std::vector<std::string> NodeContext::texts(std::string_view name) {
   const Attribute* found = attribute(name, Attribute::STRINGS);
   if (found == nullptr) return {};

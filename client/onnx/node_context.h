@@ -72,6 +72,7 @@ class NodeContext {
   // What older opsets give as an attribute and those from `input_since` on as input `index`, known while importing.
   std::optional<Ints> integers(std::string_view attribute, std::size_t index, int input_since);
   std::optional<client::Shape> lengths(std::string_view attribute, std::size_t index, int input_since);
+  std::vector<double> reals(std::string_view attribute);
   std::vector<std::string> texts(std::string_view attribute);
   std::optional<HostTensor> host_tensor(std::string_view attribute);
   const ::onnx::GraphProto& graph(std::string_view attribute);
