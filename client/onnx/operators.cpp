@@ -10,20 +10,29 @@ namespace {
 
 using Table = std::map<std::string_view, const OperatorEntry*>;
 
-Table make_table() {
+using Families = std::initializer_list<std::span<const OperatorEntry>>;
+
+Table make_table(Families families) {
   Table table;
-  for (auto family :
-       {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
-        linear_operators(), convolution_operators(), reduction_operators(), normalization_operators(),
-        recurrent_operators(), loss_operators(), control_operators(), sequence_operators()}) {
+  for (auto family : families) {
     for (const OperatorEntry& entry : family) table.emplace(entry.name, &entry);
   }
   return table;
 }
 
 const Table& operator_table() {
-  static const Table table = make_table();
+  static const Table table = make_table(
+      {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
+       linear_operators(), convolution_operators(), reduction_operators(), normalization_operators(),
+       recurrent_operators(), loss_operators(), control_operators(), sequence_operators()});
   return table;
+}
+
+const Table& table_of(std::string_view domain) {
+  static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
+  if (domain.empty()) return operator_table();
+  if (domain == "com.microsoft") return microsoft;
+  reject_unsupported(str_cat("operator domain '", domain, "'"));
 }
 
 }  // namespace
@@ -35,8 +44,7 @@ std::vector<const OperatorEntry*> all_operators() {
 }
 
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset) {
-  const Table& table = operator_table();
-  if (!domain.empty()) reject_unsupported(str_cat("operator domain '", domain, "'"));
+  const Table& table = table_of(domain);
   const auto found = table.find(name);
   if (found == table.end()) reject_unsupported("this operator");
   const OperatorEntry& entry = *found->second;

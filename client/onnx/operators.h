@@ -35,10 +35,16 @@ std::span<const OperatorEntry> recurrent_operators();      // ops_recurrent.cpp
 std::span<const OperatorEntry> loss_operators();           // ops_loss.cpp
 std::span<const OperatorEntry> control_operators();        // ops_control.cpp
 std::span<const OperatorEntry> sequence_operators();       // ops_sequence.cpp
+// Of the domain com.microsoft:
+std::span<const OperatorEntry> microsoft_operators();            // ops_microsoft.cpp
+std::span<const OperatorEntry> microsoft_attention_operators();  // ops_microsoft_attention.cpp
+// x / sqrt(mean(x²) + epsilon) * scale; of both domains.
+Values simplified_layer_normalization(NodeContext& node);
 
-// `domain` is "" for ONNX's own operators. JitError (Unimplemented) naming the domain or the opsets that are known.
+// `domain` is "" for ONNX's own operators, or "com.microsoft". JitError (Unimplemented) naming the domain or the opsets
+// that are known.
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
-// Of every family, sorted by name.
+// ONNX's own, of every family, sorted by name.
 std::vector<const OperatorEntry*> all_operators();
 
 }  // namespace hearth::onnx

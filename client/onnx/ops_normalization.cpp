@@ -71,7 +71,21 @@ Values instance_normalization(NodeContext& node) {
   return {Value(client::instance_norm(node.tensor(0), node.tensor(1), node.tensor(2), epsilon))};
 }
 
+}  // namespace
+
+Values simplified_layer_normalization(NodeContext& node) {
+  node.expect_integer("stash_type", 1);
+  const std::int64_t axis = positive_axis(node.integer("axis", -1), node.input(0).rank());
+  const double epsilon = node.real("epsilon", 1e-5);
+  if (node.wants_output(1)) reject_unsupported("output 1 (statistics for training)");
+  return {Value(client::rms_norm(node.tensor(0), node.tensor(1), axis, epsilon))};
+}
+
+namespace {
+
 constexpr OperatorEntry kOperators[] = {
+    // ONNX Runtime's optimiser writes it without a domain.
+    {"SimplifiedLayerNormalization", simplified_layer_normalization},
     {"LayerNormalization", layer_normalization, 17},
     {"BatchNormalization", batch_normalization},
     {"InstanceNormalization", instance_normalization},
