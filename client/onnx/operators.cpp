@@ -20,27 +20,26 @@ Table make_table(Families families) {
   return table;
 }
 
-const Table& operator_table() {
-  static const Table table = make_table(
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+const Table& table_of(std::string_view domain) {
+  static const Table standard = make_table(
       {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
        linear_operators(), convolution_operators(), reduction_operators(), normalization_operators(),
        recurrent_operators(), loss_operators(), control_operators(), sequence_operators()});
-  return table;
-}
-
-const Table& table_of(std::string_view domain) {
   static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
-  if (domain.empty()) return operator_table();
-  if (domain == "com.microsoft") return microsoft;
+  if (domain.empty()) return standard;
+  if (domain == kMicrosoft) return microsoft;
   reject_unsupported(str_cat("operator domain '", domain, "'"));
 }
 
 }  // namespace
 
-std::vector<const OperatorEntry*> all_operators() {
-  std::vector<const OperatorEntry*> all;
-  for (const auto& [name, entry] : operator_table()) all.push_back(entry);
-  return all;
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : table_of("")) names.emplace_back(name);
+  for (const auto& [name, entry] : table_of(kMicrosoft)) names.push_back(str_cat(kMicrosoft, "::", name));
+  return names;
 }
 
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset) {

@@ -5,6 +5,7 @@
 //   Values outputs = find_operator("", "Conv", 13).import(node);
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,7 +45,7 @@ Values simplified_layer_normalization(NodeContext& node);
 // `domain` is "" for ONNX's own operators, or "com.microsoft". JitError (Unimplemented) naming the domain or the opsets
 // that are known.
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
-// ONNX's own, of every family, sorted by name.
-std::vector<const OperatorEntry*> all_operators();
+// All operators, sorted; "domain::name" for those that are not ONNX's own.
+std::vector<std::string> operator_names();
 
 }  // namespace hearth::onnx
