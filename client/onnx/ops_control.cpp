@@ -36,7 +36,8 @@ bool is_known(const Value& condition, bool value) {
 
 std::string kind(const Value& x) {
   if (x.is_sequence()) return str_cat("a sequence of ", x.elements().size());
-  return x.is_absent() ? "an optional without a value" : str_cat(dtype_name(x.dtype()), " ", client::to_string(x.dims()));
+  return x.is_absent() ? "an optional without a value"
+                       : str_cat(dtype_name(x.dtype()), " ", client::to_string(x.dims()));
 }
 
 bool same(const Value& a, const Value& b) {
@@ -175,7 +176,8 @@ Values scan_batches(const NodeContext& node, const Graph& body, const ScanLayout
   if (batches < 1) reject("a scan of opset 8 needs inputs with a batch and a sequence axis");
   if (node.has_input(0)) {
     for (std::int64_t length : node.known_integers(0, "sequence_lens")) {
-      if (length != constant_length(inputs[0], 1)) reject_unsupported("sequence_lens that differ from the inputs' length");
+      if (length != constant_length(inputs[0], 1))
+        reject_unsupported("sequence_lens that differ from the inputs' length");
     }
   }
   std::vector<Values> results(state.size() + layout.output_axes.size());

@@ -1,8 +1,9 @@
 // Value: what an ONNX name stands for while importing: elements known on the host, or lengths known up to symbolic
-// dimensions (client/onnx/lengths.h), or a recorded Tensor, or a sequence of Values, or an optional without a value (one
-// with a value is that value), or nothing (an omitted input). What is known becomes a Tensor on first use: scalars and
-// small integers travel with the graph as constants, everything else is a parameter whose bytes stay in this process.
-// Handles share state; single-threaded (one import). Errors: JitError, e.g. where a sequence is used as a tensor.
+// dimensions (client/onnx/lengths.h), or a recorded Tensor, or a sequence of Values, or an optional without a value
+// (one with a value is that value), or nothing (an omitted input). What is known becomes a Tensor on first use: scalars
+// and small integers travel with the graph as constants, everything else is a parameter whose bytes stay in this
+// process. Handles share state; single-threaded (one import). Errors: JitError, e.g. where a sequence is used as a
+// tensor.
 //
 //   Value shape = Value::host(HostTensor::of_i64({2}, {3, 4}), "shape");
 //   Tensor t = shape.tensor();
