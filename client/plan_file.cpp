@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -203,8 +204,8 @@ absl::Status read_sections(const std::shared_ptr<const runtime::MappedFile>& fil
   return absl::OkStatus();
 }
 
-absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFile>& file,
-                                  const LoadPlanConfig& config) {
+absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFile>& file, const LoadPlanConfig& config,
+                                  std::chrono::steady_clock::time_point start) {
   const absl::StatusOr<Header> header = read_header(file->bytes());
   if (!header.ok()) return header.status();
   Reader reader(file->bytes());
@@ -229,6 +230,7 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
   state->device = state->plan->plan().target.device();
   state->threads = *threads;
+  state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return PreparedPlan(std::move(state));
 }
 
@@ -260,9 +262,10 @@ absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig
 }
 
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config) {
+  const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
   if (!file.ok()) return file.status();
-  absl::StatusOr<PreparedPlan> plan = load(*file, config);
+  absl::StatusOr<PreparedPlan> plan = load(*file, config, start);
   if (plan.ok()) return plan;
   return absl::Status(plan.status().code(), str_cat(path, ": ", std::string(plan.status().message())));
 }

@@ -1,18 +1,13 @@
 #include "client/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "runtime/mapped_file.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -158,18 +153,10 @@ absl::StatusOr<Safetensors> Safetensors::parse(std::string_view content, const s
 }
 
 absl::StatusOr<Safetensors> Safetensors::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return absl::ErrnoToStatus(errno, str_cat(path, ": cannot be opened"));
-  struct stat info = {};
-  const bool known = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  const auto size = static_cast<std::size_t>(info.st_size);
-  void* data = known && size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-  ::close(fd);
-  if (!known) return in_file(path, wrong("is no regular file"));
-  if (size == 0) return in_file(path, wrong("is empty"));
-  if (data == MAP_FAILED) return absl::ErrnoToStatus(errno, str_cat(path, ": cannot be mapped"));
-  const std::shared_ptr<const void> owner(data, [size](const void* at) { ::munmap(const_cast<void*>(at), size); });
-  return parse({static_cast<const char*>(data), size}, path, owner);
+  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  if ((*file)->bytes().empty()) return in_file(path, wrong("is empty"));
+  return parse((*file)->bytes(), path, *file);
 }
 
 absl::StatusOr<ArrayView> Safetensors::find(std::string_view name) const {

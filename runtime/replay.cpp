@@ -18,7 +18,8 @@ struct Instance::State {
   struct Slot {
     void* address = nullptr;
     std::size_t size_bytes = 0;
-    void* own = nullptr;  // the instance's memory for an input or output
+    void* own = nullptr;                // the instance's memory for an input or output
+    std::shared_ptr<const void> owner;  // of what is bound
   };
   struct Carry {
     std::uint32_t output = 0;  // plan buffers
@@ -53,7 +54,8 @@ struct Instance::State {
   const Plan& wire() const { return plan->plan(); }
   absl::StatusOr<std::uint32_t> find(std::string_view name, v1::PlanBuffer::Kind kind) const;
   std::vector<std::int64_t> shape_of(const PlanBuffer& buffer) const;
-  absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes);
+  absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
+                    std::shared_ptr<const void> owner);
   const Carry* carry_of(std::uint32_t buffer) const;
   absl::Status check_carried(const Carry& carry) const;
   void trade_places(Carry& carry);
@@ -102,7 +104,7 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   state->arena = *std::move(arena);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
     const PlanBuffer& buffer = wire.buffers[i];
-    State::Slot slot{state->plan->shared_address(i), buffer.max_bytes};
+    State::Slot slot{state->plan->shared_address(i), buffer.max_bytes, nullptr, nullptr};
     if (buffer.kind == v1::PlanBuffer::ARENA) slot.address = static_cast<char*>(state->arena.data()) + buffer.offset;
     if (buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT) {
       absl::StatusOr<Buffer> own =
@@ -191,8 +193,8 @@ absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
                    state_->shape_of(buffer)};
 }
 
-absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data,
-                                   std::size_t size_bytes) {
+absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
+                                   std::shared_ptr<const void> owner) {
   absl::StatusOr<std::uint32_t> index = find(name, kind);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = wire().buffers[*index];
@@ -216,16 +218,18 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
   }
   slots[*index].address = data;
   slots[*index].size_bytes = size_bytes;
+  slots[*index].owner = std::move(owner);
   slots_stale = true;
   return absl::OkStatus();
 }
 
-absl::Status Instance::bind_input(std::string_view name, const void* data, std::size_t size_bytes) {
-  return state_->bind(name, v1::PlanBuffer::INPUT, const_cast<void*>(data), size_bytes);
+absl::Status Instance::bind_input(std::string_view name, const void* data, std::size_t size_bytes,
+                                  std::shared_ptr<const void> owner) {
+  return state_->bind(name, v1::PlanBuffer::INPUT, const_cast<void*>(data), size_bytes, std::move(owner));
 }
 
 absl::Status Instance::bind_output(std::string_view name, void* data, std::size_t size_bytes) {
-  return state_->bind(name, v1::PlanBuffer::OUTPUT, data, size_bytes);
+  return state_->bind(name, v1::PlanBuffer::OUTPUT, data, size_bytes, nullptr);
 }
 
 const Instance::State::Carry* Instance::State::carry_of(std::uint32_t buffer) const {
@@ -263,6 +267,7 @@ absl::Status Instance::carry(std::string_view output, std::string_view input) {
     State::Slot& slot = state_->slots[buffer];
     slot.address = slot.own;
     slot.size_bytes = room;
+    slot.owner = nullptr;
   }
   std::memset(state_->slots[*to].address, 0, room);
   state_->slots_stale = true;

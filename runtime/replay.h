@@ -75,8 +75,9 @@ class Instance {
   // The buffer an input is read from: the instance's own (zeroed at first) unless another one is bound.
   absl::StatusOr<MutableView> input(std::string_view name);
   // Reads the input from the caller's memory from now on (no copy): aligned to the element, at least the size the
-  // variables' values need, alive and unchanged during execute().
-  absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes);
+  // variables' values need, alive and unchanged during execute(). `owner`, if any, is held while it is bound.
+  absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes,
+                          std::shared_ptr<const void> owner = nullptr);
   // Writes the output to the caller's memory from now on, which overlaps no input.
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
   // Valid until the next execute().

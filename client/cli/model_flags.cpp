@@ -135,7 +135,10 @@ absl::StatusOr<Model> model_of(const client::PreparedPlan& plan, const std::stri
     return onnx::ModelValue{info.name, info.dtype, {info.max_shape.begin(), info.max_shape.end()}};
   };
   for (const client::ValueInfo& input : plan.inputs()) model.imported.inputs.push_back(value(input));
-  for (const client::ValueInfo& output : plan.outputs()) model.imported.results.push_back(value(output));
+  for (const client::ValueInfo& output : plan.outputs()) {
+    model.imported.results.push_back(value(output));
+    model.imported.outputs.emplace_back(output.name, client::Tensor());
+  }
   if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
   for (const auto& [name, array] : model.arrays) {
     const auto& inputs = model.imported.inputs;

@@ -63,6 +63,7 @@ Json to_json(const CaseResult& result) {
   return {{"name", result.name},
           {"verdict", std::string(to_string(result.verdict))},
           {"reason", result.reason},
+          {"types_only", result.types_only},
           {"inputs_known", result.inputs_known},
           {"operators", result.operators}};
 }
@@ -74,6 +75,7 @@ CaseResult from_json(const Json& json) {
     if (json["verdict"] == to_string(verdict)) result.verdict = verdict;
   }
   result.reason = json["reason"];
+  result.types_only = json["types_only"];
   result.inputs_known = json["inputs_known"];
   result.operators = json["operators"].get<std::vector<std::string>>();
   return result;

@@ -14,6 +14,7 @@
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/progress_bar.h"
+#include "client/onnx/results.h"
 #include "client/plan_file.h"
 #include "runtime/text.h"
 
@@ -125,15 +126,24 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
           str_cat("--output-dir ", output_dir, ": cannot be created: ", error.message()));
     }
   }
-  for (const onnx::ModelValue& result : model.imported.results) {
-    const auto view = instance.output(result.name);
+  std::vector<client::NpyArray> outputs;
+  for (const auto& [name, tensor] : model.imported.outputs) {
+    const auto view = instance.output(name);
     if (!view.ok()) return view.status();
-    WrittenOutput output{result.name, view->dtype, view->shape, ""};
+    outputs.push_back({view->dtype, view->shape, std::string(static_cast<const char*>(view->data), view->size_bytes)});
+  }
+  const auto results = onnx::cut_to_length(model.imported, std::move(outputs));
+  if (!results.ok()) return results.status();
+  for (std::size_t r = 0; r < results->size(); ++r) {
+    const client::NpyArray& array = (*results)[r];
+    const std::string& result_name = model.imported.results[r].name;
+    WrittenOutput output{result_name, array.dtype, array.shape, ""};
     if (!output_dir.empty()) {
-      std::string name = file_name(result.name);
-      for (int i = 2; !files.insert(name).second; ++i) name = str_cat(file_name(result.name), "_", i);
+      std::string name = file_name(result_name);
+      for (int i = 2; !files.insert(name).second; ++i) name = str_cat(file_name(result_name), "_", i);
       output.file = (std::filesystem::path(output_dir) / (name + ".npy")).string();
-      absl::Status saved = client::write_npy(output.file, view->dtype, view->shape, view->data, view->size_bytes);
+      absl::Status saved =
+          client::write_npy(output.file, array.dtype, array.shape, array.bytes.data(), array.bytes.size());
       if (!saved.ok()) return saved;
     }
     written.push_back(std::move(output));

@@ -32,11 +32,12 @@ struct CaseResult {
   std::string name;  // of the folder
   Verdict verdict = Verdict::kFailed;
   std::string reason;                  // empty when passed
+  bool types_only = false;             // random numbers: only types and shapes of the results are compared
   bool inputs_known = false;           // inputs had to be known while importing
   std::vector<std::string> operators;  // of the model's main graph, sorted, each once; "domain::name" if not ONNX's own
 };
 
-// The results of a model in the order of ImportedModel::results, for arrays by input name.
+// What a model computes, in the order of ImportedModel::outputs, for arrays by input name.
 using Evaluate =
     std::function<absl::StatusOr<std::vector<Array>>(const ImportedModel&, const std::map<std::string, Array>&)>;
 

@@ -139,6 +139,20 @@ void GraphImporter::run_node(const ::onnx::NodeProto& node) {
   }
 }
 
+namespace {
+
+Values import_with(const OperatorEntry& entry, NodeContext& context, const Values& inputs) {
+  const bool elementwise = entry.bounded == BoundedInputs::kElementwise && inputs.size() == 1;
+  if (elementwise || entry.bounded == BoundedInputs::kHandled) context.allow_bounded();
+  Values outputs = entry.import(context);
+  if (elementwise && inputs[0].is_bounded()) {
+    outputs.at(0) = Value::bounded(outputs[0].tensor(), inputs[0].bounded_axis(), inputs[0].length());
+  }
+  return outputs;
+}
+
+}  // namespace
+
 Values GraphImporter::import_node(const ::onnx::NodeProto& node) {
   const std::string domain = normal_domain(node.domain());
   const Opsets& opsets = frames_.back().opsets;
@@ -148,8 +162,9 @@ Values GraphImporter::import_node(const ::onnx::NodeProto& node) {
   // A function's own version means nothing to its body, which brings its own imports.
   NodeContext context(node, function != nullptr ? kLastOpset : opset_of(node, opsets), inputs, model_, *this);
   if (function != nullptr) return expand(*function, context, inputs);
-  Values outputs = find_operator(domain, node.op_type(), context.opset()).import(context);
+  Values outputs = import_with(find_operator(domain, node.op_type(), context.opset()), context, inputs);
   context.check_all_read();
+  is_random_ = is_random_ || context.is_random();
   return outputs;
 }
 

@@ -43,6 +43,8 @@ class GraphImporter : private ImportScope {
   static std::string missing_operator(const ::onnx::NodeProto& node, const Opsets& opsets, const Functions& functions);
   // Imports initializers and nodes; returns the graph's outputs in order.
   Values run(const ::onnx::GraphProto& graph);
+  // Whether an imported node gives random numbers.
+  bool is_random() const { return is_random_; }
 
  private:
   // The graph or function whose nodes are imported: what it sees.
@@ -71,6 +73,7 @@ class GraphImporter : private ImportScope {
   std::set<std::string> parameter_names_;
   std::map<std::string, int> name_uses_;  // of a base, so that an unrolled loop finds the next free name at once
   int num_nodes_ = 0;
+  bool is_random_ = false;
   bool located_ = false;  // the error under way already names its node
 };
 

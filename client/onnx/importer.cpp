@@ -171,17 +171,37 @@ void check_named_inputs(const ImportOptions& options, const std::vector<Declared
   for (const std::string& name : options.absent) check(names, name);
 }
 
-// Adds what `value`, the graph's output `name`, holds.
-void add_outputs(const std::string& name, const Value& value, ImportedModel& result) {
+// Adds what `value`, the graph's output `name`, holds; `tensors` are the values behind the results.
+void add_outputs(const std::string& name, const Value& value, ImportedModel& result, Values& tensors) {
   if (value.is_absent()) return;
   if (value.is_sequence()) {
     for (std::size_t i = 0; i < value.elements().size(); ++i) {
-      add_outputs(str_cat(name, "/", i), value.elements()[i], result);
+      add_outputs(str_cat(name, "/", i), value.elements()[i], result, tensors);
     }
     return;
   }
   result.results.push_back({name, value.dtype(), value.dims()});
   result.outputs.emplace_back(name, value.tensor());
+  tensors.push_back(value);
+}
+
+// Makes the lengths of bounded results outputs of their own; results may share one.
+void name_lengths(const Values& values, ImportedModel& model) {
+  std::map<const client::Node*, std::string> names;
+  std::set<std::string> taken;
+  for (const ModelValue& result : model.results) taken.insert(result.name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_bounded()) continue;
+    const client::Tensor& length = values[i].length();
+    ModelValue& result = model.results[i];
+    auto [known, fresh] = names.emplace(length.node().get(), str_cat(result.name, ".length"));
+    if (fresh) {
+      while (!taken.insert(known->second).second) known->second += "_";
+      model.outputs.emplace_back(known->second, length);
+    }
+    result.length_output = known->second;
+    result.length_axis = values[i].bounded_axis();
+  }
 }
 
 ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& model, const ImportOptions& options) {
@@ -211,12 +231,15 @@ ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& mode
   dims.check_all_used();
   const Values outputs = importer.run(graph);
   if (outputs.empty()) reject("the model has no outputs");
+  Values tensors;
   for (int i = 0; i < graph.output_size(); ++i) {
     const Value& output = outputs[static_cast<std::size_t>(i)];
     if (output.empty()) reject(str_cat("output ", i, " has no name"));
-    add_outputs(graph.output(i).name(), output, result);
+    add_outputs(graph.output(i).name(), output, result, tensors);
   }
   if (result.outputs.empty()) reject("the model's outputs hold no tensor");
+  name_lengths(tensors, result);
+  result.is_random = importer.is_random();
   return result;
 }
 

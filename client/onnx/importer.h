@@ -43,13 +43,18 @@ struct ModelValue {
   std::string name;
   DType dtype = DType::kF32;
   client::Shape shape;
+  // Not empty when a result's length along `length_axis` depends on the data: then only its first N positions count,
+  // N being the output of this name, an i64 scalar that is none of the results.
+  std::string length_output = {};
+  std::int64_t length_axis = 0;
 };
 
 struct ImportedModel {
   int opset = 0;
   std::vector<ModelValue> inputs;   // as declared; initializers are none
   std::vector<ModelValue> results;  // what `outputs` compute
-  client::NamedTensors outputs;
+  bool is_random = false;           // some node gives random numbers, which differ between implementations
+  client::NamedTensors outputs;     // the results, in their order, and the lengths they name
 };
 
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options = {});

@@ -21,6 +21,10 @@ NodeContext::NodeContext(const ::onnx::NodeProto& proto, int opset, Values input
 
 const Value& NodeContext::input(std::size_t index) const {
   if (!has_input(index)) reject(str_cat("input ", index, " is missing"));
+  if (inputs_[index].is_bounded() && !bounded_allowed_) {
+    reject_unsupported(str_cat("input ", index, " ('", proto_.input(static_cast<int>(index)),
+                               "'), whose length depends on the data and is known only after a replay,"));
+  }
   return inputs_[index];
 }
 

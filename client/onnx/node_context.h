@@ -46,6 +46,9 @@ class NodeContext {
   int opset() const { return opset_; }
   ImportScope& scope() const { return scope_; }
 
+  // Inputs whose length depends on the data (Value::is_bounded) are refused unless allowed.
+  void allow_bounded() { bounded_allowed_ = true; }
+
   std::size_t num_inputs() const { return inputs_.size(); }
   bool has_input(std::size_t index) const { return index < inputs_.size() && !inputs_[index].empty(); }
   const Value& input(std::size_t index) const;
@@ -81,6 +84,9 @@ class NodeContext {
   // Allowed only with this value (or absent).
   void expect_integer(std::string_view attribute, std::int64_t only);
   const ::onnx::AttributeProto* attribute(std::string_view name, int type);
+  // The results hold random numbers: other implementations give others.
+  void set_random() { is_random_ = true; }
+  bool is_random() const { return is_random_; }
   // JitError naming an attribute that was never read.
   void check_all_read() const;
 
@@ -107,6 +113,8 @@ class NodeContext {
   std::shared_ptr<const void> owner_;
   ImportScope& scope_;
   std::set<std::string, std::less<>> read_;
+  bool bounded_allowed_ = false;
+  bool is_random_ = false;
 };
 
 }  // namespace hearth::onnx

@@ -23,10 +23,11 @@ Table make_table(Families families) {
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
 const Table& table_of(std::string_view domain) {
-  static const Table standard = make_table(
-      {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
-       linear_operators(), convolution_operators(), reduction_operators(), normalization_operators(),
-       recurrent_operators(), loss_operators(), control_operators(), sequence_operators()});
+  static const Table standard =
+      make_table({elementwise_operators(), activation_operators(), shape_operators(), movement_operators(),
+                  indexing_operators(), scatter_operators(), compaction_operators(), random_operators(),
+                  linear_operators(), convolution_operators(), reduction_operators(), normalization_operators(),
+                  recurrent_operators(), loss_operators(), control_operators(), sequence_operators()});
   static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
   if (domain.empty()) return standard;
   if (domain == kMicrosoft) return microsoft;

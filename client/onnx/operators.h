@@ -16,11 +16,19 @@ namespace hearth::onnx {
 inline constexpr int kFirstOpset = 1;
 inline constexpr int kLastOpset = 19;
 
+// What an operator does with an input whose length depends on the data (Value::is_bounded).
+enum class BoundedInputs {
+  kRefused,
+  kElementwise,  // one input, and each element of the result from its own: the result is bounded alike
+  kHandled,      // the handler looks at it
+};
+
 struct OperatorEntry {
   std::string_view name;
   Values (*import)(NodeContext&);
   int since = 1;  // first and last opset whose meaning the handler implements
   int until = kLastOpset;
+  BoundedInputs bounded = BoundedInputs::kRefused;
 };
 
 std::span<const OperatorEntry> elementwise_operators();    // ops_elementwise.cpp
@@ -28,6 +36,9 @@ std::span<const OperatorEntry> activation_operators();     // ops_activation.cpp
 std::span<const OperatorEntry> shape_operators();          // ops_shape.cpp
 std::span<const OperatorEntry> movement_operators();       // ops_movement.cpp
 std::span<const OperatorEntry> indexing_operators();       // ops_indexing.cpp
+std::span<const OperatorEntry> scatter_operators();        // ops_scatter.cpp
+std::span<const OperatorEntry> compaction_operators();     // ops_compaction.cpp
+std::span<const OperatorEntry> random_operators();         // ops_random.cpp
 std::span<const OperatorEntry> linear_operators();         // ops_linear.cpp
 std::span<const OperatorEntry> convolution_operators();    // ops_convolution.cpp
 std::span<const OperatorEntry> reduction_operators();      // ops_reduction.cpp

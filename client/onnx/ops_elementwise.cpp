@@ -7,6 +7,7 @@
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
+#include "client/ops/trigonometry.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 
@@ -324,12 +325,20 @@ constexpr OperatorEntry kOperators[] = {
     {"Sin", recorded<client::sin>, 7},
     {"Cos", recorded<client::cos>, 7},
     {"Tan", recorded<client::tan>, 7},
+    {"Asin", recorded<client::asin>, 7},
+    {"Acos", recorded<client::acos>, 7},
+    {"Atan", recorded<client::atan>, 7},
+    {"Sinh", recorded<client::sinh>, 9},
+    {"Cosh", recorded<client::cosh>, 9},
+    {"Asinh", recorded<client::asinh>, 9},
+    {"Acosh", recorded<client::acosh>, 9},
+    {"Atanh", recorded<client::atanh>, 9},
     {"Erf", recorded<client::erf>, 9},
     {"Round", recorded<client::round>, 11},
     {"IsNaN", recorded<client::is_nan>, 9},
     {"IsInf", is_inf, 10},
     {"Where", where, 9},
-    {"Cast", cast},
+    {"Cast", cast, 1, kLastOpset, BoundedInputs::kElementwise},
     {"CastLike", cast_like, 15},
     {"Clip", clip},
 };

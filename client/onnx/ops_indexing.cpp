@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "client/onnx/host_math.h"
+#include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/creation.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
@@ -52,6 +54,11 @@ Values gather(NodeContext& node) {
 
 Values gather_elements(NodeContext& node) {
   return {Value(client::gather_elements(node.tensor(0), node.tensor(1), node.integer("axis", 0)))};
+}
+
+Values reverse_sequence(NodeContext& node) {
+  const std::int64_t batch_axis = node.integer("batch_axis", 1), time_axis = node.integer("time_axis", 0);
+  return {Value(client::reverse_sequence(node.tensor(0), node.tensor(1), time_axis, batch_axis))};
 }
 
 // values = [off, on]; indices outside the range give `off` everywhere.
@@ -110,18 +117,19 @@ Values cumsum(NodeContext& node) {
   return {Value(client::cumsum(node.tensor(0), axis.integer(0), exclusive, reverse))};
 }
 
-// Keeps the lower (or upper) triangle of the last two axes, k diagonals up.
 Values trilu(NodeContext& node) {
   const bool upper = node.integer("upper", 1) != 0;
   const std::int64_t k = node.has_input(1) ? node.known(1, "k").integer(0) : 0;
-  const Tensor& x = node.tensor(0);
-  const Shape shape = node.input(0).dims();
-  if (shape.size() < 2) reject("the input needs two axes");
-  const Shape square = {shape[shape.size() - 2], shape[shape.size() - 1]};
-  const Tensor row = client::iota(square, 0, DType::kI64);
-  const Tensor column = client::iota(square, 1, DType::kI64);
-  const Tensor keep = upper ? client::greater_equal(column, row + k) : client::less_equal(column, row + k);
-  return {Value(client::where(keep, x, client::scalar(0, x.dtype())))};
+  return {Value(upper ? client::triu(node.tensor(0), k) : client::tril(node.tensor(0), k))};
+}
+
+// Ones on the k-th diagonal, in the input's shape.
+Values eye_like(NodeContext& node) {
+  const Value& like = node.input(0);
+  const Shape shape = like.dims();
+  if (shape.size() != 2) reject(str_cat("the input has shape ", client::to_string(shape), "; expected 2 axes"));
+  const DType dtype = node.has("dtype") ? dtype_from_onnx(node.integer("dtype", 0)) : like.dtype();
+  return {Value(client::eye(shape[0], shape[1], node.integer("k", 0), dtype))};
 }
 
 Shape image_shape(const NodeContext& node, std::int64_t block) {
@@ -158,9 +166,11 @@ constexpr OperatorEntry kOperators[] = {
     {"Gather", gather},
     {"GatherElements", gather_elements, 11},
     {"OneHot", one_hot, 9},
+    {"ReverseSequence", reverse_sequence, 10},
     {"Pad", pad},
     {"CumSum", cumsum, 11},
     {"Trilu", trilu, 14},
+    {"EyeLike", eye_like, 9},
     {"DepthToSpace", depth_to_space},
     {"SpaceToDepth", space_to_depth},
 };

@@ -1,6 +1,7 @@
 // Matrix products.
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/einsum.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "runtime/text.h"
@@ -45,7 +46,18 @@ Values gemm(NodeContext& node) {
   return {Value(y)};
 }
 
-constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm}};
+Values einsum(NodeContext& node) {
+  std::vector<Tensor> operands;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+    check_same_type(node.input(0), node.input(i));
+    operands.push_back(node.tensor(i));
+  }
+  return {Value(client::einsum(node.text("equation", ""), operands))};
+}
+
+Values det(NodeContext& node) { return {Value(client::determinant(node.tensor(0)))}; }
+
+constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum, 12}, {"Det", det, 11}};
 
 }  // namespace
 

@@ -139,7 +139,12 @@ Values transpose(NodeContext& node) {
       reject(str_cat("perm ", to_string(order), " is no permutation of ", rank, " axes"));
     }
   }
-  if (!movable(x, x.dims())) return {Value(client::permute(x.tensor(), order))};
+  if (!movable(x, x.dims())) {
+    const Tensor moved = client::permute(x.tensor(), order);
+    if (!x.is_bounded()) return {Value(moved)};
+    const auto at = std::find(order.begin(), order.end(), x.bounded_axis()) - order.begin();
+    return {Value::bounded(moved, at, x.length())};
+  }
   const Ints from = x.shape();
   const Ints strides = row_major_strides(from);
   View view;
@@ -379,9 +384,16 @@ Values split(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Reshape", reshape},     {"Flatten", flatten},  {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
-    {"Transpose", transpose}, {"Expand", expand, 8}, {"Tile", tile},       {"Concat", concat},
-    {"Slice", slice},         {"Split", split},
+    {"Reshape", reshape},
+    {"Flatten", flatten},
+    {"Squeeze", squeeze},
+    {"Unsqueeze", unsqueeze},
+    {"Transpose", transpose, 1, kLastOpset, BoundedInputs::kHandled},
+    {"Expand", expand, 8},
+    {"Tile", tile},
+    {"Concat", concat},
+    {"Slice", slice},
+    {"Split", split},
 };
 
 }  // namespace

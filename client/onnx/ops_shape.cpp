@@ -82,45 +82,9 @@ Values range(NodeContext& node) {
   return {node.made(host_range(node.known(0, "start"), node.known(1, "limit"), node.known(2, "delta")))};
 }
 
-// Positions of non-zero elements: only of values known while importing, since its shape depends on them.
-Values non_zero(NodeContext& node) {
-  const HostTensor& x = node.known(0, "the input");
-  if (!can_fold(x)) reject_unsupported("NonZero of a constant of this size");
-  const Ints strides = row_major_strides(x.shape());
-  Ints hits;
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    if (x.real(i) != 0) hits.push_back(i);
-  }
-  Ints positions;
-  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-    for (std::int64_t i : hits) positions.push_back(i / strides[axis] % x.shape()[axis]);
-  }
-  return {node.made(HostTensor::of_i64({x.rank(), static_cast<std::int64_t>(hits.size())}, positions))};
-}
-
-constexpr int kDropoutInputs = 12;  // first opset of ratio and training_mode as inputs; attributes before
-
-Values dropout(NodeContext& node) {
-  node.integer("seed", 0);
-  double ratio = node.opset() < kDropoutInputs ? node.real("ratio", 0.5) : 0.5;
-  if (node.opset() < 10 && node.wants_output(1)) reject_unsupported("a mask of the input's type");
-  bool training = node.opset() < 7 && node.integer("is_test", 0) == 0;
-  if (node.opset() >= kDropoutInputs && node.has_input(2)) {
-    training = node.known(2, "training_mode").integer(0) != 0;
-    if (training && node.has_input(1)) ratio = node.known(1, "the ratio").real(0);
-  }
-  if (training && ratio != 0) reject_unsupported("training, which drops elements at random,");
-  Values outputs = {node.input(0)};
-  if (node.wants_output(1)) {
-    outputs.emplace_back(client::full_i64(node.input(0).dims(), 1, DType::kBool));
-  }
-  return outputs;
-}
-
 constexpr OperatorEntry kOperators[] = {
-    {"Shape", shape},         {"Size", size},       {"Identity", identity},
-    {"Constant", constant},   {"Range", range, 11}, {"ConstantOfShape", constant_of_shape, 9},
-    {"NonZero", non_zero, 9}, {"Dropout", dropout},
+    {"Shape", shape},       {"Size", size},       {"Identity", identity, 1, kLastOpset, BoundedInputs::kHandled},
+    {"Constant", constant}, {"Range", range, 11}, {"ConstantOfShape", constant_of_shape, 9},
 };
 
 }  // namespace

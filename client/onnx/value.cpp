@@ -28,6 +28,13 @@ Value Value::host(HostTensor data, std::string name) {
   return value;
 }
 
+Value Value::bounded(client::Tensor tensor, std::int64_t axis, client::Tensor length) {
+  Value value(std::move(tensor));
+  value.state_->bounded_axis = axis;
+  value.state_->length = std::move(length);
+  return value;
+}
+
 Value Value::of_lengths(Lengths lengths, std::string name) {
   if (lengths.is_const()) return host(host_of(lengths), std::move(name));
   Value value;

@@ -2,8 +2,8 @@
 // dimensions (client/onnx/lengths.h), or a recorded Tensor, or a sequence of Values, or an optional without a value
 // (one with a value is that value), or nothing (an omitted input). What is known becomes a Tensor on first use: scalars
 // and small integers travel with the graph as constants, everything else is a parameter whose bytes stay in this
-// process. Handles share state; single-threaded (one import). Errors: JitError, e.g. where a sequence is used as a
-// tensor.
+// process. A bounded value's length along one axis depends on the data: its tensor has the greatest length there can
+// be. Handles share state; single-threaded (one import). Errors: JitError, e.g. where a sequence is used as a tensor.
 //
 //   Value shape = Value::host(HostTensor::of_i64({2}, {3, 4}), "shape");
 //   Tensor t = shape.tensor();
@@ -31,6 +31,9 @@ class Value {
   static Value sequence(std::vector<Value> elements);
   static Value absent();
 
+  // Only the first `length` (i64 scalar) positions along `axis` count.
+  static Value bounded(client::Tensor tensor, std::int64_t axis, client::Tensor length);
+
   bool empty() const { return !state_; }
   bool is_host() const { return state_ && state_->kind == Kind::kHost; }
   bool is_sequence() const { return state_ && state_->kind == Kind::kSequence; }
@@ -48,6 +51,10 @@ class Value {
   std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
+  bool is_bounded() const { return state_ && !state_->length.empty(); }
+  std::int64_t bounded_axis() const { return state_->bounded_axis; }
+  const client::Tensor& length() const { return state_->length; }
+
   bool needs_name() const { return is_host() && state_->name.empty(); }
   void set_name(std::string name) const { state_->name = std::move(name); }
 
@@ -60,6 +67,8 @@ class Value {
     std::string name;
     client::Tensor tensor;
     std::vector<Value> elements;
+    std::int64_t bounded_axis = 0;
+    client::Tensor length;
   };
   void check_tensor() const;
   std::shared_ptr<State> state_;

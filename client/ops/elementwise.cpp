@@ -209,6 +209,12 @@ Tensor where(const Tensor& condition, const Operand& then, const Operand& otherw
   return make_node(std::move(node), then.loc);
 }
 
+Tensor lerp(const Tensor& start, const Tensor& end, const Operand& weight) {
+  OpScope scope("lerp", weight.loc);
+  const Tensor from = to_float(require(start, "start"));
+  return from + (to_float(require(end, "end")) - from) * weight;
+}
+
 Tensor clip(const Tensor& x, const Operand& low, const Operand& high) {
   OpScope scope("clip", low.loc);
   return minimum(maximum(x, low), high);

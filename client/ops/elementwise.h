@@ -54,6 +54,8 @@ Tensor shift_left(const Operand& a, const Operand& b);
 Tensor shift_right(const Operand& a, const Operand& b);  // arithmetic for signed types
 
 Tensor where(const Tensor& condition, const Operand& then, const Operand& otherwise);
+// start + (end - start) * weight
+Tensor lerp(const Tensor& start, const Tensor& end, const Operand& weight);
 Tensor clip(const Tensor& x, const Operand& low, const Operand& high);
 
 // Conversions. Float to integer truncates towards zero; to bool is x != 0. What is too great for a float dtype becomes

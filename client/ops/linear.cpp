@@ -87,9 +87,9 @@ Tensor gather_elements(const Tensor& data, const Tensor& indices, std::int64_t a
                     "; expected the same number of axes"));
   }
   for (std::int64_t i = 0; i < rank; ++i) {
-    if (i != axis && !(data.dim(i) == indices.dim(i))) {
+    if (i != axis && !(data.dim(i) == indices.dim(i)) && indices.dim(i).max() > data.dim(i).min()) {
       fail_op(str_cat("'data' is ", describe(data), " and 'indices' is ", describe(indices),
-                      "; expected equal lengths except along axis ", axis));
+                      "; expected 'indices' to be no longer except along axis ", axis));
     }
   }
   // Positions in the flat data: each index, wrapped and clamped, plus the offset of its place along the other axes.
@@ -106,6 +106,61 @@ Tensor gather_elements(const Tensor& data, const Tensor& indices, std::int64_t a
     if (i > 0) stride = stride * const_length(data, i, "since 'data' is addressed by element");
   }
   return gather(reshape(data, {-1}), flat, 0);
+}
+
+Tensor gather_nd(const Tensor& data, const Tensor& indices, std::int64_t batch_axes, Loc loc) {
+  OpScope scope("gather_nd", loc);
+  require(data, "data");
+  require_integer(indices, "indices");
+  if (batch_axes < 0 || batch_axes >= data.rank() || batch_axes >= indices.rank()) {
+    fail_op(str_cat("batch_axes is ", batch_axes, "; expected 0 or more, and less than the axes of 'data' ",
+                    describe(data), " and 'indices' ", describe(indices)));
+  }
+  const std::int64_t depth = const_length(indices, -1, "since it counts indexed axes");
+  if (depth < 1 || batch_axes + depth > data.rank()) {
+    fail_op(str_cat("'indices' is ", describe(indices), "; expected a last axis of 1 to ", data.rank() - batch_axes,
+                    " coordinates for 'data' ", describe(data)));
+  }
+  std::int64_t batches = 1, places = 1;
+  for (std::int64_t i = 0; i < batch_axes + depth; ++i) {
+    const std::int64_t length = const_length(data, i, "since it is indexed");
+    if (i < batch_axes && !(data.dim(i) == indices.dim(i))) {
+      fail_op(str_cat("'data' is ", describe(data), " and 'indices' is ", describe(indices),
+                      "; expected equal lengths along the first ", batch_axes, " axes"));
+    }
+    if (length < 1) fail_op(str_cat("axis ", i, " of ", describe(data), " is empty"));
+    (i < batch_axes ? batches : places) *= length;
+  }
+  // The batch counts as the first coordinate of one flat axis.
+  const Shape index_shape(indices.shape().begin(), indices.shape().end() - 1);
+  Tensor place = iota({Dim(batches), Dim(1)}, 0, DType::kI64);
+  const Tensor coordinates = reshape(cast_to(indices, DType::kI64), {batches, -1, depth});
+  for (std::int64_t i = 0; i < depth; ++i) {
+    const std::int64_t length = data.dim(batch_axes + i).value();
+    const Tensor at = select(coordinates, -1, i);
+    place = place * length + clip(where(less(at, 0), at + length, at), 0, length - 1);
+  }
+  Shape rows(data.shape().begin() + batch_axes + depth, data.shape().end());
+  rows.insert(rows.begin(), batches * places);
+  return gather(reshape_to(data, rows), reshape_to(place, index_shape), 0);
+}
+
+Tensor reverse_sequence(const Tensor& x, const Tensor& lengths, std::int64_t time_axis, std::int64_t batch_axis,
+                        Loc loc) {
+  OpScope scope("reverse_sequence", loc);
+  const std::int64_t rank = require(x, "x").rank();
+  const std::int64_t time = normal_axis(time_axis, rank), batch = normal_axis(batch_axis, rank);
+  if (time == batch) fail_op(str_cat("time_axis and batch_axis are both ", time, "; expected two axes"));
+  require_integer(lengths, "lengths");
+  if (lengths.rank() != 1 || !(lengths.dim(0) == x.dim(batch))) {
+    fail_op(str_cat("argument 'lengths' is ", describe(lengths), "; expected the shape [", x.dim(batch).to_string(),
+                    "], one length a sequence"));
+  }
+  Shape along(x.shape().size(), Dim(1));
+  along[static_cast<std::size_t>(batch)] = x.dim(batch);
+  const Tensor length = reshape_to(cast_to(lengths, DType::kI64), along);
+  const Tensor step = iota(x.shape(), time, DType::kI64);
+  return gather_elements(x, where(less(step, length), length - 1 - step, step), time);
 }
 
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis, Loc loc) {

@@ -29,6 +29,9 @@ Tensor pad_reflect(const Tensor& x, Axes before, Axes after, Loc loc = Loc::curr
 Tensor shrink(const Tensor& x, Shape begin, Shape end, Loc loc = Loc::current());
 Tensor flip(const Tensor& x, Axes axes, Loc loc = Loc::current());
 
+// numpy's roll along one axis of constant length: element i moves to i + shift, around the end.
+Tensor roll(const Tensor& x, std::int64_t shift, std::int64_t axis, Loc loc = Loc::current());
+
 // numpy's x[begin:end:step] along one axis: out-of-range bounds are clamped, negative ones count from the end.
 struct Slice {
   static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();

@@ -77,6 +77,20 @@ Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims,
   return cast_to(last ? top - 1 : Operand(length) - top, DType::kI64);
 }
 
+Tensor cumulate(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
+  axis = normal_axis(axis, require(x, "x").rank());
+  const std::int64_t length = const_length(x, axis, "since it is accumulated along");
+  if (length == 0) return x;
+  Tensor value = reverse ? flip(x, {axis}) : x;
+  // Window i holds the elements up to i: n-1 neutral ones in front, one more (and the last element cut) when exclusive.
+  Shape before(x.shape().size(), Dim(0)), after = before;
+  before[static_cast<std::size_t>(axis)] = exclusive ? length : length - 1;
+  after[static_cast<std::size_t>(axis)] = exclusive ? -1 : 0;
+  value = unfold(pad(value, before, after, neutral), axis, length);
+  value = cast_to(reduce(op, value, {-1}, false), x.dtype());
+  return reverse ? flip(value, {axis}) : value;
+}
+
 }  // namespace
 
 Tensor reduce_sum(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
@@ -114,6 +128,11 @@ Tensor variance(const Tensor& x, Axes axes, bool keepdims, std::int64_t correcti
   return divided(reduce(v1::REDUCE_SUM, square(value - mean(value, axes, true)), axes, keepdims), count);
 }
 
+Tensor std_deviation(const Tensor& x, Axes axes, bool keepdims, std::int64_t correction, Loc loc) {
+  OpScope scope("std_deviation", loc);
+  return sqrt(variance(x, axes, keepdims, correction));
+}
+
 Tensor any(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
   OpScope scope("any", loc);
   const Tensor value = cast_to(cast(require(x, "x"), DType::kBool), DType::kI32);
@@ -137,17 +156,12 @@ Tensor argmin(const Tensor& x, std::int64_t axis, bool keepdims, bool last, Loc 
 
 Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse, Loc loc) {
   OpScope scope("cumsum", loc);
-  axis = normal_axis(axis, require(x, "x").rank());
-  const std::int64_t length = const_length(x, axis, "since it is summed along");
-  if (length == 0) return x;
-  Tensor value = reverse ? flip(x, {axis}) : x;
-  // Window i holds the elements up to i: n-1 zeros in front, one more (and the last element cut) when exclusive.
-  Shape before(x.shape().size(), Dim(0)), after = before;
-  before[static_cast<std::size_t>(axis)] = exclusive ? length : length - 1;
-  after[static_cast<std::size_t>(axis)] = exclusive ? -1 : 0;
-  value = unfold(pad(value, before, after), axis, length);
-  value = cast_to(reduce(v1::REDUCE_SUM, value, {-1}, false), x.dtype());
-  return reverse ? flip(value, {axis}) : value;
+  return cumulate(v1::REDUCE_SUM, 0, x, axis, exclusive, reverse);
+}
+
+Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse, Loc loc) {
+  OpScope scope("cumprod", loc);
+  return cumulate(v1::REDUCE_PROD, 1, x, axis, exclusive, reverse);
 }
 
 Tensor softmax(const Tensor& x, std::int64_t axis, Loc loc) {

@@ -15,13 +15,20 @@ Tensor mean(const Tensor& x, Axes axes = {}, bool keepdims = false, Loc loc = Lo
 // Population variance (correction 0) unless `correction` says otherwise.
 Tensor variance(const Tensor& x, Axes axes = {}, bool keepdims = false, std::int64_t correction = 0,
                 Loc loc = Loc::current());
+// The variance's square root.
+Tensor std_deviation(const Tensor& x, Axes axes = {}, bool keepdims = false, std::int64_t correction = 0,
+                     Loc loc = Loc::current());
 Tensor any(const Tensor& x, Axes axes = {}, bool keepdims = false, Loc loc = Loc::current());
 Tensor all(const Tensor& x, Axes axes = {}, bool keepdims = false, Loc loc = Loc::current());
 // Position (i64) of the first largest / smallest element, or the last with `last`.
 Tensor argmax(const Tensor& x, std::int64_t axis, bool keepdims = false, bool last = false, Loc loc = Loc::current());
 Tensor argmin(const Tensor& x, std::int64_t axis, bool keepdims = false, bool last = false, Loc loc = Loc::current());
+// Sums and products of the elements up to each one (exclusive: before it; reverse: from it on), along an axis of
+// constant length n: n^2 operations a row.
 Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive = false, bool reverse = false,
               Loc loc = Loc::current());
+Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive = false, bool reverse = false,
+               Loc loc = Loc::current());
 
 Tensor softmax(const Tensor& x, std::int64_t axis = -1, Loc loc = Loc::current());
 Tensor log_softmax(const Tensor& x, std::int64_t axis = -1, Loc loc = Loc::current());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/elements.h"
+#include "client/ops/elementwise.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -176,6 +177,11 @@ Tensor binary(v1::Op op, const Operand& a, const Operand& b) {
 Tensor compare(v1::Op op, const Operand& a, const Operand& b) {
   auto [x, y] = match(a, b);
   return record(node_of(op, DType::kBool, x.shape(), {x, y}));
+}
+
+Tensor stands_below(const Tensor& a, const Tensor& b) {
+  if (!is_float(a.dtype())) return less(a, b);
+  return bit_or(less(a, b), bit_and(is_nan(b), logical_not(is_nan(a))));
 }
 
 Tensor per_channel(const Tensor& vector, std::int64_t rank, std::string_view argument, const Dim& channels) {

@@ -26,6 +26,12 @@ std::vector<float> random_values(std::size_t count, std::uint32_t seed) {
   return values;
 }
 
+std::vector<float> floats(const client::NpyArray& array) {
+  std::vector<float> values(array.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+  return values;
+}
+
 double difference(const float* got, const std::vector<float>& want) {
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -118,11 +124,6 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
     REQUIRE((x.ok() && want.ok()));
     REQUIRE(instance->set_var("batch", x->shape[0]).ok());
     REQUIRE(instance->set_var("time", x->shape[1]).ok());
-    const auto floats = [](const client::NpyArray& array) {
-      std::vector<float> values(array.bytes.size() / sizeof(float));
-      std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
-      return values;
-    };
     const std::vector<float> got = replay(*instance, "in0", floats(*x));
     CHECK(instance->output("out")->shape == want->shape);
     REQUIRE(got.size() * sizeof(float) == want->bytes.size());
@@ -144,6 +145,22 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   CHECK(place.run(with({"--var", "length=3"})).err.find("the plan has: 'batch', 'time'") != std::string::npos);
   CHECK(place.run(with({"--input", "in0=" + in, "--var", "time=36"}))
             .err.find("is 36 by --var time=36 but input 'in0'") != std::string::npos);
+  // And from a plan file, with no daemon.
+  std::vector<std::string> saving = {"hearth", "export", words[2], "-o", place.file("plan")};
+  saving.insert(saving.end(), words.begin() + 3, words.end());
+  CHECK(place.json(saving)["kernels"] == plan->stats().kernels);
+  place.stop_daemon();
+  place.environment()["HEARTH_NO_AUTOSTART"] = "1";
+  const auto from_file = place.json({"hearth", "run", place.file("plan"), "--input", "in0=" + in, "--var", "batch=3",
+                                     "--var", "time=37", "--output-dir", place.file("out"), "--json"});
+  const auto got = client::read_npy(from_file["outputs"][0]["file"].get<std::string>());
+  const auto want = client::read_npy(folder / (name + ".3x37x256.out.out.npy"));
+  REQUIRE((got.ok() && want.ok()));
+  REQUIRE(got->shape == want->shape);
+  CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kTolerance);
+  CHECK(place.run({"hearth", "run", place.file("plan"), "--input", "in0=" + in})
+            .err.find("the plan reads [4, 256, 256]") != std::string::npos);
+  CHECK(place.daemons().empty());
   CHECK(place.run({"hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:x"}).err ==
         "hearth: --dim batch=1:x: '1:x' is not MIN:MAX\n");
 }

@@ -28,6 +28,7 @@ inline Dim operator+(const Dim& a, const Dim& b) { return combine(v1::ExprToken:
 inline Dim operator-(const Dim& a, const Dim& b) { return combine(v1::ExprToken::SUB, a, b); }
 inline Dim operator*(const Dim& a, const Dim& b) { return combine(v1::ExprToken::MUL, a, b); }
 inline Dim operator/(const Dim& a, const Dim& b) { return combine(v1::ExprToken::FLOORDIV, a, b); }
+inline Dim min(const Dim& a, const Dim& b) { return combine(v1::ExprToken::MIN, a, b); }
 using Dims = std::vector<Dim>;
 
 class GraphBuilder {

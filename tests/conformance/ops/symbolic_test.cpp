@@ -95,5 +95,23 @@ TEST_CASE("lengths that are quotients and products of variables") {
   }
 }
 
+TEST_CASE("lengths that are equal, written in other ways") {
+  GraphBuilder b;
+  const Dim n = b.var("n", 3, 16), m = b.var("m", 1, 5);
+  const Node x = b.input(v1::F32, {m, n});
+  const Node windows = b.unfold(x, 1, 3, 2, 1);                  // [m, (n - 3) / 2 + 1, 3]
+  const Node rows = b.reshape(windows, {m * ((n - 1) / 2), 3});  // m*((n + 1)/2) - m rows
+  b.output(rows);
+  b.output(b.reduce(v1::REDUCE_SUM, rows, {0}));
+  b.output(b.reshape(b.cat({x, x}, 1), {n * 2, m}));  // n + n
+  b.output(b.shrink(x, {0, m, 0, min(n, Dim(5))}));
+  b.output(b.shrink(b.pad(x, {0, 0, 2, n}), {0, m, n, n * 2 + 1}));
+  Program program(b.graph());
+  for (const auto& [columns, rows_in] : {std::pair{3, 1}, {4, 5}, {5, 2}, {16, 5}, {15, 1}, {7, 3}}) {
+    CAPTURE(columns, rows_in);
+    program.check({{ramp(Scalar::F32, {rows_in, columns})}, {columns, rows_in}}, Tolerance::exact());
+  }
+}
+
 }  // namespace
 }  // namespace hearth::conformance

@@ -60,6 +60,27 @@ double largest_difference(const std::string& got_file, const std::string& want_f
 
 }  // namespace
 
+TEST_CASE("a result whose length depends on the data is written as long as it is") {
+  const fs::path model = "/usr/share/libonnx-testdata/data/node/test_nonzero_example/model.onnx";
+  if (!fs::exists(model)) {
+    std::cout << "skipped: ONNX's test cases are not installed (libonnx-testdata)\n";
+    return;
+  }
+  DaemonStopper stopper;
+  const std::string input = scratch_dir() + "/condition.npy", folder = scratch_dir() + "/nonzero";
+  REQUIRE(client::write_npy(input, DType::kBool, {2, 2}, "\1\0\1\1", 4).ok());
+  const Ran run = run_with_daemon(
+      "hearth", "run " + model.string() + " --threads 1 --input condition=" + input + " --output-dir " + folder);
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  CHECK_THAT(run.out, Contains("output result i64[2, 3]"));
+  const auto result = client::read_npy(folder + "/result.npy");
+  REQUIRE(result.ok());
+  const std::int64_t expected[] = {0, 1, 1, 0, 0, 1};
+  REQUIRE(result->bytes.size() == sizeof(expected));
+  CHECK(std::memcmp(result->bytes.data(), expected, sizeof(expected)) == 0);
+}
+
 TEST_CASE("digits: accuracy, then a second process that compiles nothing and gives the same bits") {
   DaemonStopper stopper;
   const std::string folder = source_dir() + "/examples/digits/";

@@ -1,27 +1,11 @@
 #include <catch2/catch.hpp>
-#include <functional>
 
-#include "client/ops.h"
 #include "client/tracer.h"
+#include "tests/unit/client/error_rows.h"
 
 using namespace hearth;
 using namespace hearth::client;
-
-namespace {
-
-Tensor f32(Shape shape) { return input("x", std::move(shape), DType::kF32); }
-
-std::string message(const std::function<void()>& record) {
-  try {
-    record();
-  } catch (const JitError& error) {
-    CHECK(error.status().code() == absl::StatusCode::kInvalidArgument);
-    return error.what();
-  }
-  return "no error";
-}
-
-}  // namespace
+using namespace hearth::client::error_rows;
 
 TEST_CASE("errors name the op, the values, the expectation and the caller's line") {
   const int line = __LINE__ + 1;
@@ -47,11 +31,7 @@ TEST_CASE("scopes name what an importer records") {
 
 TEST_CASE("each wrong argument gets its own message") {
   const Dim n = Dim::variable("n", 0, 9);
-  struct Row {
-    const char* expected;
-    std::function<void()> record;
-  };
-  const Row table[] = {
+  check_rows({
       {"empty tensor", [] { relu(Tensor()); }},
       {"axis 2 is out of range for 2 axes", [] { softmax(f32({2, 3}), 2); }},
       {"axis 1 is given twice", [] { reduce_sum(f32({2, 3}), {1, -1}); }},
@@ -91,12 +71,7 @@ TEST_CASE("each wrong argument gets its own message") {
          lstm_cell(f32({2, 3}), {f32({2, 4}), f32({2, 4})}, f32({15, 3}), f32({16, 4}), {},
                    GateOrder::kInputForgetCellOutput);
        }},
-  };
-  for (const Row& row : table) {
-    const std::string text = message(row.record);
-    CHECK_THAT(text, Catch::Contains(row.expected));
-    CHECK_THAT(text, Catch::Contains("error_test.cpp:"));
-  }
+  });
 }
 
 TEST_CASE("catch_jit_error turns an error into its status") {

@@ -141,3 +141,16 @@ TEST_CASE("inputs that must be known become initializers, and the result says so
   CHECK(result.verdict == Verdict::kPassed);
   CHECK(result.inputs_known);
 }
+
+TEST_CASE("random numbers are compared by type and shape, and the result says so") {
+  CaseFolder folder;
+  folder.model() = ModelBuilder(17);
+  folder.model().input("x", {2}).node("RandomNormalLike", {"x"}, {"y"}).output("y");
+  folder.model().proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      ::onnx::TensorProto::FLOAT);
+  folder.write("output_0.pb", {100, 100});
+  CHECK(folder.check().verdict == Verdict::kPassed);
+  CHECK(folder.check().types_only);
+  folder.write("output_0.pb", {100, 100, 100});
+  CHECK(folder.check().verdict == Verdict::kFailed);
+}

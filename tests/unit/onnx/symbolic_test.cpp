@@ -44,7 +44,7 @@ void check(ModelBuilder& m, const std::string& shape) {
     const auto got = evaluate_at(*symbolic, inputs, {{"n", rows}, {"m", columns}});
     INFO(got.status().message());
     REQUIRE(got.ok());
-    CHECK(difference((*got)[0], (*want)[0], {1e-6, 1e-6}) == "");
+    CHECK(difference((*got)[0], (*want)[0], {.relative = 1e-6, .absolute = 1e-6}) == "");
   }
 }
 

@@ -104,6 +104,20 @@ TEST_CASE("what cannot be carried is refused by name and changes nothing") {
   CHECK(instance->execute().ok());
 }
 
+TEST_CASE("the owner of a bound input is held until it is bound again or carried") {
+  auto instance = Instance::create(load(saxpy_plan(100, false)), {.threads = 1});
+  REQUIRE(instance.ok());
+  const auto x = std::make_shared<std::vector<float>>(100, 1), y = std::make_shared<std::vector<float>>(100, 1);
+  REQUIRE(instance->bind_input("x", x->data(), 400, x).ok());
+  REQUIRE(instance->bind_input("y", y->data(), 400, y).ok());
+  CHECK_FALSE(instance->bind_input("x", y->data(), 399, y).ok());  // refused: x stays, y gains no holder
+  CHECK((x.use_count() == 2 && y.use_count() == 2));
+  REQUIRE(instance->bind_input("x", y->data(), 400).ok());
+  CHECK(x.use_count() == 1);
+  REQUIRE(instance->carry("out", "y").ok());
+  CHECK(y.use_count() == 1);
+}
+
 TEST_CASE("an output of another dtype is not carried") {
   SaxpyPlan made = saxpy_plan(100, false);
   made.plan.mutable_buffers(1)->set_dtype(hearth::v1::I32);

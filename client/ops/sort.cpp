@@ -1,0 +1,70 @@
+#include "client/ops/sort.h"
+
+#include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
+#include "client/ops/support.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+// The positions of the first `count` elements in order, along the last axis.
+Tensor first_positions(const Tensor& x, std::int64_t count, bool descending) {
+  const std::int64_t length = x.dim(-1).value();
+  Shape pairs = x.shape();
+  pairs.emplace_back(length);
+  // Element i against every j of its row.
+  const Tensor mine = unsqueeze(x, {-1}), other = unsqueeze(x, {-2});
+  const Tensor before = descending ? stands_below(mine, other) : stands_below(other, mine);
+  const Tensor after = descending ? stands_below(other, mine) : stands_below(mine, other);
+  const Tensor earlier = less(iota(pairs, x.rank(), DType::kI32), iota(pairs, x.rank() - 1, DType::kI32));
+  const Tensor ahead = bit_or(before, bit_and(logical_not(after), earlier));
+  const Tensor rank = reduce_sum(cast_to(ahead, DType::kI32), {-1});
+  // Ranks are a permutation; its inverse is the order.
+  pairs[pairs.size() - 2] = count;
+  const Tensor has_rank = equal(unsqueeze(rank, {-2}), iota(pairs, x.rank() - 1, DType::kI32));
+  return cast_to(reduce_sum(where(has_rank, iota(pairs, x.rank(), DType::kI32), 0), {-1}), DType::kI64);
+}
+
+TopK first_in_order(const Tensor& x, std::int64_t count, std::int64_t axis, bool descending) {
+  if (num_elements(x.shape()) == Dim(0) || count == 0) {
+    Shape shape = x.shape();
+    shape[static_cast<std::size_t>(axis)] = count;
+    return {filled(shape, std::int64_t{0}, x.dtype()), filled(shape, std::int64_t{0}, DType::kI64)};
+  }
+  const Tensor rows = transpose(x, axis, -1);
+  const Tensor positions = first_positions(rows, count, descending);
+  return {transpose(gather_elements(rows, positions, -1), axis, -1), transpose(positions, axis, -1)};
+}
+
+std::int64_t sorted_axis(const Tensor& x, std::int64_t axis) {
+  axis = normal_axis(axis, require(x, "x").rank());
+  const_length(x, axis, "since every element is compared with all others");
+  return axis;
+}
+
+}  // namespace
+
+Tensor sort(const Tensor& x, std::int64_t axis, bool descending, Loc loc) {
+  OpScope scope("sort", loc);
+  axis = sorted_axis(x, axis);
+  return first_in_order(x, x.dim(axis).value(), axis, descending).values;
+}
+
+Tensor argsort(const Tensor& x, std::int64_t axis, bool descending, Loc loc) {
+  OpScope scope("argsort", loc);
+  axis = sorted_axis(x, axis);
+  return first_in_order(x, x.dim(axis).value(), axis, descending).indices;
+}
+
+TopK topk(const Tensor& x, std::int64_t k, std::int64_t axis, bool largest, Loc loc) {
+  OpScope scope("topk", loc);
+  axis = sorted_axis(x, axis);
+  const std::int64_t length = x.dim(axis).value();
+  if (k < 0 || k > length) fail_op(str_cat("k is ", k, "; expected 0 to ", length, ", the length of axis ", axis));
+  return first_in_order(x, k, axis, largest);
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,22 @@
+// Order along one axis of constant length. Equal elements keep the order of their positions, descending too. NaN is
+// greater than everything. Each element's rank is counted against its whole row: length^2 comparisons a row, no extra
+// memory. Errors: JitError.
+//
+//   auto [values, indices] = topk(scores, 5);
+#pragma once
+#include "client/tensor.h"
+
+namespace hearth::client {
+
+Tensor sort(const Tensor& x, std::int64_t axis = -1, bool descending = false, Loc loc = Loc::current());
+// The positions (i64) of the sorted elements.
+Tensor argsort(const Tensor& x, std::int64_t axis = -1, bool descending = false, Loc loc = Loc::current());
+
+struct TopK {
+  Tensor values;
+  Tensor indices;  // i64
+};
+// The `k` largest (or smallest) elements, sorted; 0 <= k <= length.
+TopK topk(const Tensor& x, std::int64_t k, std::int64_t axis = -1, bool largest = true, Loc loc = Loc::current());
+
+}  // namespace hearth::client
