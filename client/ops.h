@@ -1,5 +1,6 @@
 // Every recording op: client/ops/*.h together.
 #pragma once
+#include "client/ops/attention.h"
 #include "client/ops/blocks.h"
 #include "client/ops/compaction.h"
 #include "client/ops/conv.h"
@@ -16,6 +17,7 @@
 #include "client/ops/pool.h"
 #include "client/ops/quantize.h"
 #include "client/ops/random.h"
+#include "client/ops/recurrent.h"
 #include "client/ops/reduce.h"
 #include "client/ops/regions.h"
 #include "client/ops/resize.h"

@@ -33,7 +33,7 @@ std::string cell(std::string text) {
 
 std::string coverage(const std::vector<CaseResult>& results) {
   std::map<std::string, Tally> tallies;  // by operator
-  for (const onnx::OperatorEntry* entry : onnx::all_operators()) tallies[std::string(entry->name)];
+  for (const std::string& name : onnx::operator_names()) tallies[name];
   std::map<Verdict, int> totals;
   int known = 0;
   for (const CaseResult& result : results) {

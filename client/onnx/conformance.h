@@ -1,8 +1,8 @@
 // ONNX's standard test cases: a folder with model.onnx and test_data_set_N/{input,output}_M.pb. A case is imported,
 // evaluated by the caller's means (a daemon's plan, the reference interpreter) and its results compared. Inputs that
-// the importer must know (axes, shapes), which test cases give at run time and exporters write as initializers, become
-// initializers in a second try, the first input too in a third; the result says so. Thread-safe. Errors: in the
-// result, never thrown.
+// the importer must know (axes, shapes, conditions), which test cases give at run time and exporters write as
+// initializers, become initializers in a second try (all but the first) or a third (all); the result says so.
+// Thread-safe. Errors: in the result, never thrown.
 //
 //   for (const std::string& folder : find_cases("/usr/share/libonnx-testdata/data/node"))
 //     CaseResult result = check_case(folder, evaluate);

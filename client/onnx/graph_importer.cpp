@@ -1,5 +1,6 @@
 #include "client/onnx/graph_importer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "client/errors.h"
@@ -11,46 +12,63 @@
 #include "runtime/text.h"
 
 namespace hearth::onnx {
+
 std::string node_label(const ::onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   return node.output_size() > 0 ? node.output(0) : "";
 }
 
 std::string operator_name(const ::onnx::NodeProto& node) {
-  const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-  return standard ? node.op_type() : str_cat(node.domain(), "::", node.op_type());
+  return normal_domain(node.domain()).empty() ? node.op_type() : str_cat(node.domain(), "::", node.op_type());
 }
 
 int standard_opset(const ::onnx::ModelProto& model) {
-  for (const ::onnx::OperatorSetIdProto& set : model.opset_import()) {
-    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;
-    if (set.version() < kFirstOpset || set.version() > kLastOpset) {
-      reject_unsupported(str_cat("opset ", set.version(), " (export the model with an opset from ", kFirstOpset, " to ",
-                                 kLastOpset, ")"));
-    }
-    return static_cast<int>(set.version());
-  }
+  const Opsets opsets = read_opsets(model);
+  const auto standard = opsets.find("");
+  if (standard != opsets.end()) return standard->second;
   reject_unsupported("a model that names no version of ONNX's own operators (opset_import)");
 }
 
-std::string GraphImporter::missing_operator(const ::onnx::NodeProto& node, int opset) {
-  if (operator_name(node) != node.op_type()) return str_cat("operator domain '", node.domain(), "' is not supported");
-  if (node.op_type() == "If") return "";
-  const auto found = client::catch_jit_error([&] { return &find_operator(node.op_type(), opset); });
+namespace {
+
+int opset_of(const ::onnx::NodeProto& node, const Opsets& opsets) {
+  const auto opset = opsets.find(normal_domain(node.domain()));
+  if (opset != opsets.end()) return opset->second;
+  reject(str_cat("no version of operator domain '", node.domain(), "' is imported (opset_import)"));
+}
+
+}  // namespace
+
+std::string GraphImporter::missing_operator(const ::onnx::NodeProto& node, const Opsets& opsets,
+                                            const Functions& functions) {
+  const std::string domain = normal_domain(node.domain());
+  if (find_function(functions, domain, node.op_type()) != nullptr) return "";
+  const auto found =
+      client::catch_jit_error([&] { return &find_operator(domain, node.op_type(), opset_of(node, opsets)); });
   return found.ok() ? "" : std::string(found.status().message());
 }
 
-GraphImporter::GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model, int opset)
-    : model_(std::move(model)), opset_(opset), scopes_(1) {}
+GraphImporter::GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model)
+    : model_(std::move(model)), functions_(read_functions(*model_)), frames_(1) {
+  frames_.back().opsets = read_opsets(*model_);
+  frames_.back().scopes.emplace_back();
+}
+
+void GraphImporter::name_constants(const std::string& name, const Value& value) {
+  if (value.needs_name()) value.set_name(unique_name(name));
+  if (!value.is_sequence()) return;
+  for (std::size_t i = 0; i < value.elements().size(); ++i) name_constants(str_cat(name, "/", i), value.elements()[i]);
+}
 
 void GraphImporter::bind(const std::string& name, const Value& value) {
-  if (value.needs_name()) value.set_name(unique_name(name));
-  if (!scopes_.back().emplace(name, value).second) reject(str_cat("'", name, "' is defined twice"));
+  name_constants(name, value);
+  if (!frames_.back().scopes.back().emplace(name, value).second) reject(str_cat("'", name, "' is defined twice"));
 }
 
 Value GraphImporter::lookup(const std::string& name) const {
   if (name.empty()) return Value();
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+  const auto& scopes = frames_.back().scopes;
+  for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
     const auto found = scope->find(name);
     if (found != scope->end()) return found->second;
   }
@@ -58,38 +76,67 @@ Value GraphImporter::lookup(const std::string& name) const {
 }
 
 std::string GraphImporter::unique_name(const std::string& base) {
+  int& uses = name_uses_[base];
   std::string name = base;
-  for (int i = 2; !parameter_names_.insert(name).second; ++i) name = str_cat(base, "#", i);
+  if (++uses > 1) name = str_cat(base, "#", uses);
+  while (!parameter_names_.insert(name).second) name = str_cat(base, "#", ++uses);
   return name;
+}
+
+const ::onnx::AttributeProto* GraphImporter::function_attribute(const std::string& name) const {
+  const auto& attributes = frames_.back().attributes;
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? nullptr : found->second;
 }
 
 Values GraphImporter::run(const ::onnx::GraphProto& graph) {
   if (graph.sparse_initializer_size() > 0) reject_unsupported("a sparse initializer");
   for (const ::onnx::TensorProto& initializer : graph.initializer()) {
-    bind(initializer.name(), Value::host(to_host_tensor(initializer, model_)));
+    Value& value = initializers_[&initializer];
+    if (value.empty()) value = Value::host(to_host_tensor(initializer, model_));
+    bind(initializer.name(), value);
   }
-  for (const ::onnx::NodeProto& node : graph.node()) {
-    try {
-      client::ScopedLocation here(str_cat("ONNX node '", node_label(node), "' (", operator_name(node), ")"));
-      const Values outputs = import_node(node);
-      for (int i = 0; i < node.output_size(); ++i) {
-        if (node.output(i).empty()) continue;
-        if (static_cast<std::size_t>(i) >= outputs.size()) {
-          reject_unsupported(str_cat("output ", i, " ('", node.output(i), "')"));
-        }
-        bind(node.output(i), outputs[static_cast<std::size_t>(i)]);
-      }
-    } catch (const client::JitError& error) {
-      if (located_) throw;
-      located_ = true;
-      throw client::JitError(
-          absl::Status(error.status().code(), str_cat("node '", node_label(node), "' (operator ", operator_name(node),
-                                                      ", opset ", opset_, "): ", error.status().message())));
-    }
-  }
+  for (const ::onnx::NodeProto& node : graph.node()) run_node(node);
   Values outputs;
   for (const ::onnx::ValueInfoProto& output : graph.output()) outputs.push_back(lookup(output.name()));
   return outputs;
+}
+
+Values GraphImporter::run_nested(const ::onnx::GraphProto& graph, const Values& inputs) {
+  if (static_cast<std::size_t>(graph.input_size()) != inputs.size()) {
+    reject(str_cat("graph '", graph.name(), "' has ", graph.input_size(), " inputs but is given ", inputs.size()));
+  }
+  frames_.back().scopes.emplace_back();
+  for (int i = 0; i < graph.input_size(); ++i) bind(graph.input(i).name(), inputs[static_cast<std::size_t>(i)]);
+  Values outputs = run(graph);
+  frames_.back().scopes.pop_back();
+  return outputs;
+}
+
+void GraphImporter::run_node(const ::onnx::NodeProto& node) {
+  try {
+    client::ScopedLocation here(str_cat("ONNX node '", node_label(node), "' (", operator_name(node), ")"));
+    if (++num_nodes_ > kMaxNodes) {
+      reject_unsupported(str_cat("more than ", kMaxNodes, " nodes, loops unrolled and functions expanded,"));
+    }
+    const Values outputs = import_node(node);
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (node.output(i).empty()) continue;
+      if (static_cast<std::size_t>(i) >= outputs.size()) {
+        reject_unsupported(str_cat("output ", i, " ('", node.output(i), "')"));
+      }
+      bind(node.output(i), outputs[static_cast<std::size_t>(i)]);
+    }
+  } catch (const client::JitError& error) {
+    if (located_) throw;
+    located_ = true;
+    const Opsets& opsets = frames_.back().opsets;
+    const auto opset = opsets.find(normal_domain(node.domain()));
+    const std::string version = opset == opsets.end() ? "" : str_cat(", opset ", opset->second);
+    throw client::JitError(
+        absl::Status(error.status().code(), str_cat("node '", node_label(node), "' (operator ", operator_name(node),
+                                                    version, "): ", error.status().message())));
+  }
 }
 
 namespace {
@@ -107,25 +154,49 @@ Values import_with(const OperatorEntry& entry, NodeContext& context, const Value
 }  // namespace
 
 Values GraphImporter::import_node(const ::onnx::NodeProto& node) {
-  if (operator_name(node) != node.op_type()) reject_unsupported(str_cat("operator domain '", node.domain(), "'"));
+  const std::string domain = normal_domain(node.domain());
+  const Opsets& opsets = frames_.back().opsets;
+  const Function* function = find_function(functions_, domain, node.op_type());
   Values inputs;
   for (const std::string& name : node.input()) inputs.push_back(lookup(name));
-  NodeContext context(node, opset_, inputs, model_, [this](const std::string& base) { return unique_name(base); });
-  Values outputs = node.op_type() == "If" ? take_branch(context)
-                                          : import_with(find_operator(node.op_type(), opset_), context, inputs);
+  // A function's own version means nothing to its body, which brings its own imports.
+  NodeContext context(node, function != nullptr ? kLastOpset : opset_of(node, opsets), inputs, model_, *this);
+  if (function != nullptr) return expand(*function, context, inputs);
+  Values outputs = import_with(find_operator(domain, node.op_type(), context.opset()), context, inputs);
   context.check_all_read();
   is_random_ = is_random_ || context.is_random();
   return outputs;
 }
 
-Values GraphImporter::take_branch(NodeContext& node) {
-  const HostTensor& condition = node.known(0, "the condition");
-  if (condition.size() != 1) reject(str_cat("the condition has shape ", to_string(condition.shape())));
-  const ::onnx::GraphProto& then_branch = node.graph("then_branch");
-  const ::onnx::GraphProto& else_branch = node.graph("else_branch");
-  scopes_.emplace_back();
-  Values outputs = run(condition.integer(0) != 0 ? then_branch : else_branch);
-  scopes_.pop_back();
+Values GraphImporter::expand(const Function& function, NodeContext& call, const Values& inputs) {
+  const ::onnx::FunctionProto& proto = *function.proto;
+  if (std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) { return frame.function == &function; })) {
+    reject(str_cat("function '", proto.name(), "' calls itself"));
+  }
+  if (inputs.size() > static_cast<std::size_t>(proto.input_size())) {
+    reject(str_cat("function '", proto.name(), "' has ", proto.input_size(), " inputs but is given ", inputs.size()));
+  }
+  Frame frame;
+  frame.function = &function;
+  frame.opsets = function.opsets;
+  frame.scopes.emplace_back();
+  for (const auto& [name, attribute] : call.all_attributes()) frame.attributes.emplace(name, attribute);
+  for (const auto& [name, attribute] : frame.attributes) {
+    const auto has_name = [&](const auto& item) { return item.name() == name; };
+    if (std::count(proto.attribute().begin(), proto.attribute().end(), name) > 0) continue;
+    if (std::any_of(function.defaults.begin(), function.defaults.end(), has_name)) continue;
+    reject(str_cat("function '", proto.name(), "' has no attribute '", name, "'"));
+  }
+  for (const ::onnx::AttributeProto& fallback : function.defaults) frame.attributes.emplace(fallback.name(), &fallback);
+  frames_.push_back(std::move(frame));
+  for (int i = 0; i < proto.input_size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    bind(proto.input(i), at < inputs.size() ? inputs[at] : Value());
+  }
+  for (const ::onnx::NodeProto& node : proto.node()) run_node(node);
+  Values outputs;
+  for (const std::string& name : proto.output()) outputs.push_back(lookup(name));
+  frames_.pop_back();
   return outputs;
 }
 

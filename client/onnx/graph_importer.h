@@ -1,8 +1,9 @@
-// GraphImporter: walks the nodes of one model's graph and its nested graphs, and keeps what every name stands for.
-// Nested graphs see the names of the graphs around them. One use, single-threaded. Errors: JitError, completed with
-// node, operator and opset.
+// GraphImporter: walks the nodes of one model's graph, its nested graphs and its functions, and keeps what every name
+// stands for. Nested graphs see the names of the graphs around them; a function, which is expanded where it is called,
+// sees only its inputs and attributes. One use, single-threaded. Errors: JitError, completed with node, operator and
+// opset.
 //
-//   GraphImporter importer(model, 17);
+//   GraphImporter importer(model);
 //   importer.bind("x", Value(client::input("x", {1, 3}, DType::kF32)));
 //   Values outputs = importer.run(model->graph());
 #pragma once
@@ -12,10 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "client/onnx/functions.h"
 #include "client/onnx/node_context.h"
 
 namespace onnx {
 class ModelProto;
+class TensorProto;
 }  // namespace onnx
 
 namespace hearth::onnx {
@@ -27,29 +30,49 @@ std::string operator_name(const ::onnx::NodeProto& node);
 // The version of ONNX's own operators that a model imports; JitError when it is none that is known here.
 int standard_opset(const ::onnx::ModelProto& model);
 
-class GraphImporter {
+class GraphImporter : private ImportScope {
  public:
-  GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model, int opset);
+  // Nodes of an import, those of unrolled loops and expanded functions counted each time.
+  static constexpr int kMaxNodes = 200000;
+
+  explicit GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model);
 
   // Gives `name` its one meaning in the current graph.
   void bind(const std::string& name, const Value& value);
   // Why no node of this operator can be imported, "" when one may be.
-  static std::string missing_operator(const ::onnx::NodeProto& node, int opset);
+  static std::string missing_operator(const ::onnx::NodeProto& node, const Opsets& opsets, const Functions& functions);
   // Imports initializers and nodes; returns the graph's outputs in order.
   Values run(const ::onnx::GraphProto& graph);
   // Whether an imported node gives random numbers.
   bool is_random() const { return is_random_; }
 
  private:
+  // The graph or function whose nodes are imported: what it sees.
+  struct Frame {
+    const Function* function = nullptr;  // null: the model's graph
+    Opsets opsets;
+    std::map<std::string, const ::onnx::AttributeProto*> attributes;
+    std::vector<std::map<std::string, Value>> scopes;  // innermost last
+  };
+
+  std::string unique_name(const std::string& base) override;
+  Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) override;
+  const ::onnx::AttributeProto* function_attribute(const std::string& name) const override;
+
+  void run_node(const ::onnx::NodeProto& node);
   Values import_node(const ::onnx::NodeProto& node);
-  Values take_branch(NodeContext& node);
+  Values expand(const Function& function, NodeContext& call, const Values& inputs);
+  // A constant becomes a parameter of this name, should it be used as a tensor.
+  void name_constants(const std::string& name, const Value& value);
   Value lookup(const std::string& name) const;
-  std::string unique_name(const std::string& base);
 
   std::shared_ptr<const ::onnx::ModelProto> model_;
-  int opset_;
-  std::vector<std::map<std::string, Value>> scopes_;  // innermost last
+  Functions functions_;
+  std::vector<Frame> frames_;                                 // innermost call last
+  std::map<const ::onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
   std::set<std::string> parameter_names_;
+  std::map<std::string, int> name_uses_;  // of a base, so that an unrolled loop finds the next free name at once
+  int num_nodes_ = 0;
   bool is_random_ = false;
   bool located_ = false;  // the error under way already names its node
 };

@@ -8,7 +8,6 @@
 #include "client/errors.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
-#include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
@@ -97,28 +96,93 @@ class DimTable {
   std::set<std::string> names_;
 };
 
-std::vector<const ::onnx::ValueInfoProto*> true_inputs(const ::onnx::GraphProto& graph) {
+// An input that is no initializer, as the tensors that stand for it: one, or a sequence's elements, or none.
+struct DeclaredInput {
+  std::string name;
+  bool is_sequence = false;
+  bool is_absent = false;
+  std::vector<::onnx::ValueInfoProto> tensors = {};
+};
+
+DeclaredInput declare(const ::onnx::ValueInfoProto& input, const ImportOptions& options) {
+  DeclaredInput declared{.name = input.name()};
+  const ::onnx::TypeProto* type = &input.type();
+  if (type->has_optional_type()) {
+    declared.is_absent = options.absent.count(input.name()) != 0;
+    if (declared.is_absent) return declared;
+    type = &type->optional_type().elem_type();
+  }
+  std::vector<std::string> names = {input.name()};
+  if (type->has_sequence_type()) {
+    declared.is_sequence = true;
+    type = &type->sequence_type().elem_type();
+    const auto length = options.sequence_lengths.find(input.name());
+    if (length == options.sequence_lengths.end()) {
+      reject(str_cat("input '", input.name(), "' is a sequence; give its length (sequence_lengths)"));
+    }
+    names.clear();
+    for (std::size_t i = 0; i < length->second; ++i) names.push_back(str_cat(input.name(), "/", i));
+  }
+  if (!type->has_tensor_type()) {
+    reject_unsupported(
+        str_cat("input '", input.name(), "': a type other than tensors, sequences and optionals of them"));
+  }
+  for (const std::string& name : names) {
+    ::onnx::ValueInfoProto& tensor = declared.tensors.emplace_back();
+    tensor.set_name(name);
+    *tensor.mutable_type() = *type;
+    auto& stated = *tensor.mutable_type()->mutable_tensor_type();
+    if (stated.has_shape()) {
+      if (!declared.is_sequence) continue;
+      // Elements may differ in shape, whatever their one type names its dimensions.
+      for (Dimension& dim : *stated.mutable_shape()->mutable_dim()) dim.clear_dim_param();
+      continue;
+    }
+    const auto given = options.input_shapes.find(name);
+    if (given == options.input_shapes.end()) reject(str_cat("input '", name, "' has no shape"));
+    stated.mutable_shape();
+    for (std::int64_t length : given->second) stated.mutable_shape()->add_dim()->set_dim_value(length);
+  }
+  return declared;
+}
+
+std::vector<DeclaredInput> declared_inputs(const ::onnx::GraphProto& graph, const ImportOptions& options) {
   std::set<std::string> initializers;
   for (const ::onnx::TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
-  std::vector<const ::onnx::ValueInfoProto*> inputs;
+  std::vector<DeclaredInput> inputs;
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
-    if (initializers.count(input.name()) != 0) continue;
-    if (!input.type().has_tensor_type()) {
-      reject_unsupported(str_cat("input '", input.name(), "': a type other than a tensor"));
-    }
-    if (!input.type().tensor_type().has_shape()) reject(str_cat("input '", input.name(), "' has no shape"));
-    inputs.push_back(&input);
+    if (initializers.count(input.name()) == 0) inputs.push_back(declare(input, options));
   }
   return inputs;
 }
 
-void check_named_inputs(const ImportOptions& options, const std::vector<const ::onnx::ValueInfoProto*>& inputs) {
-  std::vector<std::string> names;
-  for (const auto* input : inputs) names.push_back(input->name());
-  for (const auto& [name, shape] : options.input_shapes) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    reject(str_cat("the model has no input '", name, "' (it has: ", absl::StrJoin(names, ", "), ")"));
+void check_named_inputs(const ImportOptions& options, const std::vector<DeclaredInput>& inputs) {
+  std::set<std::string> names, tensors;
+  for (const DeclaredInput& input : inputs) {
+    names.insert(input.name);
+    for (const auto& tensor : input.tensors) tensors.insert(tensor.name());
   }
+  const auto check = [](const std::set<std::string>& known, const std::string& name) {
+    if (known.count(name) != 0) return;
+    reject(str_cat("the model has no input '", name, "' (it has: ", absl::StrJoin(known, ", "), ")"));
+  };
+  for (const auto& [name, shape] : options.input_shapes) check(tensors, name);
+  for (const auto& [name, length] : options.sequence_lengths) check(names, name);
+  for (const std::string& name : options.absent) check(names, name);
+}
+
+// Adds what `value`, the graph's output `name`, holds; `tensors` are the values behind the results.
+void add_outputs(const std::string& name, const Value& value, ImportedModel& result, Values& tensors) {
+  if (value.is_absent()) return;
+  if (value.is_sequence()) {
+    for (std::size_t i = 0; i < value.elements().size(); ++i) {
+      add_outputs(str_cat(name, "/", i), value.elements()[i], result, tensors);
+    }
+    return;
+  }
+  result.results.push_back({name, value.dtype(), value.dims()});
+  result.outputs.emplace_back(name, value.tensor());
+  tensors.push_back(value);
 }
 
 // Makes the lengths of bounded results outputs of their own; results may share one.
@@ -144,28 +208,37 @@ ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& mode
   ImportedModel result;
   result.opset = standard_opset(*model);
   const ::onnx::GraphProto& graph = model->graph();
-  const auto inputs = true_inputs(graph);
+  const std::vector<DeclaredInput> inputs = declared_inputs(graph, options);
   check_named_inputs(options, inputs);
   DimTable dims(options);
-  for (const auto* input : inputs) dims.learn(*input);
-  GraphImporter importer(model, result.opset);
-  for (const auto* input : inputs) {
-    ModelValue value{input->name(), dtype_from_onnx(input->type().tensor_type().elem_type()), dims.shape_of(*input)};
-    client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
-    if (client::is_const(value.shape)) count(client::const_shape(value.shape));
-    importer.bind(value.name, Value(client::input(value.name, value.shape, value.dtype)));
-    result.inputs.push_back(std::move(value));
+  for (const DeclaredInput& input : inputs) {
+    for (const auto& tensor : input.tensors) dims.learn(tensor);
+  }
+  GraphImporter importer(model);
+  for (const DeclaredInput& input : inputs) {
+    Values members;
+    for (const auto& tensor : input.tensors) {
+      ModelValue value{tensor.name(), dtype_from_onnx(tensor.type().tensor_type().elem_type()), dims.shape_of(tensor)};
+      client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
+      if (client::is_const(value.shape)) count(client::const_shape(value.shape));
+      members.emplace_back(client::input(value.name, value.shape, value.dtype));
+      result.inputs.push_back(std::move(value));
+    }
+    importer.bind(input.name, input.is_absent     ? Value::absent()
+                              : input.is_sequence ? Value::sequence(std::move(members))
+                                                  : members[0]);
   }
   dims.check_all_used();
   const Values outputs = importer.run(graph);
   if (outputs.empty()) reject("the model has no outputs");
+  Values tensors;
   for (int i = 0; i < graph.output_size(); ++i) {
     const Value& output = outputs[static_cast<std::size_t>(i)];
     if (output.empty()) reject(str_cat("output ", i, " has no name"));
-    result.results.push_back({graph.output(i).name(), output.dtype(), output.dims()});
-    result.outputs.emplace_back(graph.output(i).name(), output.tensor());
+    add_outputs(graph.output(i).name(), output, result, tensors);
   }
-  name_lengths(outputs, result);
+  if (result.outputs.empty()) reject("the model's outputs hold no tensor");
+  name_lengths(tensors, result);
   result.is_random = importer.is_random();
   return result;
 }

@@ -1,9 +1,10 @@
-// ONNX model -> recorded client graph. Opsets 13 to 18; weights become parameters whose bytes stay in this process
-// (kept alive by the result), shape computations are folded on the host, `If` takes the branch its folded condition
-// names. Symbolic dimensions need a length or a range: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`;
-// one of a range becomes a variable of that name, set at replay (Instance::set_var).
-// Thread-safe (no shared state). Errors: one line naming the file and, where there is one, node, operator and opset;
-// InvalidArgument for a wrong model, Unimplemented for a valid one that needs more than is here, NotFound.
+// ONNX model -> recorded client graph. Opsets 1 to 19; weights become parameters whose bytes stay in this process (kept
+// alive by the result), shape computations are folded on the host, loops unrolled. An input or output that is a
+// sequence of N tensors is N inputs or outputs, NAME/0 to NAME/N-1; an optional one is its value, or nothing. Symbolic
+// dimensions need a length or a range: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`; one of a range
+// becomes a variable of that name, set at replay (Instance::set_var). Thread-safe (no shared state). Errors: one line
+// naming the file and, where there is one, node, operator and opset; InvalidArgument for a wrong model, Unimplemented
+// for a valid one that needs more than is here, NotFound.
 //
 //   absl::StatusOr<ImportedModel> model = import_model("model.onnx", {.dims = {{"batch", 1}, {"time", {1, 512}}}});
 //   if (!model.ok()) return model.status();
@@ -11,6 +12,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,8 @@ struct ImportOptions {
   std::map<std::string, DimRange> dims = {};
   // Fixes the dimensions of an input that `dims` does not name; must lie within the ranges of those it does.
   std::map<std::string, std::vector<std::int64_t>> input_shapes = {};
+  std::map<std::string, std::size_t> sequence_lengths = {};  // one for every input that is a sequence
+  std::set<std::string> absent = {};                         // optional inputs without a value
 };
 
 struct ModelValue {

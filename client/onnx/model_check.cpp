@@ -10,18 +10,20 @@
 namespace hearth::onnx {
 namespace {
 
+using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+
 // Walks nested graphs with a list of its own: a hostile file may nest deeply.
-void check_nodes(const ::onnx::GraphProto& main_graph, ModelCheck* check) {
-  std::vector<const ::onnx::GraphProto*> graphs = {&main_graph};
-  while (!graphs.empty()) {
-    const ::onnx::GraphProto& graph = *graphs.back();
-    graphs.pop_back();
-    for (const ::onnx::NodeProto& node : graph.node()) {
+void check_nodes(const Nodes& main_nodes, const Opsets& opsets, const Functions& functions, ModelCheck* check) {
+  std::vector<const Nodes*> lists = {&main_nodes};
+  while (!lists.empty()) {
+    const Nodes& nodes = *lists.back();
+    lists.pop_back();
+    for (const ::onnx::NodeProto& node : nodes) {
       ++check->num_nodes;
-      const std::string reason = GraphImporter::missing_operator(node, check->opset);
+      const std::string reason = GraphImporter::missing_operator(node, opsets, functions);
       if (!reason.empty()) check->missing.push_back({node_label(node), operator_name(node), reason});
       for (const ::onnx::AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) graphs.push_back(&attribute.g());
+        if (attribute.has_g()) lists.push_back(&attribute.g().node());
       }
     }
   }
@@ -35,7 +37,11 @@ absl::StatusOr<ModelCheck> check_model(const std::string& path) {
   const auto checked = client::catch_jit_error([&] {
     ModelCheck check;
     check.opset = standard_opset(**model);
-    check_nodes((*model)->graph(), &check);
+    const Functions functions = read_functions(**model);
+    check_nodes((*model)->graph().node(), read_opsets(**model), functions, &check);
+    for (const auto& [name, function] : functions) {
+      check_nodes(function.proto->node(), function.opsets, functions, &check);
+    }
     return check;
   });
   if (checked.ok()) return checked;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/onnx/model_file.h"
+#include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
@@ -15,12 +16,8 @@ using Attribute = ::onnx::AttributeProto;
 }  // namespace
 
 NodeContext::NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const void> owner,
-                         std::function<std::string(const std::string&)> unique_name)
-    : proto_(proto),
-      opset_(opset),
-      inputs_(std::move(inputs)),
-      owner_(std::move(owner)),
-      unique_name_(std::move(unique_name)) {}
+                         ImportScope& scope)
+    : proto_(proto), opset_(opset), inputs_(std::move(inputs)), owner_(std::move(owner)), scope_(scope) {}
 
 const Value& NodeContext::input(std::size_t index) const {
   if (!has_input(index)) reject(str_cat("input ", index, " is missing"));
@@ -42,6 +39,7 @@ const HostTensor& NodeContext::known(std::size_t index, std::string_view what) c
                                client::to_string(value.lengths()->elements), "; a symbolic value"));
   }
   if (!value.is_host()) {
+    value.dtype();  // not a tensor at all is another error
     reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)),
                                "') is computed from the model's inputs; a value not known while importing"));
   }
@@ -63,16 +61,25 @@ bool NodeContext::wants_output(std::size_t index) const {
 
 const Attribute* NodeContext::find(std::string_view name) const {
   for (const Attribute& attribute : proto_.attribute()) {
-    if (attribute.name() == name) return &attribute;
+    if (attribute.name() != name) continue;
+    return attribute.ref_attr_name().empty() ? &attribute : scope_.function_attribute(attribute.ref_attr_name());
   }
   return nullptr;
+}
+
+std::vector<std::pair<std::string, const Attribute*>> NodeContext::all_attributes() {
+  std::vector<std::pair<std::string, const Attribute*>> given;
+  for (const Attribute& attribute : proto_.attribute()) {
+    read_.emplace(attribute.name());
+    if (const Attribute* found = find(attribute.name())) given.emplace_back(attribute.name(), found);
+  }
+  return given;
 }
 
 const Attribute* NodeContext::attribute(std::string_view name, int type) {
   const Attribute* found = find(name);
   if (found == nullptr) return nullptr;
   read_.emplace(name);
-  if (!found->ref_attr_name().empty()) reject_unsupported(str_cat("attribute reference '", name, "'"));
   if (found->type() != type) reject(str_cat("attribute '", name, "' has the wrong type"));
   return found;
 }
@@ -154,13 +161,16 @@ void NodeContext::expect_integer(std::string_view name, std::int64_t only) {
 
 void NodeContext::check_all_read() const {
   for (const Attribute& attribute : proto_.attribute()) {
-    if (read_.count(attribute.name()) == 0) reject_unsupported(str_cat("attribute '", attribute.name(), "'"));
+    // Before opset 6: which inputs' memory may be reused, nothing that changes a result.
+    if (opset_ < 6 && attribute.name() == "consumed_inputs") continue;
+    if (read_.count(attribute.name()) == 0 && has(attribute.name()))
+      reject_unsupported(str_cat("attribute '", attribute.name(), "'"));
   }
 }
 
 std::string NodeContext::name_of(std::string_view part) const {
   const std::string base = proto_.output_size() > 0 ? proto_.output(0) : proto_.name();
-  return unique_name_(part.empty() ? base : str_cat(base, "/", part));
+  return scope_.unique_name(part.empty() ? base : str_cat(base, "/", part));
 }
 
 Value NodeContext::made(HostTensor data, std::string_view part) const {
@@ -174,6 +184,24 @@ Value NodeContext::made(Lengths lengths, std::string_view part) const {
 Value NodeContext::moved(const Value& x, const std::function<HostTensor(const HostTensor&)>& move,
                          std::string_view part) const {
   return x.is_host() ? made(move(x.host()), part) : made(onnx::moved(*x.lengths(), move), part);
+}
+
+Values NodeContext::apply(std::string_view op, Values inputs,
+                          const std::vector<std::pair<std::string_view, std::int64_t>>& attributes,
+                          std::size_t num_outputs) const {
+  ::onnx::NodeProto part;
+  part.set_op_type(std::string(op));
+  const std::string base = proto_.output_size() > 0 ? proto_.output(0) : proto_.name();
+  for (std::size_t i = 0; i < num_outputs; ++i) part.add_output(str_cat(base, "/", op));
+  for (std::size_t i = 0; i < inputs.size(); ++i) part.add_input(str_cat("input ", i));
+  for (const auto& [name, value] : attributes) {
+    Attribute& attribute = *part.add_attribute();
+    attribute.set_name(std::string(name));
+    attribute.set_type(Attribute::INT);
+    attribute.set_i(value);
+  }
+  NodeContext context(part, kAppliedOpset, std::move(inputs), owner_, scope_);
+  return find_operator("", op, kAppliedOpset).import(context);
 }
 
 }  // namespace hearth::onnx

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/onnx/value.h"
@@ -24,14 +25,26 @@ namespace hearth::onnx {
 
 using Values = std::vector<Value>;
 
+// What a node may ask of the import it is part of.
+class ImportScope {
+ public:
+  virtual ~ImportScope() = default;
+  // A parameter name no other value has.
+  virtual std::string unique_name(const std::string& base) = 0;
+  // Imports a nested graph, which sees the names around it, with these values as its inputs.
+  virtual Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) = 0;
+  // What the call of the function under way gives for this attribute; null when it gives none.
+  virtual const ::onnx::AttributeProto* function_attribute(const std::string& name) const = 0;
+};
+
 class NodeContext {
  public:
-  // `unique_name` makes a parameter name no other value has.
   NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const void> owner,
-              std::function<std::string(const std::string&)> unique_name);
+              ImportScope& scope);
 
   const ::onnx::NodeProto& proto() const { return proto_; }
   int opset() const { return opset_; }
+  ImportScope& scope() const { return scope_; }
 
   // Inputs whose length depends on the data (Value::is_bounded) are refused unless allowed.
   void allow_bounded() { bounded_allowed_ = true; }
@@ -66,6 +79,8 @@ class NodeContext {
   std::vector<std::string> texts(std::string_view attribute);
   std::optional<HostTensor> host_tensor(std::string_view attribute);
   const ::onnx::GraphProto& graph(std::string_view attribute);
+  // Attributes as they are given, references to those of a function resolved. All count as read.
+  std::vector<std::pair<std::string, const ::onnx::AttributeProto*>> all_attributes();
   // Allowed only with this value (or absent).
   void expect_integer(std::string_view attribute, std::int64_t only);
   const ::onnx::AttributeProto* attribute(std::string_view name, int type);
@@ -81,6 +96,12 @@ class NodeContext {
   // `x`, known while importing, with its elements moved by `move` (see client/onnx/lengths.h).
   Value moved(const Value& x, const std::function<HostTensor(const HostTensor&)>& move,
               std::string_view part = "") const;
+  // The results of another of ONNX's own operators (its meaning in kAppliedOpset) on these values, as parts of this
+  // node; folds what that operator folds.
+  static constexpr int kAppliedOpset = 17;
+  Values apply(std::string_view op, Values inputs,
+               const std::vector<std::pair<std::string_view, std::int64_t>>& attributes = {},
+               std::size_t num_outputs = 1) const;
 
  private:
   const ::onnx::AttributeProto* find(std::string_view name) const;
@@ -90,7 +111,7 @@ class NodeContext {
   int opset_;
   Values inputs_;
   std::shared_ptr<const void> owner_;
-  std::function<std::string(const std::string&)> unique_name_;
+  ImportScope& scope_;
   std::set<std::string, std::less<>> read_;
   bool bounded_allowed_ = false;
   bool is_random_ = false;

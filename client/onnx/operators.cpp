@@ -10,33 +10,43 @@ namespace {
 
 using Table = std::map<std::string_view, const OperatorEntry*>;
 
-Table make_table() {
+using Families = std::initializer_list<std::span<const OperatorEntry>>;
+
+Table make_table(Families families) {
   Table table;
-  for (auto family :
-       {elementwise_operators(), activation_operators(), shape_operators(), movement_operators(), indexing_operators(),
-        scatter_operators(), compaction_operators(), random_operators(), linear_operators(), convolution_operators(),
-        pool_operators(), reduction_operators(), normalization_operators(), recurrent_operators(), loss_operators(),
-        quantization_operators(), resize_operators(), image_operators(), signal_operators()}) {
+  for (auto family : families) {
     for (const OperatorEntry& entry : family) table.emplace(entry.name, &entry);
   }
   return table;
 }
 
-const Table& operator_table() {
-  static const Table table = make_table();
-  return table;
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+const Table& table_of(std::string_view domain) {
+  static const Table standard =
+      make_table({elementwise_operators(),   activation_operators(),  shape_operators(),      movement_operators(),
+                  indexing_operators(),      scatter_operators(),     compaction_operators(), random_operators(),
+                  linear_operators(),        convolution_operators(), pool_operators(),       reduction_operators(),
+                  normalization_operators(), recurrent_operators(),   loss_operators(),       quantization_operators(),
+                  resize_operators(),        image_operators(),       signal_operators(),     control_operators(),
+                  sequence_operators()});
+  static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
+  if (domain.empty()) return standard;
+  if (domain == kMicrosoft) return microsoft;
+  reject_unsupported(str_cat("operator domain '", domain, "'"));
 }
 
 }  // namespace
 
-std::vector<const OperatorEntry*> all_operators() {
-  std::vector<const OperatorEntry*> all;
-  for (const auto& [name, entry] : operator_table()) all.push_back(entry);
-  return all;
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : table_of("")) names.emplace_back(name);
+  for (const auto& [name, entry] : table_of(kMicrosoft)) names.push_back(str_cat(kMicrosoft, "::", name));
+  return names;
 }
 
-const OperatorEntry& find_operator(std::string_view name, int opset) {
-  const Table& table = operator_table();
+const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset) {
+  const Table& table = table_of(domain);
   const auto found = table.find(name);
   if (found == table.end()) reject_unsupported("this operator");
   const OperatorEntry& entry = *found->second;

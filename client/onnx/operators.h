@@ -2,10 +2,10 @@
 // giving its part of the table; handlers turn a node's Values into its result Values, folding on the host what is
 // known. Errors: JitError.
 //
-//   const OperatorEntry* conv = find_operator("Conv", 13);
-//   Values outputs = conv->import(node);
+//   Values outputs = find_operator("", "Conv", 13).import(node);
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,10 +50,18 @@ std::span<const OperatorEntry> quantization_operators();   // ops_quantization.c
 std::span<const OperatorEntry> resize_operators();         // ops_resize.cpp
 std::span<const OperatorEntry> image_operators();          // ops_image.cpp
 std::span<const OperatorEntry> signal_operators();         // ops_signal.cpp
+std::span<const OperatorEntry> control_operators();        // ops_control.cpp
+std::span<const OperatorEntry> sequence_operators();       // ops_sequence.cpp
+// Of the domain com.microsoft:
+std::span<const OperatorEntry> microsoft_operators();            // ops_microsoft.cpp
+std::span<const OperatorEntry> microsoft_attention_operators();  // ops_microsoft_attention.cpp
+// x / sqrt(mean(x²) + epsilon) * scale; of both domains.
+Values simplified_layer_normalization(NodeContext& node);
 
-// JitError (Unimplemented) naming the operator, and the opsets it is known for if any.
-const OperatorEntry& find_operator(std::string_view name, int opset);
-// Of every family, sorted by name.
-std::vector<const OperatorEntry*> all_operators();
+// `domain` is "" for ONNX's own operators, or "com.microsoft". JitError (Unimplemented) naming the domain or the opsets
+// that are known.
+const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
+// All operators, sorted; "domain::name" for those that are not ONNX's own.
+std::vector<std::string> operator_names();
 
 }  // namespace hearth::onnx

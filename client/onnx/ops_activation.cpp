@@ -1,4 +1,5 @@
 // Activation functions.
+#include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
@@ -16,12 +17,20 @@ Values recorded(NodeContext& node) {
   return {Value(kRecord(node.tensor(0), client::Loc::current()))};
 }
 
+// Folded where it is known: ONNX's own definition of Range counts its elements with it.
+Values relu(NodeContext& node) {
+  const Value& x = node.input(0);
+  if (!x.is_host() || !can_fold(x.host())) return {Value(client::relu(x.tensor()))};
+  return {node.made(host_binary(HostBinary::kMax, x.host(), host_cast(HostTensor::of_i64({}, {0}), x.dtype())))};
+}
+
 Values leaky_relu(NodeContext& node) { return {Value(client::leaky_relu(node.tensor(0), node.real("alpha", 0.01)))}; }
 Values elu(NodeContext& node) { return {Value(client::elu(node.tensor(0), node.real("alpha", 1.0)))}; }
 
 Values selu(NodeContext& node) {
-  const double alpha = node.real("alpha", 1.67326319217681884765625);
-  const double gamma = node.real("gamma", 1.05070102214813232421875);
+  const bool rounded = node.opset() < 6;
+  const double alpha = node.real("alpha", rounded ? 1.6732 : 1.67326319217681884765625);
+  const double gamma = node.real("gamma", rounded ? 1.0507 : 1.05070102214813232421875);
   return {Value(gamma * client::elu(node.tensor(0), alpha))};
 }
 
@@ -77,20 +86,20 @@ Values shrink(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Relu", recorded<client::relu>, 6},
-    {"Sigmoid", recorded<client::sigmoid>, 6},
-    {"Tanh", recorded<client::tanh>, 6},
+    {"Relu", relu},
+    {"Sigmoid", recorded<client::sigmoid>},
+    {"Tanh", recorded<client::tanh>},
     {"Softplus", recorded<client::softplus>},
     {"Softsign", recorded<client::softsign>},
     {"HardSwish", recorded<client::hard_swish>, 14},
     {"Mish", recorded<client::mish>, 18},
-    {"LeakyRelu", leaky_relu, 6},
-    {"Elu", elu, 6},
-    {"Selu", selu, 6},
+    {"LeakyRelu", leaky_relu},
+    {"Elu", elu},
+    {"Selu", selu},
     {"Celu", celu, 12},
-    {"HardSigmoid", hard_sigmoid, 6},
+    {"HardSigmoid", hard_sigmoid},
     {"ThresholdedRelu", thresholded_relu, 10},
-    {"PRelu", prelu, 6},
+    {"PRelu", prelu},
     {"Softmax", softmax},
     {"LogSoftmax", log_softmax},
     {"Hardmax", hardmax},

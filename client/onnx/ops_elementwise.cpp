@@ -8,6 +8,7 @@
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/trigonometry.h"
+#include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -254,7 +255,16 @@ Values cast_to(NodeContext& node, DType dtype) {
   if (x.is_host() && can_fold(x.host()) && !narrow) return {node.made(host_cast(x.host(), dtype))};
   return {Value(saturates ? client::saturating_cast(x.tensor(), dtype) : client::cast(x.tensor(), dtype))};
 }
-Values cast(NodeContext& node) { return cast_to(node, dtype_from_onnx(node.required_integer("to"))); }
+
+constexpr int kTypeNumber = 6;  // first opset; the type's name before
+
+Values cast(NodeContext& node) {
+  if (node.opset() >= kTypeNumber) return cast_to(node, dtype_from_onnx(node.required_integer("to")));
+  const std::string name = node.text("to", "");
+  ::onnx::TensorProto::DataType type = ::onnx::TensorProto::UNDEFINED;
+  if (!::onnx::TensorProto_DataType_Parse(name, &type)) reject(str_cat("attribute to = '", name, "' names no type"));
+  return cast_to(node, dtype_from_onnx(type));
+}
 Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }
 
 constexpr int kBoundsInput = 11;  // first opset; attributes before
@@ -279,39 +289,39 @@ Values clip(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Add", add, 6},
-    {"Sub", sub, 6},
-    {"Mul", mul, 6},
-    {"Div", div, 6},
+    {"Add", add},
+    {"Sub", sub},
+    {"Mul", mul},
+    {"Div", div},
     {"Mod", mod, 10},
-    {"Pow", pow, 6},
-    {"Min", minimum, 6},
-    {"Max", maximum, 6},
-    {"Sum", sum, 6},
-    {"Mean", mean, 6},
-    {"Equal", equal, 7},
-    {"Less", less, 7},
+    {"Pow", pow},
+    {"Min", minimum},
+    {"Max", maximum},
+    {"Sum", sum},
+    {"Mean", mean},
+    {"Equal", equal},
+    {"Less", less},
     {"LessOrEqual", less_equal, 12},
-    {"Greater", greater, 7},
+    {"Greater", greater},
     {"GreaterOrEqual", greater_equal, 12},
-    {"And", logical_and, 7},
-    {"Or", logical_or, 7},
-    {"Xor", logical_xor, 7},
+    {"And", logical_and},
+    {"Or", logical_or},
+    {"Xor", logical_xor},
     {"BitwiseAnd", logical_and, 18},
     {"BitwiseOr", logical_or, 18},
     {"BitwiseXor", logical_xor, 18},
     {"BitwiseNot", recorded<client::bitwise_not>, 18},
     {"BitShift", bit_shift, 11},
     {"Not", logical_not},
-    {"Neg", neg, 6},
-    {"Abs", abs, 6},
-    {"Floor", floor, 6},
-    {"Ceil", ceil, 6},
-    {"Sqrt", sqrt, 6},
+    {"Neg", neg},
+    {"Abs", abs},
+    {"Floor", floor},
+    {"Ceil", ceil},
+    {"Sqrt", sqrt},
     {"Sign", sign, 9},
-    {"Reciprocal", recorded<client::recip>, 6},
-    {"Exp", recorded<client::exp>, 6},
-    {"Log", recorded<client::log>, 6},
+    {"Reciprocal", recorded<client::recip>},
+    {"Exp", recorded<client::exp>},
+    {"Log", recorded<client::log>},
     {"Sin", recorded<client::sin>, 7},
     {"Cos", recorded<client::cos>, 7},
     {"Tan", recorded<client::tan>, 7},
@@ -328,9 +338,9 @@ constexpr OperatorEntry kOperators[] = {
     {"IsNaN", recorded<client::is_nan>, 9},
     {"IsInf", is_inf, 10},
     {"Where", where, 9},
-    {"Cast", cast, 6, kLastOpset, BoundedInputs::kElementwise},
+    {"Cast", cast, 1, kLastOpset, BoundedInputs::kElementwise},
     {"CastLike", cast_like, 15},
-    {"Clip", clip, 6},
+    {"Clip", clip},
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ Values pad(NodeContext& node) {
   const auto rank = static_cast<std::size_t>(x.rank());
   const std::string mode = node.text("mode", "constant");
   double fill = node.opset() < kPadsInput ? node.real("value", 0) : 0;
-  const auto given = node.integers("pads", 1, kPadsInput);
+  const auto given = node.integers(node.opset() < 2 ? "paddings" : "pads", 1, kPadsInput);
   if (!given) reject("pads are missing");
   const Ints pads = *given;
   Ints axes(rank);
@@ -135,7 +135,7 @@ Values eye_like(NodeContext& node) {
 constexpr OperatorEntry kOperators[] = {
     {"Gather", gather},     {"GatherElements", gather_elements, 11},
     {"OneHot", one_hot, 9}, {"ReverseSequence", reverse_sequence, 10},
-    {"Pad", pad, 2},        {"CumSum", cumsum, 11},
+    {"Pad", pad},           {"CumSum", cumsum, 11},
     {"Trilu", trilu, 14},   {"EyeLike", eye_like, 9},
 };
 

@@ -57,8 +57,7 @@ Values einsum(NodeContext& node) {
 
 Values det(NodeContext& node) { return {Value(client::determinant(node.tensor(0)))}; }
 
-constexpr OperatorEntry kOperators[] = {
-    {"MatMul", matmul}, {"Gemm", gemm, 6}, {"Einsum", einsum, 12}, {"Det", det, 11}};
+constexpr OperatorEntry kOperators[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum, 12}, {"Det", det, 11}};
 
 }  // namespace
 

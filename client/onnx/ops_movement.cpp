@@ -41,10 +41,16 @@ Value reshaped(const NodeContext& node, const Value& x, const Shape& shape) {
   return node.moved(x, [to = client::const_shape(shape)](const HostTensor& known) { return known.reshaped(to); });
 }
 
+// First opsets of the new shape, of one number of repeats an axis, of axes (and lengths of parts), and of the bounds of
+// slices as inputs; attributes before.
+constexpr int kShapeInput = 5, kRepeatsInput = 6, kAxesInput = 13, kRunsInput = 10;
+
 Values reshape(NodeContext& node) {
   const Value& x = node.input(0);
   const Shape from = x.dims();
-  Shape to = node.known_lengths(1, "the new shape").elements;
+  const auto given = node.lengths("shape", 1, kShapeInput);
+  if (!given) reject("the new shape is missing");
+  Shape to = *given;
   const bool keep_zero = node.integer("allowzero", 0) != 0;
   Dim known = 1;
   Dim* inferred = nullptr;
@@ -83,9 +89,6 @@ Values flatten(NodeContext& node) {
   std::swap(to[0], to[1]);
   return {reshaped(node, node.input(0), to)};
 }
-
-// First opsets of axes (and lengths of parts), and of the bounds of slices, as inputs; attributes before.
-constexpr int kAxesInput = 13, kRunsInput = 10;
 
 Values squeeze(NodeContext& node) {
   const Shape from = node.input(0).dims();
@@ -159,9 +162,20 @@ Values expand(NodeContext& node) {
   return {node.moved(x, [&](const HostTensor& known) { return host_expand(known, client::const_shape(to)); })};
 }
 
+// Before opset 6: how often, and along which one axis.
+Ints repeats_of(const NodeContext& node) {
+  if (node.opset() >= kRepeatsInput) return node.known_integers(1, "repeats");
+  const HostTensor& tiles = node.known(1, "the number of tiles");
+  const HostTensor& axis = node.known(2, "the axis");
+  if (tiles.size() != 1 || axis.size() != 1) reject("tiles and axis must be one number each");
+  Ints repeats(static_cast<std::size_t>(node.input(0).rank()), 1);
+  repeats[static_cast<std::size_t>(positive_axis(axis.integer(0), node.input(0).rank()))] = tiles.integer(0);
+  return repeats;
+}
+
 Values tile(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints repeats = node.known_integers(1, "repeats");
+  const Ints repeats = repeats_of(node);
   if (static_cast<std::int64_t>(repeats.size()) != x.rank()) reject("repeats must have one number an axis");
   if (!is_known(x)) return {Value(client::tile(x.tensor(), repeats))};
   const Ints from = x.shape();
@@ -181,7 +195,7 @@ Values tile(NodeContext& node) {
 }
 
 Values concat(NodeContext& node) {
-  const std::int64_t given = node.required_integer("axis");
+  const std::int64_t given = node.opset() < 4 ? node.integer("axis", 1) : node.required_integer("axis");
   const Shape first = node.input(0).dims();
   const std::int64_t axis = positive_axis(given, static_cast<std::int64_t>(first.size()));
   bool all_host = true, all_known = true;
@@ -340,7 +354,9 @@ Values split(NodeContext& node) {
   const auto parts = static_cast<std::int64_t>(node.num_outputs());
   if (node.integer("num_outputs", parts) != parts) reject("num_outputs differs from the number of outputs");
   Ints lengths;
-  if (const auto given = node.integers("split", 1, kAxesInput)) {
+  if (node.opset() == 1 && node.has_input(1)) {  // an input once before
+    lengths = node.known_integers(1, "split");
+  } else if (const auto given = node.integers("split", 1, kAxesInput)) {
     lengths = *given;
   } else {
     const std::int64_t chunk = parts == 0 ? 0 : (length + parts - 1) / parts;
@@ -368,16 +384,16 @@ Values split(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Reshape", reshape, 5},
+    {"Reshape", reshape},
     {"Flatten", flatten},
     {"Squeeze", squeeze},
     {"Unsqueeze", unsqueeze},
     {"Transpose", transpose, 1, kLastOpset, BoundedInputs::kHandled},
     {"Expand", expand, 8},
-    {"Tile", tile, 6},
-    {"Concat", concat, 4},
+    {"Tile", tile},
+    {"Concat", concat},
     {"Slice", slice},
-    {"Split", split, 2},
+    {"Split", split},
 };
 
 }  // namespace

@@ -25,25 +25,40 @@ Values layer_normalization(NodeContext& node) {
 }
 
 // The batch's own mean and variance, and the running ones moved towards them.
-Values batch_normalization_training(NodeContext& node) {
-  const double epsilon = node.real("epsilon", 1e-5), momentum = node.real("momentum", 0.9);
+Values batch_normalization_training(NodeContext& node, double epsilon, double momentum) {
   const client::BatchNormResult result =
       client::batch_norm_training(node.tensor(0), node.tensor(1), node.tensor(2), epsilon);
-  return {Value(result.y), Value(node.tensor(3) * momentum + result.mean * (1 - momentum)),
-          Value(node.tensor(4) * momentum + result.variance * (1 - momentum))};
+  const auto running = [&](std::size_t input, const client::Tensor& own) {
+    const client::Tensor next = node.tensor(input) * momentum + own * (1.0 - momentum);
+    return Value(client::cast(next, node.input(input).dtype()));
+  };
+  return {Value(result.y), running(3, result.mean), running(4, result.variance)};
 }
 
-constexpr int kTrainingMode = 14;  // first opset of its attribute
+// Before opset 9, spatial = 0: every position of an item has statistics of its own.
+Values normalization_by_position(NodeContext& node, double epsilon) {
+  const Ints x = node.input(0).shape();
+  const Ints item(x.begin() + std::min<std::ptrdiff_t>(1, std::ssize(x)), x.end());
+  for (std::size_t i = 1; i < 5; ++i) {
+    if (node.input(i).shape() == item) continue;
+    reject(str_cat("input ", i, " has shape ", to_string(node.input(i).shape()), " but needs ", to_string(item)));
+  }
+  const client::Tensor normal = (node.tensor(0) - node.tensor(3)) / client::sqrt(node.tensor(4) + epsilon);
+  return {Value(normal * node.tensor(1) + node.tensor(2))};
+}
 
 Values batch_normalization(NodeContext& node) {
-  if (node.opset() >= kTrainingMode && node.integer("training_mode", 0) != 0) return batch_normalization_training(node);
-  if (node.opset() < 9) node.expect_integer("spatial", 1);
+  const bool by_position = node.opset() < 9 && node.integer("spatial", 1) == 0;
   if (node.opset() < 7 && node.integer("is_test", 0) == 0) reject_unsupported("training (is_test = 0)");
+  const double momentum = node.real("momentum", 0.9);
+  const double epsilon = node.real("epsilon", 1e-5);
+  if (node.opset() >= 14 && node.integer("training_mode", 0) != 0) {
+    return batch_normalization_training(node, epsilon, momentum);
+  }
   for (std::size_t i = 1; i < node.num_outputs(); ++i) {
     if (node.wants_output(i)) reject_unsupported("training (more than one output)");
   }
-  node.real("momentum", 0.9);
-  const double epsilon = node.real("epsilon", 1e-5);
+  if (by_position) return normalization_by_position(node, epsilon);
   return {Value(
       client::batch_norm(node.tensor(0), node.tensor(1), node.tensor(2), node.tensor(3), node.tensor(4), epsilon))};
 }
@@ -84,10 +99,24 @@ Values instance_normalization(NodeContext& node) {
   return {Value(client::instance_norm(node.tensor(0), node.tensor(1), node.tensor(2), epsilon))};
 }
 
+}  // namespace
+
+Values simplified_layer_normalization(NodeContext& node) {
+  node.expect_integer("stash_type", 1);
+  const std::int64_t axis = positive_axis(node.integer("axis", -1), node.input(0).rank());
+  const double epsilon = node.real("epsilon", 1e-5);
+  if (node.wants_output(1)) reject_unsupported("output 1 (statistics for training)");
+  return {Value(client::rms_norm(node.tensor(0), node.tensor(1), axis, epsilon))};
+}
+
+namespace {
+
 constexpr OperatorEntry kOperators[] = {
+    // ONNX Runtime's optimiser writes it without a domain.
+    {"SimplifiedLayerNormalization", simplified_layer_normalization},
     {"LayerNormalization", layer_normalization, 17},
-    {"BatchNormalization", batch_normalization, 6},
-    {"InstanceNormalization", instance_normalization, 6},
+    {"BatchNormalization", batch_normalization},
+    {"InstanceNormalization", instance_normalization},
     {"MeanVarianceNormalization", mean_variance_normalization, 9},
     {"GroupNormalization", group_normalization, 18},
     {"LpNormalization", lp_normalization},

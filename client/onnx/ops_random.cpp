@@ -99,6 +99,9 @@ Values dropout(NodeContext& node) {
   if (node.opset() < kTrainingInput) node.real("ratio", 0.5);
   for (std::size_t i : {1, 2}) node.expect_no_input(i, i == 1 ? "ratio" : "training_mode", kTrainingInput);
   if (node.opset() < 10 && node.wants_output(1)) reject_unsupported("a mask of the input's type");
+  if (node.opset() < 7 && node.integer("is_test", 0) == 0) {
+    reject_unsupported("training (is_test = 0), which drops elements at random,");
+  }
   const bool training = node.has_input(2) && node.known(2, "training_mode").integer(0) != 0;
   const bool keeps_all = node.has_input(1) && node.input(1).is_host() && node.input(1).host().computable() &&
                          node.input(1).host().real(0) == 0;
@@ -109,9 +112,13 @@ Values dropout(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"RandomUniform", uniform},        {"RandomNormal", normal},     {"RandomUniformLike", uniform_like},
-    {"RandomNormalLike", normal_like}, {"Bernoulli", bernoulli, 15}, {"Multinomial", multinomial, 7},
-    {"Dropout", dropout, 7},
+    {"RandomUniform", uniform},
+    {"RandomNormal", normal},
+    {"RandomUniformLike", uniform_like},
+    {"RandomNormalLike", normal_like},
+    {"Bernoulli", bernoulli, 15},
+    {"Multinomial", multinomial, 7},
+    {"Dropout", dropout},
 };
 
 }  // namespace

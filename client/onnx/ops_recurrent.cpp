@@ -1,9 +1,13 @@
-// LSTM and GRU, unrolled over time: one or two directions, default activations.
+// RNN, GRU and LSTM, unrolled over time.
+#include <algorithm>
+#include <array>
+
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
-#include "client/ops/nn.h"
+#include "client/ops/recurrent.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -18,10 +22,68 @@ struct Recurrence {
   client::Dim batch;
   std::int64_t hidden = 0;
   std::int64_t directions = 1;
-  bool reverse = false;  // of the only direction
   bool batch_first = false;
-  Tensor x;  // [T, N, I]
+  Tensor x;                                           // [T, N, I]
+  std::vector<client::RecurrentConfig> configs = {};  // one a direction
 };
+
+using Parameters = std::array<double, 2>;  // alpha and beta
+
+struct NamedActivation {
+  std::string_view name;
+  std::size_t num_parameters;
+  Parameters defaults;
+  Tensor (*record)(const Tensor&, const Parameters&);
+};
+
+// Defaults are those of the operators of these names; ScaledTanh and Affine, which are none any more, default to
+// tanh and to the identity.
+constexpr NamedActivation kActivations[] = {
+    {"Relu", 0, {}, [](const Tensor& x, const Parameters&) { return client::relu(x); }},
+    {"Tanh", 0, {}, [](const Tensor& x, const Parameters&) { return client::tanh(x); }},
+    {"Sigmoid", 0, {}, [](const Tensor& x, const Parameters&) { return client::sigmoid(x); }},
+    {"Softsign", 0, {}, [](const Tensor& x, const Parameters&) { return client::softsign(x); }},
+    {"Softplus", 0, {}, [](const Tensor& x, const Parameters&) { return client::softplus(x); }},
+    {"LeakyRelu", 1, {0.01}, [](const Tensor& x, const Parameters& p) { return client::leaky_relu(x, p[0]); }},
+    {"Elu", 1, {1.0}, [](const Tensor& x, const Parameters& p) { return client::elu(x, p[0]); }},
+    {"ThresholdedRelu",
+     1,
+     {1.0},
+     [](const Tensor& x, const Parameters& p) { return client::where(client::greater(x, p[0]), x, 0.0); }},
+    {"HardSigmoid",
+     2,
+     {0.2, 0.5},
+     [](const Tensor& x, const Parameters& p) { return client::hard_sigmoid(x, p[0], p[1]); }},
+    {"Affine", 2, {1.0, 0.0}, [](const Tensor& x, const Parameters& p) { return p[0] * x + p[1]; }},
+    {"ScaledTanh", 2, {1.0, 1.0}, [](const Tensor& x, const Parameters& p) { return p[0] * client::tanh(p[1] * x); }},
+};
+
+// Activations of every direction; those that have parameters take theirs from the lists in turn.
+std::vector<client::Activation> read_activations(NodeContext& node, std::vector<std::string> names,
+                                                 std::int64_t directions) {
+  const std::size_t wanted = names.size() * static_cast<std::size_t>(directions);
+  const std::vector<std::string> given = node.texts("activations");
+  if (!given.empty() && given.size() != wanted) {
+    reject(str_cat("attribute 'activations' names ", given.size(), " functions; ", wanted, " are needed"));
+  }
+  const std::vector<double> alphas = node.reals("activation_alpha").value_or(std::vector<double>());
+  const std::vector<double> betas = node.reals("activation_beta").value_or(std::vector<double>());
+  std::size_t next_alpha = 0, next_beta = 0;
+  std::vector<client::Activation> activations;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const std::string& name = given.empty() ? names[i % names.size()] : given[i];
+    const auto* found = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                     [&](const NamedActivation& known) { return known.name == name; });
+    if (found == std::end(kActivations)) reject_unsupported(str_cat("activation '", name, "'"));
+    Parameters parameters = found->defaults;
+    if (found->num_parameters > 0 && next_alpha < alphas.size()) parameters[0] = alphas[next_alpha++];
+    if (found->num_parameters > 1 && next_beta < betas.size()) parameters[1] = betas[next_beta++];
+    activations.emplace_back([record = found->record, parameters](const Tensor& x) { return record(x, parameters); });
+  }
+  if (next_alpha < alphas.size() || next_beta < betas.size())
+    reject("more activation parameters than activations take");
+  return activations;
+}
 
 // One direction of a [directions, ...] operand, as a host value when known.
 Value direction_of(const NodeContext& node, const Value& all, std::int64_t direction, std::string_view part) {
@@ -41,17 +103,20 @@ Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::st
     reject(str_cat("direction '", direction, "' is unknown"));
   }
   r.directions = direction == "bidirectional" ? 2 : 1;
-  r.reverse = direction == "reverse";
   r.batch_first = node.integer("layout", 0) != 0;
-  if (node.has("clip")) reject_unsupported("attribute 'clip'");
-  if (node.has("activation_alpha") || node.has("activation_beta")) reject_unsupported("activation parameters");
-  const std::vector<std::string> activations = node.texts("activations");
-  for (std::size_t i = 0; i < activations.size(); ++i) {
-    if (activations[i] != default_activations[i % default_activations.size()]) {
-      reject_unsupported(str_cat("activation '", activations[i], "' in this place"));
-    }
+  if (node.opset() < 7) node.integer("output_sequence", 0);  // which outputs are wanted says the node itself
+  const auto activations = read_activations(node, default_activations, r.directions);
+  const double clip = node.real("clip", 0);
+  for (std::int64_t d = 0; d < r.directions; ++d) {
+    client::RecurrentConfig& config = r.configs.emplace_back();
+    config.reverse = direction == "reverse" || d == 1;
+    config.lengths = node.tensor_or_empty(4);
+    config.clip = clip;
+    const auto* own = &activations[static_cast<std::size_t>(d) * default_activations.size()];
+    if (default_activations.size() > 1) config.gate = *own++;
+    config.cell = *own++;
+    if (default_activations.size() > 2) config.hidden = *own;
   }
-  if (node.has_input(4)) reject_unsupported("sequence_lens (input 4)");
   const client::Shape x = node.input(0).dims();
   const Ints w = node.input(1).shape();
   const Ints u = node.input(2).shape();
@@ -108,26 +173,31 @@ Value stack_directions(const std::vector<Tensor>& parts, const Recurrence& r, bo
   return Value(client::permute(y, sequence ? client::Axes{2, 0, 1, 3} : client::Axes{1, 0, 2}));
 }
 
+// Both halves of one direction's bias in one.
+Tensor whole_bias(NodeContext& node, const Recurrence& r, std::int64_t gates, std::int64_t direction) {
+  if (!node.has_input(3)) return {};
+  const Value input = bias_half(node, r, gates, direction, 0);
+  const Value hidden = bias_half(node, r, gates, direction, 1);
+  if (!input.is_host() || !can_fold(input.host())) return input.tensor() + hidden.tensor();
+  return node.made(host_binary(HostBinary::kAdd, input.host(), hidden.host()), str_cat("B", direction)).tensor();
+}
+
 Values lstm(NodeContext& node) {
-  node.expect_integer("input_forget", 0);
-  if (node.has_input(7)) reject_unsupported("peepholes (input 7)");
+  const bool input_forget = node.integer("input_forget", 0) != 0;
   const Recurrence r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"});
-  std::vector<Tensor> y;
-  std::vector<Tensor> h;
-  std::vector<Tensor> c;
+  if (node.has_input(7) && node.input(7).shape() != Ints{r.directions, 3 * r.hidden}) {
+    reject(str_cat("P has shape ", to_string(node.input(7).shape()), " but needs ",
+                   to_string({r.directions, 3 * r.hidden})));
+  }
+  std::vector<Tensor> y, h, c;
   for (std::int64_t d = 0; d < r.directions; ++d) {
-    Tensor bias;
-    if (node.has_input(3)) {
-      const Value input = bias_half(node, r, 4, d, 0);
-      const Value hidden = bias_half(node, r, 4, d, 1);
-      const bool fold = input.is_host() && can_fold(input.host());
-      bias = fold ? node.made(host_binary(HostBinary::kAdd, input.host(), hidden.host()), str_cat("B", d)).tensor()
-                  : input.tensor() + hidden.tensor();
-    }
+    client::LstmConfig config{.order = client::GateOrder::kInputOutputForgetCell, .input_forget = input_forget};
+    config.steps = r.configs[static_cast<std::size_t>(d)];
+    if (node.has_input(7)) config.peepholes = direction_of(node, node.input(7), d, "P").tensor();
     const client::LstmTensors start{initial(node, 5, r, d), initial(node, 6, r, d)};
-    const client::LstmResult result = client::lstm(r.x, start, direction_of(node, node.input(1), d, "W").tensor(),
-                                                   direction_of(node, node.input(2), d, "R").tensor(), bias,
-                                                   client::GateOrder::kInputOutputForgetCell, r.reverse || d == 1);
+    const client::LstmResult result =
+        client::lstm(r.x, start, direction_of(node, node.input(1), d, "W").tensor(),
+                     direction_of(node, node.input(2), d, "R").tensor(), whole_bias(node, r, 4, d), config);
     y.push_back(result.y);
     h.push_back(result.last.h);
     c.push_back(result.last.c);
@@ -138,32 +208,35 @@ Values lstm(NodeContext& node) {
 Values gru(NodeContext& node) {
   const bool linear_before_reset = node.integer("linear_before_reset", 0) != 0;
   const Recurrence r = read(node, 3, {"Sigmoid", "Tanh"});
-  std::vector<Tensor> y;
-  std::vector<Tensor> last;
+  std::vector<Tensor> y, last;
   for (std::int64_t d = 0; d < r.directions; ++d) {
-    Tensor bw;
-    Tensor br;
-    if (node.has_input(3)) {
-      bw = bias_half(node, r, 3, d, 0).tensor();
-      br = bias_half(node, r, 3, d, 1).tensor();
-    }
-    const Tensor w = direction_of(node, node.input(1), d, "W").tensor();
-    const Tensor u = direction_of(node, node.input(2), d, "R").tensor();
-    Tensor h = initial(node, 5, r, d);
-    std::vector<Tensor> steps(static_cast<std::size_t>(r.steps));
-    const bool reverse = r.reverse || d == 1;
-    for (std::int64_t i = 0; i < r.steps; ++i) {
-      const std::int64_t t = reverse ? r.steps - 1 - i : i;
-      h = client::gru_cell(client::select(r.x, 0, t), h, w, u, bw, br, linear_before_reset);
-      steps[static_cast<std::size_t>(t)] = h;
-    }
-    y.push_back(client::stack(steps, 0));
-    last.push_back(h);
+    const bool biased = node.has_input(3);
+    const client::RecurrentResult result = client::gru(
+        r.x, initial(node, 5, r, d), direction_of(node, node.input(1), d, "W").tensor(),
+        direction_of(node, node.input(2), d, "R").tensor(), biased ? bias_half(node, r, 3, d, 0).tensor() : Tensor(),
+        biased ? bias_half(node, r, 3, d, 1).tensor() : Tensor(), linear_before_reset,
+        r.configs[static_cast<std::size_t>(d)]);
+    y.push_back(result.y);
+    last.push_back(result.last);
   }
   return {stack_directions(y, r, true), stack_directions(last, r, false)};
 }
 
-constexpr OperatorEntry kOperators[] = {{"LSTM", lstm, 7}, {"GRU", gru, 7}};
+Values rnn(NodeContext& node) {
+  const Recurrence r = read(node, 1, {"Tanh"});
+  std::vector<Tensor> y, last;
+  for (std::int64_t d = 0; d < r.directions; ++d) {
+    const client::RecurrentResult result =
+        client::rnn(r.x, initial(node, 5, r, d), direction_of(node, node.input(1), d, "W").tensor(),
+                    direction_of(node, node.input(2), d, "R").tensor(), whole_bias(node, r, 1, d),
+                    r.configs[static_cast<std::size_t>(d)]);
+    y.push_back(result.y);
+    last.push_back(result.last);
+  }
+  return {stack_directions(y, r, true), stack_directions(last, r, false)};
+}
+
+constexpr OperatorEntry kOperators[] = {{"LSTM", lstm}, {"GRU", gru}, {"RNN", rnn}};
 
 }  // namespace
 

@@ -22,7 +22,7 @@ Value::Value(client::Tensor tensor) : state_(std::make_shared<State>()) { state_
 Value Value::host(HostTensor data, std::string name) {
   Value value;
   value.state_ = std::make_shared<State>();
-  value.state_->is_host = true;
+  value.state_->kind = Kind::kHost;
   value.state_->data = std::move(data);
   value.state_->name = std::move(name);
   return value;
@@ -39,20 +39,57 @@ Value Value::of_lengths(Lengths lengths, std::string name) {
   if (lengths.is_const()) return host(host_of(lengths), std::move(name));
   Value value;
   value.state_ = std::make_shared<State>();
+  value.state_->kind = Kind::kLengths;
   value.state_->lengths = std::move(lengths);
   return value;
 }
 
-std::optional<Lengths> Value::lengths() const { return is_host() ? lengths_of(host()) : state_->lengths; }
+Value Value::sequence(std::vector<Value> elements) {
+  for (const Value& element : elements) {
+    if (element.dtype() == elements.front().dtype()) continue;
+    reject(
+        str_cat("a sequence of ", dtype_name(elements.front().dtype()), " cannot hold ", dtype_name(element.dtype())));
+  }
+  Value value;
+  value.state_ = std::make_shared<State>();
+  value.state_->kind = Kind::kSequence;
+  value.state_->elements = std::move(elements);
+  return value;
+}
+
+Value Value::absent() {
+  Value value;
+  value.state_ = std::make_shared<State>();
+  value.state_->kind = Kind::kAbsent;
+  return value;
+}
+
+const std::vector<Value>& Value::elements() const {
+  if (!is_sequence()) reject("a tensor is given where a sequence is needed");
+  return state_->elements;
+}
+
+void Value::check_tensor() const {
+  if (is_tensor()) return;
+  if (!state_) reject("an input is missing");
+  reject(str_cat(is_sequence() ? "a sequence" : "an optional without a value", " is given where a tensor is needed"));
+}
+
+std::optional<Lengths> Value::lengths() const {
+  if (is_lengths()) return state_->lengths;
+  return is_host() ? lengths_of(host()) : std::nullopt;
+}
 
 DType Value::dtype() const {
-  if (is_lengths()) return state_->lengths->dtype;
+  check_tensor();
+  if (is_lengths()) return state_->lengths.dtype;
   return is_host() ? host().dtype() : state_->tensor.dtype();
 }
 
 client::Shape Value::dims() const {
+  check_tensor();
   if (!is_host() && !is_lengths()) return state_->tensor.shape();
-  const Ints& shape = is_host() ? host().shape() : state_->lengths->shape;
+  const Ints& shape = is_host() ? host().shape() : state_->lengths.shape;
   return {shape.begin(), shape.end()};
 }
 
@@ -63,9 +100,9 @@ Ints Value::shape() const {
 }
 
 const client::Tensor& Value::tensor() const {
-  if (!state_) reject("an input is missing");
-  if (state_->lengths && state_->tensor.empty()) state_->tensor = tensor_of(*state_->lengths);
-  if (state_->is_host && state_->tensor.empty()) {
+  check_tensor();
+  if (is_lengths() && state_->tensor.empty()) state_->tensor = tensor_of(state_->lengths);
+  if (is_host() && state_->tensor.empty()) {
     const HostTensor& x = state_->data;
     client::Shape shape(x.shape().begin(), x.shape().end());
     if (travels_with_graph(x)) {

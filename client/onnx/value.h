@@ -1,8 +1,9 @@
 // Value: what an ONNX name stands for while importing: elements known on the host, or lengths known up to symbolic
-// dimensions (client/onnx/lengths.h), or a recorded Tensor, or nothing (an omitted optional input). What is known
-// becomes a Tensor on first use: scalars and small integers travel with the graph as constants, everything else is a
-// parameter whose bytes stay in this process. A bounded value's length along one axis depends on the data: its tensor
-// has the greatest length there can be. Handles share state; single-threaded (one import).
+// dimensions (client/onnx/lengths.h), or a recorded Tensor, or a sequence of Values, or an optional without a value
+// (one with a value is that value), or nothing (an omitted input). What is known becomes a Tensor on first use: scalars
+// and small integers travel with the graph as constants, everything else is a parameter whose bytes stay in this
+// process. A bounded value's length along one axis depends on the data: its tensor has the greatest length there can
+// be. Handles share state; single-threaded (one import). Errors: JitError, e.g. where a sequence is used as a tensor.
 //
 //   Value shape = Value::host(HostTensor::of_i64({2}, {3, 4}), "shape");
 //   Tensor t = shape.tensor();
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/onnx/host_tensor.h"
 #include "client/onnx/lengths.h"
@@ -25,17 +27,24 @@ class Value {
   static Value host(HostTensor data, std::string name = "");
   // A host value when all are constants.
   static Value of_lengths(Lengths lengths, std::string name = "");
+  // JitError when the elements are not tensors of one dtype.
+  static Value sequence(std::vector<Value> elements);
+  static Value absent();
 
   // Only the first `length` (i64 scalar) positions along `axis` count.
   static Value bounded(client::Tensor tensor, std::int64_t axis, client::Tensor length);
 
   bool empty() const { return !state_; }
-  bool is_host() const { return state_ && state_->is_host; }
+  bool is_host() const { return state_ && state_->kind == Kind::kHost; }
+  bool is_sequence() const { return state_ && state_->kind == Kind::kSequence; }
+  bool is_absent() const { return state_ && state_->kind == Kind::kAbsent; }
+  bool is_tensor() const { return state_ && !is_sequence() && !is_absent(); }  // known or recorded
   const HostTensor& host() const { return state_->data; }
   // Some elements are symbolic.
-  bool is_lengths() const { return state_ && state_->lengths.has_value(); }
+  bool is_lengths() const { return state_ && state_->kind == Kind::kLengths; }
   // Integers known while importing, symbolic or not; nothing for anything else.
   std::optional<Lengths> lengths() const;
+  const std::vector<Value>& elements() const;  // of a sequence
   DType dtype() const;
   client::Shape dims() const;
   Ints shape() const;  // JitError (Unimplemented) naming a symbolic shape
@@ -50,15 +59,18 @@ class Value {
   void set_name(std::string name) const { state_->name = std::move(name); }
 
  private:
+  enum class Kind { kTensor, kHost, kLengths, kSequence, kAbsent };
   struct State {
-    bool is_host = false;
+    Kind kind = Kind::kTensor;
     HostTensor data;
-    std::optional<Lengths> lengths;
+    Lengths lengths;
     std::string name;
     client::Tensor tensor;
+    std::vector<Value> elements;
     std::int64_t bounded_axis = 0;
     client::Tensor length;
   };
+  void check_tensor() const;
   std::shared_ptr<State> state_;
 };
 

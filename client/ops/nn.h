@@ -1,9 +1,7 @@
-// Normalisations and recurrent cells. Empty tensors mean "none". Errors: JitError.
+// Normalisations. Empty tensors mean "none". Errors: JitError.
 //
-//   auto [h1, c1] = lstm_cell(x, h, c, w, r, b, GateOrder::kInputOutputForgetCell);
+//   Tensor y = layer_norm(x, scale, bias);
 #pragma once
-#include <utility>
-
 #include "client/tensor.h"
 
 namespace hearth::client {
@@ -35,29 +33,5 @@ Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha = 1e
                            double bias = 1.0, Loc loc = Loc::current());
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& scale, const Tensor& bias, double epsilon = 1e-5,
                   Loc loc = Loc::current());
-
-// Order of the four gate blocks in w, r and b.
-enum class GateOrder {
-  kInputForgetCellOutput,  // PyTorch
-  kInputOutputForgetCell,  // ONNX
-};
-struct LstmTensors {
-  Tensor h;  // [N, H]
-  Tensor c;  // [N, H]
-};
-// One step: x [N, I], w [4H, I], r [4H, H], b [4H] (or empty).
-LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
-                      GateOrder order, Loc loc = Loc::current());
-struct LstmResult {
-  Tensor y;  // [T, N, H]
-  LstmTensors last;
-};
-// One direction over time, unrolled: x [T, N, I] with constant T. `reverse` runs from the end; y stays in time order.
-LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
-                GateOrder order, bool reverse = false, Loc loc = Loc::current());
-// One step of a GRU: w [3H, I], r [3H, H], bw and br [3H] (or empty); gate blocks z, r, h as in ONNX.
-// `linear_before_reset` as in ONNX (PyTorch: true).
-Tensor gru_cell(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& bw, const Tensor& br,
-                bool linear_before_reset, Loc loc = Loc::current());
 
 }  // namespace hearth::client

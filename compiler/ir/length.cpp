@@ -66,9 +66,10 @@ Division divide(const Polynomial& sum, std::int64_t divisor) {
 }
 
 bool is_within_limits(const Polynomial& sum) {
-  return sum.size() <= kMaxTerms && std::ranges::all_of(sum, [](const auto& term) {
-           return term.second < kMaxCoefficient && term.second > -kMaxCoefficient;
-         });
+  const auto is_small = [](const Polynomial::value_type& term) {
+    return -kMaxCoefficient < term.second && kMaxCoefficient > term.second;
+  };
+  return sum.size() <= kMaxTerms && std::ranges::all_of(sum, is_small);
 }
 
 constexpr int kMaxDepth = 256;  // of an expression; import allows as many tokens

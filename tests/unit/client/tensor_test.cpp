@@ -127,7 +127,7 @@ TEST_CASE("shapes and dtypes are known at once") {
       {"group_norm", group_norm(f32({2, 6, 4}), 3, f32({6}), f32({6})), DType::kF32, {2, 6, 4}},
       {"lstm",
        lstm(f32({5, 2, 3}), {f32({2, 4}), f32({2, 4})}, f32({16, 3}), f32({16, 4}), f32({16}),
-            GateOrder::kInputForgetCellOutput)
+            {.order = GateOrder::kInputForgetCellOutput})
            .y,
        DType::kF32,
        {5, 2, 4}},

@@ -213,12 +213,11 @@ TEST_CASE("normalisation and recurrent values") {
   check("lstm_cell c, ONNX order",
         lstm_cell(f32({1, 1}, {1}), before, f32({4, 1}, {1, 4, 2, 3}), r, {}, GateOrder::kInputOutputForgetCell).c,
         {c});
-  const LstmResult forward =
-      lstm(f32({2, 1, 1}, {1, 7}), before, f32({4, 1}, {1, 2, 3, 4}), r, {}, GateOrder::kInputForgetCellOutput);
+  const LstmResult forward = lstm(f32({2, 1, 1}, {1, 7}), before, f32({4, 1}, {1, 2, 3, 4}), r, {});
   CHECK(values_of(forward.y)[0] == Approx(h));
   CHECK(values_of(forward.y)[1] == Approx(values_of(forward.last.h)[0]));
   const LstmResult backward =
-      lstm(f32({2, 1, 1}, {7, 1}), before, f32({4, 1}, {1, 2, 3, 4}), r, {}, GateOrder::kInputForgetCellOutput, true);
+      lstm(f32({2, 1, 1}, {7, 1}), before, f32({4, 1}, {1, 2, 3, 4}), r, {}, {.steps = {.reverse = true}});
   CHECK(values_of(backward.y)[1] == Approx(h));
   CHECK(values_of(backward.y)[0] == Approx(values_of(forward.y)[1]));
   const double z = sigma(1 + 0.5), reset = sigma(2 + 0.5);

@@ -89,6 +89,30 @@ ModelBuilder& ModelBuilder::attr_real(const std::string& name, float value) {
   return *this;
 }
 
+ModelBuilder& ModelBuilder::attr_graph(const std::string& name, const ModelBuilder& body) {
+  *add(name, AttributeProto::GRAPH)->mutable_g() = body.model_.graph();
+  return *this;
+}
+
+ModelBuilder& ModelBuilder::attr_reference(const std::string& name, const std::string& function_attribute,
+                                           AttributeProto::AttributeType type) {
+  add(name, type)->set_ref_attr_name(function_attribute);
+  return *this;
+}
+
+ModelBuilder& ModelBuilder::function(const std::string& domain, const std::string& name,
+                                     const std::vector<std::string>& attributes, const ModelBuilder& body) {
+  ::onnx::FunctionProto& function = *model_.add_functions();
+  function.set_domain(domain);
+  function.set_name(name);
+  for (const std::string& attribute : attributes) function.add_attribute(attribute);
+  for (const auto& input : body.model_.graph().input()) function.add_input(input.name());
+  for (const auto& output : body.model_.graph().output()) function.add_output(output.name());
+  *function.mutable_node() = body.model_.graph().node();
+  *function.mutable_opset_import() = body.model_.opset_import();
+  return *this;
+}
+
 ModelBuilder& ModelBuilder::output(const std::string& name) {
   model_.mutable_graph()->add_output()->set_name(name);
   return *this;

@@ -30,7 +30,13 @@ class ModelBuilder {
   ModelBuilder& attr(const std::string& name, const std::vector<std::int64_t>& values);
   ModelBuilder& attr_text(const std::string& name, const std::string& value);
   ModelBuilder& attr_real(const std::string& name, float value);
+  ModelBuilder& attr_graph(const std::string& name, const ModelBuilder& body);
+  ModelBuilder& attr_reference(const std::string& name, const std::string& function_attribute,
+                               ::onnx::AttributeProto::AttributeType type);
   ModelBuilder& output(const std::string& name);
+  // The body's graph as a function of this model, which its inputs, outputs and opset describe.
+  ModelBuilder& function(const std::string& domain, const std::string& name, const std::vector<std::string>& attributes,
+                         const ModelBuilder& body);
 
   ::onnx::ModelProto& proto() { return model_; }
   ::onnx::NodeProto& last() { return *model_.mutable_graph()->mutable_node()->rbegin(); }

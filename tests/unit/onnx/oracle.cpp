@@ -1,5 +1,7 @@
 #include "tests/unit/onnx/oracle.h"
 
+#include <cstring>
+
 #include "compiler/codegen/reference/graph_interpreter.h"
 #include "compiler/passes/import.h"
 #include "runtime/text.h"
@@ -19,6 +21,17 @@ reference::HostTensor host(DType dtype, std::vector<std::int64_t> shape, const v
 }
 
 }  // namespace
+
+Array array_of(std::vector<std::int64_t> shape, const std::vector<float>& values) {
+  return {DType::kF32, std::move(shape),
+          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float))};
+}
+
+std::vector<float> elements(const Array& array) {
+  std::vector<float> values(array.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+  return values;
+}
 
 absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs) {
   return evaluate_at(model, inputs, {});

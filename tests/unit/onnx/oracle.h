@@ -13,6 +13,10 @@
 
 namespace hearth::onnx {
 
+// An f32 array's elements, and the other way round.
+Array array_of(std::vector<std::int64_t> shape, const std::vector<float>& values);
+std::vector<float> elements(const Array& array);
+
 absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const std::map<std::string, Array>& inputs);
 // With a value for every variable that a range in ImportOptions.dims made.
 absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const std::map<std::string, Array>& inputs,

@@ -1,0 +1,29 @@
+// The values of ONNX's test cases: files of a TensorProto, SequenceProto or OptionalProto, as the model declares its
+// input or output. (Debian's onnx.proto has no messages for the last two.) Errors: JitError.
+//
+//   CaseValue x = read_case_value("test_data_set_0/input_0.pb", model.graph().input(0));
+#pragma once
+#include <string>
+#include <vector>
+
+#include "client/npy.h"
+
+namespace onnx {
+class ValueInfoProto;
+}  // namespace onnx
+
+namespace hearth::onnx {
+
+struct CaseValue {
+  std::string name;
+  bool is_sequence = false;
+  bool is_absent = false;  // an optional without a value
+  std::vector<client::NpyArray> tensors = {};
+  // Of tensor `index`, as ImportedModel names it.
+  std::string tensor_name(std::size_t index) const;
+};
+
+CaseValue read_case_value(const std::string& path, const ::onnx::ValueInfoProto& declared);
+std::string file_content(const std::string& path);
+
+}  // namespace hearth::onnx

@@ -1,0 +1,203 @@
+// Attention of the domain com.microsoft. Heads: query, key and value are [B, S, heads * size] and become [B, heads, S,
+// size]. Keys and values of earlier calls come in as `past` and go out, with the new ones, as `present`.
+#include <algorithm>
+
+#include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
+#include "client/ops/attention.h"
+#include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using client::Tensor;
+
+std::int64_t length_of(const Tensor& x, std::int64_t axis) {
+  if (!x.dim(axis).is_const()) reject_unsupported("a symbolic length in attention");
+  return x.dim(axis).value();
+}
+
+std::int64_t required_heads(NodeContext& node, std::string_view attribute) {
+  const std::int64_t heads = node.required_integer(attribute);
+  if (heads < 1) reject(str_cat("attribute ", attribute, " is ", heads, "; it must be positive"));
+  return heads;
+}
+
+// [B, S, heads * size] -> [B, heads, S, size]
+Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  if (x.rank() != 3) reject(str_cat("an operand has ", x.rank(), " axes; [batch, sequence, hidden] is needed"));
+  if (length_of(x, 2) % heads != 0)
+    reject(str_cat("hidden size ", length_of(x, 2), " is no multiple of ", heads, " heads"));
+  return client::permute(client::reshape(x, {x.dim(0), x.dim(1), heads, -1}), {0, 2, 1, 3});
+}
+
+Tensor join_heads(const Tensor& x) {
+  return client::reshape(client::permute(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), -1});
+}
+
+// Turns the heads x [B, heads, S, size] at positions [B, S] or [S] by rows of the caches [positions, R / 2].
+Tensor rotated(const Tensor& x, const Tensor& positions, const Tensor& cos_cache, const Tensor& sin_cache,
+               bool interleaved) {
+  const auto rows = [&](const Tensor& cache) {
+    const Tensor taken = client::embedding(cache, positions);
+    return taken.rank() == 3 ? client::unsqueeze(taken, {1}) : taken;
+  };
+  return client::rotary_embedding(x, rows(cos_cache), rows(sin_cache), interleaved);
+}
+
+Values rotary_embedding(NodeContext& node) {
+  node.expect_integer("is_packed_batching", 0);
+  if (node.real("scale", 1.0) != 1.0) reject_unsupported("attribute scale other than 1");
+  const bool interleaved = node.integer("interleaved", 0) != 0;
+  const std::int64_t turned = node.integer("rotary_embedding_dim", 0);
+  std::int64_t heads = node.integer("num_heads", 0);
+  const Tensor& x = node.tensor(0);
+  const std::int64_t pairs = length_of(node.tensor(2), -1);
+  if (turned != 0 && turned != 2 * pairs) reject("cos_cache does not have rotary_embedding_dim / 2 columns");
+  const bool joined = x.rank() == 3;
+  if (joined && heads == 0) heads = length_of(x, 2) / (2 * pairs);
+  const Tensor split = joined ? split_heads(x, std::max<std::int64_t>(heads, 1)) : x;
+  if (split.rank() != 4) reject("the input must have three or four axes");
+  Tensor positions = node.tensor(1);
+  if (positions.rank() == 1) positions = positions + client::arange(split.dim(2), positions.dtype());
+  const Tensor y = rotated(split, positions, node.tensor(2), node.tensor(3), interleaved);
+  return {Value(joined ? join_heads(y) : y)};
+}
+
+// A mask of what is a key and what is padding: [B] lengths, [B, L] or [B, S, L], as scores added [.., S, L].
+Tensor padding_scores(const Value& given, const Tensor& keys, double filter) {
+  const Tensor& mask = given.tensor();
+  const client::Dim batch = keys.dim(0), length = keys.dim(2);
+  Tensor visible;
+  if (mask.rank() == 1 && mask.dim(0) == batch) {
+    const Tensor position = client::arange(length, mask.dtype());
+    visible = client::unsqueeze(client::less(position, client::unsqueeze(mask, {1})), {1, 2});
+  } else if (mask.rank() == 2 && mask.dim(1) == length) {
+    visible = client::unsqueeze(client::not_equal(mask, 0), {1, 2});
+  } else if (mask.rank() == 3 && mask.dim(2) == length) {
+    visible = client::unsqueeze(client::not_equal(mask, 0), {1});
+  } else {
+    reject_unsupported(str_cat("a mask of shape ", to_string(given.shape()), " for ",
+                               to_string(client::const_shape(keys.shape())), " keys"));
+  }
+  return client::where(visible, client::full({}, 0, DType::kF32), filter);
+}
+
+struct Heads {
+  Tensor q, k, v;  // [B, heads, .., size]
+  std::int64_t past = 0;
+};
+
+// Puts what earlier calls left before the new keys and values.
+void prepend(Heads& heads, const Tensor& past_k, const Tensor& past_v) {
+  heads.past = length_of(past_k, 2);
+  heads.k = heads.past == 0 ? heads.k : client::cat({past_k, heads.k}, 2);
+  heads.v = heads.past == 0 ? heads.v : client::cat({past_v, heads.v}, 2);
+}
+
+// Reads scale, mask_filter_value and unidirectional; masks and biases are inputs `padding` and `bias`.
+Tensor attend(NodeContext& node, const Heads& heads, std::size_t padding, std::size_t bias) {
+  client::AttentionConfig config;
+  const double scale = node.real("scale", 0);
+  if (scale != 0) config.scale = scale;
+  config.causal = node.integer("unidirectional", 0) != 0;
+  config.past = heads.past;
+  const double filter = node.real("mask_filter_value", -10000.0);
+  if (node.has_input(padding)) config.mask = padding_scores(node.input(padding), heads.k, filter);
+  if (node.has_input(bias)) {
+    const Tensor& added = node.tensor(bias);
+    config.mask = config.mask.empty() ? added : config.mask + added;
+  }
+  return join_heads(client::scaled_dot_product_attention(heads.q, heads.k, heads.v, config));
+}
+
+Values attention(NodeContext& node) {
+  const std::int64_t num_heads = required_heads(node, "num_heads");
+  node.expect_integer("do_rotary", 0);
+  node.expect_integer("past_present_share_buffer", 0);
+  if (node.has_input(6)) reject_unsupported("past_sequence_length (input 6)");
+  node.expect_integer("rotary_embedding_dim", 0);
+  Tensor projected = client::matmul(node.tensor(0), node.tensor(1));
+  if (node.has_input(2)) projected = projected + node.tensor(2);
+  const std::int64_t width = length_of(projected, -1);
+  const Ints sizes = node.integers("qkv_hidden_sizes").value_or(Ints(3, width / 3));
+  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != width) {
+    reject(str_cat("hidden sizes ", to_string(sizes), " do not add up to ", width, ", the columns of the weights"));
+  }
+  const std::vector<Tensor> parts = client::split(projected, sizes, -1);
+  Heads heads{split_heads(parts[0], num_heads), split_heads(parts[1], num_heads), split_heads(parts[2], num_heads)};
+  if (node.has_input(4)) prepend(heads, client::select(node.tensor(4), 0, 0), client::select(node.tensor(4), 0, 1));
+  Values outputs = {Value(attend(node, heads, 3, 5))};
+  if (node.wants_output(1)) outputs.emplace_back(client::stack({heads.k, heads.v}, 0));
+  return outputs;
+}
+
+Values multi_head_attention(NodeContext& node) {
+  const std::int64_t num_heads = required_heads(node, "num_heads");
+  if (!node.has_input(1) || !node.has_input(2)) reject_unsupported("packed query, key and value");
+  std::vector<Tensor> parts = {node.tensor(0), node.tensor(1), node.tensor(2)};
+  if (node.has_input(3)) {  // one vector for all three
+    Ints sizes;
+    for (const Tensor& part : parts) {
+      if (part.rank() != 3) reject_unsupported("a bias for keys that are split into heads already");
+      sizes.push_back(length_of(part, 2));
+    }
+    const std::vector<Tensor> biases = client::split(node.tensor(3), sizes, 0);
+    for (std::size_t i = 0; i < 3; ++i) parts[i] = parts[i] + biases[i];
+  }
+  const auto in_heads = [&](const Tensor& x) { return x.rank() == 4 ? x : split_heads(x, num_heads); };
+  Heads heads{in_heads(parts[0]), in_heads(parts[1]), in_heads(parts[2])};
+  if (node.has_input(6)) prepend(heads, node.tensor(6), node.tensor(7));
+  Values outputs = {Value(attend(node, heads, 4, 5))};
+  outputs.emplace_back(heads.k);
+  outputs.emplace_back(heads.v);
+  return outputs;
+}
+
+// A prompt: every query sees the keys up to its own position. What continues one (a past) is refused.
+Values group_query_attention(NodeContext& node) {
+  const std::int64_t num_heads = required_heads(node, "num_heads");
+  const std::int64_t num_key_heads = required_heads(node, "kv_num_heads");
+  node.expect_integer("local_window_size", -1);
+  node.expect_integer("smooth_softmax", 0);
+  if (node.real("softcap", 0) != 0) reject_unsupported("attribute softcap");
+  if (!node.has_input(1) || !node.has_input(2)) reject_unsupported("packed query, key and value");
+  for (std::size_t i : {3, 4}) {
+    if (node.has_input(i) && count(node.input(i).shape()) != 0) reject_unsupported("a past (inputs 3 and 4)");
+  }
+  for (std::size_t i = 9; i < node.num_inputs(); ++i) {
+    if (node.has_input(i)) reject_unsupported(str_cat("input ", i));
+  }
+  Heads heads{split_heads(node.tensor(0), num_heads), split_heads(node.tensor(1), num_key_heads),
+              split_heads(node.tensor(2), num_key_heads)};
+  const bool interleaved = node.integer("rotary_interleaved", 0) != 0;
+  if (node.integer("do_rotary", 0) != 0) {
+    const Tensor positions = client::arange(heads.q.dim(2), DType::kI64);
+    heads.q = rotated(heads.q, positions, node.tensor(7), node.tensor(8), interleaved);
+    heads.k = rotated(heads.k, positions, node.tensor(7), node.tensor(8), interleaved);
+  }
+  client::AttentionConfig config{.causal = true};
+  const double scale = node.real("scale", 0);
+  if (scale != 0) config.scale = scale;
+  // seqlens_k holds the position of each item's last key.
+  const Tensor last = client::reshape(node.tensor(5), {heads.k.dim(0), 1, 1, 1});
+  config.mask = client::less_equal(client::arange(heads.k.dim(2), last.dtype()), last);
+  const Tensor y = client::scaled_dot_product_attention(heads.q, heads.k, heads.v, config);
+  return {Value(join_heads(y)), Value(heads.k), Value(heads.v)};
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"Attention", attention},
+    {"MultiHeadAttention", multi_head_attention},
+    {"GroupQueryAttention", group_query_attention},
+    {"RotaryEmbedding", rotary_embedding},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> microsoft_attention_operators() { return kOperators; }
+
+}  // namespace hearth::onnx

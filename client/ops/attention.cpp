@@ -1,0 +1,113 @@
+#include "client/ops/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
+#include "client/ops/support.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+void check_float(const Tensor& x, std::string_view argument, std::int64_t min_rank, std::string_view form) {
+  if (require(x, argument).rank() >= min_rank && is_float(x.dtype())) return;
+  fail_op(str_cat("argument '", argument, "' is ", describe(x), "; expected floats ", form));
+}
+
+// Whether query t sees key s, [T, S].
+Tensor causal_mask(const Dim& queries, const Dim& keys, std::int64_t past) {
+  const Shape shape = {queries, keys};
+  return less_equal(iota(shape, 1, DType::kI32), iota(shape, 0, DType::kI32) + past);
+}
+
+}  // namespace
+
+Tensor embedding(const Tensor& table, const Tensor& indices, Loc loc) {
+  OpScope scope("embedding", loc);
+  if (require(table, "table").rank() != 2)
+    fail_op(str_cat("argument 'table' is ", describe(table), "; expected [V, E]"));
+  return gather(table, require_integer(indices, "indices"), 0);
+}
+
+Tensor rotary_embedding(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, Loc loc) {
+  OpScope scope("rotary_embedding", loc);
+  check_float(x, "x", 2, "[.., T, D]");
+  check_float(cos, "cos", 1, "[.., T, R/2]");
+  check_float(sin, "sin", 1, "[.., T, R/2]");
+  const std::int64_t size = const_length(x, -1, "since pairs of it are turned");
+  const std::int64_t pairs = const_length(cos, -1, "since it counts pairs");
+  if (!(sin.shape() == cos.shape()) || pairs < 1 || 2 * pairs > size) {
+    fail_op(str_cat("'cos' is ", describe(cos), ", 'sin' is ", describe(sin),
+                    "; expected equal shapes whose last length is at most half of ", size));
+  }
+  const auto part = [&](std::int64_t begin, std::int64_t end, std::int64_t step) {
+    return slice(x, {{.axis = -1, .begin = begin, .end = end, .step = step}});
+  };
+  const Tensor a = interleaved ? part(0, 2 * pairs, 2) : part(0, pairs, 1);
+  const Tensor b = interleaved ? part(1, 2 * pairs, 2) : part(pairs, 2 * pairs, 1);
+  const Tensor turned_a = cast_to(a * cos - b * sin, x.dtype()), turned_b = cast_to(b * cos + a * sin, x.dtype());
+  if (!(turned_a.shape() == a.shape())) {
+    fail_op(str_cat("'cos' is ", describe(cos), "; expected a shape that broadcasts to ", to_string(a.shape())));
+  }
+  std::vector<Tensor> parts = {turned_a, turned_b};
+  if (interleaved) {
+    Shape shape = x.shape();
+    shape.back() = Dim(2 * pairs);
+    parts = {reshape_to(stack(parts, -1), shape)};
+  }
+  if (2 * pairs < size) parts.push_back(part(2 * pairs, size, 1));
+  return parts.size() == 1 ? parts[0] : cat(parts, -1);
+}
+
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, const Tensor& v_given,
+                                    const AttentionConfig& config, Loc loc) {
+  OpScope scope("scaled_dot_product_attention", loc);
+  check_float(q, "q", 3, "[.., H, T, D]");
+  check_float(k_given, "k", 3, "[.., K, S, D]");
+  check_float(v_given, "v", 3, "[.., K, S, Dv]");
+  Tensor k = k_given, v = v_given;
+  const std::int64_t heads = const_length(q, -3, "since it counts heads");
+  const std::int64_t key_heads = const_length(k, -3, "since it counts heads");
+  const bool fit = key_heads >= 1 && heads % key_heads == 0 && v.dim(-3) == k.dim(-3) && v.dim(-2) == k.dim(-2) &&
+                   q.dim(-1) == k.dim(-1) && q.rank() == k.rank() && q.rank() == v.rank();
+  if (!fit) {
+    fail_op(str_cat("'q' is ", describe(q), ", 'k' is ", describe(k), ", 'v' is ", describe(v),
+                    "; expected [.., H, T, D], [.., K, S, D], [.., K, S, Dv] with K a divisor of H"));
+  }
+  if (key_heads != heads) {
+    k = repeat_interleave(k, heads / key_heads, -3);
+    v = repeat_interleave(v, heads / key_heads, -3);
+  }
+  const std::int64_t size = const_length(q, -1, "since it scales the scores");
+  const double scale = config.scale.value_or(1.0 / std::sqrt(static_cast<double>(size)));
+  Tensor scores = matmul(q, transpose(k)) * scale;
+  const DType wide = promote(scores.dtype(), DType::kF32);
+  scores = cast_to(scores, wide);
+  Tensor visible;
+  if (config.causal) visible = causal_mask(q.dim(-2), k.dim(-2), config.past);
+  if (!config.mask.empty()) {
+    const Shape masked = broadcast_shapes(scores.shape(), config.mask.shape(), "scaled_dot_product_attention", loc);
+    if (!(masked == scores.shape())) {
+      fail_op(str_cat("argument 'mask' is ", describe(config.mask), "; expected a shape that broadcasts to ",
+                      to_string(scores.shape())));
+    }
+    if (config.mask.dtype() == DType::kBool) {
+      visible = visible.empty() ? config.mask : bit_and(visible, config.mask);
+    } else if (is_float(config.mask.dtype())) {
+      scores = scores + cast_to(config.mask, wide);
+    } else {
+      fail_op(str_cat("argument 'mask' is ", describe(config.mask), "; expected bool or floats"));
+    }
+  }
+  if (!visible.empty()) scores = where(visible, scores, -std::numeric_limits<double>::infinity());
+  Tensor weights = softmax(scores, -1);
+  // Of nothing but minus infinity the softmax is NaN.
+  if (!visible.empty()) weights = where(visible, weights, 0.0);
+  return cast_to(matmul(cast_to(weights, v.dtype()), v), q.dtype());
+}
+
+}  // namespace hearth::client
