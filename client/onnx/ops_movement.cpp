@@ -41,8 +41,7 @@ Value reshaped(const NodeContext& node, const Value& x, const Shape& shape) {
   return node.moved(x, [to = client::const_shape(shape)](const HostTensor& known) { return known.reshaped(to); });
 }
 
-// First opsets of the new shape, of one number of repeats an axis, of axes (and lengths of parts), and of the bounds of
-// slices as inputs; attributes before.
+// First opsets of these as inputs; attributes before, and repeats along one axis only.
 constexpr int kShapeInput = 5, kRepeatsInput = 6, kAxesInput = 13, kRunsInput = 10;
 
 Values reshape(NodeContext& node) {
@@ -162,14 +161,13 @@ Values expand(NodeContext& node) {
   return {node.moved(x, [&](const HostTensor& known) { return host_expand(known, client::const_shape(to)); })};
 }
 
-// Before opset 6: how often, and along which one axis.
 Ints repeats_of(const NodeContext& node) {
-  if (node.opset() >= kRepeatsInput) return node.known_integers(1, "repeats");
-  const HostTensor& tiles = node.known(1, "the number of tiles");
-  const HostTensor& axis = node.known(2, "the axis");
-  if (tiles.size() != 1 || axis.size() != 1) reject("tiles and axis must be one number each");
+  const Ints given = node.known_integers(1, "repeats");
+  if (node.opset() >= kRepeatsInput) return given;
+  const Ints axis = node.known_integers(2, "the axis");
+  if (given.size() != 1 || axis.size() != 1) reject("tiles and axis must be one number each");
   Ints repeats(static_cast<std::size_t>(node.input(0).rank()), 1);
-  repeats[static_cast<std::size_t>(positive_axis(axis.integer(0), node.input(0).rank()))] = tiles.integer(0);
+  repeats[static_cast<std::size_t>(positive_axis(axis[0], node.input(0).rank()))] = given[0];
   return repeats;
 }
 
@@ -354,9 +352,8 @@ Values split(NodeContext& node) {
   const auto parts = static_cast<std::int64_t>(node.num_outputs());
   if (node.integer("num_outputs", parts) != parts) reject("num_outputs differs from the number of outputs");
   Ints lengths;
-  if (node.opset() == 1 && node.has_input(1)) {  // an input once before
-    lengths = node.known_integers(1, "split");
-  } else if (const auto given = node.integers("split", 1, kAxesInput)) {
+  const bool once_an_input = node.opset() == 1 && node.has_input(1);
+  if (const auto given = node.integers("split", 1, once_an_input ? 1 : kAxesInput)) {
     lengths = *given;
   } else {
     const std::int64_t chunk = parts == 0 ? 0 : (length + parts - 1) / parts;
