@@ -19,6 +19,7 @@ struct CaseValue {
   bool is_sequence = false;
   bool is_absent = false;  // an optional without a value
   std::vector<client::NpyArray> tensors = {};
+  std::string text = {};  // an input of strings, as the TensorProto's bytes: only ever known while importing
   // Of tensor `index`, as ImportedModel names it.
   std::string tensor_name(std::size_t index) const;
 };

@@ -24,9 +24,9 @@ std::string operator_name(const ::onnx::NodeProto& node) {
 
 int standard_opset(const ::onnx::ModelProto& model) {
   const Opsets opsets = read_opsets(model);
+  if (opsets.empty()) reject_unsupported("a model that names no version of any operators (opset_import)");
   const auto standard = opsets.find("");
-  if (standard != opsets.end()) return standard->second;
-  reject_unsupported("a model that names no version of ONNX's own operators (opset_import)");
+  return standard == opsets.end() ? 0 : standard->second;
 }
 
 namespace {
@@ -93,7 +93,10 @@ Values GraphImporter::run(const ::onnx::GraphProto& graph) {
   if (graph.sparse_initializer_size() > 0) reject_unsupported("a sparse initializer");
   for (const ::onnx::TensorProto& initializer : graph.initializer()) {
     Value& value = initializers_[&initializer];
-    if (value.empty()) value = Value::host(to_host_tensor(initializer, model_));
+    if (value.empty()) {
+      const bool is_text = initializer.data_type() == ::onnx::TensorProto::STRING;
+      value = is_text ? Value::of_text(to_text(initializer)) : Value::host(to_host_tensor(initializer, model_));
+    }
     bind(initializer.name(), value);
   }
   for (const ::onnx::NodeProto& node : graph.node()) run_node(node);

@@ -128,6 +128,13 @@ DType dtype_from_onnx(std::int64_t elem_type) {
   }
 }
 
+Text to_text(const Proto& proto) {
+  Text text{{proto.dims().begin(), proto.dims().end()}, {proto.string_data().begin(), proto.string_data().end()}};
+  if (count(text.shape) == std::ssize(text.elements)) return text;
+  reject(str_cat("tensor '", proto.name(), "' of shape ", to_string(text.shape), " has ", text.elements.size(),
+                 " strings"));
+}
+
 HostTensor to_host_tensor(const Proto& proto, const std::shared_ptr<const void>& owner) {
   if (proto.data_location() == Proto::EXTERNAL) {
     reject_unsupported(str_cat("tensor '", proto.name(),

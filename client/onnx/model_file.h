@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "client/onnx/host_tensor.h"
+#include "client/onnx/value.h"
 
 namespace onnx {
 class ModelProto;
@@ -25,6 +25,8 @@ absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> parse_model(std::strin
 
 // Borrows raw_data where it can; `owner` keeps the proto alive.
 HostTensor to_host_tensor(const ::onnx::TensorProto& proto, const std::shared_ptr<const void>& owner);
+// Of a tensor of strings.
+Text to_text(const ::onnx::TensorProto& proto);
 // TensorProto.DataType -> dtype; JitError for strings, complex and unknown numbers.
 DType dtype_from_onnx(std::int64_t elem_type);
 std::string_view onnx_type_name(std::int64_t elem_type);

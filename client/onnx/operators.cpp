@@ -21,6 +21,7 @@ Table make_table(Families families) {
 }
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
 const Table& table_of(std::string_view domain) {
   static const Table standard =
@@ -32,7 +33,9 @@ const Table& table_of(std::string_view domain) {
                   sequence_operators()});
   static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
   if (domain.empty()) return standard;
+  static const Table training = make_table({training_operators()});
   if (domain == kMicrosoft) return microsoft;
+  if (domain == kTraining) return training;
   reject_unsupported(str_cat("operator domain '", domain, "'"));
 }
 
@@ -42,6 +45,7 @@ std::vector<std::string> operator_names() {
   std::vector<std::string> names;
   for (const auto& [name, entry] : table_of("")) names.emplace_back(name);
   for (const auto& [name, entry] : table_of(kMicrosoft)) names.push_back(str_cat(kMicrosoft, "::", name));
+  for (const auto& [name, entry] : table_of(kTraining)) names.push_back(str_cat(kTraining, "::", name));
   return names;
 }
 

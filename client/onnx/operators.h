@@ -55,11 +55,13 @@ std::span<const OperatorEntry> sequence_operators();       // ops_sequence.cpp
 // Of the domain com.microsoft:
 std::span<const OperatorEntry> microsoft_operators();            // ops_microsoft.cpp
 std::span<const OperatorEntry> microsoft_attention_operators();  // ops_microsoft_attention.cpp
+// Of the domain ai.onnx.preview.training:
+std::span<const OperatorEntry> training_operators();  // ops_training.cpp
 // x / sqrt(mean(x²) + epsilon) * scale; of both domains.
 Values simplified_layer_normalization(NodeContext& node);
 
-// `domain` is "" for ONNX's own operators, or "com.microsoft". JitError (Unimplemented) naming the domain or the opsets
-// that are known.
+// `domain` is "" for ONNX's own operators, "com.microsoft" or "ai.onnx.preview.training". JitError (Unimplemented)
+// naming the domain or the opsets that are known.
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
 // All operators, sorted; "domain::name" for those that are not ONNX's own.
 std::vector<std::string> operator_names();

@@ -1,6 +1,8 @@
 // Arithmetic, comparison and logic operators, Where, Cast and Clip.
 #include <optional>
 
+#include "absl/strings/numbers.h"
+#include "client/elements.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
@@ -240,11 +242,26 @@ Values where(NodeContext& node) {
   return {Value(client::where(condition.tensor(), a.tensor(), b.tensor()))};
 }
 
+HostTensor numbers_of(const Text& text, DType dtype) {
+  std::string bytes;
+  for (const std::string& element : text.elements) {
+    double real = 0;
+    std::int64_t integer = 0;
+    const bool is_number = is_float(dtype) ? absl::SimpleAtod(element, &real) : absl::SimpleAtoi(element, &integer);
+    if (!is_number || (!is_float(dtype) && !client::fits(integer, dtype))) {
+      reject(str_cat("'", element, "' is no ", dtype_name(dtype)));
+    }
+    bytes += is_float(dtype) ? client::encode_float(real, dtype) : client::encode_integer(integer, dtype);
+  }
+  return HostTensor(dtype, text.shape, std::move(bytes));
+}
+
 // Since opset 19 what is too great for an fp8 type becomes its greatest value, unless saturate = 0.
 Values cast_to(NodeContext& node, DType dtype) {
   const bool is_fp8 = is_float(dtype) && dtype_bytes(dtype) == 1;
   const bool saturates = node.opset() >= 19 && node.integer("saturate", 1) != 0 && is_fp8;
   const Value& x = node.input(0);
+  if (x.is_text()) return {node.made(numbers_of(x.text(), dtype))};
   if (x.dtype() == dtype) return {x};
   if (x.is_lengths() && (dtype == DType::kI64 || dtype == DType::kI32)) {
     Lengths lengths = *x.lengths();

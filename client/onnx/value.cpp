@@ -64,6 +64,14 @@ Value Value::absent() {
   return value;
 }
 
+Value Value::of_text(Text text) {
+  Value value;
+  value.state_ = std::make_shared<State>();
+  value.state_->kind = Kind::kText;
+  value.state_->text = std::move(text);
+  return value;
+}
+
 const std::vector<Value>& Value::elements() const {
   if (!is_sequence()) reject("a tensor is given where a sequence is needed");
   return state_->elements;
@@ -72,6 +80,7 @@ const std::vector<Value>& Value::elements() const {
 void Value::check_tensor() const {
   if (is_tensor()) return;
   if (!state_) reject("an input is missing");
+  if (is_text()) reject_unsupported("a tensor of strings as an input here");
   reject(str_cat(is_sequence() ? "a sequence" : "an optional without a value", " is given where a tensor is needed"));
 }
 

@@ -19,6 +19,12 @@
 
 namespace hearth::onnx {
 
+// A tensor of strings, which only casts to numbers read.
+struct Text {
+  Ints shape;
+  std::vector<std::string> elements;
+};
+
 class Value {
  public:
   Value() = default;
@@ -30,6 +36,7 @@ class Value {
   // JitError when the elements are not tensors of one dtype.
   static Value sequence(std::vector<Value> elements);
   static Value absent();
+  static Value of_text(Text text);
 
   // Only the first `length` (i64 scalar) positions along `axis` count.
   static Value bounded(client::Tensor tensor, std::int64_t axis, client::Tensor length);
@@ -38,7 +45,9 @@ class Value {
   bool is_host() const { return state_ && state_->kind == Kind::kHost; }
   bool is_sequence() const { return state_ && state_->kind == Kind::kSequence; }
   bool is_absent() const { return state_ && state_->kind == Kind::kAbsent; }
-  bool is_tensor() const { return state_ && !is_sequence() && !is_absent(); }  // known or recorded
+  bool is_text() const { return state_ && state_->kind == Kind::kText; }
+  bool is_tensor() const { return state_ && !is_sequence() && !is_absent() && !is_text(); }  // known or recorded
+  const Text& text() const { return state_->text; }
   const HostTensor& host() const { return state_->data; }
   // Some elements are symbolic.
   bool is_lengths() const { return state_ && state_->kind == Kind::kLengths; }
@@ -59,7 +68,7 @@ class Value {
   void set_name(std::string name) const { state_->name = std::move(name); }
 
  private:
-  enum class Kind { kTensor, kHost, kLengths, kSequence, kAbsent };
+  enum class Kind { kTensor, kHost, kLengths, kSequence, kAbsent, kText };
   struct State {
     Kind kind = Kind::kTensor;
     HostTensor data;
@@ -67,6 +76,7 @@ class Value {
     std::string name;
     client::Tensor tensor;
     std::vector<Value> elements;
+    Text text;
     std::int64_t bounded_axis = 0;
     client::Tensor length;
   };
