@@ -1,5 +1,6 @@
 // Every recording op: client/ops/*.h together.
 #pragma once
+#include "client/ops/activation.h"
 #include "client/ops/attention.h"
 #include "client/ops/blocks.h"
 #include "client/ops/compaction.h"

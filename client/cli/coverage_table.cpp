@@ -36,9 +36,11 @@ std::string coverage(const std::vector<CaseResult>& results) {
   for (const std::string& name : onnx::operator_names()) tallies[name];
   std::map<Verdict, int> totals;
   int known = 0;
+  int types_only = 0;
   for (const CaseResult& result : results) {
     ++totals[result.verdict];
     known += result.inputs_known ? 1 : 0;
+    types_only += result.types_only ? 1 : 0;
     for (const std::string& op : result.operators) {
       Tally& tally = tallies[op];
       ++tally.cases;
@@ -48,8 +50,9 @@ std::string coverage(const std::vector<CaseResult>& results) {
   std::ostringstream text;
   text << kBegin << "\n"
        << totals[Verdict::kPassed] << " of " << results.size() << " cases pass (in " << known
-       << " of them inputs that are axes or shapes are known while importing), " << totals[Verdict::kFailed]
-       << " fail, " << totals[Verdict::kUnsupported] << " are refused.\n\n"
+       << " of them inputs are known while importing; in " << types_only
+       << ", which draw random numbers, types and shapes are compared), " << totals[Verdict::kFailed] << " fail, "
+       << totals[Verdict::kUnsupported] << " are refused.\n\n"
        << "### Operators\n\nCases in which an operator stands, and how many of them pass. An operator without a case "
           "has tests of its own.\n\n"
        << "| operator | passed | cases |\n|---|---|---|\n";

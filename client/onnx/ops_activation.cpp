@@ -2,8 +2,8 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/activation.h"
 #include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 
@@ -34,19 +34,14 @@ Values selu(NodeContext& node) {
   return {Value(gamma * client::elu(node.tensor(0), alpha))};
 }
 
-Values celu(NodeContext& node) {
-  const double alpha = node.real("alpha", 1.0);
-  const Tensor& x = node.tensor(0);
-  return {Value(client::maximum(x, 0) + client::minimum(alpha * (client::exp(x / alpha) - 1), 0))};
-}
+Values celu(NodeContext& node) { return {Value(client::celu(node.tensor(0), node.real("alpha", 1.0)))}; }
 
 Values hard_sigmoid(NodeContext& node) {
   return {Value(client::hard_sigmoid(node.tensor(0), node.real("alpha", 0.2), node.real("beta", 0.5)))};
 }
 
 Values thresholded_relu(NodeContext& node) {
-  const Tensor& x = node.tensor(0);
-  return {Value(client::where(client::greater(x, node.real("alpha", 1.0)), x, 0.0))};
+  return {Value(client::thresholded_relu(node.tensor(0), node.real("alpha", 1.0)))};
 }
 
 Values prelu(NodeContext& node) {
@@ -57,7 +52,7 @@ Values prelu(NodeContext& node) {
     shape[0] = slope.dim(0);
     slope = client::reshape(slope, shape);
   }
-  return {Value(client::where(client::less(x, 0), x * slope, x))};
+  return {Value(client::prelu(x, slope))};
 }
 
 // Before opset 13: over all axes from `axis` on at once.
@@ -71,12 +66,7 @@ Values along_axis(NodeContext& node, Tensor (*record)(const Tensor&, std::int64_
 Values softmax(NodeContext& node) { return along_axis(node, client::softmax); }
 Values log_softmax(NodeContext& node) { return along_axis(node, client::log_softmax); }
 
-// One at the first greatest element of each row, else zero.
-Tensor hardmax_of(const Tensor& x, std::int64_t axis, client::Loc loc) {
-  if (!x.dim(axis).is_const()) reject("the axis must have a known length");
-  return client::one_hot(client::argmax(x, axis), x.dim(axis).min(), x.dtype(), axis, loc);
-}
-Values hardmax(NodeContext& node) { return along_axis(node, hardmax_of); }
+Values hardmax(NodeContext& node) { return along_axis(node, client::hardmax); }
 
 Values shrink(NodeContext& node) {
   const Tensor& x = node.tensor(0);

@@ -2,6 +2,7 @@
 // normalisations and products. (Attention: ops_microsoft_attention.cpp.)
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/activation.h"
 #include "client/ops/attention.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"

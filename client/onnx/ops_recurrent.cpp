@@ -5,6 +5,7 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/activation.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/recurrent.h"

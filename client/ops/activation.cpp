@@ -1,8 +1,13 @@
-// The activations of client/ops/elementwise.h, built from its other ops.
+#include "client/ops/activation.h"
+
 #include <cmath>
 
 #include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "runtime/text.h"
 
 namespace hearth::client {
 
@@ -66,6 +71,78 @@ Tensor hard_sigmoid(const Tensor& x, double alpha, double beta, Loc loc) {
 Tensor hard_swish(const Tensor& x, Loc loc) {
   OpScope scope("hard_swish", loc);
   return to_float(require(x, "x")) * hard_sigmoid(x, 1.0 / 6.0, 0.5);
+}
+
+Tensor relu6(const Tensor& x, Loc loc) {
+  OpScope scope("relu6", loc);
+  return clip(require(x, "x"), 0, 6);
+}
+
+Tensor hard_tanh(const Tensor& x, double low, double high, Loc loc) {
+  OpScope scope("hard_tanh", loc);
+  if (!(low <= high)) fail_op(str_cat("low is ", low, ", above high, ", high));
+  return clip(to_float(require(x, "x")), low, high);
+}
+
+Tensor celu(const Tensor& x, double alpha, Loc loc) {
+  OpScope scope("celu", loc);
+  if (!(alpha != 0)) fail_op(str_cat("alpha is ", alpha, "; expected a number other than 0"));
+  const Tensor value = to_float(require(x, "x"));
+  return maximum(value, 0) + minimum((exp(value / alpha) - 1.0) * alpha, 0);
+}
+
+Tensor prelu(const Tensor& x, const Tensor& slope, Loc loc) {
+  OpScope scope("prelu", loc);
+  return where(less(require(x, "x"), 0), x * require(slope, "slope"), x);
+}
+
+Tensor thresholded_relu(const Tensor& x, double threshold, Loc loc) {
+  OpScope scope("thresholded_relu", loc);
+  const Tensor value = to_float(require(x, "x"));
+  return where(greater(value, threshold), value, 0.0);
+}
+
+Tensor log_sigmoid(const Tensor& x, Loc loc) {
+  OpScope scope("log_sigmoid", loc);
+  return -softplus(-to_float(require(x, "x")));
+}
+
+Tensor hard_shrink(const Tensor& x, double threshold, Loc loc) {
+  OpScope scope("hard_shrink", loc);
+  const Tensor value = to_float(require(x, "x"));
+  return where(less_equal(abs(value), threshold), 0.0, value);
+}
+
+Tensor soft_shrink(const Tensor& x, double threshold, Loc loc) {
+  OpScope scope("soft_shrink", loc);
+  const Tensor value = to_float(require(x, "x"));
+  const Tensor inner = where(greater(value, threshold), value - threshold, 0.0);
+  return where(less(value, -threshold), value + threshold, inner);
+}
+
+Tensor tanh_shrink(const Tensor& x, Loc loc) {
+  OpScope scope("tanh_shrink", loc);
+  return to_float(require(x, "x")) - tanh(x);
+}
+
+Tensor glu(const Tensor& x, std::int64_t axis, Loc loc) {
+  OpScope scope("glu", loc);
+  axis = normal_axis(axis, require(x, "x").rank());
+  const std::int64_t length = const_length(x, axis, "since it is split");
+  if (length % 2 != 0) fail_op(str_cat("'x' is ", describe(x), "; expected an even length along axis ", axis));
+  const std::vector<Tensor> halves = split(x, {length / 2, length / 2}, axis);
+  return to_float(halves[0]) * sigmoid(halves[1]);
+}
+
+Tensor softmin(const Tensor& x, std::int64_t axis, Loc loc) {
+  OpScope scope("softmin", loc);
+  return softmax(-to_float(require(x, "x")), axis);
+}
+
+Tensor hardmax(const Tensor& x, std::int64_t axis, Loc loc) {
+  OpScope scope("hardmax", loc);
+  axis = normal_axis(axis, require(x, "x").rank());
+  return one_hot(argmax(x, axis), const_length(x, axis, "since its positions are compared"), x.dtype(), axis);
 }
 
 }  // namespace hearth::client

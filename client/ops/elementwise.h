@@ -68,17 +68,4 @@ Tensor bitcast(const Tensor& x, DType dtype, Loc loc = Loc::current());  // equa
 // Asks for the value to be stored at this point.
 Tensor contiguous(const Tensor& x, Loc loc = Loc::current());
 
-// Activations.
-Tensor relu(const Tensor& x, Loc loc = Loc::current());
-Tensor leaky_relu(const Tensor& x, double slope = 0.01, Loc loc = Loc::current());
-Tensor elu(const Tensor& x, double alpha = 1.0, Loc loc = Loc::current());
-Tensor selu(const Tensor& x, Loc loc = Loc::current());
-Tensor gelu(const Tensor& x, bool tanh_approximation = false, Loc loc = Loc::current());
-Tensor silu(const Tensor& x, Loc loc = Loc::current());
-Tensor mish(const Tensor& x, Loc loc = Loc::current());
-Tensor softplus(const Tensor& x, Loc loc = Loc::current());
-Tensor softsign(const Tensor& x, Loc loc = Loc::current());
-Tensor hard_sigmoid(const Tensor& x, double alpha = 0.2, double beta = 0.5, Loc loc = Loc::current());
-Tensor hard_swish(const Tensor& x, Loc loc = Loc::current());
-
 }  // namespace hearth::client

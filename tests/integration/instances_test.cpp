@@ -8,8 +8,8 @@
 
 #include "client/jit.h"
 #include "client/ops.h"
+#include "examples/conformer/conformer.h"
 #include "tests/integration/place.h"
-#include "tests/integration/small_conformer.h"
 
 using namespace hearth;
 using namespace hearth::integration;
@@ -27,9 +27,11 @@ std::size_t resident_bytes() {
 TEST_CASE("many threads replay one plan on instances of their own, bit for bit as one does") {
   Place place;
   place.run_ok({"hearth", "daemon", "start"});
-  SmallConformer model;
-  const auto plan = client::prepare(model.trace(client::Dim::variable("b", 1, 4), client::Dim::variable("t", 1, 40)),
-                                    {.socket = place.socket(), .threads = 2, .auto_start = false});
+  const examples::Conformer model({.width = 16, .heads = 2, .expansion = 2, .kernel = 7}, examples::Weights::seeded(3));
+  const client::Tensor x =
+      client::input("x", {client::Dim::variable("b", 1, 4), client::Dim::variable("t", 1, 40), 16}, DType::kF32);
+  const auto plan =
+      client::prepare({{"out", model.layer(x, {}, "")}}, {.socket = place.socket(), .threads = 2, .auto_start = false});
   INFO(plan.status().message());
   REQUIRE(plan.ok());
   constexpr int kThreads = 6, kReplays = 20;

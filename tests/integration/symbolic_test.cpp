@@ -1,15 +1,13 @@
-// One plan for every batch and time: the Conformer with symbolic lengths against plans of exact shapes and against
-// ONNX Runtime, nothing compiled again.
+// One plan of an ONNX model for every batch and time: the benchmark Conformer against ONNX Runtime, and the command
+// line. (Against plans of exact shapes: conformer_test.cpp.)
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
-#include <random>
 
 #include "client/jit.h"
 #include "client/npy.h"
 #include "client/onnx/importer.h"
 #include "tests/integration/place.h"
-#include "tests/integration/small_conformer.h"
 
 using namespace hearth;
 using namespace hearth::integration;
@@ -18,13 +16,6 @@ namespace {
 
 // Of the largest value of the output.
 constexpr double kTolerance = 1e-5;
-
-std::vector<float> random_values(std::size_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random() >> 8) / (1 << 23) - 1;
-  return values;
-}
 
 std::vector<float> floats(const client::NpyArray& array) {
   std::vector<float> values(array.bytes.size() / sizeof(float));
@@ -56,52 +47,6 @@ std::vector<float> replay(client::Instance& instance, const std::string& input, 
 }
 
 }  // namespace
-
-TEST_CASE("one symbolic plan equals 50 exact ones, and nothing is compiled again") {
-  Place place;
-  place.run_ok({"hearth", "daemon", "start"});
-  const client::PrepareConfig config{.socket = place.socket(), .threads = 2, .auto_start = false};
-  SmallConformer model;
-  const auto plan =
-      client::prepare(model.trace(client::Dim::variable("b", 1, 4), client::Dim::variable("t", 1, 40)), config);
-  INFO(plan.status().message());
-  REQUIRE(plan.ok());
-  auto instance = plan->instantiate();
-  REQUIRE(instance.ok());
-  const auto before = place.stats();
-  struct Point {
-    std::int64_t batch, time;
-    std::vector<float> x, out;
-  };
-  std::mt19937 random(7);
-  std::vector<Point> points = {{1, 1, {}, {}}, {4, 40, {}, {}}, {1, 2, {}, {}}};
-  while (points.size() < 50) {
-    const auto batch = static_cast<std::int64_t>(1 + random() % 4), time = static_cast<std::int64_t>(1 + random() % 40);
-    points.push_back({batch, time, {}, {}});
-  };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    Point& point = points[i];
-    const auto size = static_cast<std::size_t>(point.batch * point.time * SmallConformer::kWidth);
-    point.x = random_values(size, static_cast<std::uint32_t>(i));
-    REQUIRE(instance->set_var("b", point.batch).ok());
-    REQUIRE(instance->set_var("t", point.time).ok());
-    point.out = replay(*instance, "x", point.x);
-    CHECK(instance->output("out")->shape ==
-          std::vector<std::int64_t>{point.batch, (point.time + 1) / 2, SmallConformer::kWidth});
-  }
-  const auto after = place.stats();
-  for (const char* counter : {"requests", "kernels_compiled", "kernel_hits"}) CHECK(after[counter] == before[counter]);
-  for (const Point& point : points) {
-    CAPTURE(point.batch, point.time);
-    const auto exact = client::prepare(model.trace(point.batch, point.time), config);
-    REQUIRE(exact.ok());
-    auto run = exact->instantiate();
-    REQUIRE(run.ok());
-    const std::vector<float> want = replay(*run, "x", point.x);
-    REQUIRE(point.out.size() == want.size());
-    CHECK(difference(point.out.data(), want) <= kTolerance);
-  }
-}
 
 TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's outputs") {
   const fs::path folder = shared_model("bench");

@@ -28,5 +28,16 @@ TEST_CASE("movement ops give numpy's results") {
                    {"tile", [](const Tensors& in) { return Tensors{tile(in[0], {2, 3, 1})}; }},
                    {"repeat_interleave", [](const Tensors& in) { return Tensors{repeat_interleave(in[0], 3, 2)}; }},
                    {"unfold", [](const Tensors& in) { return Tensors{unfold(in[0], 2, 3, 2)}; }},
+                   {"reshape", [](const Tensors& in) { return Tensors{reshape(in[0], {5, -1})}; }},
+                   {"flatten", [](const Tensors& in) { return Tensors{flatten(in[0], 2)}; }},
+                   {"squeeze", [](const Tensors& in) { return Tensors{squeeze(in[0])}; }},
+                   {"unsqueeze", [](const Tensors& in) { return Tensors{unsqueeze(in[0], {1, -1})}; }},
+                   {"shrink", [](const Tensors& in) { return Tensors{shrink(in[0], {1, 0, 2}, {3, 2, 5})}; }},
+                   {"select", [](const Tensors& in) { return Tensors{select(in[0], 1, -2)}; }},
+                   {"split_every", [](const Tensors& in) { return split_every(in[0], 2, 2); }},
+                   {"creation",
+                    [](const Tensors& in) {
+                      return Tensors{arange(7), iota({3, 4}, 1, DType::kI32), full({2, 2}, 1.5, DType::kF32), in[0]};
+                    }},
                });
 }

@@ -35,13 +35,17 @@ TEST_CASE("admin: stats, list, verify, clear") {
     REQUIRE(fixture.admin().CacheVerify(&context, {}, &report).ok());
     CHECK((report.checked() >= 2 && report.quarantined() == 1 && report.problems_size() >= 1));
   }
-  {
+  // What the answered Prepare holds it lets go after the client has its answer: until then clear leaves it.
+  std::uint64_t removed = 0;
+  for (int i = 0; i < 500 && fixture.stats().cache_entries() != 0; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     grpc::ClientContext context;
     v1::CacheClearResponse report;
     REQUIRE(fixture.admin().CacheClear(&context, {}, &report).ok());
-    CHECK(report.removed() >= 1);
-    CHECK(fixture.stats().cache_entries() == 0);
+    removed += report.removed();
   }
+  CHECK(removed >= 1);
+  CHECK(fixture.stats().cache_entries() == 0);
 }
 
 TEST_CASE("admin: shutdown is answered and wakes the owner") {

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """Checks what documents say of the code: every test that docs/sdk.md names is a test case, every operator of the
-importer stands in docs/onnx.md, every kind of JIT error in docs/errors.md.  /usr/bin/python3 tests/unit/docs/documents_test.py SOURCE_DIR
+importer stands in docs/onnx.md, every kind of JIT error in docs/errors.md, every op of the Tensor API in a test
+against numpy.  /usr/bin/python3 tests/unit/docs/documents_test.py SOURCE_DIR
 """
 import pathlib
 import re
 import sys
+
+
+# Headers of client/ops that are not for users.
+INTERNAL = ("interpolate", "support", "windows")
+NOT_IN_NUMPY = ("saturating_cast",)  # to fp8: tests/unit/reference/fp8_test.cpp judges it
 
 
 def main(root):
@@ -33,12 +39,21 @@ def main(root):
     if len(operators) < 100:
         wrong.append(f"only {len(operators)} operators found in client/onnx")
     wrong += [f"docs/onnx.md does not list {op}" for op in sorted(operators) if not re.search(rf"\| (\S*::)?{op} \|", onnx)]
+    judged = "".join(path.read_text() for path in (root / "tests/conformance/numpy").glob("*_test.cpp"))
+    ops = 0
+    for path in sorted((root / "client/ops").glob("*.h")):
+        if path.stem in INTERNAL:
+            continue
+        for op in re.findall(r"^(?:Tensor|std::vector<Tensor>|[A-Z]\w+) (\w+)\(", path.read_text(), re.M):
+            ops += 1
+            if op not in NOT_IN_NUMPY and not re.search(rf"\b{op}\b", judged):
+                wrong.append(f"{path.name}: {op} has no case in tests/conformance/numpy")
     errors = (root / "docs/errors.md").read_text()
     kinds = re.findall(r'return "(\w+)";', (root / "client/jit_error.cpp").read_text())
     wrong += [f"docs/errors.md does not explain {kind}" for kind in kinds if kind != "unknown" and kind not in errors]
     for line in wrong:
         print(line)
-    print(f"{named} rows of docs/sdk.md, {len(operators)} operators, {len(kinds) - 1} kinds of errors")
+    print(f"{named} rows of docs/sdk.md, {len(operators)} operators, {ops} ops, {len(kinds) - 1} kinds of errors")
     return 1 if wrong else 0
 
 

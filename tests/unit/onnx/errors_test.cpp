@@ -189,3 +189,33 @@ TEST_CASE("flipped bytes never crash the importer") {
   }
   CHECK(refused > 100);
 }
+
+TEST_CASE("strings are read by casts to numbers alone") {
+  const auto model = [](const std::string& text, const std::string& op, int to) {
+    ModelBuilder m(17);
+    m.input("x", {1}).node(op, {"text"}, {"y"}).node("Identity", {"x"}, {"z"}).output("z");
+    if (to != 0) m.proto().mutable_graph()->mutable_node(0)->add_attribute();
+    if (to != 0) {
+      ::onnx::AttributeProto* attribute = m.proto().mutable_graph()->mutable_node(0)->mutable_attribute(0);
+      attribute->set_name("to");
+      attribute->set_type(::onnx::AttributeProto::INT);
+      attribute->set_i(to);
+    }
+    ::onnx::TensorProto* initializer = m.proto().mutable_graph()->add_initializer();
+    initializer->set_name("text");
+    initializer->set_data_type(::onnx::TensorProto::STRING);
+    initializer->add_dims(1);
+    initializer->add_string_data(text);
+    return m;
+  };
+  using ::onnx::TensorProto;
+  CHECK(model("1.5", "Cast", TensorProto::FLOAT).output("y").import().ok());
+  CHECK(model("-inf", "Cast", TensorProto::FLOAT).output("y").import().ok());
+  CHECK(folded(*model("-7", "Cast", TensorProto::INT64).output("y").import(), 1) == std::vector<std::int64_t>{-7});
+  CHECK_THAT(error_of(model("one", "Cast", TensorProto::FLOAT).import()), Contains("'one' is no f32"));
+  CHECK_THAT(error_of(model("300", "Cast", TensorProto::UINT8).import()), Contains("'300' is no u8"));
+  CHECK(absl::IsUnimplemented(model("one", "Relu", 0).import().status()));
+  ModelBuilder short_of = model("1", "Cast", TensorProto::FLOAT);
+  short_of.proto().mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
+  CHECK_THAT(error_of(short_of.import()), Contains("has 1 strings"));
+}
