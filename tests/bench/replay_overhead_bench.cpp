@@ -113,7 +113,7 @@ void row(const char* what, Jit& jit, Execute&& execute) {
 int main() {
   try {
     const integration::LiveDaemon daemon;
-    const PrepareConfig config{.socket = daemon.socket(), .threads = 1, .auto_start = false};
+    const PrepareConfig config = daemon.config();
     const InputSpec spec = InputSpec::f32({16, 16});
     auto chain_jit = value(ChainJit(Chain()).prepare_with_config(spec, config));
     auto rows_jit = value(RowsJit(Chain()).prepare_with_config(spec, config));

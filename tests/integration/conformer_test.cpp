@@ -21,10 +21,6 @@ namespace {
 
 constexpr double kTolerance = 1e-5;
 
-PrepareConfig config(const LiveDaemon& daemon) {
-  return {.socket = daemon.socket(), .threads = 1, .auto_start = false};
-}
-
 // The benchmark model's initializers under the example's names.
 class BenchmarkWeights {
  public:
@@ -119,7 +115,7 @@ TEST_CASE("a layer of the example Conformer with the benchmark's weights gives O
   const Dim b = Dim::variable("b", 1, 4);
   const Dim t = Dim::variable("t", 1, 256);
   const Tensor x = input("x", {b, t, 256}, DType::kF32);
-  const auto plan = prepare({{"out", model.layer(x, {}, "")}}, config(daemon));
+  const auto plan = prepare({{"out", model.layer(x, {}, "")}}, daemon.config());
   INFO(plan.status().message());
   REQUIRE(plan.ok());
   auto instance = plan->instantiate();
@@ -149,7 +145,7 @@ TEST_CASE("one plan of the example Conformer equals 50 of exact shapes, and comp
   const ConformerJit wrapper(Conformer(small(), weights));
   const ConformerConfig bounds = small();
   auto jit = wrapper.prepare_with_config(InputSpec::f32({bounds.max_batch, bounds.mels, bounds.max_frames}),
-                                         InputSpec::i64({bounds.max_batch}), config(daemon));
+                                         InputSpec::i64({bounds.max_batch}), daemon.config());
   INFO(jit.status().message());
   REQUIRE(jit.ok());
   const auto mel = jit->mel_mut();
@@ -175,7 +171,7 @@ TEST_CASE("one plan of the example Conformer equals 50 of exact shapes, and comp
     const auto [b, t] = points[i];
     CAPTURE(b, t);
     auto exact = wrapper.with_b_fixed(b).with_t_fixed(t).prepare_with_config(InputSpec::f32({b, bounds.mels, t}),
-                                                                             InputSpec::i64({b}), config(daemon));
+                                                                             InputSpec::i64({b}), daemon.config());
     INFO(exact.status().message());
     REQUIRE(exact.ok());
     write_mel(*exact->mel_mut(), b, t, static_cast<std::uint32_t>(i));
@@ -199,7 +195,7 @@ TEST_CASE("what lies behind a sequence's end is not seen by it") {
                                         .max_batch = 1,
                                         .max_frames = 60},
                                        Weights::seeded(3)));
-  auto jit = wrapper.prepare_with_config(InputSpec::f32({1, bounds.mels, 60}), InputSpec::i64({1}), config(daemon));
+  auto jit = wrapper.prepare_with_config(InputSpec::f32({1, bounds.mels, 60}), InputSpec::i64({1}), daemon.config());
   INFO(jit.status().message());
   REQUIRE(jit.ok());
   // The first 5 encoded frames hear mel frames 0 to 19; what lies from 24 on reaches them through attention alone.

@@ -9,7 +9,7 @@
 #include "client/jit.h"
 #include "client/ops.h"
 #include "examples/conformer/conformer.h"
-#include "tests/integration/place.h"
+#include "tests/integration/live_daemon.h"
 
 using namespace hearth;
 using namespace hearth::integration;
@@ -25,13 +25,12 @@ std::size_t resident_bytes() {
 }  // namespace
 
 TEST_CASE("many threads replay one plan on instances of their own, bit for bit as one does") {
-  Place place;
-  place.run_ok({"hearth", "daemon", "start"});
+  const LiveDaemon daemon;
   const examples::Conformer model({.width = 16, .heads = 2, .expansion = 2, .kernel = 7}, examples::Weights::seeded(3));
   const client::Tensor x =
       client::input("x", {client::Dim::variable("b", 1, 4), client::Dim::variable("t", 1, 40), 16}, DType::kF32);
-  const auto plan =
-      client::prepare({{"out", model.layer(x, {}, "")}}, {.socket = place.socket(), .threads = 2, .auto_start = false});
+  const auto plan = client::prepare({{"out", model.layer(x, {}, "")}},
+                                    {.socket = daemon.socket(), .threads = 2, .auto_start = false});
   INFO(plan.status().message());
   REQUIRE(plan.ok());
   constexpr int kThreads = 6, kReplays = 20;
@@ -68,14 +67,13 @@ TEST_CASE("many threads replay one plan on instances of their own, bit for bit a
 }
 
 TEST_CASE("one more instance costs its arena, inputs and outputs, and no weight") {
-  Place place;
-  place.run_ok({"hearth", "daemon", "start"});
+  const LiveDaemon daemon;
   constexpr std::int64_t kRows = 2048, kColumns = 2048;
   std::vector<float> weights(kRows * kColumns, 0.001F);
   const client::Tensor x = client::input("x", {8, kRows}, DType::kF32);
   const client::Tensor w = client::parameter("w", {kRows, kColumns}, DType::kF32, client::bytes_of(weights));
-  const auto plan = client::prepare({{"y", client::matmul(client::softmax(client::matmul(x, w), -1), w)}},
-                                    {.socket = place.socket(), .threads = 1, .auto_start = false});
+  const auto plan =
+      client::prepare({{"y", client::matmul(client::softmax(client::matmul(x, w), -1), w)}}, daemon.config());
   INFO(plan.status().message());
   REQUIRE(plan.ok());
   const std::size_t weight_bytes = weights.size() * sizeof(float);

@@ -42,14 +42,6 @@ HEARTH_JIT_WRAPPER(UnreadJit, Line, (x, unread)) { return x + 1.0; }
 HEARTH_JIT_WRAPPER(OwnInputJit, Line, (x)) { return x + input("z", {1, 2}, DType::kF32); }
 HEARTH_JIT_WRAPPER(TwiceJit, Line, (x)) { return x + input("x", {1, 2}, DType::kF32); }
 
-PrepareConfig config(const LiveDaemon& daemon) {
-  PrepareConfig config;
-  config.socket = daemon.socket();
-  config.threads = 1;
-  config.auto_start = false;
-  return config;
-}
-
 void fill(const absl::StatusOr<MutableView>& view, const std::vector<float>& values) {
   INFO(view.status().message());
   REQUIRE(view.ok());
@@ -78,7 +70,7 @@ void check_kind(const absl::Status& status, JitErrorKind kind, const std::string
 
 TEST_CASE("a wrapper prepares once and replays with its inputs in place") {
   const LiveDaemon daemon;
-  auto jit = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), config(daemon));
+  auto jit = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
   INFO(jit.status().message());
   REQUIRE(jit.ok());
   // Placeholders are zeroed: a replay before any input was written is that of zeros.
@@ -101,10 +93,10 @@ TEST_CASE("nothing done to the caller's model after prepare changes results, and
   const LiveDaemon daemon;
   Line model;
   const LineJit wrapper(model);
-  auto first = wrapper.prepare_with_config(InputSpec::f32({1, 2}), config(daemon));
+  auto first = wrapper.prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
   model.slope = {100, 100};
   model.shift = 100;
-  auto second = wrapper.prepare_with_config(InputSpec::f32({1, 2}), config(daemon));
+  auto second = wrapper.prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
   REQUIRE(first.ok());
   REQUIRE(second.ok());
   CHECK(second->stats()->plan_hit);
@@ -118,7 +110,7 @@ TEST_CASE("nothing done to the caller's model after prepare changes results, and
 
 TEST_CASE("execute_with_vars binds variables for one replay; those not given are at their upper bounds") {
   const LiveDaemon daemon;
-  auto jit = RowsJit(Line()).prepare_with_config(InputSpec::f32({8, 2}), InputSpec::f32({8, 2}), config(daemon));
+  auto jit = RowsJit(Line()).prepare_with_config(InputSpec::f32({8, 2}), InputSpec::f32({8, 2}), daemon.config());
   INFO(jit.status().message());
   REQUIRE(jit.ok());
   std::vector<float> ones(16, 1);
@@ -148,7 +140,7 @@ TEST_CASE("bounds are set before prepare and crossing ones are refused at the ca
   const RowsJit smaller = wrapper.with_n_bound(4).with_n_min_bound(2);
   CHECK(smaller.dim_n().min() == 2);
   CHECK(smaller.dim_n().max() == 4);
-  auto jit = smaller.prepare_with_config(InputSpec::f32({8, 2}), InputSpec::f32({8, 2}), config(daemon));
+  auto jit = smaller.prepare_with_config(InputSpec::f32({8, 2}), InputSpec::f32({8, 2}), daemon.config());
   REQUIRE(jit.ok());
   REQUIRE(jit->execute().ok());
   CHECK(jit->output()->shape == std::vector<std::int64_t>{4, 2});
@@ -160,7 +152,7 @@ TEST_CASE("a fixed variable is a constant of the plan") {
   const LiveDaemon daemon;
   const RowsJit wrapper = RowsJit(Line()).with_n_fixed(5);
   CHECK(wrapper.dim_n().is_const());
-  auto jit = wrapper.prepare_with_config(InputSpec::f32({8, 2}), InputSpec::f32({8, 2}), config(daemon));
+  auto jit = wrapper.prepare_with_config(InputSpec::f32({8, 2}), InputSpec::f32({8, 2}), daemon.config());
   REQUIRE(jit.ok());
   REQUIRE(jit->execute_with_vars({{"n", 5}}).ok());
   CHECK(jit->output()->shape == std::vector<std::int64_t>{5, 2});
@@ -171,7 +163,7 @@ TEST_CASE("inputs may have the variables' lengths, dense at the values of the ne
   const LiveDaemon daemon;
   const DenseJit wrapper{Line()};
   const InputSpec spec = InputSpec::f32({wrapper.dim_a(), wrapper.dim_b(), 2});
-  auto jit = wrapper.prepare_with_config(spec, config(daemon));
+  auto jit = wrapper.prepare_with_config(spec, daemon.config());
   INFO(jit.status().message());
   REQUIRE(jit.ok());
   CHECK(jit->x_mut()->shape == std::vector<std::int64_t>{4, 5, 2});
@@ -183,7 +175,7 @@ TEST_CASE("inputs may have the variables' lengths, dense at the values of the ne
 
 TEST_CASE("tools see buffers, outputs, inputs and kernels, and the times of a profiled replay") {
   const LiveDaemon daemon;
-  auto jit = TwoOutputsJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), config(daemon));
+  auto jit = TwoOutputsJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
   REQUIRE(jit.ok());
   REQUIRE(jit->output_buffers()->size() == 2);
   CHECK((*jit->output_buffers())[0].name == "twice");
@@ -220,7 +212,7 @@ TEST_CASE("a wrapper that was never prepared, or was moved from, says so") {
   };
   check_all();
   const LiveDaemon daemon;
-  auto prepared = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), config(daemon));
+  auto prepared = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
   REQUIRE(prepared.ok());
   jit = *std::move(prepared);
   CHECK(jit.execute().ok());
@@ -230,7 +222,7 @@ TEST_CASE("a wrapper that was never prepared, or was moved from, says so") {
 
 TEST_CASE("each failure of prepare has its kind, and the wrapper can be used again") {
   const LiveDaemon daemon;
-  const PrepareConfig good = config(daemon);
+  const PrepareConfig good = daemon.config();
   const InputSpec spec = InputSpec::f32({1, 2});
   check_kind(BadOpJit(Line()).prepare_with_config(spec, good), JitErrorKind::kTensor, "reshape");
   check_kind(ErrorJit(Line()).prepare_with_config(spec, good), JitErrorKind::kBuild, "no weights");
@@ -254,7 +246,7 @@ TEST_CASE("each failure of prepare has its kind, and the wrapper can be used aga
 
 TEST_CASE("instances of one prepared wrapper replay side by side") {
   const LiveDaemon daemon;
-  auto jit = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), config(daemon));
+  auto jit = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
   REQUIRE(jit.ok());
   std::vector<std::thread> threads;
   std::vector<int> wrong(4, 0);

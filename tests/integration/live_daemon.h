@@ -2,8 +2,9 @@
 // when it does not start.
 //
 //   const LiveDaemon daemon;
-//   auto plan = prepare({{"y", y}}, {.socket = daemon.socket()});
+//   auto plan = prepare({{"y", y}}, daemon.config());
 #pragma once
+#include "client/jit.h"
 #include "tests/integration/place.h"
 
 namespace hearth::integration {
@@ -13,6 +14,8 @@ class LiveDaemon {
   LiveDaemon() { place_.run_ok({"hearth", "daemon", "start"}); }
   ~LiveDaemon() { place_.stop_daemon(); }
 
+  // For it and one thread; nothing else is started.
+  client::PrepareConfig config() const { return {.socket = place_.socket(), .threads = 1, .auto_start = false}; }
   std::string socket() const { return place_.socket(); }
   Place& place() { return place_; }
 

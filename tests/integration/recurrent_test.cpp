@@ -35,8 +35,7 @@ absl::Status pack_state(CellJit::Prepared& jit, const LstmState& state) {
 
 absl::StatusOr<CellJit::Prepared> prepared(const LiveDaemon& daemon) {
   const InputSpec spec = InputSpec::f32({1, kSize});
-  return CellJit(Cell()).prepare_with_config(spec, spec, spec,
-                                             {.socket = daemon.socket(), .threads = 1, .auto_start = false});
+  return CellJit(Cell()).prepare_with_config(spec, spec, spec, daemon.config());
 }
 
 }  // namespace

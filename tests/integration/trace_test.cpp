@@ -16,14 +16,6 @@ using Floats = std::vector<float>;
 
 namespace {
 
-PrepareConfig config(const LiveDaemon& daemon) {
-  PrepareConfig config;
-  config.socket = daemon.socket();
-  config.threads = 1;
-  config.auto_start = false;
-  return config;
-}
-
 Floats floats(const absl::StatusOr<std::vector<Array>>& results, std::size_t index = 0) {
   INFO(results.status().message());
   REQUIRE(results.ok());
@@ -48,7 +40,7 @@ TEST_CASE("trace gives a function of arrays, and a graph one can read") {
     return relu(matmul(x, parameter("w", {2, 2}, DType::kF32, bytes_of(weights))));
   };
   const Floats example = {0, 0};
-  const auto traced = trace(model, {view_of(example, {1, 2})}, config(daemon));
+  const auto traced = trace(model, {view_of(example, {1, 2})}, daemon.config());
   INFO(traced.status().message());
   REQUIRE(traced.ok());
   const Floats x = {1, -1};
@@ -65,7 +57,7 @@ TEST_CASE("a traced function refuses arguments it was not traced for, by name") 
   const LiveDaemon daemon;
   const Floats two = {1, 2};
   const std::vector<std::int32_t> ints = {1, 2};
-  const auto traced = trace([](const Tensor& x) { return x + 1.0; }, {view_of(two, {1, 2})}, config(daemon));
+  const auto traced = trace([](const Tensor& x) { return x + 1.0; }, {view_of(two, {1, 2})}, daemon.config());
   REQUIRE(traced.ok());
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   check_error((*traced)({view_of(two, {2, 1})}), kInvalid, "argument 0 is f32 [2, 1]; traced with f32 [1, 2]");
@@ -93,14 +85,14 @@ TEST_CASE("a tracer traces by hand, once at a time a thread") {
     check_error(tracer.build({x + input("other", {2}, DType::kF32)}), absl::StatusCode::kInvalidArgument, "'other'");
     check_error(tracer.build({}), absl::StatusCode::kInvalidArgument, "output");
     // Jitted and traced functions inside a trace.
-    const auto inner = jit([](const Tensor& y) { return y; }, {.config = config(daemon)});
+    const auto inner = jit([](const Tensor& y) { return y; }, {.config = daemon.config()});
     check_error(inner(view_of(example, {2})), absl::StatusCode::kFailedPrecondition, "do not nest");
-    check_error(trace([](const Tensor& y) { return y; }, {view_of(example, {2})}, config(daemon)),
+    check_error(trace([](const Tensor& y) { return y; }, {view_of(example, {2})}, daemon.config()),
                 absl::StatusCode::kFailedPrecondition, "do not nest");
   }
   CHECK_FALSE(Tracer::active());
   // An error in the function ends its trace.
-  const auto bad = trace([](const Tensor& y) { return reshape(y, {7}); }, {view_of(example, {2})}, config(daemon));
+  const auto bad = trace([](const Tensor& y) { return reshape(y, {7}); }, {view_of(example, {2})}, daemon.config());
   check_error(bad, absl::StatusCode::kInvalidArgument, "reshape");
   CHECK_FALSE(Tracer::active());
 }
@@ -113,7 +105,7 @@ TEST_CASE("jit traces on the first call and replays after") {
         ++calls;
         return x * 3.0;
       },
-      {.config = config(daemon)});
+      {.config = daemon.config()});
   const Floats x = {1, 2};
   for (int i = 0; i < 5; ++i) CHECK(floats(forward(view_of(x, {2}))) == Floats{3, 6});
   CHECK(calls == 1);
@@ -138,7 +130,7 @@ TEST_CASE("jit guards scalar arguments by value and type") {
         for (int i = 1; i < static_cast<int>(power); ++i) y = y * x;
         return negate ? -y : y;
       },
-      {.config = config(daemon)});
+      {.config = daemon.config()});
   const Floats x = {2, 3};
   const ArrayView view = view_of(x, {2});
   CHECK(floats(forward(view, false, 2)) == Floats{4, 9});
@@ -152,7 +144,7 @@ TEST_CASE("jit guards scalar arguments by value and type") {
 
 TEST_CASE("jit keeps the plans used last, and a device's plans apart") {
   const LiveDaemon daemon;
-  auto forward = jit([](const Tensor& x) { return x + 1.0; }, {.config = config(daemon), .capacity = 2});
+  auto forward = jit([](const Tensor& x) { return x + 1.0; }, {.config = daemon.config(), .capacity = 2});
   const Floats x = {1, 2, 3, 4, 5, 6};
   const auto call = [&](std::vector<std::int64_t> shape) { return floats(forward(view_of(x, std::move(shape)))); };
   call({6});
@@ -174,7 +166,7 @@ TEST_CASE("jit keeps the plans used last, and a device's plans apart") {
 
 TEST_CASE("trap: results of one call are not touched by the next") {
   const LiveDaemon daemon;
-  const auto forward = jit([](const Tensor& x) { return x * 2.0; }, {.config = config(daemon)});
+  const auto forward = jit([](const Tensor& x) { return x * 2.0; }, {.config = daemon.config()});
   const Floats a = {1, 2};
   const Floats b = {10, 20};
   const auto first = forward(view_of(a, {2}));
@@ -189,7 +181,7 @@ TEST_CASE("trap: captured constants are those of the trace, whatever becomes of 
   float shift = 1;
   const auto forward =
       jit([&](const Tensor& x) { return x * parameter("w", {2}, DType::kF32, bytes_of(*weights)) + shift; },
-          {.config = config(daemon)});
+          {.config = daemon.config()});
   const Floats x = {1, 1};
   CHECK(floats(forward(view_of(x, {2}))) == Floats{2, 3});
   *weights = {100, 100};
@@ -203,7 +195,7 @@ TEST_CASE("trap: one array as two arguments, and outputs that lie on inputs") {
   const LiveDaemon daemon;
   const Floats example = {0, 0};
   const auto traced = trace([](const Tensor& x, const Tensor& y) { return std::vector<Tensor>{x + y, x * y}; },
-                            {view_of(example, {2}), view_of(example, {2})}, config(daemon));
+                            {view_of(example, {2}), view_of(example, {2})}, daemon.config());
   REQUIRE(traced.ok());
   Floats x = {3, 4};
   const ArrayView view = view_of(x, {2});
@@ -227,7 +219,7 @@ TEST_CASE("trap: one array as two arguments, and outputs that lie on inputs") {
 
 TEST_CASE("an argument that the function does not read is still checked") {
   const LiveDaemon daemon;
-  const auto forward = jit([](const Tensor& x, const Tensor&) { return x + 1.0; }, {.config = config(daemon)});
+  const auto forward = jit([](const Tensor& x, const Tensor&) { return x + 1.0; }, {.config = daemon.config()});
   const Floats x = {1, 2};
   CHECK(floats(forward(view_of(x, {2}), view_of(x, {1, 2}))) == Floats{2, 3});
   CHECK_FALSE(forward(view_of(x, {2}), view_of(x, {3})).ok());
@@ -235,7 +227,7 @@ TEST_CASE("an argument that the function does not read is still checked") {
 
 TEST_CASE("threads share one jitted function") {
   const LiveDaemon daemon;
-  const auto forward = jit([](const Tensor& x) { return x * x; }, {.config = config(daemon)});
+  const auto forward = jit([](const Tensor& x) { return x * x; }, {.config = daemon.config()});
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < wrong.size(); ++t) {

@@ -1,26 +1,13 @@
 // Wrong arguments of recurrent layers and attention: each gets its own message, with the caller's line.
-#include <catch2/catch.hpp>
-#include <functional>
-
-#include "client/ops.h"
+#include "tests/unit/client/error_rows.h"
 
 using namespace hearth;
 using namespace hearth::client;
+using namespace hearth::client::error_rows;
 
 namespace {
 
-Tensor f32(Shape shape) { return input("x", std::move(shape), DType::kF32); }
 Tensor i32(Shape shape) { return input("i", std::move(shape), DType::kI32); }
-
-std::string message(const std::function<void()>& record) {
-  try {
-    record();
-  } catch (const JitError& error) {
-    CHECK(error.status().code() == absl::StatusCode::kInvalidArgument);
-    return error.what();
-  }
-  return "no error";
-}
 
 // T = 5, N = 2, I = 3, H = 4
 RecurrentResult rnn_of(const Tensor& x, const Tensor& b = {}, const RecurrentConfig& config = {}) {
@@ -41,11 +28,7 @@ Tensor attend(Shape q, Shape k, Shape v, const Tensor& mask = {}) {
 TEST_CASE("each wrong argument of recurrent layers and attention gets its own message") {
   const Dim n = Dim::variable("n", 0, 9);
   const Tensor x = f32({5, 2, 3}), state = f32({2, 4});
-  struct Row {
-    const char* expected;
-    std::function<void()> record;
-  };
-  const Row table[] = {
+  check_rows({
       {"rnn: argument 'x' is an empty tensor", [&] { rnn_of({}); }},
       {"rnn: argument 'x' is f32 [2, 3]; expected [T, N, I]", [&] { rnn_of(f32({2, 3})); }},
       {"symbolic length n; expected a constant, since time is unrolled", [&] { rnn_of(f32({n, 2, 3})); }},
@@ -86,10 +69,5 @@ TEST_CASE("each wrong argument of recurrent layers and attention gets its own me
       {"argument 'mask' is i32 [3, 6]; expected bool or floats",
        [&] { attend({4, 3, 5}, {4, 6, 5}, {4, 6, 5}, i32({3, 6})); }},
       {"argument 'k' is an empty tensor", [&] { scaled_dot_product_attention(f32({4, 3, 5}), {}, f32({4, 6, 5})); }},
-  };
-  for (const Row& row : table) {
-    const std::string text = message(row.record);
-    CHECK_THAT(text, Catch::Contains(row.expected));
-    CHECK_THAT(text, Catch::Contains("error_nn_test.cpp:"));
-  }
+  });
 }

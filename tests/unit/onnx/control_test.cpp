@@ -16,15 +16,8 @@ constexpr int kBool = ::onnx::TensorProto::BOOL;
 
 Array flag(bool value) { return {DType::kBool, {}, std::string(1, value ? '\1' : '\0')}; }
 
-// The first result's elements.
 Floats run(const ModelBuilder& model, const std::map<std::string, Array>& inputs, const ImportOptions& options = {}) {
-  const auto imported = model.import(options);
-  INFO(error_of(imported));
-  REQUIRE(imported.ok());
-  const auto results = evaluate(*imported, inputs);
-  INFO(results.status().ToString());
-  REQUIRE(results.ok());
-  return elements(results->at(0));
+  return elements(first_result(model, inputs, options));
 }
 
 // A graph without inputs: y = op(x) of the graph around it.

@@ -11,13 +11,7 @@ using Floats = std::vector<float>;
 namespace {
 
 Floats run(const ModelBuilder& model, const std::map<std::string, Array>& inputs) {
-  const auto imported = model.import();
-  INFO(error_of(imported));
-  REQUIRE(imported.ok());
-  const auto results = evaluate(*imported, inputs);
-  INFO(results.status().ToString());
-  REQUIRE(results.ok());
-  return elements(results->at(0));
+  return elements(first_result(model, inputs));
 }
 
 const Array kX = array_of({2, 3}, {1, 2, 3, 4, 5, 6});

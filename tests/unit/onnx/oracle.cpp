@@ -1,5 +1,7 @@
 #include "tests/unit/onnx/oracle.h"
 
+#include <catch2/catch.hpp>
+
 #include <cstring>
 
 #include "compiler/codegen/reference/graph_interpreter.h"
@@ -76,6 +78,17 @@ absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const
     arrays.push_back({static_cast<DType>(tensor.dtype), tensor.shape, {tensor.bytes.begin(), tensor.bytes.end()}});
   }
   return arrays;
+}
+
+Array first_result(const ModelBuilder& model, const std::map<std::string, Array>& inputs,
+                   const ImportOptions& options) {
+  const auto imported = model.import(options);
+  INFO(error_of(imported));
+  REQUIRE(imported.ok());
+  const auto results = evaluate(*imported, inputs);
+  INFO(results.status().ToString());
+  REQUIRE(results.ok());
+  return results->at(0);
 }
 
 }  // namespace hearth::onnx

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/onnx/conformance.h"
+#include "tests/unit/onnx/model_builder.h"
 
 namespace hearth::onnx {
 
@@ -21,5 +22,9 @@ absl::StatusOr<std::vector<Array>> evaluate(const ImportedModel& model, const st
 // With a value for every variable that a range in ImportOptions.dims made.
 absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const std::map<std::string, Array>& inputs,
                                                const std::map<std::string, std::int64_t>& vars);
+
+// The first result of a model that must import and run: fails the Catch2 test otherwise.
+Array first_result(const ModelBuilder& model, const std::map<std::string, Array>& inputs,
+                   const ImportOptions& options = {});
 
 }  // namespace hearth::onnx

@@ -32,12 +32,7 @@ ModelBuilder bidirectional(const std::vector<std::string>& activations) {
 }
 
 std::vector<float> run(const ModelBuilder& m, float x) {
-  const auto imported = m.import();
-  INFO(error_of(imported));
-  REQUIRE(imported.ok());
-  const auto results = evaluate(*imported, {{"x", array_of({1, 1, 1}, {x})}});
-  REQUIRE(results.ok());
-  return elements(results->at(0));
+  return elements(first_result(m, {{"x", array_of({1, 1, 1}, {x})}}));
 }
 
 }  // namespace
