@@ -20,7 +20,8 @@ def main(root):
         # Adjacent literals are one name.
         for literals in re.findall(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', path.read_text()):
             cases.add("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)))
-    rows = [line for line in (root / "docs/sdk.md").read_text().splitlines() if line.startswith("| ")]
+    sdk = (root / "docs/sdk.md").read_text()
+    rows = [line for line in sdk.splitlines() if line.startswith("| ")]
     named = 0
     for row in rows:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
@@ -46,6 +47,8 @@ def main(root):
             continue
         for op in re.findall(r"^(?:Tensor|std::vector<Tensor>|[A-Z]\w+) (\w+)\(", path.read_text(), re.M):
             ops += 1
+            if f"`{op}`" not in sdk:
+                wrong.append(f"docs/sdk.md does not list {op}")
             if op not in NOT_IN_NUMPY and not re.search(rf"\b{op}\b", judged):
                 wrong.append(f"{path.name}: {op} has no case in tests/conformance/numpy")
     errors = (root / "docs/errors.md").read_text()
