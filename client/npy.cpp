@@ -150,13 +150,13 @@ std::string widened(DType dtype, std::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<NpyArray> read_npy(const std::string& path) {
+absl::StatusOr<Array> read_npy(const std::string& path) {
   const absl::StatusOr<std::string> content = runtime::read_file(path);
   if (!content.ok()) return content.status();
   return parse_npy(*content, path);
 }
 
-absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& path) {
+absl::StatusOr<Array> parse_npy(std::string_view content, const std::string& path) {
   if (content.substr(0, kMagic.size()) != kMagic) return refuse(path, "is not a .npy file");
   if (content.size() < 10) return refuse(path, "is a truncated .npy file");
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(content[i])); };
@@ -183,12 +183,12 @@ absl::StatusOr<NpyArray> parse_npy(std::string_view content, const std::string& 
       return refuse(path, str_cat("holds ", data.size(), " bytes of data, which is not what its shape ",
                                   shape_text(header->shape), " of ", dtype_name(known.dtype), " needs"));
     }
-    return NpyArray{known.dtype, header->shape, std::string(data)};
+    return Array{known.dtype, header->shape, std::string(data)};
   }
   return refuse(path, str_cat("has elements of type '", header->descr, "', which is not supported"));
 }
 
-std::optional<NpyArray> as_dtype(NpyArray array, DType dtype) {
+std::optional<Array> as_dtype(Array array, DType dtype) {
   if (array.dtype == dtype) return array;
   if (array.dtype != DType::kF32 || !descr_of(dtype).empty()) return std::nullopt;
   const std::string_view wide = array.bytes;
@@ -197,7 +197,7 @@ std::optional<NpyArray> as_dtype(NpyArray array, DType dtype) {
   for (std::size_t i = 0; i < wide.size(); i += sizeof(float)) {
     narrow += encode_float(decode_float(wide.substr(i, sizeof(float)), DType::kF32), dtype);
   }
-  return NpyArray{dtype, std::move(array.shape), std::move(narrow)};
+  return Array{dtype, std::move(array.shape), std::move(narrow)};
 }
 
 absl::Status write_npy(const std::string& path, DType dtype, const std::vector<std::int64_t>& shape, const void* data,

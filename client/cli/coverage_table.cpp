@@ -1,12 +1,10 @@
 #include "client/cli/coverage_table.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
 #include "client/onnx/operators.h"
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -71,8 +69,9 @@ std::string coverage(const std::vector<CaseResult>& results) {
 }  // namespace
 
 absl::Status write_coverage(const std::string& path, const std::vector<CaseResult>& results) {
-  std::ifstream old(path);
-  std::string text{std::istreambuf_iterator<char>(old), std::istreambuf_iterator<char>()};
+  const absl::StatusOr<std::string> old = runtime::read_file(path);
+  if (!old.ok() && !absl::IsNotFound(old.status())) return old.status();
+  std::string text = old.ok() ? *old : std::string();
   const std::size_t begin = text.find(kBegin);
   const std::size_t end = text.find(kEnd);
   if (begin != std::string::npos && end != std::string::npos && begin < end) {
@@ -83,12 +82,7 @@ absl::Status write_coverage(const std::string& path, const std::vector<CaseResul
     return absl::FailedPreconditionError(str_cat(path, ": has no lines '", kBegin.substr(0, kBegin.size() - 1),
                                                  "' and '", kEnd.substr(0, kEnd.size() - 1), "' to write between"));
   }
-  const std::string fresh = path + ".new";
-  std::ofstream(fresh) << text << std::flush;
-  std::error_code error;
-  std::filesystem::rename(fresh, path, error);
-  if (error) return absl::PermissionDeniedError(str_cat(path, ": cannot be written: ", error.message()));
-  return absl::OkStatus();
+  return runtime::write_file(path, {text});
 }
 
 }  // namespace hearth::cli

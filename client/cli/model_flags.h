@@ -41,7 +41,7 @@ struct ModelFlags {
 struct Model {
   onnx::ImportedModel imported;
   client::TracedGraph traced;
-  std::map<std::string, client::NpyArray> arrays;  // of --input
+  std::map<std::string, client::Array> arrays;  // of --input
 };
 
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags);

@@ -12,6 +12,7 @@
 #include "client/cli/format.h"
 #include "client/cli/isolated.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/outputs.h"
 #include "client/onnx/conformance.h"
 #include "client/onnx/model_check.h"
 #include "runtime/text.h"
@@ -50,13 +51,7 @@ absl::StatusOr<std::vector<Array>> replay(const onnx::ImportedModel& model, cons
     std::memcpy(view->data, found->second.bytes.data(), view->size_bytes);
   }
   if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
-  std::vector<Array> results;
-  for (const auto& [name, tensor] : model.outputs) {
-    const absl::StatusOr<client::ConstView> view = instance->output(name);
-    if (!view.ok()) return view.status();
-    results.push_back({view->dtype, view->shape, std::string(static_cast<const char*>(view->data), view->size_bytes)});
-  }
-  return results;
+  return read_outputs(*instance, model);
 }
 
 Json to_json(const CaseResult& result) {

@@ -13,8 +13,8 @@
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/outputs.h"
 #include "client/cli/progress_bar.h"
-#include "client/onnx/results.h"
 #include "client/plan_file.h"
 #include "runtime/text.h"
 
@@ -126,16 +126,10 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
           str_cat("--output-dir ", output_dir, ": cannot be created: ", error.message()));
     }
   }
-  std::vector<client::NpyArray> outputs;
-  for (const auto& [name, tensor] : model.imported.outputs) {
-    const auto view = instance.output(name);
-    if (!view.ok()) return view.status();
-    outputs.push_back({view->dtype, view->shape, std::string(static_cast<const char*>(view->data), view->size_bytes)});
-  }
-  const auto results = onnx::cut_to_length(model.imported, std::move(outputs));
+  const auto results = read_results(instance, model.imported);
   if (!results.ok()) return results.status();
   for (std::size_t r = 0; r < results->size(); ++r) {
-    const client::NpyArray& array = (*results)[r];
+    const client::Array& array = (*results)[r];
     const std::string& result_name = model.imported.results[r].name;
     WrittenOutput output{result_name, array.dtype, array.shape, ""};
     if (!output_dir.empty()) {

@@ -2,12 +2,12 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "client/errors.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -36,7 +36,7 @@ std::string type_name(int type) {
   return ::onnx::TensorProto_DataType_IsValid(type) ? ::onnx::TensorProto_DataType_Name(type) : str_cat(type);
 }
 
-client::NpyArray read_tensor(const std::string& bytes, int type, const std::string& file, const std::string& name) {
+client::Array read_tensor(const std::string& bytes, int type, const std::string& file, const std::string& name) {
   ::onnx::TensorProto tensor;
   if (!tensor.ParseFromString(bytes)) reject(str_cat(file, " is no tensor"));
   // ONNX 1.12 writes bfloat16 as uint16 of the same bits. Results are left out: they are cut off, not rounded.
@@ -54,16 +54,13 @@ client::NpyArray read_tensor(const std::string& bytes, int type, const std::stri
 
 }  // namespace
 
-std::string file_content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 std::string CaseValue::tensor_name(std::size_t index) const { return is_sequence ? str_cat(name, "/", index) : name; }
 
 CaseValue read_case_value(const std::string& path, const ::onnx::ValueInfoProto& declared) {
   CaseValue value{.name = declared.name()};
-  std::string bytes = file_content(path);
+  absl::StatusOr<std::string> content = runtime::read_file(path);
+  if (!content.ok()) throw client::JitError(content.status());
+  std::string bytes = *std::move(content);
   const std::string file = std::filesystem::path(path).filename().string();
   const ::onnx::TypeProto* type = &declared.type();
   if (type->has_optional_type()) {

@@ -18,13 +18,12 @@ struct CaseValue {
   std::string name;
   bool is_sequence = false;
   bool is_absent = false;  // an optional without a value
-  std::vector<client::NpyArray> tensors = {};
+  std::vector<client::Array> tensors = {};
   std::string text = {};  // an input of strings, as the TensorProto's bytes: only ever known while importing
   // Of tensor `index`, as ImportedModel names it.
   std::string tensor_name(std::size_t index) const;
 };
 
 CaseValue read_case_value(const std::string& path, const ::onnx::ValueInfoProto& declared);
-std::string file_content(const std::string& path);
 
 }  // namespace hearth::onnx

@@ -12,6 +12,7 @@
 #include "client/onnx/reject.h"
 #include "client/onnx/results.h"
 #include "onnx/onnx.pb.h"
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -161,8 +162,9 @@ absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const
                          CaseResult* result) {
   ::onnx::ModelProto model;
   if (!fs::exists(folder / "model.onnx")) return absl::UnimplementedError("the case comes without its model");
-  if (!model.ParseFromString(file_content((folder / "model.onnx").string())))
-    return absl::DataLossError("model.onnx is no model");
+  const absl::StatusOr<std::string> bytes = runtime::read_file((folder / "model.onnx").string());
+  if (!bytes.ok()) return bytes.status();
+  if (!model.ParseFromString(*bytes)) return absl::DataLossError("model.onnx is no model");
   result->operators = operators_of(model.graph());
   const std::vector<DataSet> sets = read_data_sets(folder, model.graph());
   if (sets.empty()) return absl::NotFoundError("no test_data_set_0");

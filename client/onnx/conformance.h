@@ -19,7 +19,7 @@
 
 namespace hearth::onnx {
 
-using Array = client::NpyArray;
+using Array = client::Array;
 
 enum class Verdict {
   kPassed,

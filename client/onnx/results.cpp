@@ -8,11 +8,11 @@
 namespace hearth::onnx {
 namespace {
 
-using client::NpyArray;
+using client::Array;
 
 // The first `length` positions along `axis`.
-NpyArray cut(const NpyArray& array, std::size_t axis, std::int64_t length) {
-  NpyArray part{array.dtype, array.shape, ""};
+Array cut(const Array& array, std::size_t axis, std::int64_t length) {
+  Array part{array.dtype, array.shape, ""};
   part.shape[axis] = length;
   std::size_t row = dtype_bytes(array.dtype);
   for (std::size_t i = axis + 1; i < array.shape.size(); ++i) row *= static_cast<std::size_t>(array.shape[i]);
@@ -25,14 +25,14 @@ NpyArray cut(const NpyArray& array, std::size_t axis, std::int64_t length) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<NpyArray>> cut_to_length(const ImportedModel& model, std::vector<NpyArray> outputs) {
+absl::StatusOr<std::vector<Array>> cut_to_length(const ImportedModel& model, std::vector<Array> outputs) {
   if (outputs.size() != model.outputs.size()) {
     return absl::DataLossError(str_cat(outputs.size(), " results, expected ", model.outputs.size()));
   }
-  std::vector<NpyArray> results;
+  std::vector<Array> results;
   for (std::size_t i = 0; i < model.results.size(); ++i) {
     const ModelValue& result = model.results[i];
-    NpyArray& array = outputs[i];
+    Array& array = outputs[i];
     if (result.length_output.empty()) {
       results.push_back(std::move(array));
       continue;

@@ -2,7 +2,7 @@
 // own, and results whose length depends on the data cut to it. Thread-safe. Errors: DataLoss when an output is missing
 // or a length is outside its result.
 //
-//   absl::StatusOr<std::vector<client::NpyArray>> results = cut_to_length(model, outputs);
+//   absl::StatusOr<std::vector<client::Array>> results = cut_to_length(model, outputs);
 #pragma once
 #include <vector>
 
@@ -13,7 +13,7 @@
 namespace hearth::onnx {
 
 // `outputs` in the order of ImportedModel::outputs; the results in the order of ImportedModel::results.
-absl::StatusOr<std::vector<client::NpyArray>> cut_to_length(const ImportedModel& model,
-                                                            std::vector<client::NpyArray> outputs);
+absl::StatusOr<std::vector<client::Array>> cut_to_length(const ImportedModel& model,
+                                                         std::vector<client::Array> outputs);
 
 }  // namespace hearth::onnx

@@ -18,7 +18,7 @@ namespace {
 
 using hearth::DType;
 using hearth::str_cat;
-using hearth::client::NpyArray;
+using hearth::client::Array;
 
 struct Flags {
   std::string model;
@@ -29,8 +29,8 @@ struct Flags {
 };
 
 struct Data {
-  NpyArray images;
-  NpyArray labels;
+  Array images;
+  Array labels;
 };
 
 absl::StatusOr<Data> read_data(const Flags& flags) {
@@ -48,7 +48,7 @@ absl::StatusOr<Data> read_data(const Flags& flags) {
 }
 
 // How many rows of `probability` [N, classes] have their largest value at the label.
-std::int64_t count_right(const float* probability, std::int64_t classes, const NpyArray& labels) {
+std::int64_t count_right(const float* probability, std::int64_t classes, const Array& labels) {
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < labels.shape[0]; ++i) {
     std::int64_t label = 0;

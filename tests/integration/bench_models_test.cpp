@@ -16,15 +16,15 @@ namespace {
 // Of the largest value of the output: what a sound f32 implementation with another order of summation differs by.
 constexpr double kTolerance = 1e-5;
 
-client::NpyArray read(const fs::path& path) {
-  absl::StatusOr<client::NpyArray> array = client::read_npy(path.string());
+client::Array read(const fs::path& path) {
+  absl::StatusOr<client::Array> array = client::read_npy(path.string());
   INFO(array.status().message());
   REQUIRE(array.ok());
   return *std::move(array);
 }
 
 // Largest difference over largest value.
-double difference(const client::NpyArray& got, const client::NpyArray& want) {
+double difference(const client::Array& got, const client::Array& want) {
   REQUIRE(got.dtype == DType::kF32);
   REQUIRE(want.dtype == DType::kF32);
   REQUIRE(got.shape == want.shape);
@@ -84,7 +84,7 @@ TEST_CASE("benchmark models: ONNX Runtime's outputs") {
     const auto json = nlohmann::json::parse(ran.out);
     for (const auto& output : json["outputs"]) {
       const std::string name = output["name"];
-      const client::NpyArray want = read(folder / (stem + ".out." + name + ".npy"));
+      const client::Array want = read(folder / (stem + ".out." + name + ".npy"));
       const double apart = difference(read(output["file"].get<std::string>()), want);
       CHECK(apart <= kTolerance);
       std::cout << stem << ": " << name << " differs by " << apart << " of its largest value; " << json["kernels"]

@@ -24,15 +24,15 @@ constexpr double kOutputTolerance = 1e-5;
 constexpr std::size_t kReferenceBatch = 25;
 constexpr double kColdLimitMs = 2000;  // on a quiet machine: printed here, checked in tests/bench
 
-client::NpyArray read(const fs::path& path) {
-  absl::StatusOr<client::NpyArray> array = client::read_npy(path.string());
+client::Array read(const fs::path& path) {
+  absl::StatusOr<client::Array> array = client::read_npy(path.string());
   INFO(array.status().message());
   REQUIRE(array.ok());
   return *std::move(array);
 }
 
 template <class T>
-T element(const client::NpyArray& array, std::size_t index) {
+T element(const client::Array& array, std::size_t index) {
   T value;
   std::memcpy(&value, array.bytes.data() + index * sizeof(T), sizeof(T));
   return value;
@@ -40,7 +40,7 @@ T element(const client::NpyArray& array, std::size_t index) {
 
 // The largest difference of `output` [images, 10] to what the reference interpreter has for the first `count` images.
 // It is slow, and images do not depend on each other: it runs the model on a few of them a thread.
-double distance_to_reference(const std::string& model, const client::NpyArray& images, const client::NpyArray& output,
+double distance_to_reference(const std::string& model, const client::Array& images, const client::Array& output,
                              std::size_t count) {
   ::onnx::ModelProto proto;
   REQUIRE(proto.ParseFromString(model));
@@ -83,11 +83,11 @@ double distance_to_reference(const std::string& model, const client::NpyArray& i
 TEST_CASE("digits: accurate, as the reference interpreter has it, and compiled once for two processes") {
   const fs::path folder = source_dir() / "examples" / "digits";
   const fs::path model = folder / "digits.onnx";
-  const client::NpyArray images = read(folder / "digits_images.npy"), labels = read(folder / "digits_labels.npy");
+  const client::Array images = read(folder / "digits_images.npy"), labels = read(folder / "digits_labels.npy");
 
   Place place;
   nlohmann::json runs[2];
-  client::NpyArray outputs[2];
+  client::Array outputs[2];
   for (int i = 0; i < 2; ++i) {
     const std::string out = place.file("out" + std::to_string(i));
     runs[i] = place.json({"hearth", "run", model, "--input", "image=" + (folder / "digits_images.npy").string(),

@@ -17,7 +17,7 @@ namespace {
 // Of the largest value of the output.
 constexpr double kTolerance = 1e-5;
 
-std::vector<float> floats(const client::NpyArray& array) {
+std::vector<float> floats(const client::Array& array) {
   std::vector<float> values(array.bytes.size() / sizeof(float));
   std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
   return values;

@@ -14,11 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<client::NpyArray> arrays(const fs::path& folder, const std::string& prefix) {
-  std::vector<client::NpyArray> found;
+std::vector<client::Array> arrays(const fs::path& folder, const std::string& prefix) {
+  std::vector<client::Array> found;
   for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".npy")); ++i) {
-    absl::StatusOr<client::NpyArray> array =
-        client::read_npy((folder / (prefix + std::to_string(i) + ".npy")).string());
+    absl::StatusOr<client::Array> array = client::read_npy((folder / (prefix + std::to_string(i) + ".npy")).string());
     INFO(folder << ": " << array.status().message());
     REQUIRE(array.ok());
     found.push_back(*std::move(array));
@@ -26,7 +25,7 @@ std::vector<client::NpyArray> arrays(const fs::path& folder, const std::string& 
   return found;
 }
 
-HostTensor host(const client::NpyArray& array) {
+HostTensor host(const client::Array& array) {
   HostTensor tensor;
   tensor.dtype = static_cast<ir::Scalar>(array.dtype);
   tensor.shape = array.shape;
@@ -36,8 +35,8 @@ HostTensor host(const client::NpyArray& array) {
 
 void check_case(const fs::path& folder, const OpCase& op) {
   INFO("case " << folder.string());
-  const std::vector<client::NpyArray> given = arrays(folder, "in");
-  const std::vector<client::NpyArray> expected = arrays(folder, "out");
+  const std::vector<client::Array> given = arrays(folder, "in");
+  const std::vector<client::Array> expected = arrays(folder, "out");
   REQUIRE(!expected.empty());
   Feed feed;
   Tensors inputs;
@@ -57,7 +56,7 @@ void check_case(const fs::path& folder, const OpCase& op) {
     REQUIRE(node.op() != v1::PARAMETER);
   }
   std::vector<conformance::HostTensor> want;
-  for (const client::NpyArray& array : expected) want.push_back(host(array));
+  for (const client::Array& array : expected) want.push_back(host(array));
   Program program(traced->graph);
   const auto got = program.run_reference(feed);
   INFO(got.status().message());

@@ -150,7 +150,7 @@ TEST_CASE("initializers with the wrong amount of data, strings or external data 
   CHECK_THAT(error_of(m.import()), Contains("negative"));
 }
 
-TEST_CASE("a condition that depends on inputs is an error naming it") {
+TEST_CASE("an If without its branches is an error naming node and branch") {
   ModelBuilder m(13);
   m.input("c", {}, ::onnx::TensorProto::BOOL).node("If", {"c"}, {"y"}, "branch").output("y");
   CHECK_THAT(error_of(m.import()), Contains("'branch' (operator If") && Contains("'then_branch' is missing"));

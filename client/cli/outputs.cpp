@@ -1,0 +1,25 @@
+#include "client/cli/outputs.h"
+
+#include "client/onnx/results.h"
+
+namespace hearth::cli {
+
+absl::StatusOr<std::vector<client::Array>> read_outputs(const client::Instance& instance,
+                                                        const onnx::ImportedModel& model) {
+  std::vector<client::Array> outputs;
+  for (const auto& [name, tensor] : model.outputs) {
+    const auto view = instance.output(name);
+    if (!view.ok()) return view.status();
+    outputs.push_back({view->dtype, view->shape, std::string(static_cast<const char*>(view->data), view->size_bytes)});
+  }
+  return outputs;
+}
+
+absl::StatusOr<std::vector<client::Array>> read_results(const client::Instance& instance,
+                                                        const onnx::ImportedModel& model) {
+  absl::StatusOr<std::vector<client::Array>> outputs = read_outputs(instance, model);
+  if (!outputs.ok()) return outputs.status();
+  return onnx::cut_to_length(model, *std::move(outputs));
+}
+
+}  // namespace hearth::cli
