@@ -28,5 +28,6 @@ void add_explain(CLI::App& app, Action& action);  // explain.cpp
 void add_stats(CLI::App& app, Action& action);    // stats.cpp
 void add_cache(CLI::App& app, Action& action);    // cache.cpp
 void add_daemon(CLI::App& app, Action& action);   // daemon.cpp
+void add_blobs(CLI::App& app, Action& action);    // blobs.cpp
 
 }  // namespace hearth::cli

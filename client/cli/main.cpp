@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   hearth::cli::add_stats(app, action);
   hearth::cli::add_cache(app, action);
   hearth::cli::add_daemon(app, action);
+  hearth::cli::add_blobs(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

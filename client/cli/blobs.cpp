@@ -1,0 +1,15 @@
+// hearth blobs: kernel blobs, from an intercepted build to a warm cache. Every subcommand is one file, blobs_*.cpp.
+#include "client/cli/blobs.h"
+
+#include <CLI/CLI.hpp>
+
+#include "client/cli/command.h"
+
+namespace hearth::cli {
+
+void add_blobs(CLI::App& app, Action& action) {
+  CLI::App* blobs = app.add_subcommand("blobs", "Kernel blobs: build libraries that compile them on first call");
+  blobs->require_subcommand(1);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,74 @@
+// libhearth_blob: calls blobs that are compiled when they are first called. Linked statically into the library whose
+// dispatchers hearth rewrote (libmha_fwd.so); nothing in this header needs LLVM, gRPC, protobuf or absl.
+//
+// A Site is one export of one blob. get() gives the function: a load and a test once it is there, else it is found, if
+// need be compiled (by hearthd, once a node; without one, by $CK_JIT_ROOT/hearth-blobc), loaded with RTLD_LOCAL and
+// kept for the life of the process. Thread-safe: threads that call a blob first share one load. Errors: BlobError,
+// whose text names blob, place, reason and the compiler's last lines; a failure is remembered for HEARTH_BLOB_RETRY_S
+// seconds (default 30), then the next call tries again.
+//   using Fn = float (*)(const ck_tile::stream_config&, fmha_fwd_args);
+//   static hearth::blob::Site site{&hearth_blob_library, 17, 0};
+//   float ms = reinterpret_cast<Fn>(site.get())(s, a);
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace hearth::blob {
+
+inline constexpr std::uint32_t kLibraryVersion = 1;
+
+// What went wrong, in the words of docs/errors.md; `code` is gRPC's.
+class BlobError : public std::runtime_error {
+ public:
+  BlobError(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+// The embedded manifest: generated C++ defines one Library a shared object. Pointers live as long as the code.
+struct LibraryBlob {
+  const char* stem;
+  const char* source;          // relative to the root
+  std::uint32_t flags;         // index into Library::flag_sets
+  const char* const* exports;  // null-terminated list of mangled prefixes
+};
+struct Library {
+  std::uint32_t version;                // kLibraryVersion
+  const char* name;                     // "libmha_fwd"
+  const char* toolchain;                // "hip" or "c++"
+  const char* default_root;             // CK_JIT_ROOT baked in: absolute, relative to this .so's folder, or ""
+  const char* default_name;             // CK_JIT_NAME baked in, e.g. "ck_jit"
+  const char* const* archs;             // null-terminated
+  const char* const* const* flag_sets;  // null-terminated lists, themselves null-terminated
+  const LibraryBlob* blobs;             // sorted by stem
+  std::uint32_t num_blobs;
+};
+
+class Site {
+ public:
+  constexpr Site(const Library* library, std::uint32_t blob, std::uint32_t which_export)
+      : library_(library), blob_(blob), export_(which_export) {}
+
+  void* get() {
+    void* function = function_.load(std::memory_order_acquire);
+    return __builtin_expect(function != nullptr, 1) ? function : resolve();
+  }
+
+ private:
+  void* resolve();  // throws BlobError
+
+  const Library* library_;
+  std::uint32_t blob_;
+  std::uint32_t export_;
+  std::atomic<void*> function_{nullptr};
+};
+
+// By stem, for blobs that are not in the embedded manifest: looked up in CK_JIT_MANIFEST, else in the installed
+// ck_jit_manifest.json. Throws BlobError.
+void* find_blob_function(const Library& library, const char* stem, const char* export_prefix);
+
+}  // namespace hearth::blob
