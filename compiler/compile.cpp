@@ -6,6 +6,7 @@
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/canonicalize.h"
+#include "compiler/passes/choose_blobs.h"
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
@@ -43,7 +44,8 @@ std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
 }  // namespace
 
 absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                      const v1::CompileOptions& options, const TuningRecords& records) {
+                                      const v1::CompileOptions& options, const TuningRecords& records,
+                                      const BlobLibraries& libraries) {
   ir::Graph g;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
@@ -59,13 +61,15 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   UOpRef root = nullptr;
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
   const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
+  passes::BlobChoices blobs;
+  HEARTH_PASS(choose_blobs, Level::Tensor, passes::choose_blobs(g, root, imported, target, libraries, blobs));
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
   HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
-    return passes::split_kernels(g, root, imported, output_shapes, target, tuning);
+    return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning);
   }));
   const passes::BoundsCount& bounds = schedule.bounds;
   log.part("split/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
@@ -75,6 +79,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
       log.time("plan", [&] { return passes::build_plan(schedule, memory, imported, graph, target); });
   if (options.dump()) {
     plan.mutable_passes()->Swap(&reports);
+    plan.mutable_notes()->Assign(blobs.notes.begin(), blobs.notes.end());
   } else {
     plan.clear_kernel_sources();
     plan.clear_choices();

@@ -107,7 +107,17 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   Tensor weights = softmax(scores, -1);
   // Of nothing but minus infinity the softmax is NaN.
   if (!visible.empty()) weights = where(visible, weights, 0.0);
-  return cast_to(matmul(cast_to(weights, v.dtype()), v), q.dtype());
+  const Tensor composed = cast_to(matmul(cast_to(weights, v.dtype()), v), q.dtype());
+  if (config.causal && config.past < 0) return composed;  // whole rows see nothing: no kernel is made for that
+  Node node;
+  node.op = v1::ATTENTION;
+  node.dtype = q.dtype();
+  node.shape = composed.shape();
+  node.inputs = {q, k_given, v_given, composed};
+  if (!config.mask.empty()) node.inputs.push_back(config.mask);
+  node.axes = {config.causal ? 1 : 0, config.causal ? config.past : 0};
+  node.data.assign(reinterpret_cast<const char*>(&scale), sizeof scale);
+  return make_node(std::move(node), OpScope::outermost()->loc());
 }
 
 }  // namespace hearth::client

@@ -44,6 +44,10 @@ struct PayloadHash {
   void operator()(const AccInfo& v) const { mix(h, v.id); }
   void operator()(const LaneInfo& v) const { mix(h, v.lane); }
   void operator()(const WmmaInfo& v) const { mix(h, v.m), mix(h, v.n), mix(h, v.k), mix(h, v.group); }
+  void operator()(const AttentionInfo& v) const {
+    mix(h, v.causal), mix(h, static_cast<std::uint64_t>(v.past)), mix(h, std::bit_cast<std::uint64_t>(v.scale));
+  }
+  void operator()(const BlobInfo& v) const { mix(h, v.id), mix(h, v.num_values); }
   void operator()(const KernelInfo& v) const { mix_text(h, v.symbol); }
 };
 

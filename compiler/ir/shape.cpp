@@ -179,6 +179,12 @@ Shape ShapeCache::derive(UOpRef node) {
       shape.back() = source(1).back();
       return shape;
     }
+    case Op::Attention:
+      return source(3);
+    case Op::Blob: {
+      const std::size_t values = node->as<BlobInfo>().num_values;
+      return rest(values, node->sources.size() - values);
+    }
     case Op::Gather: {
       const Shape& data = source(0);
       std::int64_t axis = node->as<Axes>().axes[0];

@@ -82,6 +82,13 @@ struct PayloadText {
     return "m=" + std::to_string(v.m) + " n=" + std::to_string(v.n) + " k=" + std::to_string(v.k) +
            " group=" + std::to_string(v.group);
   }
+  std::string operator()(const AttentionInfo& v) const {
+    return (v.causal ? "causal " : "") + ("past=" + std::to_string(v.past)) +
+           " scale=" + value_text({.is_float = true, .i = 0, .f = v.scale}, Scalar::F64);
+  }
+  std::string operator()(const BlobInfo& v) const {
+    return "id=" + std::to_string(v.id) + " values=" + std::to_string(v.num_values);
+  }
   std::string operator()(const KernelInfo& v) const { return "symbol=" + escape(v.symbol); }
 };
 

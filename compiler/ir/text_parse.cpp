@@ -215,6 +215,21 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
+    case Op::Attention: {
+      AttentionInfo v;
+      v.causal = f.flag() == "causal";
+      ConstValue scale;
+      bool ok = f.number("past", v.past) && parse_const(Scalar::F64, f.value("scale"), scale);
+      v.scale = scale.f;
+      out = v;
+      return ok;
+    }
+    case Op::Blob: {
+      BlobInfo v;
+      bool ok = f.number("id", v.id) && f.number("values", v.num_values);
+      out = v;
+      return ok;
+    }
     case Op::Sink: {
       if (text.empty()) return true;
       KernelInfo v;

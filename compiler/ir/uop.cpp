@@ -77,4 +77,9 @@ bool ConstValue::operator==(const ConstValue& other) const {
          std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(other.f);
 }
 
+bool AttentionInfo::operator==(const AttentionInfo& other) const {
+  return causal == other.causal && past == other.past &&
+         std::bit_cast<std::uint64_t>(scale) == std::bit_cast<std::uint64_t>(other.scale);
+}
+
 }  // namespace hearth::ir

@@ -154,6 +154,20 @@ struct WmmaInfo {
   bool operator==(const WmmaInfo&) const = default;
 };
 
+struct AttentionInfo {
+  bool causal = false;    // query t sees keys up to past + t
+  std::int64_t past = 0;  // keys before the first query's own
+  double scale = 1;       // of the scores; bitwise identity
+  bool operator==(const AttentionInfo& other) const;
+};
+
+// A value that a hand-written kernel computes (passes/choose_blobs): opaque, stored, its operands stored in order.
+struct BlobInfo {
+  std::uint32_t id = 0;          // which one, see passes/choose_blobs.h
+  std::uint32_t num_values = 0;  // how many of the sources are operands
+  bool operator==(const BlobInfo&) const = default;
+};
+
 // A kernel's root: its symbol and what the plan must know.
 struct KernelInfo {
   std::string symbol;
@@ -161,7 +175,7 @@ struct KernelInfo {
 };
 
 using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes,
-                             ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, KernelInfo>;
+                             ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {

@@ -268,6 +268,8 @@ Result Importer::import_node(int i) {
     case v1::GATHER:
       if (auto s = need_inputs(n, 2); !s.ok()) return s;
       return gather(n);
+    case v1::ATTENTION:
+      return attention(n);
     default:
       return InvalidArgumentError(fmt::format("op {} is unknown to this version", static_cast<int>(n.op())));
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "compiler/ir/length.h"
@@ -228,6 +229,34 @@ Result Importer::matmul() {
                                             to_string(x_[0]->dtype), text(a), to_string(x_[1]->dtype), text(b)));
   }
   return g_.make(Op::MatMul, x_[0]->dtype, x_);
+}
+
+// The fourth input says what the value is, so only what a kernel is told must be right here.
+Result Importer::attention(const v1::Node& n) {
+  if (n.inputs_size() != 4 && n.inputs_size() != 5)
+    return InvalidArgumentError(fmt::format("{} inputs instead of 4 or 5", n.inputs_size()));
+  if (n.axes_size() != 2 || n.axes(0) < 0 || n.axes(0) > 1 || n.axes(1) < 0 || n.axes(1) > kMaxExtent)
+    return InvalidArgumentError("axes are not whether it is causal (0 or 1) and the number of earlier keys");
+  if (n.data().size() != sizeof(double)) return InvalidArgumentError("data is not the scale, 8 bytes");
+  const Shape &q = shapes_.of(x_[0]), &k = shapes_.of(x_[1]), &v = shapes_.of(x_[2]), &out = shapes_.of(x_[3]);
+  const std::size_t rank = q.size();
+  bool fits = rank >= 3 && k.size() == rank && v.size() == rank && out.size() == rank && x_[3]->dtype == x_[0]->dtype &&
+              std::equal(q.begin(), q.end() - 1, out.begin()) && v.back() == out.back() && q.back() == k.back() &&
+              std::equal(k.begin(), k.end() - 1, v.begin()) && std::equal(q.begin(), q.end() - 3, k.begin());
+  const auto heads = [&](const Shape& shape) {
+    return fits && shape[rank - 3]->is_const() ? shape[rank - 3]->int_value() : 0;
+  };
+  fits = fits && heads(q) > 0 && heads(k) > 0 && heads(q) % heads(k) == 0;
+  for (std::size_t i = 0; i < 3; ++i) fits = fits && is_float(x_[i]->dtype);
+  if (!fits) {
+    return InvalidArgumentError(
+        fmt::format("q {}, k {}, v {} and the result {} are not floats of shapes [.., H, T, D], [.., K, S, D], "
+                    "[.., K, S, Dv] and [.., H, T, Dv] with K a divisor of H",
+                    text(q), text(k), text(v), text(out)));
+  }
+  double scale = 0;
+  std::memcpy(&scale, n.data().data(), sizeof scale);
+  return g_.make(Op::Attention, x_[0]->dtype, x_, ir::AttentionInfo{n.axes(0) == 1, n.axes(1), scale});
 }
 
 Result Importer::gather(const v1::Node& n) {

@@ -42,6 +42,7 @@ class Importer {
   Result reduce(const v1::Node& n, ir::ReduceKind kind);
   Result matmul();
   Result gather(const v1::Node& n);
+  Result attention(const v1::Node& n);
   Result cat(const v1::Node& n);
 
   absl::Status need_inputs(const v1::Node& n, int count) const;

@@ -57,6 +57,10 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     spec.set_ast(k.ast);
     out.add_kernel_sources(k.source);
     *out.add_choices() = k.choice;
+    if (k.blob) {
+      *spec.mutable_blob() = *k.blob;
+      *kernel.mutable_blob() = *k.blob;
+    }
   }
   for (const PlannedLaunch& l : schedule.launches) {
     v1::Launch& launch = *plan.add_launches();

@@ -141,6 +141,8 @@ class Rangeify {
         return compute_gather(node, index, gate);
       case Op::ReduceAxis:
         return compute_reduce(node, index, gate);
+      case Op::Blob:
+        return compute_blob(node);
       default:
         break;
     }
@@ -206,6 +208,19 @@ class Rangeify {
     data_index.push_back(p);
     data_index.insert(data_index.end(), index.begin() + axis + index_rank, index.end());
     return lower(data, data_index, ir::fold_and(g_, gate, ir::fold_lt(g_, g_.index(0), length)));
+  }
+
+  // Reads the first element of each operand, which stands for all of it: every operand is a buffer or a stage.
+  absl::StatusOr<UOpRef> compute_blob(UOpRef node) {
+    const ir::BlobInfo& info = node->as<ir::BlobInfo>();
+    std::vector<UOpRef> values;
+    for (std::size_t i = 0; i < info.num_values; ++i) {
+      UOpRef operand = stored_operand(node->source(i));
+      auto value = lower(operand, Index(shapes_.of(operand).size(), g_.index(0)), g_.boolean(true));
+      if (!value.ok()) return value.status();
+      values.push_back(*value);
+    }
+    return g_.make(Op::Blob, node->dtype, values, info);
   }
 
   absl::StatusOr<UOpRef> compute_reduce(UOpRef node, const Index& index, UOpRef gate) {

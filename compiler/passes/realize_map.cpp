@@ -35,6 +35,8 @@ std::size_t num_values(UOpRef x) {
     case Op::Shrink:
     case Op::Unfold:
       return 1;
+    case Op::Blob:
+      return x->as<ir::BlobInfo>().num_values;
     default:
       return x->sources.size();
   }
@@ -61,6 +63,11 @@ Origin origin_of(UOpRef x, const absl::flat_hash_map<UOpRef, Origin>& known) {
 
 }  // namespace
 
+UOpRef stored_operand(UOpRef x) {
+  while (x->is(Op::Reshape)) x = x->source(0);
+  return x;
+}
+
 RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& outputs) {
   RealizeMap map;
   std::vector<UOpRef> order = toposort(outputs);
@@ -85,6 +92,11 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
   for (UOpRef node : order) {
     if (node->is(Op::Contiguous)) {
       map[node] = Realize::Forced;
+    } else if (node->is(Op::Blob)) {
+      map[node] = Realize::Forced;
+      for (std::size_t i = 0; i < num_values(node); ++i) {
+        if (UOpRef operand = stored_operand(node->source(i)); !operand->is(Op::Buffer)) map[operand] = Realize::Forced;
+      }
     } else if (node->is(Op::ReduceAxis)) {
       map[node] = std::max(map[node], Realize::Candidate);
     } else if (ir::is_elementwise(node->op) || node->is(Op::Cat) || node->is(Op::Pad) || node->is(Op::Gather)) {

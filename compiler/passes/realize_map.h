@@ -12,6 +12,9 @@ enum class Realize { No, Candidate, Forced };
 
 using RealizeMap = absl::flat_hash_map<ir::UOpRef, Realize>;
 
+// What must be stored for a kernel that takes `x` as a buffer in row-major order: a Buffer, or what gets a stage.
+ir::UOpRef stored_operand(ir::UOpRef x);
+
 RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<ir::UOpRef>& outputs);
 
 }  // namespace hearth::passes

@@ -28,7 +28,10 @@ bool op_allowed(Level level, Op op) {
     case Op::ReduceAxis:
     case Op::MatMul:
     case Op::Gather:
+    case Op::Attention:
       return level == Level::Tensor;
+    case Op::Blob:
+      return level == Level::Tensor || level == Level::Ranged;
     case Op::Stage:
       return level == Level::Ranged;
     case Op::Range:

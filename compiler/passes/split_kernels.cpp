@@ -25,8 +25,15 @@ using ir::UOpRef;
 class Splitter {
  public:
   Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported,
-           const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target, const Tuning& tuning)
-      : g_(g), sink_(sink), imported_(imported), output_shapes_(output_shapes), target_(target), tuning_(tuning) {}
+           const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
+           const std::vector<BlobKernel>& blobs, const Tuning& tuning)
+      : g_(g),
+        sink_(sink),
+        imported_(imported),
+        output_shapes_(output_shapes),
+        target_(target),
+        blobs_(blobs),
+        tuning_(tuning) {}
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers)
@@ -106,10 +113,17 @@ class Splitter {
     // In its reader's kernel, or nothing to compute.
     if (stage->as<ir::StageInfo>().kept || is_empty(stage)) return absl::OkStatus();
     HEARTH_RETURN_IF_ERROR(check_size(stage));
+    order_.push_back(stage);
+    if (is_blob(stage)) {
+      KernelAst& built = built_[stage];
+      built.buffers = {stage};
+      for (UOpRef load : stage->source(0)->sources) built.buffers.push_back(load->source(0)->source(0));
+      built.provenance = stage->provenance;
+      return absl::OkStatus();
+    }
     HEARTH_ASSIGN_OR_RETURN(KernelAst built,
                             build_kernel(g_, stage, target_, [this](UOpRef b) { return is_once(b); }, tuning_));
     built_.emplace(stage, std::move(built));
-    order_.push_back(stage);
     return absl::OkStatus();
   }
 
@@ -135,8 +149,10 @@ class Splitter {
     return absl::OkStatus();
   }
 
+  static bool is_blob(UOpRef stage) { return stage->source(0)->is(Op::Blob); }
+
   static bool is_elementwise(UOpRef stage) {
-    return std::ranges::none_of(stage_body(stage), [](UOpRef x) {
+    return !is_blob(stage) && std::ranges::none_of(stage_body(stage), [](UOpRef x) {
       const bool kept = x->is(Op::Index) && x->source(0)->is(Op::Stage) && x->source(0)->as<ir::StageInfo>().kept;
       return kept || x->is(Op::Reduce);
     });
@@ -149,6 +165,7 @@ class Splitter {
 
   void add_launch(UOpRef stage) {
     const KernelAst& built = built_.at(stage);
+    if (is_blob(stage)) return add_blob(built, blobs_[stage->source(0)->as<ir::BlobInfo>().id], once_.at(stage));
     Copies copies;
     for (const KernelAst::Packing& packing : built.packings) {
       copies[packing.copy] = add_copy(packing);
@@ -183,6 +200,23 @@ class Splitter {
     return next;
   }
 
+  void add_blob(const KernelAst& built, const BlobKernel& blob, bool once) {
+    PlannedLaunch launch;
+    for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, {}));
+    launch.grid = blob.grid;
+    launch.once = once;
+    auto [found, added] = kernel_of_.emplace(blob.symbol, out_.kernels.size());
+    if (added) {
+      PlannedKernel& kernel = out_.kernels.emplace_back();
+      kernel.symbol = blob.symbol;
+      kernel.num_ops = blob.num_ops;
+      *kernel.blob.emplace().mutable_spec() = blob.spec;
+      kernel.blob->set_library(blob.library);
+    }
+    out_.kernels[found->second].num_ops = std::max(out_.kernels[found->second].num_ops, blob.num_ops);
+    add_launch(std::move(launch), found->second, built.provenance);
+  }
+
   void add_kernel(const KernelAst& built, const Copies& copies, bool once) {
     out_.bounds.add(built.bounds);
     PlannedLaunch launch;
@@ -200,9 +234,13 @@ class Splitter {
       kernel.choice = built.choice;
       out_.kernels.push_back(std::move(kernel));
     }
+    add_launch(std::move(launch), found->second, built.provenance);
+  }
+
+  void add_launch(PlannedLaunch launch, std::size_t kernel, std::uint32_t provenance) {
     provenance_.resize(out_.kernels.size());
-    provenance_[found->second] = g_.merge_provenance(provenance_[found->second], built.provenance);
-    launch.kernel = static_cast<std::uint32_t>(found->second);
+    provenance_[kernel] = g_.merge_provenance(provenance_[kernel], provenance);
+    launch.kernel = static_cast<std::uint32_t>(kernel);
     out_.launches.push_back(std::move(launch));
   }
 
@@ -211,6 +249,7 @@ class Splitter {
   const ImportedGraph& imported_;
   const std::vector<std::vector<UOpRef>>& output_shapes_;
   const v1::Target& target_;
+  const std::vector<BlobKernel>& blobs_;
   const Tuning& tuning_;
   Schedule out_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
@@ -227,8 +266,8 @@ class Splitter {
 
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
                                        const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
-                                       const Tuning& tuning) {
-  return Splitter(graph, sink, imported, output_shapes, target, tuning).run();
+                                       const std::vector<BlobKernel>& blobs, const Tuning& tuning) {
+  return Splitter(graph, sink, imported, output_shapes, target, blobs, tuning).run();
 }
 
 }  // namespace hearth::passes

@@ -4,14 +4,17 @@
 // order of appearance, so equal kernels have equal text: that text is the kernel's canonical form. The outermost output
 // range that is worth dividing has kind Grid, and ranges are split as the target's opts say.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/passes/check_bounds.h"
+#include "compiler/passes/choose_blobs.h"
 #include "compiler/passes/choose_opts.h"
 #include "compiler/passes/import.h"
 #include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/plan.pb.h"
 
 namespace hearth::passes {
 
@@ -39,7 +42,8 @@ struct PlannedKernel {
   std::string ast;     // canonical text
   std::string source;  // provenance of all its launches, for explain
   double num_ops = 0;
-  v1::KernelChoice choice;  // with Tuning::describe
+  v1::KernelChoice choice;           // with Tuning::describe
+  std::optional<v1::PlanBlob> blob;  // instead of `ast`
 };
 
 struct Schedule {
@@ -49,9 +53,10 @@ struct Schedule {
   BoundsCount bounds;                   // of all kernels, equal ones counted each time
 };
 
-// `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
+// `blobs` are what Blob stages stand for. `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
                                        const std::vector<std::vector<ir::UOpRef>>& output_shapes,
-                                       const v1::Target& target, const Tuning& tuning = {});
+                                       const v1::Target& target, const std::vector<BlobKernel>& blobs = {},
+                                       const Tuning& tuning = {});
 
 }  // namespace hearth::passes

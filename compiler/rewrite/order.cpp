@@ -66,6 +66,15 @@ struct ComparePayload {
     const auto& b = same<ir::WmmaInfo>();
     return three_way(std::tuple(a.m, a.n, a.k, a.group), std::tuple(b.m, b.n, b.k, b.group));
   }
+  int operator()(const ir::AttentionInfo& a) const {
+    const auto& b = same<ir::AttentionInfo>();
+    return three_way(std::tuple(a.causal, a.past, std::bit_cast<std::int64_t>(a.scale)),
+                     std::tuple(b.causal, b.past, std::bit_cast<std::int64_t>(b.scale)));
+  }
+  int operator()(const ir::BlobInfo& a) const {
+    const auto& b = same<ir::BlobInfo>();
+    return three_way(std::pair(a.id, a.num_values), std::pair(b.id, b.num_values));
+  }
   int operator()(const ir::KernelInfo& a) const { return a.symbol.compare(same<ir::KernelInfo>().symbol); }
 };
 

@@ -14,9 +14,8 @@ namespace hearth::daemon {
 class CompilerBackend {
  public:
   virtual ~CompilerBackend() = default;
-  using TuningRecords = google::protobuf::RepeatedPtrField<v1::TuningRecord>;
-  virtual absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                                const v1::CompileOptions& options, const TuningRecords& records) = 0;
+  // The graph of a `lower` request, with its target, options, tuning records and blob libraries.
+  virtual absl::StatusOr<v1::LoweredPlan> lower(const v1::WorkerRequest& request) = 0;
   virtual absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& spec, const v1::Target& target,
                                                             const v1::CompileOptions& options) = 0;
   // The tuner's; compiler/candidate.h and kernel_timer.h say what they mean.

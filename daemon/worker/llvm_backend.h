@@ -9,9 +9,14 @@ namespace hearth::daemon {
 
 class LlvmBackend : public CompilerBackend {
  public:
-  absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                        const v1::CompileOptions& options, const TuningRecords& records) override {
-    return compiler::lower(graph, target, options, records);
+  absl::StatusOr<v1::LoweredPlan> lower(const v1::WorkerRequest& request) override {
+    compiler::BlobLibraries libraries;
+    for (const v1::BlobLibraryRef& ref : request.blob_libraries()) {
+      auto library = blobs::load_library(ref.folder(), ref.digest());
+      if (!library.ok()) return library.status();
+      libraries.push_back(*std::move(library));
+    }
+    return compiler::lower(request.lower(), request.target(), request.options(), request.records(), libraries);
   }
   absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& spec, const v1::Target& target,
                                                     const v1::CompileOptions& options) override {

@@ -92,8 +92,7 @@ v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBacke
   };
   switch (request.work_case()) {
     case v1::WorkerRequest::kLower:
-      answer(backend.lower(request.lower(), request.target(), request.options(), request.records()),
-             reply.mutable_lowered());
+      answer(backend.lower(request), reply.mutable_lowered());
       break;
     case v1::WorkerRequest::kCompile:
       answer(compile(request, backend), reply.mutable_compiled());

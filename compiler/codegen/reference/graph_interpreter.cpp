@@ -163,6 +163,8 @@ class GraphInterpreter {
       }
       case Op::Contiguous:
         return source(node, 0);
+      case Op::Attention:
+        return source(node, 3);
       default:
         return absl::InvalidArgumentError("reference: not a tensor-level op");
     }

@@ -99,8 +99,10 @@ absl::Status act(const std::string& name) {
 
 class FakeBackend : public hearth::daemon::CompilerBackend {
  public:
-  absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
-                                        const v1::CompileOptions& options, const TuningRecords& records) override {
+  absl::StatusOr<v1::LoweredPlan> lower(const v1::WorkerRequest& request) override {
+    const v1::Graph& graph = request.lower();
+    const v1::Target& target = request.target();
+    const v1::CompileOptions& options = request.options();
     v1::LoweredPlan lowered;
     lowered.mutable_plan()->set_version(hearth::kPlanVersion);
     *lowered.mutable_plan()->mutable_target() = target;
@@ -120,7 +122,7 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
       choice.set_digest(digest);
       choice.mutable_flat()->set_ast(flat_of(symbol));
       set_amount(choice.mutable_opts(), kHeuristic);
-      for (const v1::TuningRecord& record : records) {
+      for (const v1::TuningRecord& record : request.records()) {
         if (record.kernel() != digest) continue;
         *choice.mutable_opts() = record.opts();
         choice.set_tuned(true);
