@@ -1,11 +1,10 @@
 // BlobLibrary: an installed folder of blob sources (`ck_jit/`): its manifest and the adapters that let traced ops use
 // it.
 //
-// load_library reads FOLDER/ck_jit_manifest.json and FOLDER/adapters/*.toml. Immutable; thread-safe.
-// Errors: those of read_manifest and read_adapter; FailedPrecondition when the files are not those of `digest`.
+// Immutable; thread-safe. Errors: those of parse_manifest and parse_adapter; FailedPrecondition when the files
+// (runtime/blob_library.h) are not those of `digest`.
 //
-//   absl::StatusOr<std::string> digest = library_digest(folder);
-//   auto library = load_library(folder, *digest);
+//   auto library = load_library(folder, runtime::read_blob_library(folder)->digest());
 #pragma once
 #include <absl/status/statusor.h>
 
@@ -17,9 +16,6 @@
 #include "compiler/blobs/manifest.h"
 
 namespace hearth::blobs {
-
-inline constexpr char kManifestFile[] = "ck_jit_manifest.json";
-inline constexpr char kAdapterFolder[] = "adapters";
 
 struct BlobLibrary {
   std::string digest;  // of manifest and adapters, SHA-256 in hex
@@ -34,9 +30,6 @@ struct BlobLibrary {
   };
   std::vector<Entry> entries;
 };
-
-// Reads the files but does not parse them.
-absl::StatusOr<std::string> library_digest(const std::string& folder);
 
 // The library as it was when `digest` was taken; kept for the life of the process.
 absl::StatusOr<std::shared_ptr<const BlobLibrary>> load_library(const std::string& folder, const std::string& digest);

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "tests/unit/blobs/sample_library.h"
 
@@ -85,12 +86,12 @@ TEST_CASE("a library is what its digest says") {
   const std::string digest = sample.loaded()->digest;
   CHECK(sample.loaded()->entries.size() == 1);
   REQUIRE(runtime::write_file(sample.adapter(), {test::shipped_adapter() + "\n# changed\n"}).ok());
-  CHECK(*library_digest(sample.folder()) != digest);
+  CHECK(runtime::read_blob_library(sample.folder())->digest() != digest);
   CHECK(load_library(sample.folder(), digest).ok());  // known: nothing is read again
   const auto other = load_library(sample.folder(), std::string(64, '0'));
   CHECK(absl::IsFailedPrecondition(other.status()));
   CHECK_THAT(std::string(other.status().message()), Contains("changed"));
-  CHECK(absl::IsNotFound(library_digest(sample.folder() / "no").status()));
+  CHECK(absl::IsNotFound(runtime::read_blob_library(sample.folder() / "no").status()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "runtime/blob_library.h"
 #include "runtime/file.h"
 
 namespace hearth::test {
@@ -37,7 +38,7 @@ SampleLibrary::SampleLibrary(const std::vector<std::string>& stems, const std::s
     blob.exports = {"_Z9fmha_fwd_I"};
   }
   std::filesystem::create_directories(folder_ / "adapters");
-  REQUIRE(runtime::write_file(folder_ / blobs::kManifestFile, {blobs::manifest_json(manifest)}).ok());
+  REQUIRE(runtime::write_file(folder_ / runtime::kBlobManifestFile, {blobs::manifest_json(manifest)}).ok());
   REQUIRE(runtime::write_file(adapter(), {shipped_adapter()}).ok());
 }
 
@@ -47,10 +48,10 @@ SampleLibrary::~SampleLibrary() {
 }
 
 std::shared_ptr<const blobs::BlobLibrary> SampleLibrary::loaded() const {
-  const absl::StatusOr<std::string> digest = blobs::library_digest(folder_);
-  INFO(digest.status());
-  REQUIRE(digest.ok());
-  auto library = blobs::load_library(folder_, *digest);
+  const absl::StatusOr<runtime::BlobLibraryFiles> files = runtime::read_blob_library(folder_);
+  INFO(files.status());
+  REQUIRE(files.ok());
+  auto library = blobs::load_library(folder_, files->digest());
   INFO(library.status());
   REQUIRE(library.ok());
   return *library;
