@@ -13,6 +13,7 @@ namespace {
 v1::BlobRecord record_of(const v1::BlobSpec& spec, const v1::CompiledBlob& blob) {
   v1::BlobRecord record;
   for (const v1::BlobDependency& dependency : blob.dependencies()) {
+    if (dependency.sha256_hex().empty()) continue;  // a bystander the compiler's side has seen
     v1::BlobFile& file = *record.add_files();
     file.set_path(without_root(dependency.path(), spec.root()));
     file.set_sha256(absl::HexStringToBytes(dependency.sha256_hex()));

@@ -2,6 +2,7 @@
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
+#include <fcntl.h>
 
 #include <chrono>
 #include <cstdio>
@@ -157,6 +158,8 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
   }
   if (!arguments.replay.empty()) return replay(arguments.replay, backend);
   if (!enter_sandbox(arguments.limits)) return 3;  // the daemon is gone
+  // A program that had it would keep the daemon from noticing this worker's end.
+  ::fcntl(arguments.socket, F_SETFD, FD_CLOEXEC);
   if (arguments.limits.programs) start_guardian(arguments.socket);
   const char* folder = std::getenv("TMPDIR");
   ProgramLimits limits;
