@@ -279,6 +279,31 @@ absl::StatusOr<v1::TuneResult> DaemonChannel::tune(v1::TuneRequest request, Dead
   return result;
 }
 
+absl::StatusOr<v1::BlobResult> DaemonChannel::compile_blob(
+    v1::CompileBlobRequest request, Deadline deadline, const std::function<void(const v1::BlobProgress&)>& progress) {
+  request.set_protocol_version(kProtocolVersion);
+  request.set_want_progress(static_cast<bool>(progress));
+  v1::BlobResult result;
+  bool finished = false;
+  absl::Status status =
+      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
+        v1::CompilerService::Stub stub(on);
+        std::unique_ptr<grpc::ClientReader<v1::CompileBlobEvent>> reader = stub.CompileBlob(&context, request);
+        v1::CompileBlobEvent event;
+        while (reader->Read(&event)) {
+          if (event.has_progress() && progress) progress(event.progress());
+          if (event.has_result()) {
+            result = std::move(*event.mutable_result());
+            finished = true;
+          }
+        }
+        return reader->Finish();
+      });
+  if (!status.ok()) return status;
+  if (!finished) return absl::InternalError("the daemon ended a CompileBlob without a result");
+  return result;
+}
+
 void DaemonChannel::release_lease(std::uint64_t lease_id) {
   std::shared_ptr<DaemonSession> session;
   {
@@ -299,6 +324,10 @@ absl::StatusOr<v1::CacheVerifyResponse> DaemonChannel::cache_verify(Millis timeo
 }
 absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(Millis timeout) {
   return state_->admin(&v1::AdminService::Stub::CacheClear, v1::CacheClearRequest(), timeout);
+}
+absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
+                                                                    Millis timeout) {
+  return state_->admin(&v1::AdminService::Stub::RemoveBlobs, request, timeout);
 }
 absl::Status DaemonChannel::shutdown(Millis timeout) {
   return state_->admin(&v1::AdminService::Stub::Shutdown, v1::ShutdownRequest(), timeout).status();

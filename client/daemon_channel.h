@@ -53,6 +53,9 @@ class DaemonChannel {
   // Lets the daemon search for better opts; `progress` runs on the calling thread.
   absl::StatusOr<v1::TuneResult> tune(v1::TuneRequest request, Deadline deadline,
                                       const std::function<void(const v1::TuneProgress&)>& progress = {});
+  // Fills in the protocol version. Compiles take minutes: a deadline, not a default, says how long is too long.
+  absl::StatusOr<v1::BlobResult> compile_blob(v1::CompileBlobRequest request, Deadline deadline,
+                                              const std::function<void(const v1::BlobProgress&)>& progress = {});
   // Gives a lease back; lazy and without waiting. Every lease ends with the process anyway.
   void release_lease(std::uint64_t lease_id);
 
@@ -61,6 +64,7 @@ class DaemonChannel {
   absl::StatusOr<v1::CacheListResponse> cache_list(const v1::CacheListRequest& request, Millis timeout);
   absl::StatusOr<v1::CacheVerifyResponse> cache_verify(Millis timeout);
   absl::StatusOr<v1::CacheClearResponse> cache_clear(Millis timeout);
+  absl::StatusOr<v1::RemoveBlobsResponse> remove_blobs(const v1::RemoveBlobsRequest& request, Millis timeout);
   absl::Status shutdown(Millis timeout);
 
  private:

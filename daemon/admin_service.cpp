@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "daemon/version.h"
 #include "daemon/worker_usage.h"
+#include "kernels_cache/blob_key.h"
 
 namespace hearth::daemon {
 namespace {
@@ -29,6 +32,10 @@ const char* name_of(cache::EntryKind kind) {
       return "kernel";
     case cache::EntryKind::kTuning:
       return "tuning";
+    case cache::EntryKind::kBlob:
+      return "blob";
+    case cache::EntryKind::kBlobRecords:
+      return "blob_records";
   }
   return "unknown";
 }
@@ -73,6 +80,13 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   response->set_sessions(services_.calls.leases->num_sessions());
   response->set_health(services_.calls.store->health());
   response->set_rss_bytes(static_cast<double>(resident_bytes(::getpid())));
+  response->set_blob_requests(counters.blob_requests);
+  response->set_blob_hits(counters.blob_hits);
+  response->set_blob_misses(counters.blob_misses);
+  response->set_blob_joined(counters.blob_joined);
+  response->set_blob_errors(counters.blob_errors);
+  response->set_blobs_compiled(counters.blobs_compiled);
+  response->set_blob_workers(services_.blob_pool->num_live_workers());
   auto* call = new AdminCall(services_.calls.activity);
   call->Finish(grpc::Status::OK);
   return call;
@@ -111,6 +125,21 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerConte
   return later(context, [cache = services_.cache, tuning = services_.tuning, response] {
     tuning->forget();
     const cache::ClearReport report = cache->clear();
+    response->set_removed(report.removed);
+    response->set_kept_leased(report.kept_leased);
+    response->set_freed_bytes(report.freed_bytes);
+  });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerContext* context,
+                                                        const v1::RemoveBlobsRequest* request,
+                                                        v1::RemoveBlobsResponse* response) {
+  std::set<std::string> stems(request->stems().begin(), request->stems().end());
+  return later(context, [cache = services_.cache, stems = std::move(stems), all = request->all(), response] {
+    const cache::ClearReport report = cache->remove_blobs([&](const cache::KeyMaterial& material) {
+      const std::string stem = cache::blob_stem(material);
+      return all || (!stem.empty() && stems.count(stem) > 0);
+    });
     response->set_removed(report.removed);
     response->set_kept_leased(report.kept_leased);
     response->set_freed_bytes(report.freed_bytes);

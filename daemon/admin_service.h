@@ -16,6 +16,7 @@ namespace hearth::daemon {
 struct AdminServices {
   CallServices calls;
   WorkerPool* pool = nullptr;
+  WorkerPool* blob_pool = nullptr;
   cache::KernelsCache* cache = nullptr;
   TuningTable* tuning = nullptr;
   Executor* executor = nullptr;
@@ -36,6 +37,8 @@ class AdminServiceImpl : public v1::AdminService::CallbackService {
                                         v1::CacheVerifyResponse*) override;
   grpc::ServerUnaryReactor* CacheClear(grpc::CallbackServerContext*, const v1::CacheClearRequest*,
                                        v1::CacheClearResponse*) override;
+  grpc::ServerUnaryReactor* RemoveBlobs(grpc::CallbackServerContext*, const v1::RemoveBlobsRequest*,
+                                        v1::RemoveBlobsResponse*) override;
   grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const v1::ShutdownRequest*,
                                      v1::ShutdownResponse*) override;
 

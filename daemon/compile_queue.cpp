@@ -6,16 +6,24 @@
 
 namespace hearth::daemon {
 
+namespace {
+
+// What callers ask for directly: there is no end to it.
+bool is_bounded(const v1::WorkerRequest& request) { return request.has_lower() || request.has_blob(); }
+
+}  // namespace
+
 std::deque<CompileJob>& CompileQueue::lane_of(const v1::WorkerRequest& request) {
-  if (request.has_lower()) return lowerings_;
-  return request.has_compile() ? kernels_ : tuning_;
+  if (is_bounded(request)) return lowerings_;
+  return request.has_compile() || request.has_toolchain() ? kernels_ : tuning_;
 }
 
 absl::Status CompileQueue::push(CompileJob& job) {
   std::lock_guard lock(mutex_);
   if (closed_) return absl::UnavailableError("the daemon is shutting down");
-  if (job.request.has_lower() && lowerings_.size() >= max_lowerings_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the compile queue is full (", max_lowerings_, " graphs wait)"));
+  if (is_bounded(job.request) && lowerings_.size() >= max_lowerings_) {
+    return absl::ResourceExhaustedError(absl::StrCat("the compile queue is full (", max_lowerings_,
+                                                     job.request.has_blob() ? " blobs" : " graphs", " wait)"));
   }
   lane_of(job.request).push_back(std::move(job));
   changed_.notify_one();

@@ -1,9 +1,10 @@
 // CompileQueue: bounded first-in-first-out work for the worker pool, in three lanes.
 //
 // Kernels go before lowerings, so started plans finish before new ones begin; only the lowering lane is bounded, since
-// a plan was admitted there. The tuner's work goes last: whoever waits for a plan does not wait for it. Owns queued
-// jobs; a job's `done` is the holder's duty (queue, then pool). Thread-safe. push() answers RESOURCE_EXHAUSTED when the
-// lowering lane is full. Example:
+// a plan was admitted there. Of a pool for blobs: questions about the compiler go first, blobs are what is bounded. The
+// tuner's work goes last: whoever waits for a plan does not wait for it. Owns queued jobs; a job's `done` is the
+// holder's duty (queue, then pool). Thread-safe. push() answers RESOURCE_EXHAUSTED when the lowering lane is full.
+// Example:
 //   absl::Status status = queue.push(std::move(job));
 //   std::optional<CompileJob> job = queue.pop(std::chrono::seconds(60));
 #pragma once
@@ -29,6 +30,7 @@ struct CompileJob {
   Digest key{};      // what it is refused by when it keeps killing workers
   std::string what;  // for errors, e.g. "kernel 'sum_4'"
   std::function<void(absl::StatusOr<v1::WorkerReply>)> done;
+  std::function<void()> started;  // called when a worker takes it; may be null
 };
 
 class CompileQueue {

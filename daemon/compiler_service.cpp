@@ -182,6 +182,11 @@ grpc::ServerWriteReactor<v1::TuneEvent>* CompilerServiceImpl::Tune(grpc::Callbac
   return new TuneCall(services_, tuner_, context, request);
 }
 
+grpc::ServerWriteReactor<v1::CompileBlobEvent>* CompilerServiceImpl::CompileBlob(
+    grpc::CallbackServerContext* context, const v1::CompileBlobRequest* request) {
+  return new BlobCall(services_, blobs_, context, request);
+}
+
 void CompilerServiceImpl::end_sessions() {
   std::lock_guard lock(mutex_);
   for (SessionCall* session : sessions_) {

@@ -1,10 +1,11 @@
 // CompilerService of the protos on gRPC's callback API: no call owns a thread. Translates only; the work is in
-// Preparer, Explainer, Tuner, Leases and ResultStore. Thread-safe.
-//   CompilerServiceImpl service(calls, &explainer, &tuner);
+// Preparer, Explainer, Tuner, BlobBuilder, Leases and ResultStore. Thread-safe.
+//   CompilerServiceImpl service(calls, &explainer, &tuner, &blobs);
 //   builder.RegisterService(&service);
 #pragma once
 #include <set>
 
+#include "daemon/blob_call.h"
 #include "daemon/explainer.h"
 #include "daemon/prepare_call.h"
 #include "daemon/tune_call.h"
@@ -16,8 +17,8 @@ class SessionCall;
 
 class CompilerServiceImpl : public v1::CompilerService::CallbackService {
  public:
-  CompilerServiceImpl(const CallServices& services, Explainer* explainer, Tuner* tuner)
-      : services_(services), explainer_(explainer), tuner_(tuner) {}
+  CompilerServiceImpl(const CallServices& services, Explainer* explainer, Tuner* tuner, BlobBuilder* blobs)
+      : services_(services), explainer_(explainer), tuner_(tuner), blobs_(blobs) {}
 
   grpc::ServerWriteReactor<v1::PrepareEvent>* Prepare(grpc::CallbackServerContext* context,
                                                       const v1::PrepareRequest* request) override;
@@ -29,6 +30,8 @@ class CompilerServiceImpl : public v1::CompilerService::CallbackService {
                                     v1::ExplainResponse* response) override;
   grpc::ServerWriteReactor<v1::TuneEvent>* Tune(grpc::CallbackServerContext* context,
                                                 const v1::TuneRequest* request) override;
+  grpc::ServerWriteReactor<v1::CompileBlobEvent>* CompileBlob(grpc::CallbackServerContext* context,
+                                                              const v1::CompileBlobRequest* request) override;
 
   // Ends every Session stream with UNAVAILABLE: their clients must not hold the drain up.
   void end_sessions();
@@ -38,6 +41,7 @@ class CompilerServiceImpl : public v1::CompilerService::CallbackService {
   const CallServices services_;
   Explainer* const explainer_;
   Tuner* const tuner_;
+  BlobBuilder* const blobs_;
   std::mutex mutex_;
   std::set<SessionCall*> sessions_;
 };

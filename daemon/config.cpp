@@ -96,6 +96,14 @@ std::vector<Setting> settings_of(Config& c) {
       {"hang_limit_s", "longest time without progress of a worker", seconds(&c.hang_limit_ms)},
       {"refuse_s", "how long a request that killed three workers is refused", seconds(&c.refuse_ms)},
       {"queue_limit", "graphs that may wait to be compiled", count(&c.queue_limit)},
+      {"blob_worker", "the hearth-blob-worker program", text(&c.blob_worker)},
+      {"blob_workers", "kernel blobs compiled at once; 0: one a processor, as far as blob_memory goes",
+       [&c](const std::string& value) { return store(parse_worker_count(value), &c.blob_workers); }},
+      {"blob_worker_memory", "memory limit of one blob's compile", bytes(&c.blob_worker_memory_bytes)},
+      {"blob_memory", "memory limit of all blobs' compiles; 0: half of the machine's", bytes(&c.blob_memory_bytes)},
+      {"blob_compile_limit_s", "longest time for compiling a blob", seconds(&c.blob_compile_limit_ms)},
+      {"blob_queue_limit", "blobs that may wait to be compiled", count(&c.blob_queue_limit)},
+      {"blob_retry_s", "how long a blob that failed to compile is not tried again", seconds(&c.blob_retry_ms)},
       {"max_graph", "largest graph accepted, in bytes", bytes(&c.limits.graph_bytes)},
       {"max_nodes", "most nodes of a graph", count(&c.limits.nodes)},
       {"max_constants", "most constant bytes of a graph", bytes(&c.limits.constant_bytes)},
@@ -169,6 +177,18 @@ absl::Status apply_environment(const std::vector<Setting>& settings) {
   return absl::OkStatus();
 }
 
+std::uint64_t machine_memory_bytes() {
+  return static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES))) *
+         static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
+}
+
+// Every compile reserves blob_worker_memory of blob_memory; one is always possible.
+unsigned blob_workers_of(const Config& config) {
+  const unsigned wanted = config.blob_workers > 0 ? config.blob_workers : std::thread::hardware_concurrency();
+  const std::uint64_t affordable = config.blob_memory_bytes / config.blob_worker_memory_bytes;
+  return static_cast<unsigned>(std::max<std::uint64_t>(1, std::min<std::uint64_t>(wanted, affordable)));
+}
+
 absl::Status resolve(Config& config) {
   absl::StatusOr<std::string> socket = resolve_socket_path(config.socket);
   if (!socket.ok()) return socket.status();
@@ -186,16 +206,23 @@ absl::Status resolve(Config& config) {
   }
   std::error_code error;
   config.cache_dir = std::filesystem::absolute(config.cache_dir, error).lexically_normal().string();
-  if (config.worker.empty()) {
-    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-    config.worker = (self.parent_path() / "hearth-worker").string();
-  }
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (config.worker.empty()) config.worker = (self.parent_path() / "hearth-worker").string();
+  if (config.blob_worker.empty()) config.blob_worker = (self.parent_path() / "hearth-blob-worker").string();
   config.worker = std::filesystem::absolute(config.worker, error).lexically_normal().string();
+  config.blob_worker = std::filesystem::absolute(config.blob_worker, error).lexically_normal().string();
   if (config.workers == 0) config.workers = std::max(1u, std::thread::hardware_concurrency());
-  if (config.queue_limit == 0) return absl::InvalidArgumentError("queue_limit must be at least 1");
-  if (config.compile_limit_ms == 0 || config.hang_limit_ms == 0) {
-    return absl::InvalidArgumentError("compile_limit_s and hang_limit_s must be more than 0");
+  if (config.queue_limit == 0 || config.blob_queue_limit == 0) {
+    return absl::InvalidArgumentError("queue_limit and blob_queue_limit must be at least 1");
   }
+  if (config.compile_limit_ms == 0 || config.hang_limit_ms == 0 || config.blob_compile_limit_ms == 0) {
+    return absl::InvalidArgumentError("compile_limit_s, hang_limit_s and blob_compile_limit_s must be more than 0");
+  }
+  if (config.blob_worker_memory_bytes == 0) {
+    return absl::InvalidArgumentError("blob_worker_memory must be more than 0");
+  }
+  if (config.blob_memory_bytes == 0) config.blob_memory_bytes = machine_memory_bytes() / 2;
+  config.blob_workers = blob_workers_of(config);
   return absl::OkStatus();
 }
 

@@ -35,6 +35,15 @@ struct Config {
   std::uint64_t refuse_ms = 600'000;
   std::uint64_t queue_limit = 256;
 
+  // Kernel blobs: compilers run as programs, minutes long, with a worker class of their own.
+  std::string blob_worker;                              // resolved: hearth-blob-worker beside hearthd unless given
+  unsigned blob_workers = 0;                            // resolved: as many as blob_memory and processors allow
+  std::uint64_t blob_worker_memory_bytes = 3ull << 30;  // of one compile
+  std::uint64_t blob_memory_bytes = 0;                  // of all of them; resolved: half of the machine's memory
+  std::uint64_t blob_compile_limit_ms = 900'000;
+  std::uint64_t blob_queue_limit = 10'000;
+  std::uint64_t blob_retry_ms = 30'000;
+
   RequestLimits limits;
 
   std::uint64_t idle_exit_ms = 0;  // 0: never

@@ -65,6 +65,20 @@ WorkerPoolOptions pool_options(const Config& config) {
   return options;
 }
 
+WorkerPoolOptions blob_pool_options(const Config& config) {
+  // The worker itself tells of a compiler that takes too long; this is for when it does not.
+  constexpr std::chrono::milliseconds kMargin{5'000};
+  WorkerPoolOptions options = pool_options(config);
+  options.command.path = config.blob_worker;
+  options.command.setting = "--blob-worker";
+  options.command.memory_bytes = config.blob_worker_memory_bytes;
+  options.command.program_limit = std::chrono::milliseconds(config.blob_compile_limit_ms);
+  options.command.wall_limit = options.command.program_limit + kMargin;
+  options.num_workers = config.blob_workers;
+  options.max_queued_lowerings = config.blob_queue_limit;
+  return options;
+}
+
 }  // namespace
 
 // Members stand in order of dependence: each may use those above it, so destruction is safe.
@@ -76,17 +90,19 @@ class HearthDaemon::Impl {
         cache_(std::move(cache)),
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
+        blobs_({&store_, &blob_pool_, &executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         pool_(pool_options(config), &poison_, &metrics_),
+        blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_},
                   config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers),
         calls_{&preparer_, &leases_, &metrics_, &store_, &activity_},
-        compiler_service_(calls_, &explainer_, &tuner_),
-        admin_service_({calls_, &pool_, cache_.get(), &tuning_, &executor_, std::string(build_id()), config.cache_dir,
-                        Clock::now(), [this] { ask_to_stop("asked to by a client"); }}) {}
+        compiler_service_(calls_, &explainer_, &tuner_, &blobs_),
+        admin_service_({calls_, &pool_, &blob_pool_, cache_.get(), &tuning_, &executor_, std::string(build_id()),
+                        config.cache_dir, Clock::now(), [this] { ask_to_stop("asked to by a client"); }}) {}
 
   ~Impl() {
     drain();
@@ -129,6 +145,7 @@ class HearthDaemon::Impl {
       listener_->stop();
       accept_thread_.join();
       preparer_.close();
+      blobs_.close();
       tuner_.stop();
       compiler_service_.end_sessions();
       all_ended = activity_.wait_until_idle(std::chrono::milliseconds(config_.drain_ms));
@@ -189,8 +206,10 @@ class HearthDaemon::Impl {
   Activity activity_;
   KernelFlights kernel_flights_;
   PoisonList poison_;
+  BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
   Executor executor_;
   WorkerPool pool_;
+  WorkerPool blob_pool_;
   TuningTable tuning_;
   Preparer preparer_;
   Explainer explainer_;

@@ -21,4 +21,23 @@ void Metrics::count(PrepareOutcome outcome) {
   }
 }
 
+void Metrics::count(BlobOutcome outcome) {
+  std::lock_guard lock(mutex_);
+  ++counters_.blob_requests;
+  switch (outcome) {
+    case BlobOutcome::kHit:
+      ++counters_.blob_hits;
+      break;
+    case BlobOutcome::kMiss:
+      ++counters_.blob_misses;
+      break;
+    case BlobOutcome::kJoined:
+      ++counters_.blob_joined;
+      break;
+    case BlobOutcome::kError:
+      ++counters_.blob_errors;
+      break;
+  }
+}
+
 }  // namespace hearth::daemon

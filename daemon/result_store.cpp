@@ -7,11 +7,20 @@
 
 namespace hearth::daemon {
 
+KernelResult ResultStore::kernel_result(cache::ArtifactEntry entry) {
+  auto hold = std::make_shared<cache::Pin>(std::move(entry.pin));
+  return KernelResult{entry.digest, entry.size_bytes, std::move(hold)};
+}
+
 std::optional<KernelResult> ResultStore::find_kernel(const cache::KeyMaterial& material) {
-  if (std::optional<cache::ArtifactEntry> entry = cache_->find_kernel(material)) {
-    auto hold = std::make_shared<cache::Pin>(std::move(entry->pin));
-    return KernelResult{entry->digest, entry->size_bytes, std::move(hold)};
-  }
+  if (std::optional<cache::ArtifactEntry> entry = cache_->find_kernel(material))
+    return kernel_result(std::move(*entry));
+  if (Held entry = recall(material)) return KernelResult{entry->digest, entry->bytes.size(), entry};
+  return std::nullopt;
+}
+
+std::optional<KernelResult> ResultStore::find_blob(const cache::KeyMaterial& material) {
+  if (std::optional<cache::ArtifactEntry> entry = cache_->find_blob(material)) return kernel_result(std::move(*entry));
   if (Held entry = recall(material)) return KernelResult{entry->digest, entry->bytes.size(), entry};
   return std::nullopt;
 }
@@ -41,16 +50,37 @@ std::optional<PlanResult> ResultStore::find_plan(const cache::KeyMaterial& mater
 
 KernelResult ResultStore::put_kernel(const cache::KeyMaterial& material, std::string_view artifact) {
   absl::StatusOr<cache::ArtifactEntry> stored = cache_->put_kernel(material, artifact);
-  if (stored.ok()) {
-    auto hold = std::make_shared<cache::Pin>(std::move(stored->pin));
-    return KernelResult{stored->digest, stored->size_bytes, std::move(hold)};
-  }
-  spdlog::warn("keeping a kernel in memory: {}", std::string(stored.status().message()));
+  return stored.ok() ? kernel_result(*std::move(stored)) : keep_artifact(material, artifact, stored.status());
+}
+
+KernelResult ResultStore::put_blob(const cache::KeyMaterial& material, std::string_view artifact) {
+  absl::StatusOr<cache::ArtifactEntry> stored = cache_->put_blob(material, artifact);
+  return stored.ok() ? kernel_result(*std::move(stored)) : keep_artifact(material, artifact, stored.status());
+}
+
+KernelResult ResultStore::keep_artifact(const cache::KeyMaterial& material, std::string_view artifact,
+                                        const absl::Status& why) {
+  spdlog::warn("keeping a kernel in memory: {}", std::string(why.message()));
   Entry entry;
   entry.bytes = std::string(artifact);
   entry.digest = sha256(artifact);
   Held held = remember(material, std::move(entry), true);
   return KernelResult{held->digest, held->bytes.size(), held};
+}
+
+std::optional<std::string> ResultStore::find_blob_records(const cache::KeyMaterial& material) {
+  // What the disk did not take is newer than what it has.
+  if (Held entry = recall(material)) return entry->bytes;
+  return cache_->find_blob_records(material);
+}
+
+void ResultStore::put_blob_records(const cache::KeyMaterial& material, std::string records) {
+  const absl::Status stored = cache_->put_blob_records(material, records);
+  if (stored.ok()) return forget(material);
+  spdlog::warn("keeping the records of a blob in memory: {}", std::string(stored.message()));
+  Entry entry;
+  entry.bytes = std::move(records);
+  remember(material, std::move(entry), false);
 }
 
 PlanResult ResultStore::put_plan(const cache::KeyMaterial& material, std::string plan,
@@ -115,6 +145,18 @@ ResultStore::Held ResultStore::remember(const cache::KeyMaterial& material, Entr
   }
   uses_memory_ = true;
   return held;
+}
+
+void ResultStore::forget(const cache::KeyMaterial& material) {
+  if (!uses_memory_) return;
+  Held dropped;  // destroyed unlocked
+  std::lock_guard lock(mutex_);
+  auto it = entries_.find(cache::key(material));
+  if (it == entries_.end()) return;
+  dropped = std::move(it->second.first);
+  memory_bytes_ -= dropped->bytes.size();
+  recent_.erase(it->second.second);
+  entries_.erase(it);
 }
 
 ResultStore::Held ResultStore::recall(const cache::KeyMaterial& material) {

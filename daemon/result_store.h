@@ -50,6 +50,12 @@ class ResultStore {
   KernelResult put_kernel(const cache::KeyMaterial& material, std::string_view artifact);
   PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts);
 
+  // Kernel blobs and the records of their files (blob_records.h).
+  std::optional<KernelResult> find_blob(const cache::KeyMaterial& material);
+  KernelResult put_blob(const cache::KeyMaterial& material, std::string_view artifact);
+  std::optional<std::string> find_blob_records(const cache::KeyMaterial& material);
+  void put_blob_records(const cache::KeyMaterial& material, std::string records);
+
   // Where a same-host client may open the artifact; empty when it must be fetched.
   std::string artifact_path(const Digest& digest);
   // NOT_FOUND when neither tier has it; DATA_LOSS when it was damaged.
@@ -67,7 +73,10 @@ class ResultStore {
   };
   using Held = std::shared_ptr<const Entry>;
 
+  static KernelResult kernel_result(cache::ArtifactEntry entry);
+  KernelResult keep_artifact(const cache::KeyMaterial& material, std::string_view artifact, const absl::Status& why);
   Held remember(const cache::KeyMaterial& material, Entry entry, bool artifact);
+  void forget(const cache::KeyMaterial& material);
   Held recall(const cache::KeyMaterial& material);
   Held artifact_in_memory(const Digest& digest);
 

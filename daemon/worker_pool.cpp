@@ -34,6 +34,10 @@ bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
       return reply.has_neighbours();
     case v1::WorkerRequest::kTime:
       return reply.has_timing();
+    case v1::WorkerRequest::kBlob:
+      return reply.has_blob();
+    case v1::WorkerRequest::kToolchain:
+      return reply.has_toolchain();
     case v1::WorkerRequest::WORK_NOT_SET:
       return false;
   }
@@ -188,6 +192,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
   // Identical jobs that were queued before the key was refused.
   if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
   if (absl::Status status = ensure_worker(slot); !status.ok()) return status;
+  if (job.started) job.started();
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
   if (exchange.end == WorkerEnd::kKilled) {
     // Killed from outside: most likely not this job's doing. Once more; a second time counts against it.

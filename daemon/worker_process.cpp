@@ -111,16 +111,19 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
     ends[1] = ::fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, kWorkerSocket + 1);
     ::close(kWorkerSocket);
   }
+  std::vector<std::string> arguments = {
+      command.path, absl::StrCat("--socket-fd=", kWorkerSocket), absl::StrCat("--parent=", ::getpid()),
+      absl::StrCat("--memory=", command.memory_bytes), absl::StrCat("--output=", command.output_bytes)};
+  if (command.program_limit.count() > 0) {
+    arguments.push_back(absl::StrCat("--programs-ms=", command.program_limit.count()));
+  }
   const int error =
-      start_program(command.path,
-                    {command.path, absl::StrCat("--socket-fd=", kWorkerSocket), absl::StrCat("--parent=", ::getpid()),
-                     absl::StrCat("--memory=", command.memory_bytes), absl::StrCat("--output=", command.output_bytes)},
-                    environment_with_temp_folder(folder), ends[1], &worker->pid_);
+      start_program(command.path, std::move(arguments), environment_with_temp_folder(folder), ends[1], &worker->pid_);
   ::close(ends[1]);
   if (error != 0) {
     worker->pid_ = -1;
     const std::string message = absl::StrCat("cannot start the compiler worker '", command.path,
-                                             "': ", std::strerror(error), "; give its place with --worker");
+                                             "': ", std::strerror(error), "; give its place with ", command.setting);
     return error == ENOENT ? absl::NotFoundError(message) : absl::InternalError(message);
   }
   worker->begin(command.start_limit);
@@ -191,15 +194,28 @@ void WorkerProcess::begin(std::chrono::milliseconds wall_limit) {
   current_limit_ = wall_limit;
   last_progress_ = Clock::now();
   deadline_ = last_progress_ + wall_limit;
-  processor_ticks_ = processor_ticks(pid_);
+  processor_ticks_ = 0;
+  for (pid_t pid : processes()) processor_ticks_ += processor_ticks(pid);
   end_ = WorkerEnd::kReply;
   detail_.clear();
 }
 
+std::vector<pid_t> WorkerProcess::processes() const {
+  std::vector<pid_t> pids;
+  if (command_.program_limit.count() > 0) pids = descendants_of(pid_);
+  pids.push_back(pid_);
+  return pids;
+}
+
 bool WorkerProcess::hung() {
-  const std::uint64_t ticks = processor_ticks(pid_);
+  std::uint64_t ticks = 0;
+  bool runnable = false;
+  for (pid_t pid : processes()) {
+    ticks += processor_ticks(pid);
+    runnable = runnable || is_runnable(pid);
+  }
   const Clock::time_point now = Clock::now();
-  if (ticks != processor_ticks_ || is_runnable(pid_)) {
+  if (ticks != processor_ticks_ || runnable) {
     processor_ticks_ = ticks;
     last_progress_ = now;
   }
@@ -219,7 +235,9 @@ absl::Status WorkerProcess::wait(int fd, short events, int wake_fd) {
       return absl::CancelledError(detail_);
     }
     if (ready > 0 && entries[0].revents != 0) return absl::OkStatus();
-    if (resident_bytes(pid_) > command_.memory_bytes) {
+    std::uint64_t memory_bytes = 0;
+    for (pid_t pid : processes()) memory_bytes += resident_bytes(pid);
+    if (memory_bytes > command_.memory_bytes) {
       end_ = WorkerEnd::kOverMemory;
       detail_ = absl::StrCat("used more than ", command_.memory_bytes >> 20, " MiB of memory and was killed");
       return absl::ResourceExhaustedError(detail_);
@@ -244,12 +262,19 @@ int WorkerProcess::reap(bool may_exit_by_itself) {
     reaped = ::waitpid(pid_, &status, WNOHANG) == pid_;
     if (!reaped) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  const bool starts_programs = command_.program_limit.count() > 0;
   if (!reaped) {
+    if (starts_programs) {  // first: without their parent they are hard to find
+      ::kill(pid_, SIGSTOP);
+      kill_descendants(pid_);
+    }
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
   }
+  // Those of a worker that died by itself.
+  if (starts_programs) kill_processes_naming(folder_);
   pid_ = -1;
   return status;
 }

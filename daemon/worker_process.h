@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hearth/v1/worker.pb.h"
 
@@ -28,6 +29,10 @@ struct WorkerCommand {
   std::chrono::milliseconds wall_limit{60'000};   // one request
   std::chrono::milliseconds hang_limit{10'000};   // without using any processor time
   std::chrono::milliseconds start_limit{30'000};  // until its hello
+  // Not 0: it may start programs (compilers), each of which may run this long. They count as the worker's memory and
+  // processor time, and end with it.
+  std::chrono::milliseconds program_limit{0};
+  std::string setting = "--worker";  // the flag that names the program
 };
 
 enum class WorkerEnd {
@@ -72,6 +77,8 @@ class WorkerProcess {
   bool hung();
   // Kills the process if it still runs and reaps it; the wait status.
   int reap(bool may_exit_by_itself);
+  // The worker's processes: itself and, when it may start programs, those.
+  std::vector<pid_t> processes() const;
 
   const WorkerCommand command_;
   pid_t pid_ = -1;

@@ -4,11 +4,17 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace hearth::daemon {
@@ -36,6 +42,29 @@ std::vector<std::string> fields_after_name(const std::string& path) {
   return absl::StrSplit(stat.substr(name_end + 1), ' ', absl::SkipEmpty());
 }
 
+// A process that is being killed takes its time to go; no longer than this.
+constexpr std::chrono::seconds kKillPatience{5};
+
+// Runs `find_and_kill` until it finds nothing more.
+template <class FindAndKill>
+void repeat_until_none(FindAndKill find_and_kill) {
+  const auto give_up = std::chrono::steady_clock::now() + kKillPatience;
+  while (find_and_kill() > 0 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+bool is_zombie(pid_t pid) {
+  const std::vector<std::string> fields = fields_after_name(absl::StrCat("/proc/", pid, "/stat"));
+  return fields.empty() || fields[0] == "Z" || fields[0] == "X";
+}
+
+bool file_names(const std::string& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return bytes.find(text) != std::string::npos;
+}
+
 }  // namespace
 
 std::uint64_t resident_bytes(pid_t pid) {
@@ -56,6 +85,49 @@ bool is_runnable(pid_t pid) {
     if (!fields.empty() && (fields[0] == "R" || fields[0] == "D")) return true;
   }
   return false;
+}
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::vector<pid_t> found;
+  std::vector<pid_t> open = {pid};
+  while (!open.empty()) {
+    const pid_t parent = open.back();
+    open.pop_back();
+    std::error_code ignored;
+    for (const auto& task : std::filesystem::directory_iterator(absl::StrCat("/proc/", parent, "/task"), ignored)) {
+      std::ifstream children(task.path() / "children");
+      for (pid_t child = 0; children >> child;) {
+        if (!is_zombie(child)) found.push_back(child);
+        open.push_back(child);
+      }
+    }
+  }
+  return found;
+}
+
+void kill_descendants(pid_t pid) {
+  repeat_until_none([pid] {
+    const std::vector<pid_t> found = descendants_of(pid);
+    for (pid_t descendant : found) ::kill(descendant, SIGKILL);
+    return found.size();
+  });
+}
+
+void kill_processes_naming(const std::string& text) {
+  repeat_until_none([&text] {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+      pid_t pid = 0;
+      struct stat info;
+      if (!absl::SimpleAtoi(entry.path().filename().string(), &pid) || pid == ::getpid()) continue;
+      if (::stat(entry.path().c_str(), &info) != 0 || info.st_uid != ::geteuid() || is_zombie(pid)) continue;
+      if (!file_names(entry.path() / "environ", text) && !file_names(entry.path() / "cmdline", text)) continue;
+      ::kill(pid, SIGKILL);
+      ++count;
+    }
+    return count;
+  });
 }
 
 }  // namespace hearth::daemon

@@ -61,7 +61,7 @@ ActionRow read_row(const SqliteQuery& query) {
   row.last_used_unix_ns = query.integer(6);
   std::string_view result = query.blob(3);
   row.damaged =
-      view(check_digest(row, result)) != query.blob(4) || row.kind < EntryKind::kPlan || row.kind > EntryKind::kTuning;
+      view(check_digest(row, result)) != query.blob(4) || row.kind < EntryKind::kPlan || row.kind > kLastEntryKind;
   // Braces evaluate from left to right.
   for (Reader in(result); in.ok() && !in.at_end();)
     row.blobs.push_back({digest_of(in.fixed(sizeof(Digest))), in.u64()});

@@ -6,7 +6,9 @@
 
 namespace hearth::cache {
 
-enum class EntryKind { kPlan = 1, kKernel = 2, kTuning = 3 };
+// kBlob: a compiled kernel blob; kBlobRecords: which files blobs of one request were made of.
+enum class EntryKind { kPlan = 1, kKernel = 2, kTuning = 3, kBlob = 4, kBlobRecords = 5 };
+inline constexpr EntryKind kLastEntryKind = EntryKind::kBlobRecords;
 
 struct ArtifactRef {
   Digest digest{};

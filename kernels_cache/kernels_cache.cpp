@@ -162,8 +162,8 @@ void KernelsCache::Impl::forget(const Digest& digest) {
   verified_.erase(digest);
 }
 
-std::optional<ArtifactEntry> KernelsCache::Impl::find_kernel(const KeyMaterial& material) {
-  std::optional<ActionRow> row = find_row(keyed(material), EntryKind::kKernel);
+std::optional<ArtifactEntry> KernelsCache::Impl::find_artifact(const KeyMaterial& material, EntryKind kind) {
+  std::optional<ActionRow> row = find_row(keyed(material), kind);
   if (!row) return std::nullopt;
   std::optional<Pin> pin = pin_sound(*row);
   if (!pin) return std::nullopt;
@@ -231,8 +231,9 @@ ActionRow KernelsCache::Impl::new_row(EntryKind kind, const KeyMaterial& materia
   return row;
 }
 
-absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_kernel(const KeyMaterial& material, std::string_view artifact) {
-  ActionRow row = new_row(EntryKind::kKernel, material, artifact);
+absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_artifact(const KeyMaterial& material, EntryKind kind,
+                                                               std::string_view artifact) {
+  ActionRow row = new_row(kind, material, artifact);
   ArtifactEntry entry{row.blobs[0].digest, artifact.size(), {}};
   absl::StatusOr<Pin> pin = publish(std::move(row), artifact);
   if (!pin.ok()) return pin.status();
@@ -309,10 +310,12 @@ void KernelsCache::Impl::abandon(const Digest& digest) {
 
 // ---- the facade --------------------------------------------------------------------------------------------------
 
-std::optional<ArtifactEntry> KernelsCache::find_kernel(const KeyMaterial& m) { return impl_->find_kernel(m); }
+std::optional<ArtifactEntry> KernelsCache::find_kernel(const KeyMaterial& m) {
+  return impl_->find_artifact(m, EntryKind::kKernel);
+}
 std::optional<PlanEntry> KernelsCache::find_plan(const KeyMaterial& m) { return impl_->find_plan(m); }
 absl::StatusOr<ArtifactEntry> KernelsCache::put_kernel(const KeyMaterial& material, std::string_view artifact) {
-  return impl_->put_kernel(material, artifact);
+  return impl_->put_artifact(material, EntryKind::kKernel, artifact);
 }
 absl::StatusOr<Pin> KernelsCache::put_plan(const KeyMaterial& material, std::string_view plan,
                                            std::span<const Digest> digests) {

@@ -74,7 +74,7 @@ struct VerifyReport {
 };
 
 struct ClearReport {
-  std::uint64_t removed = 0;      // entries (plans, kernels, tuning records)
+  std::uint64_t removed = 0;      // entries (plans, kernels, tuning records, blobs and their records)
   std::uint64_t kept_leased = 0;  // entries kept because pinned
   std::uint64_t freed_bytes = 0;
 };
@@ -125,6 +125,14 @@ class KernelsCache {
   std::vector<TuningEntry> tuning_records(std::size_t limit);
   // Drops a record whose bytes are sound and mean nothing.
   void drop_tuning(const KeyMaterial& material);
+
+  // Kernel blobs (blob_key.h) and the records that say which files they were made of; put_blob_records replaces.
+  std::optional<ArtifactEntry> find_blob(const KeyMaterial& material);
+  absl::StatusOr<ArtifactEntry> put_blob(const KeyMaterial& material, std::string_view artifact);
+  std::optional<std::string> find_blob_records(const KeyMaterial& material);
+  absl::Status put_blob_records(const KeyMaterial& material, std::string_view records);
+  // Removes blobs and records whose material `matches` wants to go, but none that is pinned.
+  ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 
   // Where an artifact's file is if it is in the cache. Does not check it: use entries from a find or put.
   std::string artifact_path(const Digest& digest) const;

@@ -25,10 +25,10 @@ class KernelsCache::Impl {
   // index_recovery.cpp
   absl::Status open_index();
 
-  // kernels_cache.cpp
-  std::optional<ArtifactEntry> find_kernel(const KeyMaterial& material);
+  // kernels_cache.cpp; an artifact is a kernel's or a blob's
+  std::optional<ArtifactEntry> find_artifact(const KeyMaterial& material, EntryKind kind);
+  absl::StatusOr<ArtifactEntry> put_artifact(const KeyMaterial& material, EntryKind kind, std::string_view artifact);
   std::optional<PlanEntry> find_plan(const KeyMaterial& material);
-  absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact);
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
   absl::StatusOr<std::string> read_artifact(const Digest& digest);
 
@@ -36,6 +36,10 @@ class KernelsCache::Impl {
   absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);
   std::vector<TuningEntry> tuning_records(std::size_t limit);
   void drop_tuning(const KeyMaterial& material);
+
+  // blob_entries.cpp
+  std::optional<std::string> find_blob_records(const KeyMaterial& material);
+  ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 
   // maintenance.cpp
   std::vector<CacheEntryInfo> list(std::size_t limit);

@@ -4,12 +4,24 @@
 #pragma once
 #include <absl/status/statusor.h>
 
+#include <chrono>
+#include <cstdint>
+#include <string>
+
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/graph.pb.h"
 #include "hearth/v1/tuning.pb.h"
 #include "hearth/v1/worker.pb.h"
 
 namespace hearth::daemon {
+
+// Of the programs that a worker of the blob class starts.
+struct ProgramLimits {
+  std::string folder;  // private; all they write is below it
+  std::chrono::milliseconds wall_limit{900'000};
+  std::uint64_t memory_bytes = 8ull << 30;
+  std::uint64_t output_bytes = 1ull << 30;
+};
 
 class CompilerBackend {
  public:
@@ -23,6 +35,14 @@ class CompilerBackend {
                                                   const v1::CompileOptions& options) = 0;
   virtual absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) = 0;
   virtual absl::StatusOr<v1::Timing> time(const v1::TimeSpec& spec, const v1::Target& target) = 0;
+  // Only a backend of the blob class has these.
+  virtual absl::StatusOr<v1::CompiledBlob> compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) {
+    return absl::UnimplementedError("this worker compiles no blobs");
+  }
+  virtual absl::StatusOr<v1::ToolchainInfo> find_toolchain(const v1::ToolchainQuery& query,
+                                                           const ProgramLimits& limits) {
+    return absl::UnimplementedError("this worker compiles no blobs");
+  }
 };
 
 }  // namespace hearth::daemon

@@ -44,7 +44,7 @@ constexpr std::uint32_t kAuditArch = 0;
 #endif
 
 // Denied calls fail with EPERM, everything else passes: the compiler's own needs may change with LLVM.
-bool filter_syscalls() {
+bool filter_syscalls(bool programs) {
   if (kAuditArch == 0) return false;
   static constexpr int kDenied[] = {SYS_socket,
                                     SYS_socketpair,
@@ -83,6 +83,7 @@ bool filter_syscalls() {
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
 #endif
   for (int number : kDenied) {
+    if (programs && (number == SYS_execve || number == SYS_execveat)) continue;
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1));
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
   }
@@ -108,10 +109,18 @@ bool confine_writes(const char* folder) {
     landlock_path_beneath_attr rule{};
     rule.allowed_access = writes;
     rule.parent_fd = place;
-    confined = ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0 &&
-               ::syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    confined = ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
     ::close(place);
   }
+  // Programs expect to be able to throw output away.
+  if (const int null = confined ? ::open("/dev/null", O_PATH | O_CLOEXEC) : -1; null >= 0) {
+    landlock_path_beneath_attr rule{};
+    rule.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE;
+    rule.parent_fd = null;
+    ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    ::close(null);
+  }
+  confined = confined && ::syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   ::close(static_cast<int>(rules));
   return confined;
 }
@@ -119,14 +128,16 @@ bool confine_writes(const char* folder) {
 }  // namespace
 
 bool enter_sandbox(const SandboxLimits& limits) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Programs that lost their parent become this process's children, so that it can find and end them.
+  if (limits.programs) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (!limits.programs) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (limits.parent > 0 && ::getppid() != limits.parent) return false;
   set_limit(RLIMIT_CORE, 0);
   if (limits.output_bytes > 0) set_limit(RLIMIT_FSIZE, limits.output_bytes);
   if (limits.memory_bytes > 0 && !kSanitizer) set_limit(RLIMIT_AS, limits.memory_bytes + kAddressHeadRoomBytes);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (const char* folder = std::getenv("TMPDIR")) g_state.writes_confined = confine_writes(folder);
-  g_state.syscalls_filtered = filter_syscalls();
+  g_state.syscalls_filtered = filter_syscalls(limits.programs);
   return true;
 }
 

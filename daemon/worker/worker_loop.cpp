@@ -2,16 +2,22 @@
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
+#include <fcntl.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "daemon/build_id.h"
 #include "daemon/framing.h"
+#include "daemon/worker/guardian.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "proto/versions.h"
@@ -23,6 +29,7 @@ struct Arguments {
   int socket = -1;
   std::string replay;
   SandboxLimits limits;
+  std::int64_t programs_ms = 0;
 };
 
 bool take(absl::string_view argument, absl::string_view name, absl::string_view* value) {
@@ -44,6 +51,9 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       ok = absl::SimpleAtoi(value, &arguments->limits.memory_bytes);
     } else if (take(argument, "--output=", &value)) {
       ok = absl::SimpleAtoi(value, &arguments->limits.output_bytes);
+    } else if (take(argument, "--programs-ms=", &value)) {
+      ok = absl::SimpleAtoi(value, &arguments->programs_ms) && arguments->programs_ms > 0;
+      arguments->limits.programs = true;
     } else if (argument == "--replay" && i + 1 < argc) {
       arguments->replay = argv[++i];
       ok = true;
@@ -60,7 +70,10 @@ int replay(const std::string& path, CompilerBackend& backend) {
     std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", path.c_str());
     return 2;
   }
-  const v1::WorkerReply reply = perform(request, backend);
+  ProgramLimits limits;
+  std::error_code ignored;
+  limits.folder = std::filesystem::temp_directory_path(ignored).string();
+  const v1::WorkerReply reply = perform(request, backend, limits);
   if (reply.has_error()) {
     std::fprintf(stderr, "hearth-worker: %s\n", reply.error().message().c_str());
     return 1;
@@ -84,7 +97,8 @@ void set_error(const absl::Status& status, v1::WorkerReply* reply) {
   reply->mutable_error()->set_message(std::string(status.message()));
 }
 
-v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBackend& backend) {
+v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBackend& backend,
+                                 const ProgramLimits& limits) {
   v1::WorkerReply reply;
   reply.set_id(request.id());
   auto answer = [&](auto result, auto* place) {
@@ -106,6 +120,12 @@ v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBacke
     case v1::WorkerRequest::kTime:
       answer(backend.time(request.time(), request.target()), reply.mutable_timing());
       break;
+    case v1::WorkerRequest::kBlob:
+      answer(backend.compile_blob(request.blob(), limits), reply.mutable_blob());
+      break;
+    case v1::WorkerRequest::kToolchain:
+      answer(backend.find_toolchain(request.toolchain(), limits), reply.mutable_toolchain());
+      break;
     case v1::WorkerRequest::WORK_NOT_SET:
       set_error(absl::InvalidArgumentError("the request holds no work"), &reply);
       break;
@@ -115,11 +135,11 @@ v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBacke
 
 }  // namespace
 
-v1::WorkerReply perform(const v1::WorkerRequest& request, CompilerBackend& backend) {
+v1::WorkerReply perform(const v1::WorkerRequest& request, CompilerBackend& backend, const ProgramLimits& limits) {
   v1::WorkerReply reply;
   reply.set_id(request.id());
   try {
-    return perform_or_throw(request, backend);
+    return perform_or_throw(request, backend, limits);
   } catch (const std::bad_alloc&) {
     set_error(absl::ResourceExhaustedError("the compiler ran out of memory"), &reply);
   } catch (const std::exception& error) {
@@ -137,6 +157,15 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
   }
   if (!arguments.replay.empty()) return replay(arguments.replay, backend);
   if (!enter_sandbox(arguments.limits)) return 3;  // the daemon is gone
+  // A program that had it would keep the daemon from noticing this worker's end.
+  ::fcntl(arguments.socket, F_SETFD, FD_CLOEXEC);
+  if (arguments.limits.programs) start_guardian(arguments.socket);
+  const char* folder = std::getenv("TMPDIR");
+  ProgramLimits limits;
+  limits.folder = folder != nullptr ? folder : "/tmp";
+  limits.wall_limit = std::chrono::milliseconds(arguments.programs_ms);
+  if (arguments.limits.memory_bytes > 0) limits.memory_bytes = arguments.limits.memory_bytes;
+  if (arguments.limits.output_bytes > 0) limits.output_bytes = arguments.limits.output_bytes;
 
   v1::WorkerReply hello;
   hello.mutable_hello()->set_version(kWorkerVersion);
@@ -146,7 +175,7 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
     v1::WorkerRequest request;
     status = read_frame(arguments.socket, request, kMaxFrameBytes, wait_for_ever);
     if (!status.ok()) break;
-    v1::WorkerReply reply = perform(request, backend);
+    v1::WorkerReply reply = perform(request, backend, limits);
     status = write_frame(arguments.socket, reply, wait_for_ever);
     if (absl::IsResourceExhausted(status)) {
       set_error(absl::ResourceExhaustedError(absl::StrCat("the result is too large: ", status.message())), &reply);

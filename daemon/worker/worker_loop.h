@@ -12,6 +12,6 @@ namespace hearth::daemon {
 int worker_main(int argc, char** argv, CompilerBackend& backend);
 
 // Performs one request; never throws.
-v1::WorkerReply perform(const v1::WorkerRequest& request, CompilerBackend& backend);
+v1::WorkerReply perform(const v1::WorkerRequest& request, CompilerBackend& backend, const ProgramLimits& limits = {});
 
 }  // namespace hearth::daemon

@@ -1,9 +1,11 @@
 // A hearth-worker whose compiler is a puppet: node names of the graph tell it what to do.
 //   node "kernel:NAME"   the plan gets a kernel with that symbol
 //   node "lower:NAME"    lowering itself acts on NAME
+// The stem of a blob is such a NAME too; its source names headers, one "include PATH" a line, that are looked for in
+// the folders of -I. The blob is the text of them all. The "compiler" is the file HEARTH_FAKE_COMPILER.
 // A NAME that starts with one of these words acts when lowered or compiled: crash, kill, abort, stack, hang, spin,
 // memory, exit, garbage, forge, throw, error, slow (0.3 s), huge (writes a large file), trial (a broken shared
-// library).
+// library), program (starts programs that never end), eater (starts one that takes all memory).
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -87,6 +90,9 @@ absl::Status act(const std::string& name) {
     }
     return absl::ResourceExhaustedError("the file did not fit");
   }
+  // A shell, its child and an orphan, as drivers and their passes are.
+  if (starts_with(name, "program")) std::system("(sleep 3600 &) ; sleep 3601");
+  if (starts_with(name, "eater")) std::system("tail /dev/zero");
   if (starts_with(name, "garbage")) {
     const std::string frame = std::string("\x05\0\0\0", 4) + "\xff\xff\xff\xff\xff";
     ::send(3, frame.data(), frame.size(), 0);
@@ -178,9 +184,61 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
   }
 };
 
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class FakeBlobBackend : public FakeBackend {
+ public:
+  absl::StatusOr<v1::ToolchainInfo> find_toolchain(const v1::ToolchainQuery& query,
+                                                   const hearth::daemon::ProgramLimits& limits) override {
+    const char* compiler = std::getenv("HEARTH_FAKE_COMPILER");
+    if (compiler == nullptr || content(compiler).empty()) return absl::NotFoundError("no compiler of " + query.kind());
+    v1::ToolchainInfo info;
+    info.set_compiler(compiler);
+    info.set_digest(hearth::to_hex(hearth::sha256(content(compiler))));
+    return info;
+  }
+
+  absl::StatusOr<v1::CompiledBlob> compile_blob(const v1::BlobSpec& spec,
+                                                const hearth::daemon::ProgramLimits& limits) override {
+    const absl::StatusOr<v1::ToolchainInfo> compiler = find_toolchain({}, limits);
+    if (!compiler.ok()) return compiler.status();
+    v1::CompiledBlob blob;
+    blob.set_toolchain_digest(compiler->digest());
+    std::string text = spec.stem() + ":" + read(spec.root() + "/" + spec.source(), blob);
+    std::ifstream source(spec.root() + "/" + spec.source());
+    for (std::string word, header; source >> word;) {
+      if (word != "include" || !(source >> header)) continue;
+      for (const std::string& flag : spec.flags()) {
+        std::string folder = flag.substr(2);
+        if (starts_with(folder, "{root}")) folder = spec.root() + folder.substr(6);
+        if (!std::ifstream(folder + "/" + header)) continue;
+        text += read(folder + "/" + header, blob);
+        break;
+      }
+    }
+    if (absl::Status status = act(spec.stem()); !status.ok()) return status;
+    blob.mutable_artifact()->set_data(text);
+    blob.set_changed_meanwhile(starts_with(spec.stem(), "changing"));
+    blob.set_seconds(0.25);
+    blob.set_log("a warning");
+    return blob;
+  }
+
+ private:
+  static std::string read(const std::string& path, v1::CompiledBlob& blob) {
+    v1::BlobDependency& dependency = *blob.add_dependencies();
+    dependency.set_path(path);
+    dependency.set_sha256_hex(hearth::to_hex(hearth::sha256(content(path))));
+    return content(path);
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  FakeBackend backend;
+  FakeBlobBackend backend;
   return hearth::daemon::worker_main(argc, argv, backend);
 }

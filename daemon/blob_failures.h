@@ -1,0 +1,40 @@
+// BlobFailures: compiles that failed a moment ago. Until `retry_after` has passed the same request gets the same error
+// at once, so that hundreds of processes do not have a broken blob compiled again and again. Thread-safe. Example:
+//   if (absl::Status failed = failures.recent(key); !failed.ok()) return failed;
+//   failures.add(key, status);
+#pragma once
+#include <absl/status/status.h>
+
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "runtime/sha256.h"
+
+namespace hearth::daemon {
+
+class BlobFailures {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kMaxRemembered = 4096;
+
+  explicit BlobFailures(std::chrono::milliseconds retry_after) : retry_after_(retry_after) {}
+
+  // OK when there was none; else the error, with "failed N s ago".
+  absl::Status recent(const Digest& key, Clock::time_point now = Clock::now());
+  // Remembers what is the blob's or the compiler's fault; what is the caller's (CANCELLED) or the moment's
+  // (UNAVAILABLE, ABORTED) is not.
+  void add(const Digest& key, const absl::Status& status, Clock::time_point now = Clock::now());
+  void forget(const Digest& key);
+
+ private:
+  struct Failure {
+    absl::Status status;
+    Clock::time_point at;
+  };
+  const std::chrono::milliseconds retry_after_;
+  std::mutex mutex_;
+  std::map<Digest, Failure> failures_;
+};
+
+}  // namespace hearth::daemon

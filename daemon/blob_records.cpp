@@ -1,0 +1,98 @@
+#include "daemon/blob_records.h"
+
+#include <absl/strings/escaping.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace hearth::daemon {
+namespace {
+
+v1::BlobRecord record_of(const v1::BlobSpec& spec, const v1::CompiledBlob& blob) {
+  v1::BlobRecord record;
+  for (const v1::BlobDependency& dependency : blob.dependencies()) {
+    if (dependency.sha256_hex().empty()) continue;  // a bystander the compiler's side has seen
+    v1::BlobFile& file = *record.add_files();
+    file.set_path(without_root(dependency.path(), spec.root()));
+    file.set_sha256(absl::HexStringToBytes(dependency.sha256_hex()));
+  }
+  std::sort(record.mutable_files()->begin(), record.mutable_files()->end(),
+            [](const v1::BlobFile& a, const v1::BlobFile& b) { return a.path() < b.path(); });
+  return record;
+}
+
+bool same_files(const v1::BlobRecord& a, const v1::BlobRecord& b) {
+  return std::equal(a.files().begin(), a.files().end(), b.files().begin(), b.files().end(),
+                    [](const auto& x, const auto& y) { return x.path() == y.path() && x.sha256() == y.sha256(); });
+}
+
+// One of them came while the compiler ran: whether it was seen is not known.
+bool any_since(const v1::BlobSpec& spec, const v1::BlobRecord& record, std::chrono::system_clock::time_point began) {
+  const std::int64_t since = std::chrono::duration_cast<std::chrono::nanoseconds>(began.time_since_epoch()).count();
+  return std::any_of(record.bystanders().begin(), record.bystanders().end(), [&](const std::string& path) {
+    const std::optional<FileStamp> stamp = stamp_of(with_root(path, spec.root()));
+    return stamp && stamp->changed_ns >= since;
+  });
+}
+
+// A key that nobody asks for.
+cache::KeyMaterial unasked(cache::KeyMaterial material) {
+  static std::atomic<std::uint64_t> count{0};
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  material.add("blob.changed_meanwhile", absl::StrCat(now, ".", ++count));
+  return material;
+}
+
+}  // namespace
+
+v1::BlobRecords BlobRecords::read(const cache::KeyMaterial& request) {
+  v1::BlobRecords records;
+  const std::optional<std::string> bytes = store_->find_blob_records(request);
+  if (bytes && !records.ParseFromString(*bytes)) records.Clear();
+  return records;
+}
+
+bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record) {
+  for (const v1::BlobFile& file : record.files()) {
+    const absl::StatusOr<Digest> digest = files_->digest(with_root(file.path(), spec.root()));
+    if (!digest.ok() || to_bytes(*digest) != file.sha256()) return false;
+  }
+  const std::vector<std::string> now = bystanders_of(spec, record.files(), *files_);
+  return std::includes(record.bystanders().begin(), record.bystanders().end(), now.begin(), now.end());
+}
+
+std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache::KeyMaterial& request) {
+  const v1::BlobRecords records = read(request);
+  for (const v1::BlobRecord& record : records.records()) {
+    if (!holds(spec, record)) continue;
+    const cache::KeyMaterial material = cache::blob_material(request, record);
+    if (std::optional<KernelResult> artifact = store_->find_blob(material)) {
+      return FoundBlob{cache::key(material), std::move(*artifact)};
+    }
+  }
+  return std::nullopt;
+}
+
+FoundBlob BlobRecords::put(const v1::BlobSpec& spec, const cache::KeyMaterial& request, const v1::CompiledBlob& blob,
+                           bool keep, std::chrono::system_clock::time_point began) {
+  v1::BlobRecord record = record_of(spec, blob);
+  for (std::string& path : bystanders_of(spec, record.files(), *files_)) *record.add_bystanders() = std::move(path);
+  const cache::KeyMaterial material = cache::blob_material(request, record);
+  if (!keep || any_since(spec, record, began)) {
+    return {cache::key(material), store_->put_blob(unasked(material), blob.artifact().data())};
+  }
+  FoundBlob found{cache::key(material), store_->put_blob(material, blob.artifact().data())};
+  std::lock_guard lock(write_mutex_);
+  const v1::BlobRecords old = read(request);
+  v1::BlobRecords records;
+  *records.add_records() = record;
+  for (const v1::BlobRecord& other : old.records()) {
+    if (records.records_size() < kMaxRecords && !same_files(record, other)) *records.add_records() = other;
+  }
+  store_->put_blob_records(request, records.SerializeAsString());
+  return found;
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,46 @@
+// BlobRecords: finds and keeps compiled blobs by what they were made of (kernels_cache/blob_key.h, two levels).
+//
+// A request has up to kMaxRecords records, newest first, so that a header that is changed to and fro finds both blobs.
+// A record holds when every file of it has its digest and nothing new lies in the compiler's way (blob_bystanders.h).
+// Thread-safe; owns nothing. Example:
+//   std::optional<FoundBlob> found = records.find(spec, request_material);
+//   FoundBlob kept = records.keep(spec, request_material, std::move(compiled), began);
+#pragma once
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "daemon/blob_bystanders.h"
+#include "daemon/file_memo.h"
+#include "daemon/result_store.h"
+#include "hearth/v1/blob.pb.h"
+#include "kernels_cache/blob_key.h"
+
+namespace hearth::daemon {
+
+struct FoundBlob {
+  Digest key{};
+  KernelResult artifact;
+};
+
+class BlobRecords {
+ public:
+  static constexpr int kMaxRecords = 4;
+
+  BlobRecords(ResultStore* store, FileMemo* files) : store_(store), files_(files) {}
+
+  std::optional<FoundBlob> find(const v1::BlobSpec& spec, const cache::KeyMaterial& request);
+  // `keep`: else only for those who wait now, since a file changed meanwhile. `began`: when the compile did.
+  FoundBlob put(const v1::BlobSpec& spec, const cache::KeyMaterial& request, const v1::CompiledBlob& blob, bool keep,
+                std::chrono::system_clock::time_point began);
+
+ private:
+  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record);
+  v1::BlobRecords read(const cache::KeyMaterial& request);
+
+  ResultStore* const store_;
+  FileMemo* const files_;
+  std::mutex write_mutex_;  // one reads, changes and writes a request's records at a time
+};
+
+}  // namespace hearth::daemon

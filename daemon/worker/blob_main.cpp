@@ -1,0 +1,8 @@
+// hearth-blob-worker: compiles kernel blobs for hearthd by running compilers. Has no compiler of its own in it.
+#include "daemon/worker/blob_backend.h"
+#include "daemon/worker/worker_loop.h"
+
+int main(int argc, char** argv) {
+  hearth::daemon::BlobBackend backend;
+  return hearth::daemon::worker_main(argc, argv, backend);
+}

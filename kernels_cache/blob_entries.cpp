@@ -1,0 +1,67 @@
+// KernelsCache::Impl: kernel blobs and their records. Both are entries like a kernel: a checked row and a CAS file.
+#include <limits>
+
+#include "kernels_cache/kernels_cache_impl.h"
+
+namespace hearth::cache {
+namespace {
+
+constexpr std::size_t kPage = 256;
+
+}  // namespace
+
+std::optional<std::string> KernelsCache::Impl::find_blob_records(const KeyMaterial& material) {
+  const std::optional<ArtifactEntry> entry = find_artifact(material, EntryKind::kBlobRecords);
+  if (!entry) return std::nullopt;
+  absl::StatusOr<std::string> bytes = cas_->read(entry->digest);
+  if (!bytes.ok()) return std::nullopt;
+  return *std::move(bytes);
+}
+
+ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyMaterial&)>& matches) {
+  ClearReport report;
+  flush();
+  // Collected first: rows that go would disturb the walk.
+  std::vector<BlobRow> files;
+  ActionRow last;
+  for (const ActionRow* before = nullptr;; before = &last) {
+    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kPage, before); });
+    if (!rows.ok() || rows->empty()) break;
+    for (const ActionRow& row : *rows) {
+      if ((row.kind != EntryKind::kBlob && row.kind != EntryKind::kBlobRecords) || row.blobs.empty()) continue;
+      const absl::StatusOr<KeyMaterial> material = KeyMaterial::decode(row.material);
+      if (!material.ok() || !matches(*material)) continue;
+      if (pins_->pinned(row.blobs[0].digest)) {
+        ++report.kept_leased;
+      } else {
+        files.push_back({row.blobs[0].digest, row.blobs[0].size_bytes, 0});
+      }
+    }
+    last = rows->back();
+  }
+  std::lock_guard lock(write_mutex_);
+  const CacheStats before = stats();
+  const std::uint64_t evicted_before = evicted_;
+  drop_unpinned_locked(files, std::numeric_limits<std::uint64_t>::max());
+  evicted_ = evicted_before;  // removed on request is not evicted
+  const CacheStats after = stats();
+  report.removed = before.entries - std::min(before.entries, after.entries);
+  report.freed_bytes = before.bytes - std::min(before.bytes, after.bytes);
+  return report;
+}
+
+std::optional<ArtifactEntry> KernelsCache::find_blob(const KeyMaterial& m) {
+  return impl_->find_artifact(m, EntryKind::kBlob);
+}
+absl::StatusOr<ArtifactEntry> KernelsCache::put_blob(const KeyMaterial& m, std::string_view artifact) {
+  return impl_->put_artifact(m, EntryKind::kBlob, artifact);
+}
+std::optional<std::string> KernelsCache::find_blob_records(const KeyMaterial& m) { return impl_->find_blob_records(m); }
+absl::Status KernelsCache::put_blob_records(const KeyMaterial& m, std::string_view records) {
+  return impl_->put_artifact(m, EntryKind::kBlobRecords, records).status();
+}
+ClearReport KernelsCache::remove_blobs(const std::function<bool(const KeyMaterial&)>& matches) {
+  return impl_->remove_blobs(matches);
+}
+
+}  // namespace hearth::cache
