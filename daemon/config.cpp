@@ -3,6 +3,7 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,15 @@ absl::StatusOr<std::uint64_t> parse_worker_count(const std::string& text) {
   absl::StatusOr<std::uint64_t> value = parse_count(text);
   if (value.ok() && *value > 1024) return absl::InvalidArgumentError("expected at most 1024 workers");
   return value;
+}
+
+absl::Status parse_folders(const std::string& text, std::vector<std::string>* folders) {
+  folders->clear();
+  for (absl::string_view folder : absl::StrSplit(text, ':', absl::SkipEmpty())) {
+    if (folder[0] != '/') return absl::InvalidArgumentError(absl::StrCat("'", folder, "' is not an absolute path"));
+    folders->emplace_back(folder);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status parse_flag(const std::string& text, bool* place) {
@@ -104,6 +114,8 @@ std::vector<Setting> settings_of(Config& c) {
       {"blob_compile_limit_s", "longest time for compiling a blob", seconds(&c.blob_compile_limit_ms)},
       {"blob_queue_limit", "blobs that may wait to be compiled", count(&c.blob_queue_limit)},
       {"blob_retry_s", "how long a blob that failed to compile is not tried again", seconds(&c.blob_retry_ms)},
+      {"blob_libraries", "folders of blobs that traced attention may use, with ':' between them",
+       [&c](const std::string& value) { return parse_folders(value, &c.blob_libraries); }},
       {"max_graph", "largest graph accepted, in bytes", bytes(&c.limits.graph_bytes)},
       {"max_nodes", "most nodes of a graph", count(&c.limits.nodes)},
       {"max_constants", "most constant bytes of a graph", bytes(&c.limits.constant_bytes)},

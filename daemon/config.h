@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "daemon/request_limits.h"
 
@@ -43,6 +44,7 @@ struct Config {
   std::uint64_t blob_compile_limit_ms = 900'000;
   std::uint64_t blob_queue_limit = 10'000;
   std::uint64_t blob_retry_ms = 30'000;
+  std::vector<std::string> blob_libraries;  // folders with a manifest whose blobs traced ops may become
 
   RequestLimits limits;
 

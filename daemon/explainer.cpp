@@ -18,9 +18,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
   void start() {
     const v1::CompileOptions options = without_dump(request_.options());
-    const std::shared_ptr<const TuningSnapshot> tuning = services_.tuning->snapshot(request_.target(), options);
-    cache::KeyMaterial material =
-        cache::plan_key_material(request_.graph(), request_.target(), options, services_.build_id, tuning->digest);
+    const PlanInputs inputs = plan_inputs(services_, request_.graph(), request_.target(), options);
+    const cache::KeyMaterial& material = inputs.material;
     response_.set_plan_key(to_bytes(cache::key(material)));
     for (const cache::KeyPart& part : material.parts()) {
       v1::KeyPart& shown = *response_.add_key_parts();
@@ -32,7 +31,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     if (!response_.plan_cached()) explain_miss(material);
     CompileJob job;
     *job.request.mutable_lower() = request_.graph();
-    *job.request.mutable_records() = tuning->records;
+    *job.request.mutable_records() = inputs.tuning->records;
+    job.request.mutable_blob_libraries()->Assign(inputs.libraries.begin(), inputs.libraries.end());
     job.key = cache::key(material);
     job.what = absl::StrCat("a graph of ", request_.graph().nodes_size(), " nodes");
     submit(std::move(job), [](ExplainJob& self, v1::WorkerReply& reply) { self.lowered(*reply.mutable_lowered()); });
@@ -84,6 +84,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
       if (ended_) return;
       response_.mutable_passes()->Swap(lowered.mutable_passes());
       response_.mutable_plan()->Swap(lowered.mutable_plan());
+      response_.mutable_notes()->Swap(lowered.mutable_notes());
       for (int i = 0; i < num_kernels; ++i) {
         CompileJob job;
         if (!describe(i, lowered, &job)) continue;
@@ -94,20 +95,50 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
         if (launch.once() && launch.kernel() < static_cast<std::uint32_t>(num_kernels))
           response_.mutable_kernels(static_cast<int>(launch.kernel()))->set_once(true);
       }
-      left_ = jobs.size();
+      left_ = jobs.size() + blobs_.size() + 1;  // one is ours: no answer is the last before all are asked
     }
-    if (jobs.empty()) return finish(absl::OkStatus());
+    for (int index : blobs_) look_up_blob(index);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       submit(std::move(jobs[i]), [index = compiled[i]](ExplainJob& self, v1::WorkerReply& reply) {
         self.kernel_compiled(index, *reply.mutable_compiled());
       });
     }
+    done_with_one();
+  }
+
+  // Fills in whether blob `index` is in the cache; it is not compiled to be explained.
+  void look_up_blob(int index) {
+    absl::StatusOr<v1::CompileBlobRequest> request =
+        services_.blob_libraries->request_for(response_.plan().kernels(index).blob());
+    if (!request.ok()) return done_with_one();
+    request->set_only_if_cached(true);
+    auto done = [self = shared_from_this(), index](const absl::StatusOr<BlobAnswer>& answer) {
+      if (answer.ok()) {
+        const FoundBlob& blob = answer->built->blob;
+        std::lock_guard lock(self->mutex_);
+        if (self->ended_) return;
+        v1::ExplainedKernel& shown = *self->response_.mutable_kernels(index);
+        shown.set_cached(true);
+        shown.set_key(to_bytes(blob.key));
+        shown.set_artifact_bytes(blob.artifact.size_bytes);
+        self->response_.mutable_plan()->mutable_kernels(index)->set_artifact(to_bytes(blob.artifact.digest));
+      }
+      self->done_with_one();
+    };
+    services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr});
   }
 
   // Fills in kernel `index`; true, with its job, when it is not in the cache.
   bool describe(int index, v1::LoweredPlan& lowered, CompileJob* job) {
     v1::ExplainedKernel& shown = *response_.add_kernels();
     const v1::KernelSpec& spec = lowered.kernels(index);
+    if (spec.has_blob()) {
+      shown.set_symbol(spec.symbol());
+      shown.set_ast(absl::StrCat("blob ", spec.blob().spec().stem(), "\n"));
+      if (index < lowered.kernel_sources_size()) shown.set_source(lowered.kernel_sources(index));
+      blobs_.push_back(index);
+      return false;
+    }
     cache::KeyMaterial material =
         cache::kernel_key_material(spec, request_.target(), without_dump(request_.options()), services_.build_id);
     shown.set_symbol(spec.symbol());
@@ -137,7 +168,14 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
       v1::ExplainedKernel& shown = *response_.mutable_kernels(index);
       shown.mutable_passes()->Swap(kernel.mutable_passes());
       shown.set_artifact_bytes(kernel.artifact().data().size());
-      if (--left_ > 0) return;
+    }
+    done_with_one();
+  }
+
+  void done_with_one() {
+    {
+      std::lock_guard lock(mutex_);
+      if (ended_ || --left_ > 0) return;
     }
     finish(absl::OkStatus());
   }
@@ -162,6 +200,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
   bool ended_ = false;
   Explainer::Done done_;
   std::vector<std::uint64_t> jobs_;
+  std::vector<int> blobs_;  // kernels that are blobs
   std::size_t left_ = 0;
   v1::ExplainResponse response_;
 };

@@ -91,11 +91,13 @@ class HearthDaemon::Impl {
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
         blobs_({&store_, &blob_pool_, &executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
+        blob_libraries_(config.blob_libraries),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         pool_(pool_options(config), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
-        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_},
+        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &blobs_,
+                   &blob_libraries_},
                   config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers),
@@ -207,6 +209,7 @@ class HearthDaemon::Impl {
   KernelFlights kernel_flights_;
   PoisonList poison_;
   BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
+  BlobLibraries blob_libraries_;
   Executor executor_;
   WorkerPool pool_;
   WorkerPool blob_pool_;

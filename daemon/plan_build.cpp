@@ -49,18 +49,29 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options) {
   return result;
 }
 
+PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
+                       const v1::CompileOptions& options, bool with_libraries) {
+  PlanInputs inputs;
+  inputs.tuning = services.tuning->snapshot(target, options);
+  if (with_libraries) inputs.libraries = services.blob_libraries->for_graph(graph);
+  inputs.material = cache::plan_key_material(graph, target, options, services.build_id, inputs.tuning->digest,
+                                             key_of(inputs.libraries));
+  return inputs;
+}
+
 PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                     const v1::CompileOptions& options, const TuningSnapshot& tuning, cache::KeyMaterial material,
-                     std::shared_ptr<PlanFlights::Flight> flight)
+                     const v1::CompileOptions& options, PlanInputs inputs, std::shared_ptr<PlanFlights::Flight> flight)
     : services_(services),
-      material_(std::move(material)),
+      material_(std::move(inputs.material)),
+      libraries_(std::move(inputs.libraries)),
       target_(target),
       options_(without_dump(options)),
       flight_(std::move(flight)) {
   *request_.mutable_lower() = graph;
   *request_.mutable_target() = target_;
   *request_.mutable_options() = options_;
-  *request_.mutable_records() = tuning.records;
+  *request_.mutable_records() = inputs.tuning->records;
+  request_.mutable_blob_libraries()->Assign(libraries_.begin(), libraries_.end());
 }
 
 void PlanBuild::start() {
@@ -69,22 +80,16 @@ void PlanBuild::start() {
 
 void PlanBuild::look_up() {
   // Another flight may have stored it between the caller's look-up and this flight's start.
-  if (std::optional<PlanResult> found = services_.store->find_plan(material_)) {
-    BuiltPlan built;
-    built.plan = std::move(*found);
-    built.found = true;
-    {
-      std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    flight_->complete(std::make_shared<const BuiltPlan>(std::move(built)));
-    return;
-  }
+  if (std::optional<PlanResult> stored = services_.store->find_plan(material_)) return found(*std::move(stored));
+  lower();
+}
+
+void PlanBuild::lower() {
   // The other workers start while this one lowers.
   services_.pool->warm(~0u);
   CompileJob job;
   const int num_nodes = request_.lower().nodes_size();
-  job.request = std::move(request_);
+  job.request = libraries_.empty() ? std::move(request_) : request_;
   job.key = cache::key(material_);
   job.what = absl::StrCat("a graph of ", num_nodes, " nodes");
   job.done = [self = shared_from_this()](absl::StatusOr<v1::WorkerReply> reply) {
@@ -129,6 +134,7 @@ void PlanBuild::find_or_compile(std::size_t index) {
     if (ended_) return;
   }
   const v1::KernelSpec& spec = lowered_.kernels(static_cast<int>(index));
+  if (spec.has_blob()) return build_blob(index);
   cache::KeyMaterial material = cache::kernel_key_material(spec, target_, options_, services_.build_id);
   KernelFlights::Waiter waiter;
   waiter.done = [self = shared_from_this(), index](const KernelFlights::Outcome& outcome, bool first) {
@@ -158,13 +164,19 @@ void PlanBuild::kernel_ready(std::size_t index, const KernelFlights::Outcome& ou
     } else {
       services_.metrics->kernel_joined();
     }
-    progress.kernels_done = ++num_ready_;
-    progress.kernels_total = static_cast<std::uint32_t>(kernels_.size());
+    progress = settle_one();
   }
   flight_->report(progress);
-  if (progress.kernels_done == progress.kernels_total) {
-    services_.executor->post([self = shared_from_this()] { self->publish(); });
+}
+
+BuildProgress PlanBuild::settle_one() {
+  const auto total = static_cast<std::uint32_t>(kernels_.size());
+  if (++num_ready_ == total) {
+    const bool complete = failed_blob_.empty();
+    services_.executor->post(
+        [self = shared_from_this(), complete] { complete ? self->publish() : self->lower_without_blobs(); });
   }
+  return {.lowering = false, .kernels_done = num_ready_, .kernels_total = total};
 }
 
 void PlanBuild::publish() {
@@ -202,13 +214,16 @@ void PlanBuild::cancel() { leave_all(); }
 
 void PlanBuild::leave_all() {
   std::vector<KernelFlights::Ticket> tickets;
+  std::vector<std::shared_ptr<BlobBuilder::Job>> blob_jobs;
   std::uint64_t job = 0;
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(ended_, true)) return;
     tickets.swap(tickets_);
+    blob_jobs.swap(blob_jobs_);
     job = std::exchange(lower_job_, 0);
   }
+  for (const auto& blob : blob_jobs) blob->cancel();
   if (job != 0) services_.pool->cancel(job);
 }
 

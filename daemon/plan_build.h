@@ -2,9 +2,13 @@
 //
 //   lower in a worker -> kernel keys -> find or compile each kernel (shared between plans) -> fill in digests -> store
 //
+// Kernels that are blobs are the BlobBuilder's. A stored plan with blobs is only right while their sources are what
+// they were; one that is not is built again. Where a blob cannot be compiled, the graph is lowered without libraries: a
+// broken blob costs speed, not serving.
+//
 // A state machine on the executor and pool threads; no thread waits. It lives as long as its flight or a step of it.
 // cancel() stops queued and running jobs nobody else waits for. Example:
-//   auto build = std::make_shared<PlanBuild>(services, graph, target, options, *tuning, std::move(material), flight);
+//   auto build = std::make_shared<PlanBuild>(services, graph, target, options, inputs, flight);
 //   flight->on_cancel([build] { build->cancel(); });
 //   build->start();
 #pragma once
@@ -15,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/blob_builder.h"
+#include "daemon/blob_libraries.h"
 #include "daemon/executor.h"
 #include "daemon/metrics.h"
 #include "daemon/result_store.h"
@@ -57,21 +63,43 @@ struct BuildServices {
   Metrics* metrics = nullptr;
   KernelFlights* kernel_flights = nullptr;
   TuningTable* tuning = nullptr;
+  BlobBuilder* blobs = nullptr;
+  BlobLibraries* blob_libraries = nullptr;
 };
+
+// What a plan is made of besides graph, target and options, and the key that follows.
+struct PlanInputs {
+  std::shared_ptr<const TuningSnapshot> tuning;
+  BlobLibraryRefs libraries;
+  cache::KeyMaterial material{""};
+};
+PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
+                       const v1::CompileOptions& options, bool with_libraries = true);
+
+// Blobs among a stored plan's kernels; looked for only where `libraries` may have given some.
+std::vector<v1::PlanKernel> blobs_of(const std::string& plan, const BlobLibraryRefs& libraries);
 
 class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
  public:
   PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-            const v1::CompileOptions& options, const TuningSnapshot& tuning, cache::KeyMaterial material,
-            std::shared_ptr<PlanFlights::Flight> flight);
+            const v1::CompileOptions& options, PlanInputs inputs, std::shared_ptr<PlanFlights::Flight> flight);
 
   void start();
   void cancel();
 
  private:
   void look_up();
+  void found(PlanResult plan);
+  // One blob of the stored plan `stored_` is still what it was, or not.
+  void blob_checked(bool same);
+  void lower();
   void lowered(absl::StatusOr<v1::WorkerReply> reply);
   void find_or_compile(std::size_t index);
+  void build_blob(std::size_t index);
+  void blob_failed(const v1::PlanBlob& blob, const absl::Status& why);
+  void lower_without_blobs();
+  // One more kernel is there or has failed; the last one publishes. With mutex_ held.
+  BuildProgress settle_one();
   void kernel_ready(std::size_t index, const KernelFlights::Outcome& outcome, bool first);
   void publish();
   void fail(const absl::Status& status);
@@ -79,8 +107,9 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   void leave_all();
 
   const BuildServices services_;
-  const cache::KeyMaterial material_;
-  v1::WorkerRequest request_;  // the graph is moved out when it is sent
+  cache::KeyMaterial material_;
+  v1::WorkerRequest request_;  // the graph is moved out when it is sent, unless there are blob libraries
+  BlobLibraryRefs libraries_;
   const v1::Target target_;
   const v1::CompileOptions options_;
   const std::shared_ptr<PlanFlights::Flight> flight_;
@@ -90,6 +119,11 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   bool ended_ = false;
   std::uint64_t lower_job_ = 0;
   std::vector<KernelFlights::Ticket> tickets_;
+  std::vector<std::shared_ptr<BlobBuilder::Job>> blob_jobs_;
+  PlanResult stored_;           // a stored plan whose blobs are being checked
+  std::size_t num_checks_ = 0;  // still to be answered
+  bool is_stale_ = false;
+  std::string failed_blob_;  // why a blob was not made: the plan is lowered again once all kernels have settled
   std::vector<std::shared_ptr<const BuiltKernel>> kernels_;
   std::uint32_t num_ready_ = 0;
   std::uint32_t num_compiled_ = 0;

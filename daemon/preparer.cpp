@@ -17,11 +17,11 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     return {};
   }
   const v1::CompileOptions options = without_dump(request.options());
-  const std::shared_ptr<const TuningSnapshot> tuning = services_.tuning->snapshot(request.target(), options);
-  cache::KeyMaterial material =
-      cache::plan_key_material(request.graph(), request.target(), options, services_.build_id, tuning->digest);
-  const Digest key = cache::key(material);
-  if (std::optional<PlanResult> found = services_.store->find_plan(material)) {
+  PlanInputs inputs = plan_inputs(services_, request.graph(), request.target(), options);
+  const Digest key = cache::key(inputs.material);
+  std::optional<PlanResult> found = services_.store->find_plan(inputs.material);
+  // Whether blobs are still what they were takes a build to find out.
+  if (found && blobs_of(*found->plan, inputs.libraries).empty()) {
     auto built = std::make_shared<BuiltPlan>();
     built->plan = std::move(*found);
     built->found = true;
@@ -38,8 +38,8 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     done(Prepared{key, *outcome, how});
   };
   return flights_.join(key, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
-    auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, *tuning,
-                                             std::move(material), flight);
+    auto build =
+        std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, std::move(inputs), flight);
     flight->on_cancel([build] { build->cancel(); });
     build->start();
   });

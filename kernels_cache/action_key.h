@@ -60,9 +60,11 @@ Digest key(const KeyMaterial& material);
 std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMaterial& other);
 
 // `build_id` covers compiler sources and the LLVM version. `tuning` is the digest of the tuning records that lowering
-// is given; empty when there are none, and then no part of the key.
+// is given, `blobs` names the blob libraries that it may use; either is empty when there are none, and then no part of
+// the key.
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
-                              std::string_view build_id, std::string_view tuning = {});
+                              std::string_view build_id, std::string_view tuning = {}, std::string_view blobs = {});
+// Of a generated kernel; blobs have keys of their own (blob_key.h).
 KeyMaterial kernel_key_material(const v1::KernelSpec& spec, const v1::Target& target, const v1::CompileOptions& options,
                                 std::string_view build_id);
 

@@ -176,7 +176,9 @@ struct Request {
   KeyMaterial kernel() const { return kernel_key_material(spec, target, options, build_id); }
 };
 
-bool leaves_key(const std::string& path) { return path.rfind("provenance", 0) == 0 || path == "dump"; }
+bool leaves_key(const std::string& path) {
+  return path.rfind("provenance", 0) == 0 || path == "dump" || path.rfind("blob", 0) == 0;  // a blob is no such kernel
+}
 
 void check_mutations(Request& request, const std::vector<Message*>& messages,
                      KeyMaterial (Request::*material)() const) {
@@ -224,6 +226,16 @@ TEST_CASE("tuning records are part of a plan's key where there are some, and of 
   CHECK(key(plan("records")) != key(request.plan()));
   CHECK(key(plan("records")) != key(plan("others")));
   CHECK(differing_parts(plan("records"), request.plan()) == std::vector<std::string>{"tuning"});
+}
+
+TEST_CASE("blob libraries are part of a plan's key where there are some") {
+  const Request request;
+  auto plan = [&](std::string_view blobs) {
+    return plan_key_material(request.graph, request.target, request.options, request.build_id, {}, blobs);
+  };
+  CHECK(plan("").encode() == request.plan().encode());
+  CHECK(key(plan("one")) != key(plan("other")));
+  CHECK(differing_parts(plan("one"), request.plan()) == std::vector<std::string>{"blob_libraries"});
 }
 
 TEST_CASE("a tuning record's key: every field of the flat kernel, the target and the options, and its scope") {
