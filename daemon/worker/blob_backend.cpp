@@ -62,8 +62,8 @@ absl::StatusOr<v1::CompiledBlob> BlobBackend::compile_blob(const v1::BlobSpec& s
     return absl::InternalError(str_cat("cannot create '", options.folder, "': ", error.message()));
   }
   const absl::StatusOr<blobs::CompiledBlob> blob = blobs::compile_blob(from_proto(spec), *toolchain, options);
-  absl::StatusOr<v1::CompiledBlob> result = blob.status();
-  if (blob.ok()) result = to_proto(*blob, options.folder + "/");
+  absl::StatusOr<v1::CompiledBlob> result =
+      blob.ok() ? to_proto(*blob, options.folder + "/") : absl::StatusOr<v1::CompiledBlob>(blob.status());
   if (result.ok()) result->set_toolchain_digest(toolchain->digest);
   std::filesystem::remove_all(options.folder, error);
   return result;

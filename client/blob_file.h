@@ -1,0 +1,21 @@
+// The file of a compiled blob: the daemon's own when this process can open it, else a copy in a private folder of this
+// user ($XDG_RUNTIME_DIR or the temp folder, hearth-blobs-UID), named by its digest and shared by later calls.
+// Thread-safe. Errors: PERMISSION_DENIED for a folder that cannot be trusted; DATA_LOSS for bytes of another digest;
+// those of fetching. Example:
+//   absl::StatusOr<BlobFile> file = open_blob(**channel, result.artifact(), deadline);   // file->path
+#pragma once
+#include <string>
+
+#include "client/daemon_channel.h"
+
+namespace hearth::client {
+
+struct BlobFile {
+  std::string path;
+  std::string sha256_hex;
+};
+
+absl::StatusOr<BlobFile> open_blob(DaemonChannel& channel, const v1::ArtifactRef& artifact,
+                                   DaemonChannel::Deadline deadline);
+
+}  // namespace hearth::client
