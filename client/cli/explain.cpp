@@ -46,6 +46,7 @@ Json to_json(const v1::ExplainResponse& reply, bool dump) {
         {"nearest_plan_key", hex(reply.nearest_plan_key())},
         {"differing_parts", std::vector<std::string>(reply.differing_parts().begin(), reply.differing_parts().end())}};
   }
+  json["notes"] = Json(std::vector<std::string>(reply.notes().begin(), reply.notes().end()));
   json["passes"] = passes_json(reply.passes(), dump);
   json["kernels"] = Json::array();
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
@@ -78,6 +79,11 @@ void print_passes(const Passes& passes, bool dump) {
   for (const v1::PassReport& pass : passes) std::cout << "\n--- after " << pass.name() << "\n" << pass.text() << "\n";
 }
 
+std::string opts_of(const v1::ExplainedKernel& kernel) {
+  if (kernel.ast().rfind("blob ", 0) == 0) return "blob";
+  return (kernel.tuned() ? "tuned: " : "heuristic: ") + opts_text(kernel.opts());
+}
+
 void print_text(const v1::ExplainResponse& reply, bool dump) {
   std::cout << "plan " << hex(reply.plan_key()) << (reply.plan_cached() ? " (cached)" : " (not cached)") << "\n";
   std::vector<std::vector<std::string>> parts = {{"key part", "digest", "detail"}};
@@ -90,13 +96,14 @@ void print_text(const v1::ExplainResponse& reply, bool dump) {
     for (const std::string& name : reply.differing_parts()) std::cout << " " << name;
     std::cout << "\n\n";
   }
+  for (const std::string& note : reply.notes()) std::cout << "attention  " << note << "\n";
   if (reply.passes_size() > 0) print_passes(reply.passes(), dump);
   std::vector<std::vector<std::string>> rows = {{"kernel", "key", "size", "cached", "runs", "opts", "from"}};
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
     rows.push_back({kernel.symbol(), hex(kernel.key()).substr(0, 16),
                     kernel.artifact_bytes() == 0 ? "-" : human_bytes(static_cast<double>(kernel.artifact_bytes())),
                     kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay",
-                    (kernel.tuned() ? "tuned: " : "heuristic: ") + opts_text(kernel.opts()), kernel.source()});
+                    opts_of(kernel), kernel.source()});
   }
   std::cout << "\n" << table(rows);
   std::cout << reply.plan().launches_size() << " launches, arena "

@@ -8,10 +8,7 @@ namespace hearth::daemon {
 
 class BlobBackend : public CompilerBackend {
  public:
-  absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph&, const v1::Target&, const v1::CompileOptions&,
-                                        const TuningRecords&) override {
-    return not_here();
-  }
+  absl::StatusOr<v1::LoweredPlan> lower(const v1::WorkerRequest&) override { return not_here(); }
   absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec&, const v1::Target&,
                                                     const v1::CompileOptions&) override {
     return not_here();

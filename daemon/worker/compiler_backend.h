@@ -1,6 +1,6 @@
 // CompilerBackend: what hearth-worker needs of a compiler; the seam that lets tests run the loop without LLVM.
 // Used by one thread. Errors go to the daemon's caller as they are; INVALID_ARGUMENT names the node and the reason.
-//   absl::StatusOr<v1::LoweredPlan> plan = backend.lower(graph, target, options);
+//   absl::StatusOr<v1::LoweredPlan> plan = backend.lower(request);
 #pragma once
 #include <absl/status/statusor.h>
 

@@ -12,6 +12,11 @@ namespace hearth::integration {
 class LiveDaemon {
  public:
   LiveDaemon() { place_.run_ok({"hearth", "daemon", "start"}); }
+  // With settings, e.g. {{"HEARTH_WORKERS", "1"}}.
+  explicit LiveDaemon(const std::map<std::string, std::string>& environment) {
+    for (const auto& [name, value] : environment) place_.environment()[name] = value;
+    place_.run_ok({"hearth", "daemon", "start"});
+  }
   ~LiveDaemon() { place_.stop_daemon(); }
 
   // For it and one thread; nothing else is started.
