@@ -187,15 +187,15 @@ def kernels(keep):
             continue
         if tag.startswith("trload") and (deterministic == "t" or bias != "no"):
             continue
-        for rows, keys, columns in itertools.product("ft", "ft", "ft"):
-            pads = rows + keys + columns + columns
+        for rows, keys in itertools.product("ft", "ft"):
+            pads = rows + keys + keys + keys  # whole tiles of keys go with whole heads
             if (mode == "group" and pads[:2] != "tt") or (IS_2026 and pads[:2] != "tt"):
                 continue  # 2026 always pads the sequences
             plain_tag = tag
             if not IS_2026 and pads == "ffff" and mode == "batch":
                 plain_tag = "kr_ktr_vr_iglp"
             kernel = BwdKernel(arch, hdim, dtype, mode, plain_tag, pads, bias, dbias, mask, deterministic)
-            if (BLOBS == "full" or small(kernel)) and keep(kernel.name):
+            if (bias != "alibi" if BLOBS == "full" else small(kernel)) and keep(kernel.name):
                 result.append(kernel)
     return result
 
