@@ -1,5 +1,5 @@
-"""Cases of forward attention for sample_test.py; the class that mixes them in has `library`, `random` and the assertions
-of a TestCase."""
+"""Cases of forward attention for sample_test.py; the class that mixes them in has `library`, `random` and the
+assertions of a TestCase."""
 import numpy as np
 
 import attention_reference as reference

@@ -91,7 +91,8 @@ class Project:
     def test_full_set(self):
         with tempfile.TemporaryDirectory(prefix="hearth_sample_") as temp:
             tree = emit(Path(temp) / "aiter", "--flavour", "cpu", "--generation", self.generation, "--blobs", "full")
-            stems = [path.stem for path in generate_blobs(tree, Path(temp) / "blob", "fwd,fwd_splitkv,fwd_appendkv,bwd")]
+            paths = generate_blobs(tree, Path(temp) / "blob", "fwd,fwd_splitkv,fwd_appendkv,bwd")
+        stems = [path.stem for path in paths]
         forward = [stem for stem in stems if re.match(r"fmha_fwd_d\d", stem)]
         self.assertGreaterEqual(len(forward), 300)
         self.assertGreaterEqual(len(stems) - len(forward), 100)
@@ -107,8 +108,8 @@ class Project:
 
     def test_refused_options(self):
         def said(*options):
-            done = subprocess.run([sys.executable, str(HERE / "generate.py"), *options], stderr=subprocess.PIPE, text=True,
-                                  check=False)
+            done = subprocess.run([sys.executable, str(HERE / "generate.py"), *options], stderr=subprocess.PIPE,
+                                  text=True, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
             return done.stderr
 

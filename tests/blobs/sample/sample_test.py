@@ -62,7 +62,7 @@ class Cpu2026(Generation, Forward, KeyCache, Backward, Project, unittest.TestCas
 @unittest.skipIf(missing_for_hip(), f"no compiler of device code here: {', '.join(missing_for_hip())} missing")
 class Hip(unittest.TestCase):
     def test_blob_compiles(self):
-        """One blob each generation, for two devices; 2026's has code for the one in its name, and a stub of the other."""
+        """One blob each generation, for two devices; 2026's has kernels for the one in its name only."""
         with tempfile.TemporaryDirectory(prefix="hearth_sample_") as temp:
             bitcode = device_library(Path(temp) / "bitcode")
             for generation in ("2024", "2026"):

@@ -2,8 +2,8 @@
 import itertools
 from dataclasses import dataclass
 
-from codegen.common import (BIAS, BIAS_CHECK, BOOL, FWD_DTYPE, HEADER, IS_2026, LAYOUT, MASK, MASK_CHECK, MASK_NAME, MODE,
-                            NO_MASK, arch_argument, arch_suffix, dispatch, guarded, make_kernel, padding)
+from codegen.common import (BIAS, BIAS_CHECK, BOOL, FWD_DTYPE, HEADER, IS_2026, LAYOUT, MASK, MASK_CHECK, MASK_NAME,
+                            MODE, NO_MASK, arch_argument, arch_suffix, dispatch, guarded, make_kernel, padding)
 from codegen.sample_config import ARCHS, BLOBS
 
 PIPELINE = {"qr": ("ck_tile::BlockFmhaPipelineQRKSVS", "ck_tile::BlockFmhaPipelineEnum::QRKSVS",
@@ -49,7 +49,8 @@ using fmha_epilogue{i} =
 using fmha_kernel{i} = ck_tile::FmhaFwdKernel<fmha_pipeline{i}, fmha_epilogue{i}>;
 
 using trait{i} = fmha_fwd_traits_<{hdim}, {dtype}, {mode},{tile}, {vlayout},
-                        {enum}, {logits}, fmha_mask{i}, {bias}, {lse}, {dropout}, {quant}, {spad}, {skpad}, {dpad}, {dvpad}, {tail}>;
+                        {enum}, {logits}, fmha_mask{i}, {bias}, {lse}, {dropout}, {quant}, {spad}, {skpad}, {dpad}, \
+{dvpad}, {tail}>;
 
 template<>
 float fmha_fwd_<trait{i}{arch_arg}>(const ck_tile::stream_config& s, fmha_fwd_args a)
@@ -161,7 +162,8 @@ class FwdKernel:
                     f"a.seqlen_k != 0 && a.seqlen_k % {tile[1]} == 0")
         depth = f"a.hdim_q % 8 == 0" if dpad == "t" else f"a.hdim_q % {tile[5]} == 0"
         width = f"a.hdim_v % 8 == 0" if dvpad == "t" else f"a.hdim_v % {tile[3]} == 0"
-        quant = ("(t.qscale_type == quant_scale_enum::no_scale) && (t.skip_min_seqlen_q == false) &&(t.has_sink == false)"
+        quant = ("(t.qscale_type == quant_scale_enum::no_scale) && (t.skip_min_seqlen_q == false) &&"
+                 "(t.has_sink == false)"
                  if IS_2026 else "(t.do_fp8_static_quant == false) && (t.skip_min_seqlen_q == false)")
         return (f"(t.is_group_mode == {MODE[self.mode]}) && (t.is_v_rowmajor == {LAYOUT[self.vlayout]}) && "
                 f"(t.has_logits_soft_cap == {BOOL[self.logits]}) && ({MASK_CHECK[self.mask]}) && "
