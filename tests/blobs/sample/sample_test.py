@@ -58,6 +58,18 @@ class Cpu2026(Generation, Forward, KeyCache, Backward, Project, unittest.TestCas
         with self.assertRaises(sample.NoKernel):
             sample.forward(self.library, q, q, q, "fp16", 0.125, lse=True)
 
+    def test_forced_kernel(self):
+        """The dispatcher's second function uses the same aliases; it runs what it is told, where that fits."""
+        blobs = self.tree / "aiter/jit/build/libmha_fwd/blob"
+        plain = next(blobs.glob("fmha_fwd_d64_fp16_batch*_psskddv_nlogits_nbias_nmask_nlse_*_gfx942.cpp")).stem
+        self.addCleanup(os.environ.pop, "CK_TILE_FMHA_FWD_FORCE_KERNEL")
+        os.environ["CK_TILE_FMHA_FWD_FORCE_KERNEL"] = plain
+        self.check(rows=20, columns=50)
+        os.environ["CK_TILE_FMHA_FWD_FORCE_KERNEL"] = plain.replace("_nlse_", "_lse_")
+        q = self.numbers("fp16", 1, 2, 20, 64)
+        with self.assertRaises(sample.NoKernel):
+            sample.forward(self.library, q, q, q, "fp16", 0.125)
+
 
 @unittest.skipIf(missing_for_hip(), f"no compiler of device code here: {', '.join(missing_for_hip())} missing")
 class Hip(unittest.TestCase):

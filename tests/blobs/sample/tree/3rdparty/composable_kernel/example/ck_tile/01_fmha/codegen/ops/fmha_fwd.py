@@ -88,8 +88,15 @@ bool get_num_cus(unsigned& num_cus) {{
 {functions}
 """
 
+FORCED = """    // Another way in: only the kernel of this name, through fmha_fwd_all.
+    if(const char* name = std::getenv("CK_TILE_FMHA_FWD_FORCE_KERNEL"); name != nullptr && name[0] != 0) {
+        const auto results = fmha_fwd_all(t, a, s);
+        return results.empty() ? -1 : results[0].second;
+    }
+"""
+
 FUNCTION = """{signature} {{
-    {result}
+{forced}    {result}
     unsigned num_cus;
     if(!get_num_cus(num_cus)) {{
         return r;
@@ -229,14 +236,14 @@ def api(members):
     hdims = lambda k: (k.hdim, TILES[k.hdim][0][3])
     functions = FUNCTION.format(
         signature="float fmha_fwd(fmha_fwd_traits t, fmha_fwd_args a, const ck_tile::stream_config& s)",
-        result="float r = -1;", dispatch=dispatch(members, hdims, FwdKernel.case))
+        forced=FORCED if IS_2026 else "", result="float r = -1;", dispatch=dispatch(members, hdims, FwdKernel.case))
     if IS_2026:  # the same aliases once more, in a function that runs whatever fits
         functions += "\n" + FUNCTION.format(
             signature="std::vector<std::pair<std::string, float>> fmha_fwd_all(fmha_fwd_traits t, fmha_fwd_args a, "
                       "const ck_tile::stream_config& s)",
-            result="std::vector<std::pair<std::string, float>> r;\n    std::string force_kernel;\n"
+            forced="", result="std::vector<std::pair<std::string, float>> r;\n    std::string force_kernel;\n"
                    '    if(const char* name = std::getenv("CK_TILE_FMHA_FWD_FORCE_KERNEL")) force_kernel = name;',
-            dispatch=dispatch(members, hdims, FwdKernel.case_of_all))
+            dispatch=dispatch(members, hdims, FwdKernel.case_of_all, every=True))
     return HEADER + API.format(functions=functions)
 
 
