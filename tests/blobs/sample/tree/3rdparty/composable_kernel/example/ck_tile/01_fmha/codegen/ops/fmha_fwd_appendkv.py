@@ -53,7 +53,8 @@ float fmha_fwd_appendkv(fmha_fwd_appendkv_traits t, fmha_fwd_appendkv_args a, co
 CASE = """((t.is_v_rowmajor == {vlayout}) &&
                         ({rows}) && (true) && ({depth}) && ({width}) && (t.rope_type == {rope_check}) &&
                         ((a.block_table_ptr != nullptr) == {paged})) {{
-                using trait_ = fmha_fwd_appendkv_traits_<{hdim}, {dtype}, {tile}, {vlayout}, {spad}, {skpad}, {dpad}, {dvpad}, {rope}, {paged}>;
+                using trait_ = fmha_fwd_appendkv_traits_<{hdim}, {dtype}, {tile}, {vlayout}, {spad}, {skpad}, {dpad}, \
+{dvpad}, {rope}, {paged}>;
                 return fmha_fwd_appendkv_<trait_{arch_arg}>(s, a);
             }}
 """
@@ -101,18 +102,18 @@ def small(kernel):
         (ARCHS[0], 64, "fp16", "row", "tttt") and (kernel.paged == "f" or kernel.rope == "no")
 
 
-def kernels():
+def kernels(keep):
     result = []
     for arch, dtype, hdim, vlayout, paged in itertools.product(ARCHS, FWD_DTYPE, TILES, ("row", "col"), "tf"):
         for rope, padded in itertools.product(ROPE, (False, True)):
             pads = "tttt" if padded else ("ftff" if rope == "no" else "fttf")
             kernel = AppendKernel(arch, hdim, dtype, vlayout, pads, rope, paged)
-            if (vlayout == "row" if BLOBS == "full" else small(kernel)):
+            if (vlayout == "row" if BLOBS == "full" else small(kernel)) and keep(kernel.name):
                 result.append(kernel)
     return result
 
 
-def files():
-    members = kernels()
+def files(keep=lambda name: True):
+    members = kernels(keep)
     api = HEADER + API.format(dispatch=dispatch(members, lambda k: (k.hdim, k.hdim), AppendKernel.case))
     return [(k.name + ".cpp", k.blob()) for k in members] + [("fmha_fwd_appendkv_api.cpp", api)]
