@@ -234,15 +234,9 @@ class Compiled(unittest.TestCase):
             "--generation", generation)
         example = tree / "3rdparty/composable_kernel/example/ck_tile/01_fmha"
         includes = ["-I", tree / "3rdparty/composable_kernel/include", "-I", example]
-        apis = 0
         for api in ("fwd", "fwd_splitkv", "fwd_appendkv", "bwd"):
             out = self.folder / f"{generation}_{api}"
-            done = subprocess.run([sys.executable, "-B", str(example / "generate.py"), "-d", api, "--output_dir", str(out)],
-                                  capture_output=True, text=True, check=False, cwd=example)
-            if done.returncode != 0:
-                print(f"skipped: the sample of {generation} has no {api}: {done.stderr.strip()[-200:]}")
-                continue
-            apis += 1
+            run(sys.executable, "-B", example / "generate.py", "-d", api, "--output_dir", out, cwd=example)
             dispatcher = out / f"fmha_{api}_api.cpp"
             blobs = sorted(p for p in out.glob("*.cpp") if not p.name.endswith("_api.cpp"))
             rewritten, said = self.rewrite(dispatcher, blobs, f"rewritten_{generation}_{api}.cpp")
@@ -252,12 +246,9 @@ class Compiled(unittest.TestCase):
             self.assertGreater(sites, 0)
             self.assertEqual((used, known), (len(blobs), len(blobs)))
             wanted = leaves(self.compile(dispatcher, *includes, standard="c++20"))
-            if api == "bwd":
-                self.assertLessEqual(len(wanted), exports)  # a blob's plain form is not called by a dispatcher
-            else:
-                self.assertEqual(len(wanted), exports)
+            # Of a bwd blob's three exports the plain form is called by no dispatcher.
+            self.assertEqual(len(wanted), exports * 2 // 3 if api == "bwd" else exports)
             self.assertEqual(leaves(self.compile(rewritten, *includes, standard="c++20")), set())
-        self.assertGreater(apis, 0)
 
     def test_sample_2024(self):
         self.sample("2024")
