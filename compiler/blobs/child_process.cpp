@@ -232,7 +232,8 @@ std::vector<std::string> minimal_environment(const std::string& temporary) {
   const char* path = std::getenv("PATH");
   list.push_back(str_cat("PATH=", path != nullptr && *path != '\0' ? path : "/usr/local/bin:/usr/bin:/bin"));
   if (const char* home = std::getenv("HOME")) list.push_back(str_cat("HOME=", home));
-  if (!temporary.empty()) list.push_back(str_cat("TMPDIR=", temporary));
+  const char* ours = std::getenv("TMPDIR");
+  if (!temporary.empty() || ours != nullptr) list.push_back(str_cat("TMPDIR=", temporary.empty() ? ours : temporary));
   return list;
 }
 

@@ -126,6 +126,16 @@ TEST_CASE("An arch that the compiler does not know is refused with those it does
   CHECK(absl::IsUnimplemented(find_toolchain(kCxxToolchain)->supports("gfx942")));
 }
 
+TEST_CASE("A compiler that cannot be asked is not one that does not know the arch") {
+  Place place;
+  place.set("HEARTH_HIPCC", place.stub("hipcc", "echo 'no space left for me' >&2; exit 1"));
+  const auto toolchain = find_toolchain(kHipToolchain);
+  REQUIRE(toolchain.ok());
+  const absl::Status status = toolchain->supports("gfx942");
+  CHECK(absl::IsFailedPrecondition(status));
+  says(status, "no space left for me");
+}
+
 TEST_CASE("A HIP blob without GPU code, and device code that does not compile") {
   const Place place;
   if (!there_is_hip()) return;
