@@ -1,6 +1,7 @@
 // hearth-blobc as the runtime calls it: one line of JSON on stdout, whatever happens.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "compiler/blobs/child_process.h"
@@ -92,4 +93,30 @@ TEST_CASE("Limits from the environment, progress when asked for") {
   const Answer slow = blobc(direct(place), {"HEARTH_BLOB_WALL_S=1", "CK_JIT_VERBOSE=1"});
   CHECK(slow.line.at("code") == 4);
   CHECK(slow.errors.find("[hearth-blobc] compiling x with ") != std::string::npos);
+}
+
+TEST_CASE("hearth blobs doctor: exit 0 when anything works, the same facts in JSON") {
+  const char* folder = std::getenv("HEARTH_BIN_DIR");
+  REQUIRE(folder != nullptr);
+  const std::string hearth = std::string(folder) + "/hearth";
+  ChildCommand command{.arguments = {hearth, "blobs", "doctor", "--json", "--arch", "gfx942"},
+                       .environment = minimal_environment({}),
+                       .wall_limit = std::chrono::minutes(3)};
+  if (!std::filesystem::exists(hearth)) {
+    WARN("skipped: the command line is not built");
+    return;
+  }
+  const auto run = run_child(command);
+  REQUIRE(run.ok());
+  CHECK(run->exit_code == 0);
+  const Json reports = Json::parse(run->output);
+  REQUIRE(reports.size() == 2);
+  CHECK(reports[0].at("toolchain") == "hip");
+  CHECK(reports[1].at("archs")[0].at("works") == true);
+  command.arguments = {hearth, "blobs", "doctor"};
+  command.environment = {"PATH=/nowhere", "HOME=/nowhere", "HEARTH_HIPCC=/nowhere/hipcc"};
+  const auto nothing = run_child(command);
+  REQUIRE(nothing.ok());
+  CHECK(nothing->exit_code == 1);
+  CHECK(nothing->output.find("HEARTH_HIPCC=/nowhere/hipcc: there is no such program") != std::string::npos);
 }
