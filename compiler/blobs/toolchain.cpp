@@ -48,8 +48,8 @@ std::vector<std::string> default_folders() {
 absl::Status prepare_folder(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) {
-    fs::create_directories(folder, error);
-    ::chmod(folder.c_str(), 0700);
+    fs::create_directories(fs::path(folder).parent_path(), error);
+    ::mkdir(folder.c_str(), 0700);
   }
   struct stat info{};
   if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
