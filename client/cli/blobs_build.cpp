@@ -29,8 +29,7 @@ void add_full(CLI::App& build, Action& action) {
   command->add_option("--python", input->python, "Runs compile.py")->capture_default_str();
   command->add_option("--rocm-home", input->rocm_home, "The real ROCm; default: $ROCM_HOME, $ROCM_PATH, /opt/rocm");
   command->add_option("--compiler", input->compiler, "The real compiler; default: bin/hipcc of the ROCm home");
-  command->add_option("--toolchain", input->toolchain, "hip, or c++ for libraries of plain C++")
-      ->capture_default_str();
+  command->add_option("--toolchain", input->toolchain, "hip, or c++ for libraries of plain C++")->capture_default_str();
   command->add_option("--api", input->apis, "fwd, bwd or both")->delimiter(',')->check(CLI::IsMember({"fwd", "bwd"}));
   command->add_flag("--no-verify", *no_verify, "Do not compare with the original dispatchers' undefined symbols");
   command->add_flag("-v,--verbose", input->verbose, "Show what compile.py prints");
@@ -41,7 +40,8 @@ void add_full(CLI::App& build, Action& action) {
 }
 
 void add_quick(CLI::App& build, Action& action) {
-  CLI::App* command = build.add_subcommand("quick", "Link the libraries of a full build again with this hearth's loader");
+  CLI::App* command =
+      build.add_subcommand("quick", "Link the libraries of a full build again with this hearth's loader");
   auto input = std::make_shared<blobs::QuickBuildInput>();
   command->add_option("--tmp-dir", input->tmp_dir, "The full build's")->required();
   command->add_option("--aiter-dir", input->aiter_dir, "Where the checkout is now; default: where it was")

@@ -1,5 +1,5 @@
-// hearth blobs intercept: runs any build with hearth-hipcc in place of hipcc. hearth blobs post-build: what hearth-hipcc
-// runs in place of the link of libmha_*.so; not for people.
+// hearth blobs intercept: runs any build with hearth-hipcc in place of hipcc. hearth blobs post-build: what
+// hearth-hipcc runs in place of the link of libmha_*.so; not for people.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -79,10 +79,10 @@ void add_blobs_intercept(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({blobs::kHipToolchain, blobs::kCxxToolchain}))
       ->capture_default_str();
   command->add_option("--tmp-dir", flags->home.folder, "Scratch folder, kept for quick rebuilds; default: a new one");
-  command->add_option("--aiter-dir", flags->root, "Root of the sources")->envname("CK_JIT_AITER_DIR")
+  command->add_option("--aiter-dir", flags->root, "Root of the sources")
+      ->envname("CK_JIT_AITER_DIR")
       ->capture_default_str();
-  command->add_flag("--no-verify", flags->no_verify,
-                    "Do not compare with the original dispatchers' undefined symbols");
+  command->add_flag("--no-verify", flags->no_verify, "Do not compare with the original dispatchers' undefined symbols");
   command->add_option("command", flags->command, "The build, after --")->required();
   command->callback([flags, &action] { action = [flags] { return intercept(*flags); }; });
   add_post_build(app, action);

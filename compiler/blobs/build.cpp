@@ -74,11 +74,11 @@ absl::Status check(const FullBuildInput& input, const std::string& aiter) {
     return absl::NotFoundError(
         str_cat(aiter, "/", kCompilePy, ": there is no such file; --aiter-dir must name an aiter checkout"));
   if (input.gpu_archs.empty() || input.gpu_archs.find_first_of(" ,") != std::string::npos)
-    return absl::InvalidArgumentError(
-        str_cat("--gpu-archs \"", input.gpu_archs, "\": must be archs with semicolons between, e.g. \"gfx942;gfx950\""));
+    return absl::InvalidArgumentError(str_cat("--gpu-archs \"", input.gpu_archs,
+                                              "\": must be archs with semicolons between, e.g. \"gfx942;gfx950\""));
   if (input.toolchain != kHipToolchain && input.toolchain != kCxxToolchain)
-    return absl::InvalidArgumentError(str_cat("--toolchain ", input.toolchain, ": must be ", kHipToolchain, " or ",
-                                              kCxxToolchain));
+    return absl::InvalidArgumentError(
+        str_cat("--toolchain ", input.toolchain, ": must be ", kHipToolchain, " or ", kCxxToolchain));
   if (find_program(input.python).empty())
     return absl::NotFoundError(str_cat("--python ", input.python, ": there is no such program"));
   return absl::OkStatus();
@@ -226,7 +226,8 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input) {
   if (absl::Status status = lock.take(tmp); !status.ok()) return status;
   absl::StatusOr<InterceptConfig> config = read_intercept_config(str_cat(tmp, "/rocm/", kInterceptFile));
   if (!config.ok())
-    return absl::Status(config.status().code(), str_cat(config.status().message(), "; --tmp-dir must name the folder "
+    return absl::Status(config.status().code(), str_cat(config.status().message(),
+                                                        "; --tmp-dir must name the folder "
                                                         "of a full build"));
   // The folder may have been moved since.
   const std::string then = config->folder;
@@ -252,7 +253,8 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input) {
     const absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", kManifestFile));
     if (!manifest.ok()) return manifest.status();
     if (absl::Status status = link_library(*config, *state, *manifest, defaults); !status.ok()) return status;
-    report.lines.push_back(str_cat(library, ": linked again with ", state->all_objs.size(), " objects: ", state->out_so));
+    report.lines.push_back(
+        str_cat(library, ": linked again with ", state->all_objs.size(), " objects: ", state->out_so));
   }
   if (report.lines.empty())
     return absl::NotFoundError(str_cat(tmp, ": holds no ", kQuickStateFile, "; run `hearth blobs build full` first"));

@@ -17,13 +17,13 @@ namespace hearth::blobs {
 
 struct FullBuildInput {
   std::string aiter_dir;
-  std::string gpu_archs;         // "gfx942;gfx950"
+  std::string gpu_archs;           // "gfx942;gfx950"
   std::string ck_tile_bf16 = "3";  // CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT
-  std::string tmp_dir;           // empty: a new one, which is kept
-  std::string install_dir;       // empty: none
+  std::string tmp_dir;             // empty: a new one, which is kept
+  std::string install_dir;         // empty: none
   std::string python = "python3";
-  std::string rocm_home;         // empty: $ROCM_HOME, $ROCM_PATH, /opt/rocm
-  std::string compiler;          // empty: bin/hipcc of the ROCm home, or c++
+  std::string rocm_home;  // empty: $ROCM_HOME, $ROCM_PATH, /opt/rocm
+  std::string compiler;   // empty: bin/hipcc of the ROCm home, or c++
   std::string toolchain = kHipToolchain;
   std::vector<std::string> apis = {"fwd", "bwd"};
   bool verify = true;

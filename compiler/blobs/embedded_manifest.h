@@ -1,5 +1,5 @@
-// The manifest as C++ that is compiled into the library: the hearth::blob::Library of runtime/blob_loader/hearth_blob.h.
-// Pure functions; equal manifests give equal text. Errors: none.
+// The manifest as C++ that is compiled into the library: the hearth::blob::Library of
+// runtime/blob_loader/hearth_blob.h. Pure functions; equal manifests give equal text. Errors: none.
 //
 //   EmbeddedManifest text = embedded_manifest(manifest, {.default_root = "", .default_name = "ck_jit"});
 //   write_file(folder + "/ck_jit_manifest_embedded.h", {text.header});

@@ -51,7 +51,8 @@ absl::Status link_entries(const fs::path& real, const fs::path& fake, bool only_
     fs::create_symlink(entry.path(), fake / name, error);
     if (error) break;
   }
-  if (error) return absl::PermissionDeniedError(str_cat(fake.string(), ": cannot link ", real.string(), ": ", error.message()));
+  if (error)
+    return absl::PermissionDeniedError(str_cat(fake.string(), ": cannot link ", real.string(), ": ", error.message()));
   return absl::OkStatus();
 }
 
@@ -78,9 +79,9 @@ absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_
   const std::string wanted = !input.compiler.empty() ? input.compiler : bin + "hipcc";
   const std::string hipcc = find_program(wanted, fake_bin);
   if (hipcc.empty())
-    return absl::NotFoundError(
-        str_cat("compiler ", wanted, ": there is no such program; name one with --compiler, or a ROCm home that has "
-                "bin/hipcc with --rocm-home"));
+    return absl::NotFoundError(str_cat("compiler ", wanted,
+                                       ": there is no such program; name one with --compiler, or a ROCm home that has "
+                                       "bin/hipcc with --rocm-home"));
   config->compilers["hipcc"] = {hipcc};
   for (const char* name : kReplaced)
     if (!input.rocm_home.empty() && is_program(bin + name) && std::string_view(name) != "hipcc")

@@ -52,7 +52,8 @@ absl::Status copy_programs(const std::string& hearth, const fs::path& to) {
   const fs::path bin = fs::path(hearth).parent_path();
   std::error_code error;
   if (!fs::is_regular_file(bin / "hearth-blobc", error))
-    return absl::NotFoundError(str_cat((bin / "hearth-blobc").string(), ": there is no such program; install it beside "
+    return absl::NotFoundError(str_cat((bin / "hearth-blobc").string(),
+                                       ": there is no such program; install it beside "
                                        "hearth: it compiles blobs where no daemon runs"));
   if (absl::Status status = copy_one(bin / "hearth-blobc", to / "hearth-blobc"); !status.ok()) return status;
   const fs::path client = bin.parent_path() / "lib/libhearth_blob_client.so";
@@ -98,7 +99,8 @@ std::vector<std::string> include_folders(const Manifest& manifest) {
 }
 
 absl::StatusOr<Manifest> merge_manifests(const std::vector<Manifest>& manifests) {
-  Manifest all{.library = "libmha", .toolchain = manifests.empty() ? kHipToolchain : manifests[0].toolchain, .blobs = {}};
+  Manifest all{
+      .library = "libmha", .toolchain = manifests.empty() ? kHipToolchain : manifests[0].toolchain, .blobs = {}};
   for (const Manifest& manifest : manifests) {
     if (manifest.toolchain != all.toolchain)
       return absl::InvalidArgumentError(str_cat(manifests[0].library, " and ", manifest.library,

@@ -80,9 +80,9 @@ absl::StatusOr<std::vector<Record>> records_of(const Link& link, const std::stri
   for (const std::string& stub : link.stubs) {
     const auto record = by_object.find(stub);
     if (record == by_object.end())
-      return absl::FailedPreconditionError(
-          str_cat("object ", stub, ": is empty and ", file, " does not say how it is compiled (another --tmp-dir, or a "
-                  "line that was cut short); remove it and build again"));
+      return absl::FailedPreconditionError(str_cat("object ", stub, ": is empty and ", file,
+                                                   " does not say how it is compiled (another --tmp-dir, or a "
+                                                   "line that was cut short); remove it and build again"));
     if (seen.insert(stub).second) found.push_back(std::move(*record->second));
   }
   return found;
@@ -161,8 +161,8 @@ absl::StatusOr<std::vector<Dispatcher>> rewrite(const InterceptConfig& config, c
   }
   for (const Blob& blob : manifest->blobs)
     if (blob.exports.empty())
-      return absl::FailedPreconditionError(str_cat("blob ", blob.source, ": defines nothing that ", blob.family,
-                                                   "_api.cpp could call"));
+      return absl::FailedPreconditionError(
+          str_cat("blob ", blob.source, ": defines nothing that ", blob.family, "_api.cpp could call"));
   return dispatchers;
 }
 
@@ -172,8 +172,8 @@ absl::Status check_dispatchers(const std::vector<Dispatcher>& dispatchers, const
     const absl::StatusOr<int> left = count_exports(dispatcher.object, manifest, dispatcher.family);
     if (!left.ok()) return left.status();
     if (*left > 0)
-      return absl::FailedPreconditionError(str_cat(dispatcher.record->source, ": ", *left,
-                                                   " calls of blobs were not made lazy; please report this dispatcher"));
+      return absl::FailedPreconditionError(str_cat(
+          dispatcher.record->source, ": ", *left, " calls of blobs were not made lazy; please report this dispatcher"));
     if (dispatcher.original.empty()) continue;
     const absl::StatusOr<int> verified =
         verify_exports(dispatcher.original, dispatcher.record->source, manifest, dispatcher.family);
@@ -200,16 +200,11 @@ QuickState quick_state(const InterceptConfig& config, const Link& link, const Ma
 }
 
 absl::Status write_report(const PostBuildReport& report, const std::string& folder) {
-  const Json json = {{"library", report.library},
-                     {"out_so", report.out_so},
-                     {"blobs", report.blobs},
-                     {"dispatchers", report.dispatchers},
-                     {"sites", report.sites},
-                     {"host_objects", report.host_objects},
-                     {"exports", report.exports},
-                     {"verified_symbols", report.verified_symbols},
-                     {"torn_lines", report.torn_lines},
-                     {"seconds", report.seconds},
+  const Json json = {{"library", report.library},       {"out_so", report.out_so},
+                     {"blobs", report.blobs},           {"dispatchers", report.dispatchers},
+                     {"sites", report.sites},           {"host_objects", report.host_objects},
+                     {"exports", report.exports},       {"verified_symbols", report.verified_symbols},
+                     {"torn_lines", report.torn_lines}, {"seconds", report.seconds},
                      {"text", describe(report)}};
   return runtime::write_file(folder + "/post_build.json", {json.dump(1), "\n"});
 }
@@ -254,13 +249,14 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
 }
 
 std::string describe(const PostBuildReport& report) {
-  std::string text = str_cat(report.library, ": ", report.blobs, " blobs with ", report.exports, " exports, ",
-                             report.dispatchers, " dispatchers with ", report.sites, " sites, ", report.host_objects,
-                             " host objects");
+  std::string text =
+      str_cat(report.library, ": ", report.blobs, " blobs with ", report.exports, " exports, ", report.dispatchers,
+              " dispatchers with ", report.sites, " sites, ", report.host_objects, " host objects");
   if (report.verified_symbols > 0)
     str_append(&text, "; verified against ", report.verified_symbols, " undefined symbols of the original dispatchers");
   if (!report.torn_lines.empty())
-    str_append(&text, "; ", report.torn_lines.size(), " lines of the record file were cut short by a killed build, "
+    str_append(&text, "; ", report.torn_lines.size(),
+               " lines of the record file were cut short by a killed build, "
                "their blobs were recorded again");
   return text;
 }

@@ -23,7 +23,7 @@ struct PostBuildReport {
   int sites = 0;
   int host_objects = 0;
   int exports = 0;
-  int verified_symbols = 0;    // of the original dispatchers; 0 when not verified
+  int verified_symbols = 0;     // of the original dispatchers; 0 when not verified
   std::vector<int> torn_lines;  // of the record file, cut short by a killed compile
   double seconds = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kArchFlag = "--offload-arch=";
 // Flags whose value is a path, as two words or joined.
-constexpr std::string_view kPathFlags[] = {"-isystem", "-idirafter", "-iquote", "-include", "-imacros",
+constexpr std::string_view kPathFlags[] = {"-isystem",  "-idirafter",   "-iquote",  "-include", "-imacros",
                                            "-isysroot", "-ivfsoverlay", "-iprefix", "-I"};
 
 bool below(const std::string& path, const std::string& folder) {

@@ -29,7 +29,8 @@ pid_t start(const Command& command) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
   const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const int log = command.log.empty() ? dup(2) : open(command.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int log =
+      command.log.empty() ? dup(2) : open(command.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (log < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(none, 0) < 0) _exit(126);
   for (const auto& [name, value] : command.environment)
     value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());

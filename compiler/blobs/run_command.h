@@ -1,7 +1,8 @@
 // Runs programs and keeps what they print in files. Blocking; thread-safe. Errors: FailedPrecondition with the command
 // and its last lines when a program fails, is killed by a signal or cannot be run.
 //
-//   absl::Status done = run_commands({{.args = {"/usr/bin/c++", "-c", "a.cpp"}, .cwd = "/tmp", .log = "/tmp/a.log"}}, 2);
+//   absl::Status done = run_commands({{.args = {"/usr/bin/c++", "-c", "a.cpp"}, .cwd = "/tmp", .log = "/tmp/a.log"}},
+//   2);
 #pragma once
 #include <absl/status/status.h>
 

@@ -38,8 +38,12 @@ std::string aiter_dir(const InterceptConfig& config) {
 Command compile_loader(const InterceptConfig& config, const std::string& library, const std::string& source,
                        const std::string& object) {
   const std::string folder = folder_of(config, library), aiter = aiter_dir(config);
-  std::vector<std::string> args = {"-O2", "-std=c++20", "-fPIC", "-fvisibility=hidden",
-                                   str_cat("-DCK_JIT_IS_FWD=", library == "libmha_fwd" ? 1 : 0), "-I" + folder,
+  std::vector<std::string> args = {"-O2",
+                                   "-std=c++20",
+                                   "-fPIC",
+                                   "-fvisibility=hidden",
+                                   str_cat("-DCK_JIT_IS_FWD=", library == "libmha_fwd" ? 1 : 0),
+                                   "-I" + folder,
                                    "-I" + loader_include(config, library)};
   const auto include = [&](const char* name, const std::string& otherwise) {
     if (const std::string path = variable(name, otherwise); !path.empty()) args.push_back("-I" + path);

@@ -19,16 +19,16 @@ bool strictly_below(const std::string& path, const std::string& folder) {
 void stage(const Mapping& mapping, const std::string& real, const std::string& below, const fs::path& root,
            std::error_code* error) {
   const auto mapped_inside = [&](const std::string& place) {
-    return std::any_of(mapping.begin(), mapping.end(), [&](const auto& entry) {
-      return strictly_below(entry.second, place);
-    });
+    return std::any_of(mapping.begin(), mapping.end(),
+                       [&](const auto& entry) { return strictly_below(entry.second, place); });
   };
   if (!mapped_inside(below)) {
     std::error_code there;
     // Relative when both lie in one temporary folder, which may be moved.
     const fs::path link = root / below, near = fs::path(real).lexically_relative(link.parent_path());
     const bool same_tree = fs::path(real).lexically_relative(root.parent_path()).string().substr(0, 2) != "..";
-    if (!fs::exists(fs::symlink_status(link, there))) fs::create_symlink(same_tree ? near : fs::path(real), link, *error);
+    if (!fs::exists(fs::symlink_status(link, there)))
+      fs::create_symlink(same_tree ? near : fs::path(real), link, *error);
     return;
   }
   fs::create_directories(root / below, *error);
