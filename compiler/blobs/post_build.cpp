@@ -217,7 +217,9 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
   if (!config.ok()) return config.status();
   const absl::StatusOr<Link> link = read_link(link_file);
   if (!link.ok()) return link.status();
-  PostBuildReport report{.library = std::string(stem_of(link->output)), .out_so = link->output};
+  PostBuildReport report;
+  report.library = stem_of(link->output);
+  report.out_so = link->output;
   const std::string folder = str_cat(config->folder, "/", report.library);
   const absl::StatusOr<std::vector<Record>> records = records_of(*link, config->records, &report.torn_lines);
   if (!records.ok()) return records.status();
