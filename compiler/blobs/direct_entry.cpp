@@ -1,0 +1,92 @@
+#include "compiler/blobs/direct_entry.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/file.h"
+#include "runtime/sha256.h"
+#include "runtime/text.h"
+
+namespace hearth::blobs {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kEntryVersion = 1;
+
+Json lossless(const std::string& text) {
+  // Flags may hold any bytes; JSON holds UTF-8.
+  return to_hex(text);
+}
+
+}  // namespace
+
+std::string spec_identity(const BlobSpec& spec) {
+  Json identity = Json::array({lossless(spec.stem), spec.toolchain, lossless(spec.source)});
+  for (const auto* list : {&spec.flags, &spec.archs, &spec.exports}) {
+    Json words = Json::array();
+    for (const std::string& word : *list) words.push_back(lossless(word));
+    identity.push_back(std::move(words));
+  }
+  identity.push_back(to_hex(sha256(spec.glue)));
+  return to_hex(sha256(identity.dump()));
+}
+
+std::string object_path(const std::string& folder, const std::string& stem) {
+  return str_cat(folder, "/", stem, ".so");
+}
+
+std::string entry_path(const std::string& folder, const std::string& stem) {
+  return str_cat(folder, "/", stem, ".json");
+}
+
+std::optional<EntryRecord> load_entry(const std::string& folder, const BlobSpec& spec) {
+  const auto text = runtime::read_file(entry_path(folder, spec.stem));
+  if (!text.ok()) return std::nullopt;
+  // The only throws are of missing or wrong fields: an entry that is damaged is none.
+  try {
+    const Json json = Json::parse(*text);
+    if (json.at("hearth_blob_entry") != kEntryVersion) return std::nullopt;
+    EntryRecord record{.identity = json.at("identity"),
+                       .toolchain_digest = json.at("toolchain"),
+                       .sha256_hex = json.at("sha256"),
+                       .stamp = {json.at("object").at(0), json.at("object").at(1), 0, json.at("object").at(2)},
+                       .seconds = json.at("seconds"),
+                       .dependencies = {}};
+    for (const Json& file : json.at("dependencies"))
+      record.dependencies.push_back({file.at(0), file.at(1), file.at(2), file.at(3)});
+    return record;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::string entry_json(const EntryRecord& record) {
+  Json dependencies = Json::array();
+  for (const Dependency& file : record.dependencies)
+    dependencies.push_back({file.path, file.sha256_hex, file.size_bytes, file.mtime_ns});
+  const Json json = {{"hearth_blob_entry", kEntryVersion},
+                     {"identity", record.identity},
+                     {"toolchain", record.toolchain_digest},
+                     {"sha256", record.sha256_hex},
+                     {"object", {record.stamp.size_bytes, record.stamp.mtime_ns, record.stamp.inode}},
+                     {"seconds", record.seconds},
+                     {"dependencies", dependencies}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool still_right(const EntryRecord& record, const BlobSpec& spec, const std::string& toolchain_digest,
+                 const std::string& folder) {
+  if (record.identity != spec_identity(spec)) return false;
+  if (!toolchain_digest.empty() && record.toolchain_digest != toolchain_digest) return false;
+  const std::string object = object_path(folder, spec.stem);
+  const auto stamp = stamp_of(object);
+  if (!stamp || stamp->size_bytes != record.stamp.size_bytes) return false;
+  // Moved with its cache to another file system, say: then its contents decide.
+  if (stamp->mtime_ns != record.stamp.mtime_ns || stamp->inode != record.stamp.inode) {
+    const auto digest = digest_of_file(object);
+    if (!digest.ok() || *digest != record.sha256_hex) return false;
+  }
+  return dependencies_unchanged(spec, record.dependencies);
+}
+
+}  // namespace hearth::blobs
