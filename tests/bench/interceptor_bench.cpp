@@ -37,9 +37,16 @@ int run(const std::vector<std::string>& args) {
 
 // As long as a real blob's command: about 3 KB.
 std::vector<std::string> blob_flags() {
-  std::vector<std::string> flags = {"-O3", "-std=c++20", "-fPIC", "--offload-arch=gfx942", "--offload-arch=gfx950",
-                                    "-mllvm", "--lsr-drop-solution=1", "-fvisibility=hidden"};
-  for (int i = 0; i < 40; ++i) flags.push_back("-I/a/rather/long/path/of/an/include/folder/number/" + std::to_string(i));
+  std::vector<std::string> flags = {"-O3",
+                                    "-std=c++20",
+                                    "-fPIC",
+                                    "--offload-arch=gfx942",
+                                    "--offload-arch=gfx950",
+                                    "-mllvm",
+                                    "--lsr-drop-solution=1",
+                                    "-fvisibility=hidden"};
+  for (int i = 0; i < 40; ++i)
+    flags.push_back("-I/a/rather/long/path/of/an/include/folder/number/" + std::to_string(i));
   for (int i = 0; i < 30; ++i) flags.push_back("-DSOME_DEFINITION_OF_THE_BUILD_" + std::to_string(i) + "=1");
   return flags;
 }
@@ -58,7 +65,8 @@ void measure_calls(const char* name, const std::string& compiler, const fs::path
     std::vector<std::string> args = {compiler};
     for (const std::string& flag : blob_flags()) args.push_back(flag);
     const std::string stem = "fmha_fwd_d128_fp16_batch_" + std::to_string(i);
-    args.insert(args.end(), {"-c", (folder / "blob" / (stem + ".cpp")).string(), "-o", (folder / (stem + ".o")).string()});
+    args.insert(args.end(),
+                {"-c", (folder / "blob" / (stem + ".cpp")).string(), "-o", (folder / (stem + ".o")).string()});
     const auto start = Clock::now();
     if (run(args) != 0) std::exit((std::fprintf(stderr, "%s failed\n", compiler.c_str()), 1));
     seconds.push_back(since(start));
@@ -74,7 +82,8 @@ double measure_ninja(const std::string& compiler, const fs::path& folder, int bl
   for (const std::string& flag : blob_flags()) file << " " << flag;
   file << "\nrule compile\n  command = " << compiler << " $flags -c $in -o $out\n";
   for (int i = 0; i < blobs; ++i)
-    file << "build b" << i << ".o: compile " << (folder / "blob").string() << "/fmha_fwd_d128_fp16_batch_" << i << ".cpp\n";
+    file << "build b" << i << ".o: compile " << (folder / "blob").string() << "/fmha_fwd_d128_fp16_batch_" << i
+         << ".cpp\n";
   file.close();
   const auto start = Clock::now();
   if (run({"/usr/bin/ninja", "--quiet", "-C", (folder / "ninja").string()}) != 0) std::exit(1);
@@ -108,8 +117,8 @@ int main(int argc, char** argv) {
   measure_calls("hearth-hipcc, a blob", hipcc, folder, calls);
   measure_calls("/bin/true", "/bin/true", folder, calls);
   const double ours = measure_ninja(hipcc, folder, blobs), nothing = measure_ninja(touch, folder, blobs);
-  std::printf("ninja, %d blobs: %.2f s with hearth-hipcc, %.2f s with a shell script that makes the output\n", blobs, ours,
-              nothing);
+  std::printf("ninja, %d blobs: %.2f s with hearth-hipcc, %.2f s with a shell script that makes the output\n", blobs,
+              ours, nothing);
   fs::remove_all(folder);
   return 0;
 }

@@ -49,18 +49,19 @@ TEST_CASE("a response file that includes itself is refused by name") {
 }
 
 TEST_CASE("probes go to the real compiler") {
-  for (const Words& args : {Words{"--version"},
-                            {"-v"},
-                            {"-dumpfullversion", "-dumpversion"},
-                            {"-O3", "-x", "hip", "-E", "-P", "/dev/null", "-o", "/dev/null"},
-                            {"-mllvm", "-enable-post-misched=0", "-x", "hip", "-E", "-P", "/dev/null", "-o", "/dev/null"},
-                            {"-x", "hip", "-P", "-c", "-Wno-unused-command-line-argument", "-o", "/dev/null", "-"},
-                            {"-print-search-dirs"},
-                            {"-M", "/a/blob/fmha_fwd_x.cpp"},
-                            {"-E", "/a/blob/fmha_fwd_x.cpp"},
-                            {"-c", "/a/blob/fmha_fwd_x.cpp", "-o", "/dev/null"},
-                            {"-###", "-c", "/a/blob/fmha_fwd_x.cpp"},
-                            {}}) {
+  for (const Words& args :
+       {Words{"--version"},
+        {"-v"},
+        {"-dumpfullversion", "-dumpversion"},
+        {"-O3", "-x", "hip", "-E", "-P", "/dev/null", "-o", "/dev/null"},
+        {"-mllvm", "-enable-post-misched=0", "-x", "hip", "-E", "-P", "/dev/null", "-o", "/dev/null"},
+        {"-x", "hip", "-P", "-c", "-Wno-unused-command-line-argument", "-o", "/dev/null", "-"},
+        {"-print-search-dirs"},
+        {"-M", "/a/blob/fmha_fwd_x.cpp"},
+        {"-E", "/a/blob/fmha_fwd_x.cpp"},
+        {"-c", "/a/blob/fmha_fwd_x.cpp", "-o", "/dev/null"},
+        {"-###", "-c", "/a/blob/fmha_fwd_x.cpp"},
+        {}}) {
     CAPTURE(args);
     CHECK(parse_command_line(args).kind == Kind::kProbe);
     CHECK(decided(args) == Decision::kPass);
@@ -96,9 +97,9 @@ TEST_CASE("what becomes of compiles and links") {
 }
 
 TEST_CASE("values of options are not inputs") {
-  const CommandLine line = parse_command_line(
-      {"-mllvm", "--lsr-drop-solution=1", "-I", "inc", "-isystem", "/sys", "-include", "pre.hpp", "-D", "X", "-MMD", "-MF",
-       "a.d", "-MT", "a.o", "-c", "a b.cpp", "-o", "out/a.o"});
+  const CommandLine line =
+      parse_command_line({"-mllvm", "--lsr-drop-solution=1", "-I", "inc", "-isystem", "/sys", "-include", "pre.hpp",
+                          "-D", "X", "-MMD", "-MF", "a.d", "-MT", "a.o", "-c", "a b.cpp", "-o", "out/a.o"});
   CHECK(line.kind == Kind::kCompile);
   CHECK(line.sources == Words{"a b.cpp"});
   CHECK(line.objects.empty());

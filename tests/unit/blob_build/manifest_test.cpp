@@ -82,11 +82,11 @@ TEST_CASE("a spec has the blob's parts and the root") {
 }
 
 TEST_CASE("a manifest of another version is told with both versions and the remedy") {
-  const auto read = parse_manifest(replaced(manifest_json(manifest_of()), "_manifest\": 1", "_manifest\": 2"), "m.json");
+  const auto read =
+      parse_manifest(replaced(manifest_json(manifest_of()), "_manifest\": 1", "_manifest\": 2"), "m.json");
   CHECK(read.status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(read.status().message()),
-             Catch::Contains("m.json") && Catch::Contains("version 2") && Catch::Contains("version 1") &&
-                 Catch::Contains("build full"));
+  CHECK_THAT(std::string(read.status().message()), Catch::Contains("m.json") && Catch::Contains("version 2") &&
+                                                       Catch::Contains("version 1") && Catch::Contains("build full"));
 }
 
 TEST_CASE("every wrong field is told") {

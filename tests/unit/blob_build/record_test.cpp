@@ -17,8 +17,12 @@ namespace hearth::blobs {
 namespace {
 
 Record record_of(const std::string& name) {
-  Record record{.kind = kBlobRecord, .tool = "hipcc", .source = "/a/blob/" + name + ".cpp", .output = "/b/" + name,
-                .cwd = "/b dir", .args = {"-c", "x\ny", "\"quoted\""}};
+  Record record{.kind = kBlobRecord,
+                .tool = "hipcc",
+                .source = "/a/blob/" + name + ".cpp",
+                .output = "/b/" + name,
+                .cwd = "/b dir",
+                .args = {"-c", "x\ny", "\"quoted\""}};
   for (int i = 0; i < 200; ++i) record.args.push_back("-DSOME_LONG_FLAG_" + std::to_string(i) + "=" + name);
   return record;
 }

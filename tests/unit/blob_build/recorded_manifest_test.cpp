@@ -19,8 +19,12 @@ InterceptConfig config_of() {
 }
 
 Record record_of(const std::string& kind, const std::string& name, const Words& flags) {
-  Record record{.kind = kind, .tool = "hipcc", .source = "/t/jit/build/libmha_fwd/blob/" + name,
-                .output = "/t/jit/build/x.o", .cwd = "/t/jit/build/libmha_fwd/build", .args = flags};
+  Record record{.kind = kind,
+                .tool = "hipcc",
+                .source = "/t/jit/build/libmha_fwd/blob/" + name,
+                .output = "/t/jit/build/x.o",
+                .cwd = "/t/jit/build/libmha_fwd/build",
+                .args = flags};
   record.args.insert(record.args.end(), {"-c", record.source, "-o", "x.o"});
   return record;
 }
@@ -32,13 +36,32 @@ absl::StatusOr<Manifest> made(const std::vector<Record>& records) {
 }
 
 TEST_CASE("flags are sorted out and paths made relative to the root") {
-  const auto manifest =
-      made({kApi, record_of(kBlobRecord, "fmha_fwd_a.cpp",
-                            {"-DWITH_HIP", "-I/src/aiter/csrc/include", "-I", "../blob", "-isystem", "/t/rocm/include",
-                             "-I/usr/include/x", "-O3", "-O3", "-fvisibility=hidden", "-fvisibility-inlines-hidden",
-                             "-mllvm", "--lsr-drop-solution=1", "--offload-arch=gfx942", "--offload-arch=gfx950",
-                             "--offload-arch=gfx942", "-MMD", "-MF", "x.o.d", "-MP", "-include", "/src/aiter/pre.hpp",
-                             "-DCONFIG=/src/aiter/config.h", "-DOTHER=/srcs/aiter", "--rocm-path=/t/rocm"})});
+  const auto manifest = made({kApi, record_of(kBlobRecord, "fmha_fwd_a.cpp",
+                                              {"-DWITH_HIP",
+                                               "-I/src/aiter/csrc/include",
+                                               "-I",
+                                               "../blob",
+                                               "-isystem",
+                                               "/t/rocm/include",
+                                               "-I/usr/include/x",
+                                               "-O3",
+                                               "-O3",
+                                               "-fvisibility=hidden",
+                                               "-fvisibility-inlines-hidden",
+                                               "-mllvm",
+                                               "--lsr-drop-solution=1",
+                                               "--offload-arch=gfx942",
+                                               "--offload-arch=gfx950",
+                                               "--offload-arch=gfx942",
+                                               "-MMD",
+                                               "-MF",
+                                               "x.o.d",
+                                               "-MP",
+                                               "-include",
+                                               "/src/aiter/pre.hpp",
+                                               "-DCONFIG=/src/aiter/config.h",
+                                               "-DOTHER=/srcs/aiter",
+                                               "--rocm-path=/t/rocm"})});
   REQUIRE(manifest.ok());
   REQUIRE(manifest->blobs.size() == 1);
   const Blob& blob = manifest->blobs[0];
