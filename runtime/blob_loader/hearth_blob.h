@@ -19,8 +19,8 @@ namespace hearth::blob {
 
 inline constexpr std::uint32_t kLibraryVersion = 1;
 
-// What went wrong, in the words of docs/errors.md; `code` is gRPC's.
-class BlobError : public std::runtime_error {
+// What went wrong, in the words of docs/errors.md; `code` is gRPC's. Visible, to be caught outside of the library.
+class __attribute__((visibility("default"))) BlobError : public std::runtime_error {
  public:
   BlobError(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
   int code() const { return code_; }

@@ -1,0 +1,17 @@
+// BlobRequest: a blob to be compiled, and what came of it. Plain values.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace hearth::blob {
+
+struct BlobRequest {
+  std::string stem;
+  std::vector<std::string> exports;  // mangled prefixes
+  // Of a blob that is in the embedded manifest; of another the manifest says the rest.
+  bool embedded = true;
+  std::string toolchain, source;
+  std::vector<std::string> flags, archs;
+};
+
+}  // namespace hearth::blob

@@ -1,0 +1,21 @@
+// compile_directly: runs hearth-blobc, which compiles a blob into the cache folder or finds it there.
+//
+// In a process group of its own, without a shell, with no other descriptors than its output, and with a wall limit
+// after which the group is killed. Blocking; thread-safe. Errors: BlobError NOT_FOUND (no hearth-blobc),
+// PERMISSION_DENIED (the cache folder), DEADLINE_EXCEEDED, INTERNAL (a crash, by signal; an answer that is none), else
+// as hearth-blobc says, with the last lines of what it and the compiler wrote.
+//   std::string path = compile_directly(environment, request);
+#pragma once
+#include <string>
+
+#include "runtime/blob_loader/blob_environment.h"
+#include "runtime/blob_loader/blob_request.h"
+
+namespace hearth::blob {
+
+std::string compile_directly(const BlobEnvironment& environment, const BlobRequest& request);
+
+// The path in {"path": …}, else throws what {"code": …, "message": …} says; `log` is put at the end of the message.
+std::string path_of_reply(const std::string& reply, const std::string& who, const std::string& log);
+
+}  // namespace hearth::blob

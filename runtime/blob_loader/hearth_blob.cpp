@@ -1,0 +1,142 @@
+#include "runtime/blob_loader/hearth_blob.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "runtime/blob_loader/blob_codes.h"
+#include "runtime/blob_loader/blob_environment.h"
+#include "runtime/blob_loader/blob_registry.h"
+#include "runtime/blob_loader/blob_request.h"
+#include "runtime/blob_loader/compiler_process.h"
+#include "runtime/blob_loader/daemon_client.h"
+#include "runtime/blob_loader/loaded_blob.h"
+
+namespace hearth::blob {
+namespace {
+
+std::vector<std::string> strings(const char* const* list) {
+  std::vector<std::string> out;
+  for (; list != nullptr && *list != nullptr; ++list) out.emplace_back(*list);
+  return out;
+}
+
+void check_version(const Library& library) {
+  if (library.version == kLibraryVersion) return;
+  throw BlobError(kFailedPrecondition, "the list of blobs in this library is of version " +
+                                           std::to_string(library.version) + ", but its libhearth_blob reads version " +
+                                           std::to_string(kLibraryVersion) +
+                                           "; build the library again with `hearth blobs build full`");
+}
+
+BlobRequest request_of(const Library& library, const LibraryBlob& blob) {
+  BlobRequest request;
+  request.stem = blob.stem;
+  request.exports = strings(blob.exports);
+  request.toolchain = library.toolchain;
+  request.source = blob.source;
+  request.flags = strings(library.flag_sets[blob.flags]);
+  request.archs = strings(library.archs);
+  return request;
+}
+
+struct Acquired {
+  std::string path;
+  const char* source;  // who gave it, for people
+};
+
+Acquired acquire(const BlobEnvironment& environment, const BlobRequest& request) {
+  if (environment.mode == BlobMode::kDirect || (environment.mode == BlobMode::kAuto && !request.embedded))
+    return {compile_directly(environment, request), "compiled or cached by hearth-blobc"};
+  if (!request.embedded)
+    throw BlobError(kFailedPrecondition,
+                    "it is not in the library's own list, and only hearth-blobc reads other manifests; unset "
+                    "HEARTH_BLOB_MODE=daemon or build the library again with this blob");
+  try {
+    return {acquire_from_daemon(environment, request), "from hearthd"};
+  } catch (const BlobError& failure) {
+    if (failure.code() != kUnavailable || environment.mode == BlobMode::kDaemon) throw;
+    try {
+      return {compile_directly(environment, request), "no daemon; compiled or cached by hearth-blobc"};
+    } catch (const BlobError& second) {
+      // Both ways are needed to know what to mend.
+      if (second.code() != kNotFound) throw;
+      throw BlobError(second.code(), std::string(second.what()) + "\n(before that: " + failure.what() + ")");
+    }
+  }
+}
+
+std::vector<void*> load(const Library& library, const BlobRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  bool verbose = false;
+  const auto say = [&](const std::string& what) {
+    if (!verbose) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::fprintf(stderr, "hearth_blob: %s: %s (%.3f s)\n", request.stem.c_str(), what.c_str(), seconds);
+  };
+  try {
+    const BlobEnvironment environment = read_environment(library);
+    verbose = environment.verbose;
+    const Acquired acquired = acquire(environment, request);
+    std::vector<void*> functions = load_blob(acquired.path, request.exports);
+    say(std::string(acquired.source) + ", " + acquired.path);
+    return functions;
+  } catch (const BlobError& failure) {
+    const std::string text = std::string("blob ") + request.stem + " of " + library.name + ": " + failure.what();
+    say(std::string("failed: ") + failure.what());
+    throw BlobError(failure.code(), text);
+  }
+}
+
+const LibraryBlob* find(const Library& library, const char* stem) {
+  std::uint32_t low = 0, high = library.num_blobs;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    const int order = std::strcmp(library.blobs[middle].stem, stem);
+    if (order == 0) return &library.blobs[middle];
+    if (order < 0) low = middle + 1;
+    if (order > 0) high = middle;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* Site::resolve() {
+  check_version(*library_);
+  if (blob_ >= library_->num_blobs)
+    throw BlobError(kInternal, "a dispatcher of " + std::string(library_->name) + " asks for blob " +
+                                   std::to_string(blob_) + " of " + std::to_string(library_->num_blobs) +
+                                   "; dispatcher and list of blobs are of two builds: build the library again");
+  const LibraryBlob& blob = library_->blobs[blob_];
+  const std::size_t exports = strings(blob.exports).size();
+  if (export_ >= exports)
+    throw BlobError(kInternal, "a dispatcher asks for export " + std::to_string(export_) + " of blob " + blob.stem +
+                                   ", which has " + std::to_string(exports) +
+                                   "; dispatcher and list of blobs are of two builds: build the library again");
+  void* function =
+      registry().function({library_, blob.stem}, export_, [&] { return load(*library_, request_of(*library_, blob)); });
+  function_.store(function, std::memory_order_release);
+  return function;
+}
+
+void* find_blob_function(const Library& library, const char* stem, const char* export_prefix) {
+  check_version(library);
+  if (const LibraryBlob* blob = find(library, stem)) {
+    const std::vector<std::string> exports = strings(blob->exports);
+    for (std::size_t i = 0; i < exports.size(); ++i)
+      if (exports[i] == export_prefix)
+        return registry().function({&library, stem}, i, [&] { return load(library, request_of(library, *blob)); });
+    throw BlobError(kNotFound, std::string("blob ") + stem + " of " + library.name + " has no export " + export_prefix);
+  }
+  BlobRequest request;
+  request.stem = stem;
+  request.exports = {export_prefix};
+  request.embedded = false;
+  // Each export is a state of its own: what else such a blob exports is not known here.
+  return registry().function({&library, std::string(stem) + " " + export_prefix}, 0,
+                             [&] { return load(library, request); });
+}
+
+}  // namespace hearth::blob
