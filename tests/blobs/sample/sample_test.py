@@ -14,6 +14,7 @@ import numpy as np
 import attention_reference as reference
 import sample_library as sample
 from build_ahead import build, make_rocm_home
+from kvcache_cases import KeyCache
 
 HERE = Path(__file__).resolve().parent
 
@@ -138,11 +139,11 @@ class Generation:
         self.random = np.random.default_rng(7)
 
 
-class Forward2024(Generation, Forward, unittest.TestCase):
+class Forward2024(Generation, Forward, KeyCache, unittest.TestCase):
     generation, options = "2024", {}
 
 
-class Forward2026(Generation, Forward, unittest.TestCase):
+class Forward2026(Generation, Forward, KeyCache, unittest.TestCase):
     generation, options = "2026", {"SAMPLE_BUILD": "make"}
 
 

@@ -20,6 +20,8 @@
 #define SAMPLE_ARCH_PARAMETER
 #endif
 
+#include "fmha_fwd_kvcache.hpp"
+
 struct fmha_fwd_args {
   const void* q_ptr;
   const void* k_ptr;
