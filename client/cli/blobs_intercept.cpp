@@ -36,7 +36,9 @@ absl::StatusOr<int> intercept(InterceptFlags flags) {
   home.hearth = blobs::this_hearth();
   home.hipcc = blobs::this_hipcc();
   home.mapping = {{root, ""}};
-  home.default_root = blobs::default_root(root);
+  home.default_root = blobs::default_root(*tmp + "/ck_jit");
+  if (absl::Status status = blobs::stage_root(home.mapping, *tmp + "/ck_jit", blobs::bin_folder()); !status.ok())
+    return status;
   home.default_name = blobs::default_name();
   home.verify = !flags.no_verify;
   const absl::StatusOr<blobs::FakeHome> fake = blobs::make_fake_home(home);

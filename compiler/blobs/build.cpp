@@ -124,13 +124,13 @@ absl::StatusOr<std::string> post_build_line(const std::string& library, const st
   return json.is_object() ? json.value("text", "") : "";
 }
 
-absl::Status install(const std::string& tmp, const std::string& install_dir, BuildReport* report) {
-  if (install_dir.empty()) return absl::OkStatus();
-  InstallInput input{.root = tmp + "/ck_jit",
-                     .install_dir = absolute(install_dir),
-                     .hearth = this_hearth(),
-                     .libraries = {},
-                     .manifests = {}};
+struct Built {
+  std::vector<QuickState> libraries;
+  std::vector<Manifest> manifests;
+};
+
+absl::StatusOr<Built> read_built(const std::string& tmp) {
+  Built built;
   for (const char* library : kLibraries) {
     std::error_code error;
     if (!fs::exists(str_cat(tmp, "/", library, "/", kQuickStateFile), error)) continue;
@@ -138,13 +138,30 @@ absl::Status install(const std::string& tmp, const std::string& install_dir, Bui
     if (!state.ok()) return state.status();
     absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", kManifestFile));
     if (!manifest.ok()) return manifest.status();
-    input.libraries.push_back(*std::move(state));
-    input.manifests.push_back(*std::move(manifest));
+    built.libraries.push_back(*std::move(state));
+    built.manifests.push_back(*std::move(manifest));
   }
-  const absl::StatusOr<InstallReport> done = install_tree(input);
+  return built;
+}
+
+// The staged root's manifest, for what is not in a library's embedded one; then the installation, if one is wanted.
+absl::Status finish(const std::string& tmp, const std::string& install_dir, BuildReport* report) {
+  absl::StatusOr<Built> built = read_built(tmp);
+  if (!built.ok()) return built.status();
+  const absl::StatusOr<Manifest> all = merge_manifests(built->manifests);
+  if (!all.ok()) return all.status();
+  const std::string root = tmp + "/ck_jit";
+  if (absl::Status status = runtime::write_file(str_cat(root, "/", kManifestFile), {manifest_json(*all)}); !status.ok())
+    return status;
+  if (install_dir.empty()) return absl::OkStatus();
+  const absl::StatusOr<InstallReport> done = install_tree({.root = root,
+                                                           .install_dir = absolute(install_dir),
+                                                           .hearth = this_hearth(),
+                                                           .libraries = std::move(built->libraries),
+                                                           .manifests = std::move(built->manifests)});
   if (!done.ok()) return done.status();
   report->lines.push_back(str_cat("installed ", done->libraries, " libraries, ", done->sources, " blob sources and ",
-                                  done->files, " headers in ", input.install_dir));
+                                  done->files, " headers in ", absolute(install_dir)));
   return absl::OkStatus();
 }
 
@@ -155,7 +172,9 @@ std::string this_hearth() {
   return fs::read_symlink("/proc/self/exe", error).string();
 }
 
-std::string this_hipcc() { return (fs::path(this_hearth()).parent_path() / "hearth-hipcc").string(); }
+std::string bin_folder() { return fs::path(this_hearth()).parent_path().string(); }
+
+std::string this_hipcc() { return bin_folder() + "/hearth-hipcc"; }
 
 std::string default_name() {
   const std::string name = variable("CK_JIT_NAME");
@@ -189,7 +208,7 @@ absl::StatusOr<BuildReport> build_full(const FullBuildInput& input) {
   FolderLock lock;
   if (absl::Status status = lock.take(*tmp); !status.ok()) return status;
   const Mapping mapping = source_mapping(aiter, *tmp);
-  if (absl::Status status = stage_root(mapping, *tmp + "/ck_jit"); !status.ok()) return status;
+  if (absl::Status status = stage_root(mapping, *tmp + "/ck_jit", bin_folder()); !status.ok()) return status;
   const std::string compiler =
       input.compiler.empty() && input.toolchain == kCxxToolchain && input.rocm_home.empty() ? "c++" : input.compiler;
   const absl::StatusOr<FakeHome> home =
@@ -212,7 +231,7 @@ absl::StatusOr<BuildReport> build_full(const FullBuildInput& input) {
     if (!line.ok()) return line.status();
     report.lines.push_back(*std::move(line));
   }
-  if (absl::Status status = install(*tmp, input.install_dir, &report); !status.ok()) return status;
+  if (absl::Status status = finish(*tmp, input.install_dir, &report); !status.ok()) return status;
   return report;
 }
 
@@ -242,23 +261,21 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input) {
   }
   for (auto& [name, value] : config->environment)
     if (value) moved(&*value);
-  if (absl::Status status = stage_root(config->mapping, tmp + "/ck_jit"); !status.ok()) return status;
+  if (absl::Status status = stage_root(config->mapping, tmp + "/ck_jit", bin_folder()); !status.ok()) return status;
 
   const EmbeddedDefaults defaults{.root = default_root(input.install_dir.empty() ? tmp + "/ck_jit" : ""),
                                   .name = default_name()};
-  for (const char* library : kLibraries) {
-    if (!fs::exists(str_cat(tmp, "/", library, "/", kQuickStateFile), error)) continue;
-    const absl::StatusOr<QuickState> state = read_quick_state(tmp, library);
-    if (!state.ok()) return state.status();
-    const absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", kManifestFile));
-    if (!manifest.ok()) return manifest.status();
-    if (absl::Status status = link_library(*config, *state, *manifest, defaults); !status.ok()) return status;
+  const absl::StatusOr<Built> built = read_built(tmp);
+  if (!built.ok()) return built.status();
+  for (std::size_t i = 0; i < built->libraries.size(); ++i) {
+    const QuickState& state = built->libraries[i];
+    if (absl::Status status = link_library(*config, state, built->manifests[i], defaults); !status.ok()) return status;
     report.lines.push_back(
-        str_cat(library, ": linked again with ", state->all_objs.size(), " objects: ", state->out_so));
+        str_cat(state.library, ": linked again with ", state.all_objs.size(), " objects: ", state.out_so));
   }
   if (report.lines.empty())
     return absl::NotFoundError(str_cat(tmp, ": holds no ", kQuickStateFile, "; run `hearth blobs build full` first"));
-  if (absl::Status status = install(tmp, input.install_dir, &report); !status.ok()) return status;
+  if (absl::Status status = finish(tmp, input.install_dir, &report); !status.ok()) return status;
   return report;
 }
 

@@ -48,8 +48,9 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input);
 // An absolute, new or existing folder for a build; empty: a new one in the system's.
 absl::StatusOr<std::string> make_tmp_dir(const std::string& wanted);
 
-// The path of the hearth that runs, and of hearth-hipcc beside it.
+// The path of the hearth that runs, its folder, and hearth-hipcc there.
 std::string this_hearth();
+std::string bin_folder();
 std::string this_hipcc();
 
 // $CK_JIT_NAME, else "ck_jit"; $CK_JIT_ROOT, else `otherwise`.

@@ -43,7 +43,7 @@ void stage(const Mapping& mapping, const std::string& real, const std::string& b
 
 }  // namespace
 
-absl::Status stage_root(const Mapping& given, const std::string& root) {
+absl::Status stage_root(const Mapping& given, const std::string& root, const std::string& bin) {
   std::error_code error;
   fs::remove_all(root, error);
   if (!error) fs::create_directories(root, error);
@@ -60,6 +60,11 @@ absl::Status stage_root(const Mapping& given, const std::string& root) {
       for (const fs::directory_entry& entry : fs::directory_iterator(real, error))
         if (!error) fs::create_symlink(entry.path(), fs::path(root) / entry.path().filename(), error);
     }
+  }
+  for (const fs::path& ours : {fs::path(bin) / "hearth-blobc", fs::path(bin) / "../lib/libhearth_blob_client.so"}) {
+    std::error_code absent;
+    if (!error && fs::is_regular_file(ours, absent))
+      fs::create_symlink(fs::canonical(ours, absent), fs::path(root) / ours.filename(), error);
   }
   if (error) return absl::PermissionDeniedError(str_cat(root, ": cannot be made: ", error.message()));
   return absl::OkStatus();

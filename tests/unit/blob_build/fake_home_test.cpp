@@ -121,9 +121,11 @@ TEST_CASE("a staged root merges folders of the mapping and follows a move of the
     fs::create_directories(scratch / name);
   const std::vector<std::pair<std::string, std::string>> mapping = {{scratch / "aiter", ""},
                                                                     {scratch / "T/jit", "aiter/jit"}};
+  write_program(scratch / "bin/hearth-blobc", "blobc");
   for (int i = 0; i < 2; ++i) {
-    REQUIRE(stage_root(mapping, scratch / "T/ck_jit").ok());
+    REQUIRE(stage_root(mapping, scratch / "T/ck_jit", scratch / "bin").ok());
     CHECK(fs::is_directory(scratch / "T/ck_jit/csrc/include"));
+    CHECK(runtime::read_file(scratch / "T/ck_jit/hearth-blobc").value() == "blobc");
     CHECK(fs::is_directory(scratch / "T/ck_jit/aiter/ops"));
     CHECK(fs::is_directory(scratch / "T/ck_jit/aiter/jit/build"));
     CHECK_FALSE(fs::exists(scratch / "T/ck_jit/aiter/jit/old"));
