@@ -20,7 +20,7 @@ void add_full(CLI::App& build, Action& action) {
   CLI::App* command = build.add_subcommand("full", "Build the libraries; their blobs are only recorded");
   auto input = std::make_shared<blobs::FullBuildInput>();
   auto no_verify = std::make_shared<bool>(false);
-  command->add_option("--aiter-dir", input->aiter_dir, "An aiter checkout")->required();
+  command->add_option("--aiter-dir", input->aiter_dir, "An aiter checkout")->required()->envname("CK_JIT_AITER_DIR");
   command->add_option("--gpu-archs", input->gpu_archs, "Archs with semicolons between: \"gfx942;gfx950\"")->required();
   command->add_option("--ck-tile-bf16", input->ck_tile_bf16, "CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT")
       ->capture_default_str();

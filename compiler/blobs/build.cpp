@@ -66,7 +66,8 @@ std::string real_rocm_home(const FullBuildInput& input) {
   if (input.toolchain == kCxxToolchain) return "";
   for (const char* name : {"ROCM_HOME", "ROCM_PATH"})
     if (const std::string home = variable(name); !home.empty()) return absolute(home);
-  return fs::is_directory("/opt/rocm") || input.compiler.empty() ? "/opt/rocm" : "";
+  std::error_code error;
+  return fs::is_directory("/opt/rocm", error) ? "/opt/rocm" : "";
 }
 
 absl::Status check(const FullBuildInput& input, const std::string& aiter) {

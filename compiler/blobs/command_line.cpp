@@ -109,6 +109,11 @@ bool takes_next_argument(std::string_view option) {
   return std::find(std::begin(kTakesNext), std::end(kTakesNext), option) != std::end(kTakesNext);
 }
 
+std::string joined_output(std::string_view arg) {
+  if (!arg.starts_with("-o") || arg.starts_with("-offload") || arg.starts_with("-object")) return "";
+  return std::string(arg.substr(2));
+}
+
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
@@ -167,8 +172,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args) {
       line.shared = true;
     } else if (arg == "-MD" || arg == "-MMD") {
       line.wants_depfile = true;
-    } else if (arg.starts_with("-o") && arg.size() > 2 && !arg.starts_with("-object")) {
-      line.output = arg.substr(2);
+    } else if (const std::string joined = joined_output(arg); !joined.empty()) {
+      line.output = joined;
     } else if (arg.starts_with("-MF") && arg.size() > 3) {
       line.depfile = arg.substr(3);
     } else if ((arg.starts_with("-MT") || arg.starts_with("-MQ")) && arg.size() > 3) {

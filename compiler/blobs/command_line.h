@@ -41,6 +41,9 @@ std::vector<std::string> split_words(std::string_view text);
 // Whether `option` takes the next argument as its value, e.g. -o, -I, -mllvm.
 bool takes_next_argument(std::string_view option);
 
+// The output of "-ofile" in one word; empty when `arg` is anything else, e.g. "-offload-…".
+std::string joined_output(std::string_view arg);
+
 // `path` made absolute from `folder` and freed of "." and "..", without asking the file system.
 std::string absolute_path(const std::string& path, const std::string& folder);
 

@@ -7,6 +7,7 @@
 
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/manifest.h"
+#include "compiler/blobs/toolchain.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -76,12 +77,22 @@ absl::Status install_program(const std::string& program, const fs::path& as) {
 
 absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_bin, InterceptConfig* config) {
   const std::string bin = input.rocm_home + "/bin/";
-  const std::string wanted = !input.compiler.empty() ? input.compiler : bin + "hipcc";
-  const std::string hipcc = find_program(wanted, fake_bin);
-  if (hipcc.empty())
-    return absl::NotFoundError(str_cat("compiler ", wanted,
-                                       ": there is no such program; name one with --compiler, or a ROCm home that has "
-                                       "bin/hipcc with --rocm-home"));
+  std::string hipcc;
+  if (input.compiler.empty() && input.rocm_home.empty() && input.toolchain == kHipToolchain) {
+    // No ROCm: the clang that compiles the blobs later compiles the host's sources now.
+    const absl::StatusOr<Toolchain> toolchain = find_toolchain(kHipToolchain);
+    if (!toolchain.ok()) return toolchain.status();
+    hipcc = toolchain->compiler;
+    config->compile_flags["hipcc"] = toolchain->prefix_flags;
+  } else {
+    const std::string wanted = !input.compiler.empty() ? input.compiler : bin + "hipcc";
+    hipcc = find_program(wanted, fake_bin);
+    if (hipcc.empty())
+      return absl::NotFoundError(
+          str_cat("compiler ", wanted,
+                  ": there is no such program; name one with --compiler, or a ROCm home that has "
+                  "bin/hipcc with --rocm-home"));
+  }
   config->compilers["hipcc"] = {hipcc};
   for (const char* name : kReplaced)
     if (!input.rocm_home.empty() && is_program(bin + name) && std::string_view(name) != "hipcc")
@@ -148,10 +159,12 @@ absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input) {
   config.verbose = input.verbose;
 
   home.environment["PATH"] = str_cat(home.path, "/bin:", variable("PATH"));
-  home.environment["CXX"] = home.path + "/bin/c++";
+  // Builds split CXX into words, so that a path with a space in it cannot be said; then it is found by PATH.
+  home.environment["CXX"] = home.path.find(' ') == std::string::npos ? home.path + "/bin/c++" : "c++";
   home.environment[kInterceptVariable] = intercept;
   for (const char* name : {"ROCM_PATH", "ROCM_HOME", "HIP_PATH"}) home.environment[name] = home.path;
   for (const auto& [name, value] : home.environment) {
+    if (name == "PATH") continue;  // InterceptConfig::real_environment
     const char* now = std::getenv(name.c_str());
     config.environment[name] = now != nullptr ? std::optional<std::string>(now) : std::nullopt;
   }

@@ -20,7 +20,7 @@ namespace hearth::blobs {
 struct FakeHomeInput {
   std::string folder;     // absolute; temporary folder of the build, made when missing
   std::string rocm_home;  // the real one; empty: none (plain C++)
-  std::string compiler;   // the real hipcc by path or name; empty: bin/hipcc of the real home
+  std::string compiler;   // the real hipcc by path or name; empty: bin/hipcc of the real home, else find_toolchain's
   std::string toolchain;  // kHipToolchain or kCxxToolchain
   std::string hearth;     // this program, for the post-build
   std::string hipcc;      // hearth-hipcc

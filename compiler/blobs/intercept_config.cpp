@@ -20,6 +20,29 @@ const std::vector<std::string>& InterceptConfig::compiler(const std::string& too
   return named != compilers.end() ? named->second : compilers.at("hipcc");
 }
 
+std::vector<std::string> InterceptConfig::compile_command(const std::string& tool) const {
+  std::vector<std::string> command = compiler(tool);
+  const auto flags = compile_flags.find(compilers.contains(tool) ? tool : "hipcc");
+  if (flags != compile_flags.end()) command.insert(command.end(), flags->second.begin(), flags->second.end());
+  return command;
+}
+
+std::map<std::string, std::optional<std::string>> InterceptConfig::real_environment() const {
+  std::map<std::string, std::optional<std::string>> real = environment;
+  const char* now = std::getenv("PATH");
+  if (now == nullptr) return real;
+  const std::string path = now, ours = fake_home + "/bin";
+  std::string kept;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string folder = path.substr(at, end - at);
+    if (folder != ours) str_append(&kept, kept.empty() ? "" : ":", folder);
+    at = end + 1;
+  }
+  real["PATH"] = kept;
+  return real;
+}
+
 absl::StatusOr<InterceptConfig> read_intercept_config(const std::string& file) {
   const absl::StatusOr<std::string> text = runtime::read_file(file);
   if (!text.ok()) return text.status();
@@ -32,6 +55,7 @@ absl::StatusOr<InterceptConfig> read_intercept_config(const std::string& file) {
   InterceptConfig config;
   try {
     root.at("compilers").get_to(config.compilers);
+    root.at("compile_flags").get_to(config.compile_flags);
     root.at("toolchain").get_to(config.toolchain);
     root.at("records").get_to(config.records);
     root.at("folder").get_to(config.folder);
@@ -61,6 +85,7 @@ absl::Status write_intercept_config(const InterceptConfig& config, const std::st
   for (const auto& [name, value] : config.environment) environment[name] = value ? Json(*value) : Json(nullptr);
   const Json root = {{"hearth_intercept", kInterceptVersion},
                      {"compilers", config.compilers},
+                     {"compile_flags", config.compile_flags},
                      {"toolchain", config.toolchain},
                      {"records", config.records},
                      {"folder", config.folder},

@@ -23,6 +23,8 @@ inline constexpr char kInterceptVariable[] = "HEARTH_INTERCEPT";
 struct InterceptConfig {
   // The real program, with arguments before its own, for each name that stands in for one ("hipcc", "c++").
   std::map<std::string, std::vector<std::string>> compilers;
+  // What a program wants before the words of a compile or probe, though not of a link: {"hipcc", {"-x", "hip", …}}.
+  std::map<std::string, std::vector<std::string>> compile_flags;
   std::string toolchain;                // kHipToolchain or kCxxToolchain
   std::string records;                  // where compiles are recorded
   std::string folder;                   // the build's temporary folder
@@ -40,6 +42,10 @@ struct InterceptConfig {
 
   // The real program for `tool`, else for hipcc.
   const std::vector<std::string>& compiler(const std::string& tool) const;
+  // The same with its compile_flags.
+  std::vector<std::string> compile_command(const std::string& tool) const;
+  // `environment`, and $PATH as it is now without the fake home's programs.
+  std::map<std::string, std::optional<std::string>> real_environment() const;
 };
 
 absl::StatusOr<InterceptConfig> read_intercept_config(const std::string& file);

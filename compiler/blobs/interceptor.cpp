@@ -36,7 +36,8 @@ absl::Status exec(const std::vector<std::string>& command, const std::vector<std
   return absl::ErrnoToStatus(errno, str_cat(command[0], " cannot be run"));
 }
 
-absl::Status exec_real(const InterceptConfig& config, const std::string& tool, const std::vector<std::string>& args) {
+absl::Status exec_real(const InterceptConfig& config, const std::string& tool, bool links,
+                       const std::vector<std::string>& args) {
   const char* depth = std::getenv(kDepthVariable);
   const int next = (depth != nullptr ? std::atoi(depth) : 0) + 1;
   if (next > kMaxDepth)
@@ -44,9 +45,9 @@ absl::Status exec_real(const InterceptConfig& config, const std::string& tool, c
                                                  " calls the interceptor again; name another one with "
                                                  "--compiler"));
   setenv(kDepthVariable, std::to_string(next).c_str(), 1);
-  for (const auto& [name, value] : config.environment)
+  for (const auto& [name, value] : config.real_environment())
     value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
-  return exec(config.compiler(tool), args);
+  return exec(links ? config.compiler(tool) : config.compile_command(tool), args);
 }
 
 // As make reads it.
@@ -123,15 +124,20 @@ absl::Status run(const std::string& tool, const std::vector<std::string>& given)
   const std::string cwd = std::filesystem::current_path(error).string();
   if (error) return absl::FailedPreconditionError(str_cat("the current folder is gone: ", error.message()));
   const CommandLine line = parse_command_line(*args);
+  const bool links = line.kind == CommandLine::Kind::kLink;
   switch (decide(line, cwd)) {
     case Decision::kPass:
-      return exec_real(*config, tool, given);
+      if (links && links_stubs(line))
+        return absl::InvalidArgumentError(str_cat(line.output.empty() ? "a.out" : line.output,
+                                                  ": is linked of blobs, which are only recorded here; only "
+                                                  "libmha_*.so, linked with -shared, can have lazily compiled blobs"));
+      return exec_real(*config, tool, links, given);
     case Decision::kBlob:
       return record_and_stub(*config, tool, cwd, line, *args, kBlobRecord);
     case Decision::kDispatcher:
       return record_and_stub(*config, tool, cwd, line, *args, kDispatcherRecord);
     case Decision::kLink:
-      if (!links_stubs(line)) return exec_real(*config, tool, given);
+      if (!links_stubs(line)) return exec_real(*config, tool, links, given);
       return post_build(*config, *config_file, tool, cwd, line, *args);
     case Decision::kMixed:
       break;

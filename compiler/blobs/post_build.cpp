@@ -51,6 +51,8 @@ absl::StatusOr<Link> read_link(const std::string& file) {
     const std::string& arg = args[i];
     if (arg == "-o" && i + 1 < args.size()) {
       link.output = absolute_path(args[++i], link.cwd);
+    } else if (const std::string joined = joined_output(arg); !joined.empty()) {
+      link.output = absolute_path(joined, link.cwd);
     } else if (takes_next_argument(arg) && i + 1 < args.size()) {
       link.args.insert(link.args.end(), {arg, args[i + 1]});
       ++i;
@@ -114,14 +116,14 @@ std::vector<Command> dispatcher_compiles(const InterceptConfig& config, const st
   std::vector<Command> commands;
   const auto add = [&](const Record& record, const std::string& source, const std::string& object,
                        const std::vector<std::string>& first) {
-    std::vector<std::string> args = config.compiler(record.tool);
+    std::vector<std::string> args = config.compile_command(record.tool);
     args.insert(args.end(), first.begin(), first.end());
     const std::vector<std::string> rest = recompile_args(record, source, object);
     args.insert(args.end(), rest.begin(), rest.end());
     commands.push_back({.args = std::move(args),
                         .cwd = record.cwd,
                         .log = str_cat(folder, "/", stem_of(object), ".log"),
-                        .environment = config.environment});
+                        .environment = config.real_environment()});
   };
   for (const Dispatcher& dispatcher : dispatchers) {
     const Record& record = *dispatcher.record;

@@ -55,7 +55,7 @@ std::size_t dropped(const std::vector<std::string>& args, std::size_t i, const R
   const std::string& arg = args[i];
   if (arg == "-o" || arg == "-MF" || arg == "-MT" || arg == "-MQ") return 2;
   if (arg == "-c" || arg == "--compile" || arg.starts_with("-M")) return 1;
-  if (arg.starts_with("-o") && arg != "-object" && arg.size() > 2) return 1;
+  if (!joined_output(arg).empty()) return 1;
   if (!arg.starts_with("-") && absolute_path(arg, record.cwd) == record.source) return 1;
   return 0;
 }

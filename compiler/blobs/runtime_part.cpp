@@ -54,7 +54,7 @@ Command compile_loader(const InterceptConfig& config, const std::string& library
   return {.args = with(with(config.compiler("hipcc"), args), {"-c", source, "-o", object}),
           .cwd = folder,
           .log = folder + "/runtime.log",
-          .environment = config.environment};
+          .environment = config.real_environment()};
 }
 
 // The archive or object of the loader; adds the compile of one that is given as a source.
@@ -119,7 +119,7 @@ absl::Status link_library(const InterceptConfig& config, const QuickState& state
                                     "-I" + loader_include(config, state.library), "-c", source, "-o", own}),
                       .cwd = folder,
                       .log = folder + "/ck_jit_manifest_embedded.log",
-                      .environment = config.environment});
+                      .environment = config.real_environment()});
   const absl::StatusOr<std::string> loader = find_loader(config, state.library, &compiles);
   if (!loader.ok()) return loader.status();
   if (absl::Status status = run_commands(compiles, 2); !status.ok()) return status;
@@ -138,7 +138,8 @@ absl::Status link_library(const InterceptConfig& config, const QuickState& state
   link.insert(link.end(), {"-ldl", "-lpthread", "-o", output});
   const std::string cwd = fs::is_directory(state.cwd, error) ? state.cwd : folder;
   absl::Status status = run_commands(
-      {{.args = std::move(link), .cwd = cwd, .log = folder + "/link.log", .environment = config.environment}}, 1);
+      {{.args = std::move(link), .cwd = cwd, .log = folder + "/link.log", .environment = config.real_environment()}},
+      1);
   if (status.ok()) {
     fs::rename(output, state.out_so, error);
     if (error) status = absl::PermissionDeniedError(str_cat(state.out_so, ": cannot be written: ", error.message()));

@@ -109,6 +109,13 @@ TEST_CASE("values of options are not inputs") {
   CHECK(line.depfile_targets == Words{"a.o"});
 }
 
+TEST_CASE("an output may be joined to its option") {
+  CHECK(joined_output("-oa/b.o") == "a/b.o");
+  CHECK(joined_output("-o").empty());
+  CHECK(joined_output("-offload-arch=gfx942").empty());
+  CHECK(joined_output("--output").empty());
+}
+
 TEST_CASE("paths are made absolute without the file system") {
   CHECK(absolute_path("../x/./y", "/a/b") == "/a/x/y");
   CHECK(absolute_path("/c//d/", "/a") == "/c/d");

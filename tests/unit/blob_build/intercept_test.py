@@ -16,11 +16,12 @@ BIN = Path(os.environ["HEARTH_BIN_DIR"])
 FLAGS = ["-O2", "-O2", "-mllvm", "--lsr-drop-solution=1", "--offload-arch=gfx942", "--offload-arch=gfx950", "-DX=\"a b\""]
 
 # Stands for the real compiler: notes its arguments and environment, makes outputs, obeys what sources tell it.
-COMPILER = """#!/usr/bin/env python3
+COMPILER = """#!{python}
 import json, os, signal, sys
 args = sys.argv[1:]
 with open({log!r}, "a") as log:
-    log.write(json.dumps({{"tool": sys.argv[0], "args": args, "rocm": os.environ.get("ROCM_PATH")}}) + "\\n")
+    log.write(json.dumps({{"tool": sys.argv[0], "args": args, "rocm": os.environ.get("ROCM_PATH"),
+                          "path": os.environ["PATH"], "unset": os.environ.get("HEARTH_TEST_UNSET")}}) + "\\n")
 if "-" in args and "-c" in args:
     sys.stdin.read()
 if "--unknown" in args:
@@ -43,8 +44,8 @@ class InterceptTest(unittest.TestCase):
         self.tmp = Path(tempfile.mkdtemp(prefix="hearth intercept "))  # a space, on purpose
         self.addCleanup(shutil.rmtree, self.tmp)
         self.log = self.tmp / "compiler.log"
-        self.compiler = self.script("real hipcc", COMPILER.format(log=str(self.log)))
-        self.post_build = self.script("post_build", f"""#!/usr/bin/env python3
+        self.compiler = self.script("real hipcc", COMPILER.format(python=sys.executable, log=str(self.log)))
+        self.post_build = self.script("post_build", f"""#!{sys.executable}
 import json, sys
 link = json.load(open(sys.argv[sys.argv.index("--link") + 1]))
 with open({str(self.tmp / "links")!r}, "a") as links:
@@ -61,7 +62,7 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
             shutil.copy(BIN / "hearth-hipcc", self.home / "bin" / name)
         self.config = {
             "hearth_intercept": 1, "compilers": {"hipcc": [str(self.compiler)], "c++": [str(self.compiler), "--as-cxx"]},
-            "toolchain": "hip", "records": str(self.tmp / "records.ndjson"), "folder": str(self.tmp / "T"),
+            "compile_flags": {"hipcc": []}, "toolchain": "hip", "records": str(self.tmp / "records.ndjson"), "folder": str(self.tmp / "T"),
             "fake_home": str(self.home), "real_home": "/opt/real", "post_build": [str(self.post_build)],
             "mapping": [[str(self.tmp), ""]], "default_root": "", "default_name": "ck_jit", "verify": False,
             "verbose": False, "environment": {"ROCM_PATH": "/opt/real", "HEARTH_TEST_UNSET": None}}
@@ -114,6 +115,24 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
     def test_other_names_have_their_own_compiler(self):
         self.run_tool("--version", tool="c++")
         self.assertEqual(self.calls()[0]["args"], ["--as-cxx", "--version"])
+
+    def test_compile_flags_go_before_compiles_and_probes_but_not_links(self):
+        self.config["compile_flags"]["hipcc"] = ["-x", "hip"]
+        self.write_config()
+        (self.build / "host.o").write_text("real object")
+        self.run_tool("--version")
+        self.run_tool("-c", self.source("mha_fwd.cu"), "-o", "a.o")
+        self.run_tool("host.o", "-o", "program")
+        self.assertEqual([call["args"][:2] for call in self.calls()], [["-x", "hip"], ["-x", "hip"], ["host.o", "-o"]])
+
+    def test_the_real_compiler_does_not_find_the_interceptor_on_its_path(self):
+        done = subprocess.run([self.home / "bin/hipcc", "--version"], cwd=self.build, capture_output=True, text=True,
+                              check=True, env={**os.environ, "PATH": f"{self.home}/bin:/mine:" + os.environ["PATH"],
+                                               "HEARTH_TEST_UNSET": "1"})
+        self.assertIn("1.2.3", done.stdout)
+        [call] = self.calls()
+        self.assertEqual(call["path"], "/mine:" + os.environ["PATH"])
+        self.assertIsNone(call["unset"])
 
     def test_a_blob_is_recorded_and_stubbed(self):
         source = self.source("fmha_fwd_d128.cpp")
@@ -168,6 +187,12 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
         self.run_tool("host.o", "-shared", "-o", "other.so")
         self.assertEqual([call["args"][-1] for call in self.calls()], ["libmha_fwd_asm.so", "other.so"])
         self.assertFalse((self.tmp / "links").exists())
+
+    def test_another_librarys_link_of_blobs_is_refused(self):
+        self.run_tool("-c", self.source("fmha_fwd_a.cpp"), "-o", "a.o")
+        done = self.run_tool("a.o", "-shared", "-o", "module_mha.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("module_mha.so: is linked of blobs, which are only recorded here", done.stderr)
 
     def test_bad_input_is_told_in_one_line(self):
         a, b = self.source("fmha_fwd_a.cpp"), self.source("fmha_fwd_b.cpp")
