@@ -1,12 +1,44 @@
 """Builds an emitted sample ahead of time, without Hearth: a ROCm home whose hipcc is a small script, then compile.py."""
 import os
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
-HIP_PREFIX = ["-x", "hip", "--rocm-path=/usr", "--rocm-device-lib-path={bitcode}", "-fuse-cuid=none"]
+CLANG = "clang++-19"
+LLVM_BIN = Path("/usr/lib/llvm-19/bin")
+BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
+
+
+def missing_for_hip():
+    """What of Debian's packages is not here to compile device code; empty when all is."""
+    wanted = [shutil.which(CLANG) or CLANG, LLVM_BIN / "llvm-dis", LLVM_BIN / "llvm-as", BITCODE,
+              Path("/usr/include/hip/hip_runtime.h")]
+    return [str(path) for path in wanted if not Path(path).exists()]
+
+
+def device_library(folder):
+    """Debian's device bitcode with a gfx942 made of gfx940, as design says: only the constant of the version differs."""
+    folder = Path(folder)
+    folder.mkdir(parents=True)
+    for bitcode in BITCODE.iterdir():
+        (folder / bitcode.name).symlink_to(bitcode)
+    made = folder / "oclc_isa_version_942.bc"
+    if not made.exists():
+        text = subprocess.run([LLVM_BIN / "llvm-dis", BITCODE / "oclc_isa_version_940.bc", "-o", "-"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        if text.count("i32 9400") != 1:
+            raise RuntimeError(f"{BITCODE}/oclc_isa_version_940.bc: not one constant 9400")
+        subprocess.run([LLVM_BIN / "llvm-as", "-", "-o", made], check=True, text=True,
+                       input=text.replace("i32 9400", "i32 9402"))
+    return folder
+
+
+def hip_flags(bitcode):
+    """Between the compiler and a blob's own flags."""
+    return ["-x", "hip", "--rocm-path=/usr", f"--rocm-device-lib-path={bitcode}", "-fuse-cuid=none"]
 
 
 def make_rocm_home(folder, compiler, compile_flags=()):
@@ -22,7 +54,8 @@ def make_rocm_home(folder, compiler, compile_flags=()):
 def build(tree, rocm_home, api, archs="gfx942", **environment):
     """Runs compile.py; returns the library's path. Raises with the build's last lines when it fails."""
     done = subprocess.run([sys.executable, str(Path(tree) / "op_tests/cpp/mha/compile.py"), "--api", api],
-                          env={**os.environ, "ROCM_HOME": str(rocm_home), "GPU_ARCHS": archs, "CXX": "g++", **environment},
+                          env={**os.environ, "ROCM_HOME": str(rocm_home), "GPU_ARCHS": archs, "CXX": "g++",
+                               **environment},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise RuntimeError(f"compile.py --api {api} in {tree} failed:\n{done.stdout[-8000:]}")

@@ -13,6 +13,7 @@ import numpy as np
 
 import attention_reference as reference
 import sample_library as sample
+from backward_cases import Backward
 from build_ahead import build, make_rocm_home
 from kvcache_cases import KeyCache
 
@@ -130,6 +131,7 @@ class Generation:
         cls.tree = emit(folder / "aiter", "--flavour", "cpu", "--generation", cls.generation)
         home = make_rocm_home(folder / "rocm", "g++")
         cls.library = ctypes.CDLL(str(build(cls.tree, home, "fwd", **cls.options)))
+        cls.backward_library = ctypes.CDLL(str(build(cls.tree, home, "bwd", **cls.options)))
 
     @classmethod
     def tearDownClass(cls):
@@ -139,11 +141,11 @@ class Generation:
         self.random = np.random.default_rng(7)
 
 
-class Forward2024(Generation, Forward, KeyCache, unittest.TestCase):
+class Forward2024(Generation, Forward, KeyCache, Backward, unittest.TestCase):
     generation, options = "2024", {}
 
 
-class Forward2026(Generation, Forward, KeyCache, unittest.TestCase):
+class Forward2026(Generation, Forward, KeyCache, Backward, unittest.TestCase):
     generation, options = "2026", {"SAMPLE_BUILD": "make"}
 
 

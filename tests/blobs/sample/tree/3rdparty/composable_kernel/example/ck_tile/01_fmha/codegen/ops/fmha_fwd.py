@@ -207,7 +207,7 @@ def small(kernel):
                                (kernel.bias == "no" and kernel.vlayout == "col")) and kernel.logits == "f"
 
 
-def kernels():
+def kernels(keep):
     result = []
     for arch, dtype, hdim, mode in itertools.product(ARCHS, FWD_DTYPE, TILES, MODE):
         for logits, mask, bias, lse in itertools.product("tf", MASK, BIAS, "tf"):
@@ -218,7 +218,7 @@ def kernels():
                 if mode == "group" and pad[:2] != "tt":
                     continue  # a sequence of a group may have any length
                 kernel = FwdKernel(arch, hdim, dtype, mode, tag, vlayout, pad, logits, bias, mask, lse)
-                if (vlayout == "row" if BLOBS == "full" else small(kernel)):
+                if (vlayout == "row" if BLOBS == "full" else small(kernel)) and keep(kernel.name):
                     result.append(kernel)
     return result
 
@@ -238,6 +238,6 @@ def api(members):
     return HEADER + API.format(functions=functions)
 
 
-def files():
-    members = kernels()
+def files(keep=lambda name: True):
+    members = kernels(keep)
     return [(k.name + ".cpp", k.blob()) for k in members] + [("fmha_fwd_api.cpp", api(members))]

@@ -101,18 +101,18 @@ def small(kernel):
         (ARCHS[0], 64, "fp16", "row", "tttt") and (kernel.paged == "f" or kernel.rope == "no")
 
 
-def kernels():
+def kernels(keep):
     result = []
     for arch, dtype, hdim, vlayout, paged in itertools.product(ARCHS, FWD_DTYPE, TILES, ("row", "col"), "tf"):
         for rope, padded in itertools.product(ROPE, (False, True)):
             pads = "tttt" if padded else ("ftff" if rope == "no" else "fttf")
             kernel = AppendKernel(arch, hdim, dtype, vlayout, pads, rope, paged)
-            if (vlayout == "row" if BLOBS == "full" else small(kernel)):
+            if (vlayout == "row" if BLOBS == "full" else small(kernel)) and keep(kernel.name):
                 result.append(kernel)
     return result
 
 
-def files():
-    members = kernels()
+def files(keep=lambda name: True):
+    members = kernels(keep)
     api = HEADER + API.format(dispatch=dispatch(members, lambda k: (k.hdim, k.hdim), AppendKernel.case))
     return [(k.name + ".cpp", k.blob()) for k in members] + [("fmha_fwd_appendkv_api.cpp", api)]

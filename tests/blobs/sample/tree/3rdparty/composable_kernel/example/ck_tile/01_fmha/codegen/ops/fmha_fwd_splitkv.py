@@ -288,7 +288,7 @@ def small(kernel):
     return kernel.paged == "f" and kernel.mask != "generic" or kernel.mask == NO_MASK
 
 
-def kernels():
+def kernels(keep):
     result = []
     for arch, dtype, hdim, mode, mask, bias, paged in itertools.product(ARCHS, FWD_DTYPE, TILES, MODE, MASK, BIAS, "tf"):
         for logits, vlayout, pads in itertools.product("tf", ("row", "col"), ("ffff", "tttt")):
@@ -296,13 +296,13 @@ def kernels():
                 continue
             kernel = SplitKernel(arch, hdim, dtype, mode, vlayout, pads, logits, bias, mask, paged)
             wanted = (vlayout == "row" and logits == "f" and bias != "alibi") if BLOBS == "full" else small(kernel)
-            if wanted:
+            if wanted and keep(kernel.name):
                 result.append(kernel)
     return result
 
 
-def files():
-    members = kernels()
+def files(keep=lambda name: True):
+    members = kernels(keep)
     combines = sorted({combine for kernel in members for combine in kernel.combines()}, key=lambda k: k.name)
     api = HEADER + API.format(arch_typename=", typename Arch" if IS_2026 else "", arch=", Arch" if IS_2026 else "",
                               dispatch=dispatch(members, lambda k: (k.hdim, TILES[k.hdim][3]), SplitKernel.case))
