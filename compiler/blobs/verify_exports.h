@@ -11,10 +11,11 @@
 
 namespace hearth::blobs {
 
-// How many undefined symbols of `object` are exports of the family's blobs.
+// How many undefined symbols of `object` are, or are named as, exports of the family's blobs.
 absl::StatusOr<int> count_exports(const std::string& object, const Manifest& manifest, const std::string& family);
 
-// For every prefix the family's blobs export, `object` has as many undefined symbols as blobs export it. Their number.
+// For every prefix the family's blobs export, `object` has as many undefined symbols as blobs export it, or none when
+// it calls all those blobs by another export; and it has no other undefined fmha_…<…>. Their number.
 absl::StatusOr<int> verify_exports(const std::string& object, const std::string& dispatcher, const Manifest& manifest,
                                    const std::string& family);
 

@@ -5,6 +5,7 @@ Direct mode (hearth-blobc): the daemon's part has tests of its own. Needs g++, n
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -93,7 +94,10 @@ class FlowTest(unittest.TestCase):
             dispatchers = [path for path in blobs if path.stem.endswith("_api")]
             self.assertEqual(report["blobs"], len(blobs) - len(dispatchers))
             self.assertEqual(report["dispatchers"], len(dispatchers))
-            self.assertEqual(report["verified_symbols"], report["exports"])
+            # A dispatcher calls every blob of forward by all its exports, of backward by all but the launcher.
+            unused = [blob for blob in self.manifest(api)["blobs"] for export in blob["exports"]
+                      if re.fullmatch(r"_Z\d+fmha_bwd_(dot_do_o|dq_dk_dv|convert_dq)_I", export)]
+            self.assertEqual(report["verified_symbols"], report["exports"] - len(unused))
             self.assertGreaterEqual(report["exports"], report["blobs"])
             self.assertEqual(report["torn_lines"], [])
             self.assertIn(f"libmha_{api}: {report['blobs']} blobs", self.built.stdout)
