@@ -35,6 +35,7 @@ void add_full(CLI::App& build, Action& action) {
   command->add_flag("-v,--verbose", input->verbose, "Show what compile.py prints");
   command->callback([input, no_verify, &action] {
     input->verify = !*no_verify;
+    input->progress = [](const std::string& line) { std::cerr << "hearth: " << line << "\n"; };
     action = [input] { return print(blobs::build_full(*input)); };
   });
 }

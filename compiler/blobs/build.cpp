@@ -104,6 +104,10 @@ absl::Status run_compile_py(const FullBuildInput& input, const std::string& aite
     command.environment["AITER_JIT_DIR"] = tmp + "/jit";
     commands.push_back(std::move(command));
   }
+  if (input.progress)
+    for (const Command& command : commands)
+      input.progress(str_cat("compile.py --api ", command.args.back(), " runs; temporary folder ", tmp,
+                             command.log.empty() ? "" : ", log ", command.log));
   return run_commands(commands, 2);
 }
 

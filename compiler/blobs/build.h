@@ -8,6 +8,7 @@
 #pragma once
 #include <absl/status/statusor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct FullBuildInput {
   std::vector<std::string> apis = {"fwd", "bwd"};
   bool verify = true;
   bool verbose = false;
+  std::function<void(const std::string&)> progress;  // told where things are, before the long part; may be empty
 };
 
 struct QuickBuildInput {

@@ -47,7 +47,8 @@ std::string describe(const Command& command, int status) {
   std::string text = command.log.empty() ? "" : runtime::read_file(command.log).value_or("");
   if (text.size() > kTail) text = str_cat("…", text.substr(text.size() - kTail));
   return str_cat(line, WIFSIGNALED(status) ? ": killed by signal " : ": exit code ",
-                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), "\n", text);
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                 command.log.empty() ? "" : " (log: ", command.log, command.log.empty() ? "\n" : ")\n", text);
 }
 
 }  // namespace

@@ -220,6 +220,28 @@ class FlowTest(unittest.TestCase):
         _, blobs = self.call(tree / "aiter/jit/libmha_fwd.so", self.place / "cache M")
         self.assertEqual(len(blobs), 1)
 
+    @unittest.skipUnless(shutil.which("clang++-19"), "clang++-19 is not installed")
+    def test_hip_for_two_archs_without_rocm(self):
+        tree, tmp = self.place / "aiter hip", self.place / "H"
+        subprocess.run([sys.executable, str(SAMPLE / "generate.py"), "--out", str(tree), "--flavour", "hip",
+                        "--generation", "2026", "--arch", "gfx942,gfx90a"], check=True)
+        done = hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942;gfx90a", "--tmp-dir", tmp, "--api",
+                      "bwd", "--python", sys.executable)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        manifest = json.loads((tmp / "libmha_bwd/ck_jit_manifest.json").read_text())
+        self.assertEqual(manifest["toolchain"], "hip")
+        self.assertEqual({tuple(sorted(blob["archs"])) for blob in manifest["blobs"]}, {("gfx90a", "gfx942")})
+        state = json.loads((tmp / "libmha_bwd/ck_jit_quick_rebuild.json").read_text())
+        self.assertEqual(sorted(state["arch_fl"]), ["--offload-arch=gfx90a", "--offload-arch=gfx942"])
+        cache = self.place / "cache H"
+        done = subprocess.run([tmp / "ck_jit/hearth-blobc", "--manifest", tmp / "ck_jit/ck_jit_manifest.json", "--root",
+                               tmp / "ck_jit", "--stem", manifest["blobs"][0]["stem"], "--cache-dir", cache],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        blob = Path(json.loads(done.stdout)["path"]).read_bytes()
+        for arch in (b"hipv4-amdgcn-amd-amdhsa--gfx942", b"hipv4-amdgcn-amd-amdhsa--gfx90a"):
+            self.assertIn(arch, blob)
+
     def test_intercept_has_the_commands_exit_code(self):
         def code(*command):
             return hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", self.place / "I", "--",
