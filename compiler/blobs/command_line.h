@@ -1,7 +1,7 @@
 // A compiler's command line as build systems write it: response files expanded, and what it asks for.
 //
-// Quoting in response files is GCC's: white space separates, '…' and "…" group, a backslash takes the next character
-// as it is, also inside quotes. A response file may name others; one that does not exist stays as it is, as GCC and
+// Quoting in response files is GCC's: white space separates, '…' and "…" group, a backslash takes the next character as
+// it is, also inside quotes. A response file may name others; one that does not exist stays as it is, as GCC and
 // clang do. Pure functions but for reading response files; thread-safe. Errors: InvalidArgument naming the response
 // file that includes itself or cannot be read. Example:
 //   absl::StatusOr<std::vector<std::string>> args = expand_response_files({"@libmha_fwd.so.rsp", "-shared"});

@@ -45,8 +45,8 @@ def hearth(*args, **environment):
 
 
 def full(tree, tmp, *args, **environment):
-    return hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942", "--toolchain", "c++", "--compiler", "g++",
-                  "--tmp-dir", tmp, "--python", sys.executable, *args, **environment)
+    return hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942", "--toolchain", "c++",
+                  "--compiler", "g++", "--tmp-dir", tmp, "--python", sys.executable, *args, **environment)
 
 
 def snapshot(path):
@@ -126,9 +126,9 @@ class FlowTest(unittest.TestCase):
         self.assertEqual((moved / "libmha_fwd/fmha_fwd_api.o").stat().st_mtime_ns, dispatcher)
         self.assertNotIn(str(self.tmp), (moved / "libmha_fwd/ck_jit_quick_rebuild.json").read_text())
         home = self.place / "home"
-        done = subprocess.run([sys.executable, "-c", CALL, str(self.place / "quick install/libmha_fwd.so"), str(SAMPLE)],
-                              capture_output=True, text=True, check=False,
-                              env={**os.environ, "HEARTH_BLOB_MODE": "direct", "XDG_CACHE_HOME": str(home)})
+        library = self.place / "quick install/libmha_fwd.so"
+        done = subprocess.run([sys.executable, "-c", CALL, str(library), str(SAMPLE)], capture_output=True,
+                              text=True, check=False, env={**os.environ, "HEARTH_BLOB_MODE": "direct", "XDG_CACHE_HOME": str(home)})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list((home / "te_ck_jit").glob("*.so"))), 1)
         # Without an installation the library finds its root in the moved folder.
@@ -145,7 +145,8 @@ class FlowTest(unittest.TestCase):
             done = hearth("build", "quick", "--tmp-dir", broken, *args, **environment)
             self.assertEqual(done.returncode, 1, done.stdout)
             return done.stderr
-        self.assertIn("CK_JIT_RUNTIME_SRC=/nowhere.cpp: there is no such file", error(CK_JIT_RUNTIME_SRC="/nowhere.cpp"))
+        self.assertIn("CK_JIT_RUNTIME_SRC=/nowhere.cpp: there is no such file",
+                      error(CK_JIT_RUNTIME_SRC="/nowhere.cpp"))
         (self.place / "wrong.cpp").write_text("this is not C++")
         self.assertIn("wrong.cpp", error(CK_JIT_RUNTIME_SRC=str(self.place / "wrong.cpp")))
         (broken / "libmha_fwd/fmha_fwd_api.o").unlink()
@@ -168,14 +169,16 @@ class FlowTest(unittest.TestCase):
         done = hearth("build", "quick", "--tmp-dir", tmp, CK_JIT_RUNTIME_SRC=str(source))
         self.assertEqual(done.returncode, 0, done.stderr)
         program = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).own_runtime() != 42)"
-        subprocess.run([sys.executable, "-c", program, str(tmp / "jit/build/libmha_fwd/build/libmha_fwd.so")], check=True)
+        library = tmp / "jit/build/libmha_fwd/build/libmha_fwd.so"
+        subprocess.run([sys.executable, "-c", program, str(library)], check=True)
 
     def test_a_killed_build_goes_on_and_says_what_was_cut_short(self):
         tmp = self.place / "K"
         tmp.mkdir()
         records = tmp / "manifest.json.ndjson"
-        command = [HEARTH, "blobs", "build", "full", "--aiter-dir", str(self.tree), "--gpu-archs", "gfx942", "--toolchain",
-                   "c++", "--compiler", "g++", "--tmp-dir", str(tmp), "--python", sys.executable, "--api", "fwd"]
+        command = [HEARTH, "blobs", "build", "full", "--aiter-dir", str(self.tree), "--gpu-archs", "gfx942",
+                   "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", str(tmp), "--python", sys.executable,
+                   "--api", "fwd"]
         build = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                  env={**os.environ, "CXX": "g++", "MAX_JOBS": "1"})
         while not (records.exists() and records.stat().st_size > 0) and build.poll() is None:
@@ -204,7 +207,8 @@ class FlowTest(unittest.TestCase):
         config = json.loads((tmp / "rocm/.hearth/intercept.json").read_text())
         config["records"] = str(records)
         (tmp / "rocm/.hearth/intercept.json").write_text(json.dumps(config))
-        done = hearth("post-build", "--config", tmp / "rocm/.hearth/intercept.json", "--link", tmp / "libmha_fwd/link.json")
+        done = hearth("post-build", "--config", tmp / "rocm/.hearth/intercept.json", "--link",
+                      tmp / "libmha_fwd/link.json")
         self.assertEqual(done.returncode, 1)
         self.assertIn(stem, done.stderr)
         self.assertIn("does not say how it is compiled", done.stderr)
@@ -212,8 +216,8 @@ class FlowTest(unittest.TestCase):
     def test_2026_under_make_by_intercept(self):
         tree, tmp = self.emit("aiter2026", "2026"), self.place / "M"
         compile_py = tree / "op_tests/cpp/mha/compile.py"
-        done = hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", tmp, "--aiter-dir", tree, "--",
-                      sys.executable, compile_py, "--api", "fwd", SAMPLE_BUILD="make", GPU_ARCHS="gfx942")
+        done = hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", tmp, "--aiter-dir", tree,
+                      "--", sys.executable, compile_py, "--api", "fwd", SAMPLE_BUILD="make", GPU_ARCHS="gfx942")
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads((tmp / "libmha_fwd/post_build.json").read_text())
         self.assertEqual(report["verified_symbols"], report["exports"])

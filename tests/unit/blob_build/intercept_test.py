@@ -13,7 +13,8 @@ import unittest
 from pathlib import Path
 
 BIN = Path(os.environ["HEARTH_BIN_DIR"])
-FLAGS = ["-O2", "-O2", "-mllvm", "--lsr-drop-solution=1", "--offload-arch=gfx942", "--offload-arch=gfx950", "-DX=\"a b\""]
+FLAGS = ["-O2", "-O2", "-mllvm", "--lsr-drop-solution=1", "--offload-arch=gfx942", "--offload-arch=gfx950",
+         "-DX=\"a b\""]
 
 # Stands for the real compiler: notes its arguments and environment, makes outputs, obeys what sources tell it.
 COMPILER = """#!{python}
@@ -61,8 +62,10 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
         for name in ("hipcc", "c++"):
             shutil.copy(BIN / "hearth-hipcc", self.home / "bin" / name)
         self.config = {
-            "hearth_intercept": 1, "compilers": {"hipcc": [str(self.compiler)], "c++": [str(self.compiler), "--as-cxx"]},
-            "compile_flags": {"hipcc": []}, "toolchain": "hip", "records": str(self.tmp / "records.ndjson"), "folder": str(self.tmp / "T"),
+            "hearth_intercept": 1,
+            "compilers": {"hipcc": [str(self.compiler)], "c++": [str(self.compiler), "--as-cxx"]},
+            "compile_flags": {"hipcc": []}, "toolchain": "hip", "records": str(self.tmp / "records.ndjson"),
+            "folder": str(self.tmp / "T"),
             "fake_home": str(self.home), "real_home": "/opt/real", "post_build": [str(self.post_build)],
             "mapping": [[str(self.tmp), ""]], "default_root": "", "default_name": "ck_jit", "verify": False,
             "verbose": False, "environment": {"ROCM_PATH": "/opt/real", "HEARTH_TEST_UNSET": None}}
@@ -163,7 +166,8 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
     def test_the_compilers_exit_code_and_signal_are_passed_on(self):
         done = self.run_tool("-c", self.source("mha_fwd.cu", "FAIL"), "-o", "a.o")
         self.assertEqual((done.returncode, done.stderr), (42, "error: FAIL\n"))
-        self.assertEqual(self.run_tool("-c", self.source("mha_fwd.cu", "KILL"), "-o", "a.o").returncode, -signal.SIGSEGV)
+        done = self.run_tool("-c", self.source("mha_fwd.cu", "KILL"), "-o", "a.o")
+        self.assertEqual(done.returncode, -signal.SIGSEGV)
 
     def test_links_run_the_post_build_with_response_files_expanded(self):
         self.run_tool("-c", self.source("fmha_fwd_a.cpp"), "-o", "blob a.o")
@@ -200,7 +204,8 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
         (self.build / "folder").mkdir()
         for args, expected in ((["-c", a, b], "blobs are compiled one a call"),
                                (["-shared", a, "-o", "libmha_fwd.so"], "blobs are compiled one a call"),
-                               (["-c", self.blob_dir / "fmha_fwd_none.cpp", "-o", "x.o"], "fmha_fwd_none.cpp: No such file"),
+                               (["-c", self.blob_dir / "fmha_fwd_none.cpp", "-o", "x.o"],
+                                "fmha_fwd_none.cpp: No such file"),
                                (["-c", a, "-o", "missing/x.o"], "missing/x.o"),
                                (["-c", "@loop.rsp"], "loop.rsp includes itself"),
                                (["-c", "@folder"], "folder cannot be read"),
@@ -237,6 +242,11 @@ open(link["args"][link["args"].index("-o") + 1], "w").write("library")
         done = self.run_tool("--version")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nowhere/hipcc cannot be run", done.stderr)
+
+    def test_the_configuration_may_be_named_by_the_environment(self):
+        env = {**os.environ, "HEARTH_INTERCEPT": str(self.home / ".hearth/intercept.json")}
+        done = subprocess.run([BIN / "hearth-hipcc", "--version"], capture_output=True, text=True, check=True, env=env)
+        self.assertEqual(done.stdout, "real compiler 1.2.3\n")
 
     def test_a_compiler_that_is_the_interceptor_again_ends(self):
         self.config["compilers"]["hipcc"] = [str(self.home / "bin/hipcc")]
