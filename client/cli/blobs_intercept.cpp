@@ -1,0 +1,93 @@
+// hearth blobs intercept: runs any build with hearth-hipcc in place of hipcc. hearth blobs post-build: what
+// hearth-hipcc runs in place of the link of libmha_*.so; not for people.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "client/cli/blobs.h"
+#include "compiler/blobs/build.h"
+#include "compiler/blobs/command_line.h"
+#include "compiler/blobs/fake_home.h"
+#include "compiler/blobs/post_build.h"
+#include "compiler/blobs/staged_root.h"
+#include "runtime/text.h"
+
+namespace hearth::cli {
+namespace {
+
+struct InterceptFlags {
+  blobs::FakeHomeInput home;
+  std::string root;  // of the sources
+  bool no_verify = false;
+  std::vector<std::string> command;
+};
+
+absl::StatusOr<int> intercept(InterceptFlags flags) {
+  const std::string cwd = std::filesystem::current_path().string();
+  absl::StatusOr<std::string> tmp = blobs::make_tmp_dir(flags.home.folder);
+  if (!tmp.ok()) return tmp.status();
+  const std::string root = blobs::absolute_path(flags.root, cwd);
+  blobs::FakeHomeInput& home = flags.home;
+  home.folder = *tmp;
+  if (!home.rocm_home.empty()) home.rocm_home = blobs::absolute_path(home.rocm_home, cwd);
+  home.hearth = blobs::this_hearth();
+  home.hipcc = blobs::this_hipcc();
+  home.mapping = {{root, ""}};
+  home.default_root = blobs::default_root(*tmp + "/ck_jit");
+  if (absl::Status status = blobs::stage_root(home.mapping, *tmp + "/ck_jit", blobs::bin_folder()); !status.ok())
+    return status;
+  home.default_name = blobs::default_name();
+  home.verify = !flags.no_verify;
+  const absl::StatusOr<blobs::FakeHome> fake = blobs::make_fake_home(home);
+  if (!fake.ok()) return fake.status();
+  for (const auto& [name, value] : fake->environment) setenv(name.c_str(), value.c_str(), 1);
+  std::cerr << "hearth: blobs are recorded in " << fake->config.records << "\n";
+  std::vector<char*> argv;
+  for (std::string& word : flags.command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());  // the command's exit code and signals are ours
+  return absl::ErrnoToStatus(errno, str_cat(flags.command[0], " cannot be run"));
+}
+
+void add_post_build(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("post-build", "What hearth-hipcc runs in place of a library's link");
+  command->group("");  // not in the help
+  auto config = std::make_shared<std::string>(), link = std::make_shared<std::string>();
+  command->add_option("--config", *config)->required();
+  command->add_option("--link", *link)->required();
+  command->callback([config, link, &action] {
+    action = [config, link]() -> absl::StatusOr<int> {
+      const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link);
+      if (!report.ok()) return report.status();
+      std::cout << "hearth: " << blobs::describe(*report) << "\n";
+      return 0;
+    };
+  });
+}
+
+}  // namespace
+
+void add_blobs_intercept(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("intercept", "Run a build with its blobs recorded instead of compiled");
+  auto flags = std::make_shared<InterceptFlags>();
+  flags->home.toolchain = blobs::kHipToolchain;
+  flags->root = ".";
+  command->add_option("--rocm-home", flags->home.rocm_home, "The real ROCm");
+  command->add_option("--compiler", flags->home.compiler, "The real compiler; default: bin/hipcc of the ROCm home");
+  command->add_option("--toolchain", flags->home.toolchain, "hip, or c++ for libraries of plain C++")
+      ->check(CLI::IsMember({blobs::kHipToolchain, blobs::kCxxToolchain}))
+      ->capture_default_str();
+  command->add_option("--tmp-dir", flags->home.folder, "Scratch folder, kept for quick rebuilds; default: a new one");
+  command->add_option("--aiter-dir", flags->root, "Root of the sources")
+      ->envname("CK_JIT_AITER_DIR")
+      ->capture_default_str();
+  command->add_flag("--no-verify", flags->no_verify, "Do not compare with the original dispatchers' undefined symbols");
+  command->add_option("command", flags->command, "The build, after --")->required();
+  command->callback([flags, &action] { action = [flags] { return intercept(*flags); }; });
+  add_post_build(app, action);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,16 @@
+// The undefined symbols of a relocatable object, read by its .symtab; every offset is checked. Thread-safe. Errors:
+// those of reading a file; DataLoss naming the file when it is no 64-bit little-endian object or is cut short.
+//
+//   absl::StatusOr<std::vector<std::string>> names = undefined_symbols("fmha_fwd_api.o");
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <vector>
+
+namespace hearth::blobs {
+
+// Sorted, without repetition.
+absl::StatusOr<std::vector<std::string>> undefined_symbols(const std::string& object);
+
+}  // namespace hearth::blobs

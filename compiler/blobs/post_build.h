@@ -1,0 +1,36 @@
+// The post-build: what the link of libmha_fwd.so or libmha_bwd.so becomes in an intercepted build.
+//
+// Collects the blobs whose empty objects are linked, rewrites their dispatchers to call them lazily, compiles those
+// and the embedded manifest, links the library, and keeps what a quick rebuild needs. With config.verify the original
+// dispatchers are compiled too, and their undefined symbols compared with the manifest's exports. Blocking. Errors: as
+// its parts say; FailedPrecondition naming dispatcher, prefix and numbers when the comparison fails. Example:
+//   absl::StatusOr<PostBuildReport> done = post_build("rocm/.hearth/intercept.json", "libmha_fwd/link.json");
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <vector>
+
+namespace hearth::blobs {
+
+inline constexpr char kManifestFile[] = "ck_jit_manifest.json";
+
+struct PostBuildReport {
+  std::string library;
+  std::string out_so;
+  int blobs = 0;
+  int dispatchers = 0;
+  int sites = 0;
+  int host_objects = 0;
+  int exports = 0;
+  int verified_symbols = 0;     // of the original dispatchers; 0 when not verified
+  std::vector<int> torn_lines;  // of the record file, cut short by a killed compile
+  double seconds = 0;
+};
+
+absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const std::string& link_file);
+
+// One line for people.
+std::string describe(const PostBuildReport& report);
+
+}  // namespace hearth::blobs

@@ -1,0 +1,80 @@
+#include "compiler/blobs/run_command.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/file.h"
+#include "runtime/text.h"
+
+namespace hearth::blobs {
+namespace {
+
+constexpr std::size_t kTail = 4000;     // of what a failed program printed
+constexpr std::size_t kCommand = 1000;  // of its command line
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+pid_t start(const Command& command) {
+  const std::vector<char*> argv = pointers(command.args);
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int log =
+      command.log.empty() ? dup(2) : open(command.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (log < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(none, 0) < 0) _exit(126);
+  for (const auto& [name, value] : command.environment)
+    value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+  if (chdir(command.cwd.c_str()) == 0) execvp(argv[0], argv.data());
+  const std::string why = str_cat(command.args[0], " in ", command.cwd, ": ", std::strerror(errno), "\n");
+  [[maybe_unused]] const ssize_t written = write(2, why.data(), why.size());
+  _exit(127);
+}
+
+std::string describe(const Command& command, int status) {
+  std::string line;
+  for (const std::string& word : command.args) str_append(&line, line.empty() ? "" : " ", word);
+  if (line.size() > kCommand) line = line.substr(0, kCommand) + " …";
+  std::string text = command.log.empty() ? "" : runtime::read_file(command.log).value_or("");
+  if (text.size() > kTail) text = str_cat("…", text.substr(text.size() - kTail));
+  return str_cat(line, WIFSIGNALED(status) ? ": killed by signal " : ": exit code ",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                 command.log.empty() ? "" : " (log: ", command.log, command.log.empty() ? "\n" : ")\n", text);
+}
+
+}  // namespace
+
+absl::Status run_commands(const std::vector<Command>& commands, unsigned parallel) {
+  std::map<pid_t, const Command*> running;
+  std::string failures;
+  for (std::size_t next = 0; next < commands.size() || !running.empty();) {
+    if (next < commands.size() && failures.empty() && running.size() < parallel) {
+      const pid_t pid = start(commands[next]);
+      if (pid < 0)
+        str_append(&failures, commands[next].args[0], ": cannot be started: ", std::strerror(errno), "\n");
+      else
+        running[pid] = &commands[next];
+      ++next;
+      continue;
+    }
+    if (running.empty()) break;
+    // Only our own children: the process may have others.
+    int status = 0;
+    const auto [pid, command] = *running.begin();
+    if (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    running.erase(pid);
+    if (status != 0) failures += describe(*command, status);
+  }
+  return failures.empty() ? absl::OkStatus() : absl::FailedPreconditionError(failures);
+}
+
+}  // namespace hearth::blobs

@@ -1,0 +1,26 @@
+// Runs programs and keeps what they print in files. Blocking; thread-safe. Errors: FailedPrecondition with the command
+// and its last lines when a program fails, is killed by a signal or cannot be run.
+//
+//   absl::Status done = run_commands({{.args = {"/usr/bin/c++", "-c", "a.cpp"}, .cwd = "/tmp", .log = "/tmp/a.log"}},
+//   2);
+#pragma once
+#include <absl/status/status.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::blobs {
+
+struct Command {
+  std::vector<std::string> args;  // the program first, by path or name
+  std::string cwd;
+  std::string log;  // where stdout and stderr go; empty: this process's stderr
+  std::map<std::string, std::optional<std::string>> environment;  // changes to this process's; null: unset
+};
+
+// At most `parallel` at once; stops starting others after a failure. All errors are in the result.
+absl::Status run_commands(const std::vector<Command>& commands, unsigned parallel);
+
+}  // namespace hearth::blobs

@@ -1,0 +1,285 @@
+"""The whole flow on the sample library: `hearth blobs build full` → libraries that compile their blobs when called.
+
+Direct mode (hearth-blobc): the daemon's part has tests of its own. Needs g++, ninja, make and numpy.
+"""
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN = Path(os.environ["HEARTH_BIN_DIR"])
+SAMPLE = Path(os.environ["HEARTH_SOURCE_DIR"]) / "tests/blobs/sample"
+HEARTH = str(BIN / "hearth")
+
+# One attention compared with numpy, in a process of its own as a user's would be. Prints the largest difference.
+CALL = """
+import ctypes, sys
+sys.path.insert(0, sys.argv[2])
+import numpy as np
+import attention_reference as reference, sample_library as sample
+library = ctypes.CDLL(sys.argv[1])
+random = np.random.default_rng(1)
+q, k, v = [reference.rounded(random.standard_normal((2, 4, 128, 64)), "fp16") for _ in range(3)]
+for _ in range(2):
+    o, lse = sample.forward(library, q, k, v, "fp16", 0.125, lse=True)
+exact = [reference.exact(x, "fp16") for x in (q, k, v)]
+wanted, wanted_lse, _ = reference.attention(*exact, 0.125, (0, -1, -1), None, None)
+np.testing.assert_allclose(reference.exact(o, "fp16"), wanted, rtol=0,
+                           atol=reference.tolerance("fp16", np.abs(exact[2]).max()))
+np.testing.assert_allclose(lse, wanted_lse, rtol=1e-5, atol=1e-5)
+"""
+
+
+def hearth(*args, **environment):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("CK_JIT_", "ROCM", "HIP_"))}
+    return subprocess.run([HEARTH, "blobs", *map(str, args)], env={**env, "CXX": "g++", **environment},
+                          capture_output=True, text=True, check=False)
+
+
+def full(tree, tmp, *args, **environment):
+    return hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942", "--toolchain", "c++",
+                  "--compiler", "g++", "--tmp-dir", tmp, "--python", sys.executable, *args, **environment)
+
+
+def snapshot(path):
+    return path.read_bytes() if path.exists() else None
+
+
+class FlowTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = Path(tempfile.mkdtemp(prefix="hearth flow "))  # a space, on purpose
+        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
+        cls.tree = cls.emit("aiter", "2024")
+        cls.apis = [api for api in ("fwd", "bwd") if (cls.tree / f"csrc/cpp_itfs/mha_{api}.cu").exists()]
+        if cls.apis == ["fwd"]:
+            print("bwd is left out: this sample library has none", file=sys.stderr)
+        cls.select = ["--api", ",".join(cls.apis)]
+        cls.tmp = cls.place / "T"
+        cls.install = cls.place / "install"
+        cls.built = full(cls.tree, cls.tmp, *cls.select, "--install-dir", cls.install)
+        if cls.built.returncode != 0:
+            raise RuntimeError(cls.built.stderr)
+
+    @classmethod
+    def emit(cls, name, generation):
+        tree = cls.place / name
+        subprocess.run([sys.executable, str(SAMPLE / "generate.py"), "--out", str(tree), "--flavour", "cpu",
+                        "--generation", generation], check=True)
+        return tree
+
+    def call(self, library, cache, **environment):
+        """Returns what the loader said and the names of the blobs that are in the cache then."""
+        done = subprocess.run([sys.executable, "-c", CALL, str(library), str(SAMPLE)], capture_output=True, text=True,
+                              check=False, env={**os.environ, "HEARTH_BLOB_MODE": "direct", "CK_JIT_VERBOSE": "1",
+                                                "CK_JIT_CACHE_DIR": str(cache), **environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr, sorted(path.stem for path in Path(cache).glob("*.so"))
+
+    def manifest(self, api="fwd"):
+        return json.loads((self.tmp / f"libmha_{api}/ck_jit_manifest.json").read_text())
+
+    def test_the_build_compiled_no_blob_and_was_verified(self):
+        for api in self.apis:
+            report = json.loads((self.tmp / f"libmha_{api}/post_build.json").read_text())
+            blobs = list((self.tmp / f"jit/build/libmha_{api}/blob").glob("fmha_*.cpp"))
+            dispatchers = [path for path in blobs if path.stem.endswith("_api")]
+            self.assertEqual(report["blobs"], len(blobs) - len(dispatchers))
+            self.assertEqual(report["dispatchers"], len(dispatchers))
+            # A dispatcher calls every blob of forward by all its exports, of backward by all but the launcher.
+            unused = [blob for blob in self.manifest(api)["blobs"] for export in blob["exports"]
+                      if re.fullmatch(r"_Z\d+fmha_bwd_(dot_do_o|dq_dk_dv|convert_dq)_I", export)]
+            self.assertEqual(report["verified_symbols"], report["exports"] - len(unused))
+            self.assertGreaterEqual(report["exports"], report["blobs"])
+            self.assertEqual(report["torn_lines"], [])
+            self.assertIn(f"libmha_{api}: {report['blobs']} blobs", self.built.stdout)
+        self.assertEqual(sorted(path.name for path in self.install.iterdir()),
+                         sorted(["ck_jit", *(f"libmha_{api}.so" for api in self.apis)]))
+
+    def test_a_call_compiles_one_blob_once_and_computes_attention_also_after_a_move(self):
+        moved = self.place / "moved"
+        shutil.copytree(self.install, moved)
+        cache = self.place / "cache"
+        said, blobs = self.call(moved / "libmha_fwd.so", cache)
+        self.assertEqual(len(blobs), 1, said)
+        self.assertIn(blobs[0], [blob["stem"] for blob in self.manifest()["blobs"]])
+        stamp = (cache / f"{blobs[0]}.so").stat().st_mtime_ns
+        _, again = self.call(self.install / "libmha_fwd.so", cache)
+        self.assertEqual((again, (cache / f"{blobs[0]}.so").stat().st_mtime_ns), (blobs, stamp))
+        shutil.rmtree(moved)
+
+    def test_quick_follows_a_moved_temporary_folder_and_compiles_nothing_but_the_manifest(self):
+        moved = self.place / "U"
+        shutil.copytree(self.tmp, moved, symlinks=True)
+        dispatcher = (moved / "libmha_fwd/fmha_fwd_api.o").stat().st_mtime_ns
+        done = hearth("build", "quick", "--tmp-dir", moved, "--install-dir", self.place / "quick install", "--verbose",
+                      CK_JIT_NAME="te_ck_jit")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((moved / "libmha_fwd/fmha_fwd_api.o").stat().st_mtime_ns, dispatcher)
+        self.assertNotIn(str(self.tmp), (moved / "libmha_fwd/ck_jit_quick_rebuild.json").read_text())
+        home = self.place / "home"
+        library = self.place / "quick install/libmha_fwd.so"
+        done = subprocess.run([sys.executable, "-c", CALL, str(library), str(SAMPLE)], capture_output=True,
+                              text=True, check=False, env={**os.environ, "HEARTH_BLOB_MODE": "direct", "XDG_CACHE_HOME": str(home)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(list((home / "te_ck_jit").glob("*.so"))), 1)
+        # Without an installation the library finds its root in the moved folder.
+        self.assertEqual(hearth("build", "quick", "--tmp-dir", moved).returncode, 0)
+        self.call(moved / "jit/build/libmha_fwd/build/libmha_fwd.so", self.place / "cache U")
+
+    def test_quick_says_what_is_missing(self):
+        broken = self.place / "B"
+        shutil.copytree(self.tmp, broken, symlinks=True)
+        library = broken / "jit/build/libmha_fwd/build/libmha_fwd.so"
+        before = snapshot(library)
+
+        def error(*args, **environment):
+            done = hearth("build", "quick", "--tmp-dir", broken, *args, **environment)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            return done.stderr
+        self.assertIn("CK_JIT_RUNTIME_SRC=/nowhere.cpp: there is no such file",
+                      error(CK_JIT_RUNTIME_SRC="/nowhere.cpp"))
+        (self.place / "wrong.cpp").write_text("this is not C++")
+        self.assertIn("wrong.cpp", error(CK_JIT_RUNTIME_SRC=str(self.place / "wrong.cpp")))
+        (broken / "libmha_fwd/fmha_fwd_api.o").unlink()
+        self.assertIn("fmha_fwd_api.o: is gone", error())
+        state = broken / "libmha_fwd/ck_jit_quick_rebuild.json"
+        state.write_text(state.read_text().replace('"hearth_quick_rebuild": 1', '"hearth_quick_rebuild": 2'))
+        self.assertIn("is of version 2, this hearth reads version 1", error())
+        for api in self.apis:
+            (broken / f"libmha_{api}/ck_jit_quick_rebuild.json").unlink()
+        self.assertIn("holds no ck_jit_quick_rebuild.json", error())
+        self.assertEqual(snapshot(library), before)
+
+    def test_a_runtime_of_ones_own(self):
+        source = self.place / "own runtime.cpp"
+        source.write_text('#include "ck_jit_manifest_embedded.h"\nextern "C" __attribute__((visibility("default"))) '
+                          "int own_runtime() { return CK_JIT_IS_FWD + 41; }\n"
+                          "void* hearth::blob::Site::resolve() { return nullptr; }\n")
+        tmp = self.place / "O"
+        shutil.copytree(self.tmp, tmp, symlinks=True)
+        done = hearth("build", "quick", "--tmp-dir", tmp, CK_JIT_RUNTIME_SRC=str(source))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).own_runtime() != 42)"
+        library = tmp / "jit/build/libmha_fwd/build/libmha_fwd.so"
+        subprocess.run([sys.executable, "-c", program, str(library)], check=True)
+
+    def test_a_killed_build_goes_on_and_says_what_was_cut_short(self):
+        tmp = self.place / "K"
+        tmp.mkdir()
+        records = tmp / "manifest.json.ndjson"
+        command = [HEARTH, "blobs", "build", "full", "--aiter-dir", str(self.tree), "--gpu-archs", "gfx942",
+                   "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", str(tmp), "--python", sys.executable,
+                   "--api", "fwd"]
+        build = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env={**os.environ, "CXX": "g++", "MAX_JOBS": "1"})
+        while not (records.exists() and records.stat().st_size > 0) and build.poll() is None:
+            time.sleep(0.002)
+        os.killpg(build.pid, signal.SIGKILL)
+        build.wait()
+        self.assertFalse((tmp / "libmha_fwd/post_build.json").exists())
+        with open(records, "ab") as file:
+            file.write(b'{"hearth_record":1,"kind":"blob","sou')
+        done = full(self.tree, tmp, "--api", "fwd")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 lines of the record file were cut short", done.stdout)
+        report = json.loads((tmp / "libmha_fwd/post_build.json").read_text())
+        self.assertEqual(report["blobs"], len(self.manifest()["blobs"]))
+        # A third run has nothing to compile and links anew.
+        again = full(self.tree, tmp, "--api", "fwd", CK_JIT_NAME="other")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn('"other"', (tmp / "libmha_fwd/ck_jit_manifest_embedded.cpp").read_text())
+
+    def test_an_empty_object_without_a_record_stops_the_link(self):
+        tmp = self.place / "R"
+        shutil.copytree(self.tmp, tmp, symlinks=True)
+        records = tmp / "manifest.json.ndjson"
+        stem = self.manifest()["blobs"][3]["stem"]
+        records.write_text("\n".join(line for line in records.read_text().splitlines() if stem not in line))
+        config = json.loads((tmp / "rocm/.hearth/intercept.json").read_text())
+        config["records"] = str(records)
+        (tmp / "rocm/.hearth/intercept.json").write_text(json.dumps(config))
+        done = hearth("post-build", "--config", tmp / "rocm/.hearth/intercept.json", "--link",
+                      tmp / "libmha_fwd/link.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(stem, done.stderr)
+        self.assertIn("does not say how it is compiled", done.stderr)
+
+    def test_2026_under_make_by_intercept(self):
+        tree, tmp = self.emit("aiter2026", "2026"), self.place / "M"
+        compile_py = tree / "op_tests/cpp/mha/compile.py"
+        done = hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", tmp, "--aiter-dir", tree,
+                      "--", sys.executable, compile_py, "--api", "fwd", SAMPLE_BUILD="make", GPU_ARCHS="gfx942")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((tmp / "libmha_fwd/post_build.json").read_text())
+        self.assertEqual(report["verified_symbols"], report["exports"])
+        _, blobs = self.call(tree / "aiter/jit/libmha_fwd.so", self.place / "cache M")
+        self.assertEqual(len(blobs), 1)
+
+    @unittest.skipUnless(shutil.which("clang++-19"), "clang++-19 is not installed")
+    def test_hip_for_two_archs_without_rocm(self):
+        tree, tmp = self.place / "aiter hip", self.place / "H"
+        subprocess.run([sys.executable, str(SAMPLE / "generate.py"), "--out", str(tree), "--flavour", "hip",
+                        "--generation", "2026", "--arch", "gfx942,gfx90a"], check=True)
+        done = hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942;gfx90a", "--tmp-dir", tmp, "--api",
+                      "bwd", "--python", sys.executable)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        manifest = json.loads((tmp / "libmha_bwd/ck_jit_manifest.json").read_text())
+        self.assertEqual(manifest["toolchain"], "hip")
+        self.assertEqual({tuple(sorted(blob["archs"])) for blob in manifest["blobs"]}, {("gfx90a", "gfx942")})
+        state = json.loads((tmp / "libmha_bwd/ck_jit_quick_rebuild.json").read_text())
+        self.assertEqual(sorted(state["arch_fl"]), ["--offload-arch=gfx90a", "--offload-arch=gfx942"])
+        cache = self.place / "cache H"
+        done = subprocess.run([tmp / "ck_jit/hearth-blobc", "--manifest", tmp / "ck_jit/ck_jit_manifest.json", "--root",
+                               tmp / "ck_jit", "--stem", manifest["blobs"][0]["stem"], "--cache-dir", cache],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        blob = Path(json.loads(done.stdout)["path"]).read_bytes()
+        for arch in (b"hipv4-amdgcn-amd-amdhsa--gfx942", b"hipv4-amdgcn-amd-amdhsa--gfx90a"):
+            self.assertIn(arch, blob)
+
+    def test_intercept_has_the_commands_exit_code(self):
+        def code(*command):
+            return hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", self.place / "I", "--",
+                          *command)
+        self.assertEqual(code("sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(code("sh", "-c", "kill -9 $$").returncode, -9)
+        missing = code("no-such-command")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("no-such-command cannot be run", missing.stderr)
+        # No file of the user's is touched, and the variables are the fake home's.
+        shown = code("sh", "-c", 'echo "$ROCM_PATH|$ROCM_HOME|$HIP_PATH|$CXX"; command -v hipcc').stdout.splitlines()
+        home = str(self.place / "I/rocm")
+        self.assertEqual(shown, ["|".join([home, home, home, "c++"]), home + "/bin/hipcc"])
+
+    def test_a_build_that_fails_says_why_and_leaves_the_old_library(self):
+        tmp = self.place / "F"
+        shutil.copytree(self.tmp, tmp, symlinks=True)
+        library = tmp / "jit/build/libmha_fwd/build/libmha_fwd.so"
+        before = snapshot(library)
+        done = full(self.tree, tmp, "--api", "fwd", CK_JIT_RUNTIME_SRC="/nowhere.a")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("CK_JIT_RUNTIME_SRC=/nowhere.a: there is no such file", done.stderr)
+        self.assertEqual(snapshot(library), before)
+
+    def test_two_builds_in_one_folder_are_refused(self):
+        with open(self.tmp / ".lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = hearth("build", "quick", "--tmp-dir", self.tmp)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("another build uses it", done.stderr)
+
+
+if __name__ == "__main__":
+    for program in ("hearth", "hearth-hipcc", "hearth-blobc"):
+        if not (BIN / program).exists():
+            sys.exit(f"{BIN / program} is not built")
+    unittest.main()
