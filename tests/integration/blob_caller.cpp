@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     if (code != 0) return std::printf("%s\n", answer.dump().c_str()), 1;
     void* blob = ::dlopen(answer["path"].get<std::string>().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (blob == nullptr) return std::fprintf(stderr, "%s\n", ::dlerror()), 2;
-    auto* function = reinterpret_cast<int (*)(int)>(::dlsym(blob, "_Z4blobIiEiT_"));
+    auto* function = reinterpret_cast<int (*)(int)>(::dlsym(blob, "_Z4blobIiET_S0_"));
     if (function == nullptr) return std::fprintf(stderr, "%s\n", ::dlerror()), 2;
     sum += function(1);
   }

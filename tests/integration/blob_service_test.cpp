@@ -96,7 +96,7 @@ TEST_CASE("blob service: what is wrong is said by name") {
   };
   for (const Row& row : {Row{"broken", 9, "'y' was not declared"}, Row{"empty", 15, "_Z4blobI"},
                          Row{"twice", 15, "_Z4blobI"}, Row{"missing", 3, "missing.cpp"}, Row{"hang", 4, "hung"},
-                         Row{"crash", 13, "ignal 11"}, Row{"eater", 8, "memory"}}) {
+                         Row{"crash", 13, "Segmentation fault"}, Row{"eater", 8, "memory"}}) {
     INFO(row.stem);
     const Ran ran = place.call({row.stem}).wait();
     INFO(ran.out << ran.err);
