@@ -231,7 +231,11 @@ std::vector<std::string> minimal_environment(const std::string& temporary) {
   const char* path = std::getenv("PATH");
   list.push_back(str_cat("PATH=", path != nullptr && *path != '\0' ? path : "/usr/local/bin:/usr/bin:/bin"));
   if (const char* home = std::getenv("HOME")) list.push_back(str_cat("HOME=", home));
-  if (!temporary.empty()) list.push_back(str_cat("TMPDIR=", temporary));
+  // clang makes temporary files even when it only says what it would do, and a sandboxed worker may write in one
+  // folder.
+  const char* own = std::getenv("TMPDIR");
+  if (const std::string folder = !temporary.empty() ? temporary : own != nullptr ? own : ""; !folder.empty())
+    list.push_back(str_cat("TMPDIR=", folder));
   return list;
 }
 

@@ -39,7 +39,7 @@ struct ChildResult {
 absl::StatusOr<ChildResult> run_child(const ChildCommand& command);
 
 // PATH, HOME and LANG=C and TMPDIR: what a compiler needs, and nothing that changes what it makes (CPATH, LD_PRELOAD,
-// CCACHE_*, …). `temporary` empty: no TMPDIR.
+// CCACHE_*, …). `temporary` empty: this process's TMPDIR.
 std::vector<std::string> minimal_environment(const std::string& temporary);
 
 }  // namespace hearth::blobs

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "client/blob_file.h"
 #include "tests/integration/blob_place.h"
 
 namespace hearth::integration {
@@ -121,8 +122,6 @@ TEST_CASE("blob service: what is wrong is said by name") {
 
 TEST_CASE("blob service: nothing is left of a compile whose caller or daemon is gone") {
   BlobPlace place;
-  fs::create_directories(place.file("tmp"));
-  place.environment()["TMPDIR"] = place.file("tmp");
   place.add("hang", 1);
   {
     const Process caller = place.call({"hang"});
@@ -223,7 +222,7 @@ TEST_CASE("blob service: prewarm takes blobs in every form, lists failures and u
   CHECK(place.prewarm({"build", "--all", "--daemon", "--direct"}).wait().err.find("excludes") != std::string::npos);
 }
 
-TEST_CASE("blob service: the client library says what is wrong with a request, and fetches what it cannot open") {
+TEST_CASE("blob service: no daemon where none may be started") {
   BlobPlace place;
   place.add("a", 1);
   place.environment()["HEARTH_NO_AUTOSTART"] = "1";
@@ -231,6 +230,50 @@ TEST_CASE("blob service: the client library says what is wrong with a request, a
   REQUIRE(none.code == 1);
   CHECK(Json::parse(none.out)["code"] == 14);
   CHECK(Json::parse(none.out)["message"].get<std::string>().find("no daemon listens") != std::string::npos);
+}
+
+TEST_CASE("blob service: a client fetches what it cannot open, into a folder of its own") {
+  BlobPlace place;
+  place.add("a", 1);
+  REQUIRE(place.call({"a"}).wait().code == 0);
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  const auto channel = client::DaemonChannel::get({.socket = place.socket(), .auto_start = false});
+  REQUIRE(channel.ok());
+  v1::CompileBlobRequest request;
+  v1::BlobSpec& spec = *request.mutable_blob();
+  spec.set_stem("a");
+  spec.set_toolchain("c++");
+  spec.set_root(place.root());
+  spec.set_source("src/a.cpp");
+  for (const char* flag : {"-I{root}/include", "-std=c++17", "-O1"}) spec.add_flags(flag);
+  spec.add_exports("_Z4blobI");
+  const auto result = (*channel)->compile_blob(request, deadline);
+  REQUIRE(result.ok());
+  CHECK(result->hit());
+  const auto open = [&](const std::string& path) {
+    v1::ArtifactRef artifact = result->artifact();
+    artifact.set_path(path);
+    return client::open_blob(**channel, artifact, deadline);
+  };
+  CHECK(open(result->artifact().path())->path == result->artifact().path());
+  const std::string runtime = place.file("runtime");
+  fs::create_directory(runtime);
+  ::setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
+  const auto copy = open("/nowhere/blob");
+  INFO(copy.status());
+  REQUIRE(copy.ok());
+  CHECK(copy->path.starts_with(runtime));
+  CHECK(content(copy->path) == content(result->artifact().path()));
+  // A damaged copy is replaced.
+  fs::permissions(copy->path, fs::perms::owner_all);
+  std::ofstream(copy->path) << "damaged";
+  CHECK(content(open("")->path) == content(result->artifact().path()));
+  // A folder that others may write is not used.
+  fs::permissions(fs::path(copy->path).parent_path(), fs::perms::all);
+  const auto refused = open("");
+  CHECK(absl::IsPermissionDenied(refused.status()));
+  CHECK(refused.status().ToString().find(runtime) != std::string::npos);
+  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 }  // namespace
