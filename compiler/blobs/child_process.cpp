@@ -92,11 +92,12 @@ void kill_descendants() {
       if (text[i] >= '0' && text[i] <= '9') {
         pid = pid * 10 + (text[i] - '0');
       } else if (pid > 0) {
+        // Only those that were killed are waited for: what they leave comes to this process in the next round.
         ::kill(pid, SIGKILL);
+        while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+        }
         pid = 0;
       }
-    }
-    while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
   }
 }
