@@ -25,7 +25,7 @@ RUN apt-get update \
     libfmt9 libonnx1 libtomlplusplus3 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --create-home --home-dir /var/lib/hearth hearth
-COPY --from=build /src/build/release/bin/hearthd /src/build/release/bin/hearth-worker /src/build/release/bin/hearth /usr/local/bin/
+COPY --from=build /src/build/release/bin/hearthd /src/build/release/bin/hearth-worker /src/build/release/bin/hearth-blob-worker /src/build/release/bin/hearth /usr/local/bin/
 COPY --from=build /src/LICENSE /usr/share/doc/hearth/LICENSE
 USER hearth
 ENV HEARTH_CACHE_DIR=/var/lib/hearth/cache HEARTH_SOCKET=/var/lib/hearth/hearthd.sock

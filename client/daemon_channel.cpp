@@ -40,6 +40,8 @@ absl::Status to_absl(const grpc::Status& status, const std::string& socket) {
     case grpc::StatusCode::UNAVAILABLE:
       return absl::Status(code, str_cat("the daemon on ", socket, " is not available: ", status.error_message()));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
+      // The daemon's own: a compile that took too long. gRPC's says these two words.
+      if (status.error_message() != "Deadline Exceeded") return absl::Status(code, status.error_message());
       return absl::Status(code, str_cat("the daemon on ", socket, " did not answer by the deadline"));
     default:
       return absl::Status(code, status.error_message());

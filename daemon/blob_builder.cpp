@@ -1,6 +1,7 @@
 #include "daemon/blob_builder.h"
 
 #include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
 
 #include <utility>
 
@@ -123,6 +124,10 @@ void BlobBuilder::Job::store(v1::CompiledBlob& compiled, const std::shared_ptr<B
   builder_.services_.metrics->blob_compiled();
   const bool same_compiler = compiled.toolchain_digest() == toolchain_digest_;
   if (!same_compiler) builder_.toolchains_.forget(spec_.toolchain());
+  if (!same_compiler || compiled.changed_meanwhile()) {
+    spdlog::warn("blob '{}' is not kept: {} changed while it was compiled", spec_.stem(),
+                 same_compiler ? "a file it is made of" : "the compiler");
+  }
   auto built = std::make_shared<BuiltBlob>();
   built->blob =
       builder_.records_.put(spec_, request_, compiled, same_compiler && !compiled.changed_meanwhile(), began_);

@@ -2,6 +2,7 @@
 
 #include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -80,7 +81,9 @@ FoundBlob BlobRecords::put(const v1::BlobSpec& spec, const cache::KeyMaterial& r
   v1::BlobRecord record = record_of(spec, blob);
   for (std::string& path : bystanders_of(spec, record.files(), *files_)) *record.add_bystanders() = std::move(path);
   const cache::KeyMaterial material = cache::blob_material(request, record);
-  if (!keep || any_since(spec, record, began)) {
+  const bool unclear = any_since(spec, record, began);
+  if (unclear) spdlog::warn("blob '{}' is not kept: a header of a name it includes appeared meanwhile", spec.stem());
+  if (!keep || unclear) {
     return {cache::key(material), store_->put_blob(unasked(material), blob.artifact().data())};
   }
   FoundBlob found{cache::key(material), store_->put_blob(material, blob.artifact().data())};

@@ -1,4 +1,4 @@
-// KernelsCache: the daemon's disk cache of compiled kernels, prepared plans and tuning records. FORMAT.md describes the
+// KernelsCache: the daemon's disk cache of compiled kernels, blobs, plans and tuning records. FORMAT.md describes the
 // directory.
 //
 // Ownership: one cache a directory (a kernel-released lock); returned entries hold a Pin, which keeps their files from

@@ -13,6 +13,7 @@ void add_blobs(CLI::App& app, Action& action) {
   add_blobs_build(*blobs, action);
   add_blobs_intercept(*blobs, action);
   add_blobs_doctor(*blobs, action);
+  add_blobs_prewarm(*blobs, action);
 }
 
 }  // namespace hearth::cli

@@ -40,6 +40,13 @@ Json to_json(const v1::StatsResponse& s) {
           {"workers", s.workers()},
           {"worker_crashes", s.worker_crashes()},
           {"worker_timeouts", s.worker_timeouts()},
+          {"blob_requests", s.blob_requests()},
+          {"blob_hits", s.blob_hits()},
+          {"blob_misses", s.blob_misses()},
+          {"blob_joined", s.blob_joined()},
+          {"blob_errors", s.blob_errors()},
+          {"blobs_compiled", s.blobs_compiled()},
+          {"blob_workers", s.blob_workers()},
           {"leases", s.leases()},
           {"sessions", s.sessions()}};
 }
@@ -65,6 +72,10 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
       {"kernels", std::to_string(s->kernels_compiled()) + " compiled, " + std::to_string(s->kernel_hits()) + " hits, " +
                       std::to_string(s->kernel_joined()) + " joined, " + std::to_string(s->quarantined()) +
                       " quarantined"},
+      {"blobs", std::to_string(s->blob_requests()) + ": " + std::to_string(s->blob_hits()) + " hits, " +
+                    std::to_string(s->blob_misses()) + " misses, " + std::to_string(s->blob_joined()) + " joined, " +
+                    std::to_string(s->blob_errors()) + " errors; " + std::to_string(s->blobs_compiled()) +
+                    " compiled, " + std::to_string(s->blob_workers()) + " workers running"},
       {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
                       std::to_string(s->worker_timeouts()) + " timeouts"},
       {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},

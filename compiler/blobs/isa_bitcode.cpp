@@ -24,7 +24,8 @@ std::string isa_file(std::string_view arch) { return str_cat(kIsaPrefix, arch.su
 
 // What device libraries ask for: a constant, folded into them when they are linked.
 std::string isa_module(int version) {
-  return str_cat("target triple = \"amdgcn-amd-amdhsa\"\n",
+  // The name is in the bitcode: without one it would be that of a temporary file, and every worker's digest another.
+  return str_cat("source_filename = \"oclc_isa_version.ll\"\ntarget triple = \"amdgcn-amd-amdhsa\"\n",
                  "@__oclc_ISA_version = linkonce_odr protected local_unnamed_addr addrspace(4) constant i32 ", version,
                  ", align 4\n");
 }

@@ -19,11 +19,13 @@ namespace {
 
 // Runs `body` in a child that has entered the sandbox with `folder` as its own; its exit code.
 template <class Body>
-int in_sandbox(const std::string& folder, Body body) {
+int in_sandbox(const std::string& folder, Body body, bool programs = false) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::setenv("TMPDIR", folder.c_str(), 1);
-    if (!enter_sandbox({.parent = ::getppid(), .memory_bytes = 0, .output_bytes = 1 << 20})) ::_exit(99);
+    const SandboxLimits limits = {
+        .parent = ::getppid(), .memory_bytes = 0, .output_bytes = 1 << 20, .programs = programs};
+    if (!enter_sandbox(limits)) ::_exit(99);
     ::_exit(body());
   }
   int status = 0;
@@ -59,6 +61,26 @@ TEST_CASE("sandbox: writes only in the private folder") {
   });
   if (result == 50) WARN("this kernel offers no Landlock here");
   CHECK((result == 0 || result == 50));
+}
+
+TEST_CASE("sandbox: programs that may be started are in it, too") {
+  TestFolder own, other;
+  const std::string script =
+      "echo x > " + (own / "file") + " && echo x > /dev/null && ! (echo x > " + (other / "file") + ") 2> /dev/null";
+  const auto body = [&](bool confined) {
+    return [&script, confined] {
+      if (confined && !sandbox_state().writes_confined) return 50;
+      if (!sandbox_state().syscalls_filtered) return 50;
+      // No network for them either: /dev/tcp of bash is a socket.
+      return std::system(confined ? script.c_str() : "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9' 2>&1 | grep -q permitted");
+    };
+  };
+  for (const bool confined : {true, false}) {
+    const int result = in_sandbox(own.path(), body(confined), /*programs=*/true);
+    if (result == 50) WARN("this kernel offers no Landlock or seccomp here");
+    CHECK((result == 0 || result == 50));
+  }
+  CHECK_FALSE(std::filesystem::exists(other / "file"));
 }
 
 TEST_CASE("sandbox: a wrong parent is noticed") {
