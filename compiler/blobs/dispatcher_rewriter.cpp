@@ -77,7 +77,7 @@ std::string preamble(const BlobIndex& index, const std::set<int>& used) {
     std::map<std::string, std::string> members;  // by key; nearly always one
     for (std::size_t k = 0; k < blob.leaves.size(); ++k) {
       const BlobLeaf& leaf = blob.leaves[k];
-      str_append(&members[leaf.key], "  static inline ::hearth::blob::Site ", unqualified(leaf.name),
+      str_append(&members[leaf.key], "  [[maybe_unused]] static inline ::hearth::blob::Site ", unqualified(leaf.name),
                  "{&hearth_blob_library, ", number, ", ", k, "};\n");
       leaves.emplace(leaf.name, &leaf);
     }

@@ -51,6 +51,8 @@ class SiteFinder : public CppWalker {
   absl::Status resolve(int i, int close, bool leaf, bool call) {
     const std::vector<std::pair<int, int>> ranges = aliases_.argument_ranges(i + 1, close);
     const std::vector<CanonicalType> types = aliases_.arguments(i + 1, close);
+    if (leaf && types.empty())
+      return absl::InvalidArgumentError(str_cat(where(i), ": ", tokens_.text(i), "<> has no template arguments"));
     bool dependent = false;
     std::size_t traits = 0, extras = 0;  // how many traits; where what follows the last trait or void begins
     for (std::size_t k = 0; k < types.size(); ++k) {

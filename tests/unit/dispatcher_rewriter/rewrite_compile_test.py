@@ -34,11 +34,14 @@ struct fmha_bwd_traits { bool deterministic; };
 template <int D, typename T, bool Pad> struct fmha_bwd_dot_do_o_traits_ {};
 template <int D, typename T, typename Mask, bool Det> struct fmha_bwd_dq_dk_dv_traits_ {};
 template <int D, typename T, bool Pad> struct fmha_bwd_convert_dq_traits_ {};
-template <typename Traits_, typename Arch = void> void fmha_bwd_dot_do_o_oneshot_(const ck_tile::stream_config&, fmha_bwd_args);
-template <typename Traits_, typename Arch = void> void fmha_bwd_dq_dk_dv_oneshot_(const ck_tile::stream_config&, fmha_bwd_args);
+template <typename Traits_, typename Arch = void>
+void fmha_bwd_dot_do_o_oneshot_(const ck_tile::stream_config&, fmha_bwd_args);
+template <typename Traits_, typename Arch = void>
+void fmha_bwd_dq_dk_dv_oneshot_(const ck_tile::stream_config&, fmha_bwd_args);
 template <typename Traits_, typename Arch = void> std::string fmha_bwd_dq_dk_dv_get_name_();
 template <typename Traits_, typename Arch = void> bool fmha_bwd_dq_dk_dv_needs_zero_dq_acc_();
-template <typename Traits_, typename Arch = void> void fmha_bwd_convert_dq_oneshot_(const ck_tile::stream_config&, fmha_bwd_args);
+template <typename Traits_, typename Arch = void>
+void fmha_bwd_convert_dq_oneshot_(const ck_tile::stream_config&, fmha_bwd_args);
 inline thread_local std::string log_of_calls;
 template <typename T0, typename T1, typename T2, typename Arch>
 float fmha_bwd_(const ck_tile::stream_config& s, fmha_bwd_args a) {
@@ -73,13 +76,15 @@ fmha_bwd_launcher::fmha_bwd_launcher(const fmha_bwd_traits& t) {
     using dot_do_o_trait_ = fmha_bwd_dot_do_o_traits_<32, FmhaBwdFp16, (8 > 0)>;
     using dq_dk_dv_trait_ = fmha_bwd_dq_dk_dv_traits_<32, FmhaBwdFp16, ck_tile::NoMask, true>;
     using convert_dq_trait_ = fmha_bwd_convert_dq_traits_<32, FmhaBwdFp16, (0 > 0)>;
-    this->init<dot_do_o_trait_, dq_dk_dv_trait_, std::conditional_t<true, convert_dq_trait_, void>, ck_tile::gfx942_t>(t);
+    this->init<dot_do_o_trait_, dq_dk_dv_trait_,
+               std::conditional_t<true, convert_dq_trait_, void>, ck_tile::gfx942_t>(t);
   } else {
     using dot_do_o_trait_ = fmha_bwd_dot_do_o_traits_<32, FmhaBwdFp16, true>;
     using dq_dk_dv_trait_ = fmha_bwd_dq_dk_dv_traits_<32, FmhaBwdFp16, ck_tile::NoMask, false>;
     using convert_dq_trait_ = fmha_bwd_convert_dq_traits_<32, FmhaBwdFp16, true>;
     run = [](fmha_bwd_args a, const ck_tile::stream_config& s) {
-      return fmha_bwd_<dot_do_o_trait_, dq_dk_dv_trait_, std::conditional_t<false, convert_dq_trait_, void>, ck_tile::gfx942_t>(s, a);
+      return fmha_bwd_<dot_do_o_trait_, dq_dk_dv_trait_,
+                       std::conditional_t<false, convert_dq_trait_, void>, ck_tile::gfx942_t>(s, a);
     };
     needs_zero = fmha_bwd_dq_dk_dv_needs_zero_dq_acc_<dq_dk_dv_trait_, ck_tile::gfx942_t>();
   }
@@ -88,7 +93,8 @@ fmha_bwd_launcher::fmha_bwd_launcher(const fmha_bwd_traits& t) {
 
 
 def oneshot_blob(leaf, trait, extra=""):
-    return (f'#include <cstdio>\n#include "fmha_bwd.hpp"\nusing mask_0 = ck_tile::NoMask;\nusing trait_0 = {trait};\ntemplate <>\n'
+    return ('#include <cstdio>\n#include "fmha_bwd.hpp"\nusing mask_0 = ck_tile::NoMask;\n'
+            f"using trait_0 = {trait};\ntemplate <>\n"
             f"void {leaf}oneshot_<trait_0, ck_tile::gfx942_t>(const ck_tile::stream_config& s, fmha_bwd_args a)\n"
             f'{{ std::printf("{leaf} %d %d\\n", s.log_level_, a.values[99]); }}\n{extra}')
 
@@ -104,7 +110,8 @@ BLOBS = {
     "fmha_bwd_dot_do_o_d32": oneshot_blob("fmha_bwd_dot_do_o_", "fmha_bwd_dot_do_o_traits_<32, FmhaBwdFp16, true>"),
     "fmha_bwd_d32_det": dq_blob(True),
     "fmha_bwd_d32": dq_blob(False),
-    "fmha_bwd_convert_dq_d32": oneshot_blob("fmha_bwd_convert_dq_", "fmha_bwd_convert_dq_traits_<32, FmhaBwdFp16, false>"),
+    "fmha_bwd_convert_dq_d32": oneshot_blob(
+        "fmha_bwd_convert_dq_", "fmha_bwd_convert_dq_traits_<32, FmhaBwdFp16, false>"),
 }
 # By hand after the Itanium C++ ABI, in the order of the sources.
 EXPORTS = {
@@ -184,12 +191,14 @@ class Compiled(unittest.TestCase):
         lines = ['#include "hearth_blob.h"', "namespace {", "const char* const kNone[] = {nullptr};",
                  "const char* const* const kSets[] = {kNone};"]
         for i, stem in enumerate(stems):
-            lines.append(f"const char* const kExports{i}[] = {{" + ", ".join(f'"{e}"' for e in EXPORTS[stem]) + ", nullptr};")
+            exports = ", ".join(f'"{prefix}"' for prefix in EXPORTS[stem])
+            lines.append(f"const char* const kExports{i}[] = {{{exports}, nullptr}};")
         lines += ["const hearth::blob::LibraryBlob kBlobs[] = {"]
         lines += [f'{{"{stem}", "blob/{stem}.cpp", 0, kExports{i}}},' for i, stem in enumerate(stems)]
-        lines += ["};", "}", 'extern __attribute__((visibility("hidden"))) const hearth::blob::Library hearth_blob_library;',
-                  'const hearth::blob::Library hearth_blob_library = {1, "libmha_bwd", "c++", "root", "t", kNone, kSets, '
-                  f"kBlobs, {len(stems)}}};"]
+        lines += ["};", "}",
+                  'extern __attribute__((visibility("hidden"))) const hearth::blob::Library hearth_blob_library;',
+                  "const hearth::blob::Library hearth_blob_library =",
+                  f'{{1, "libmha_bwd", "c++", "root", "t", kNone, kSets, kBlobs, {len(stems)}}};']
         (self.folder / "embedded.cpp").write_text("\n".join(lines))
         (self.folder / "main.cpp").write_text(MAIN)
         library = self.folder / "libmha_bwd.so"
@@ -203,13 +212,15 @@ class Compiled(unittest.TestCase):
         root.mkdir()
         (root / "hearth-blobc").write_text(
             "#!/bin/sh\necho \"$4\" >> calls\n"
-            f"g++ -std=c++17 -fPIC -shared -I{self.folder} -o cache/$4.so {self.folder}/blob/$4.cpp && chmod 755 cache/$4.so\n"
+            f"g++ -std=c++17 -fPIC -shared -I{self.folder} -o cache/$4.so {self.folder}/blob/$4.cpp\n"
+            "chmod 755 cache/$4.so\n"
             "printf '{\"path\": \"%s\"}\\n' \"$PWD/cache/$4.so\"\n")
         (root / "hearth-blobc").chmod(0o755)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("CK_JIT_", "HEARTH_BLOB"))}
         said = run(program, cwd=self.folder, env={**environment, "CK_JIT_CACHE_DIR": str(self.folder / "cache")})
         plain = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "needs_zero 0"]
-        deterministic = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "fmha_bwd_convert_dq_ 5 77", "needs_zero 1"]
+        deterministic = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "fmha_bwd_convert_dq_ 5 77",
+                         "needs_zero 1"]
         self.assertEqual(said.split("\n")[:-1], (plain + deterministic) * 2 + ["det=falsedet=true" * 2])
         self.assertEqual(sorted((self.folder / "calls").read_text().split()), stems)
 

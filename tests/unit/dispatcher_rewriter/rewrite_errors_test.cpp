@@ -104,6 +104,8 @@ TEST_CASE("truncated and unbalanced texts") {
   }
   CHECK_THAT(error(with(whole, "fmha_fwd_<trait_>(s, a);", "fmha_fwd_<trait_(s, a);")),
              Contains("gen/fmha_fwd_api.cpp:10") && Contains("have no end"));
+  CHECK_THAT(error(with(whole, "fmha_fwd_<trait_>", "fmha_fwd_<>")),
+             Contains("gen/fmha_fwd_api.cpp:10") && Contains("no template arguments"));
   CHECK_THAT(error(with(whole, "(s, a);", "(s, a];")), Contains("gen/fmha_fwd_api.cpp:10"));
   RewriteInput cut = whole;
   cut.blobs[0].text.resize(cut.blobs[0].text.size() - 3);
@@ -126,4 +128,20 @@ TEST_CASE("texts made to be slow or deep are answered") {
   for (int i = 0; i < 50000; ++i) input.source += "if constexpr (true) ";
   input.source += "x(); }\n";
   CHECK(rewrite_dispatcher(input).ok());
+}
+
+TEST_CASE("a changed character gives an error or sites with a place and a blob") {
+  const RewriteInput whole = fwd_2024();
+  for (std::size_t at = 0; at < whole.source.size(); ++at) {
+    for (const char c : {'<', '>', '(', '}', '"', '#', '\\', '/', '\0', '\xff'}) {
+      RewriteInput input = whole;
+      input.source[at] = c;
+      const auto out = rewrite_dispatcher(input);
+      if (!out.ok()) continue;
+      for (const RewriteSite& site : out->sites) {
+        CHECK(site.line > 0);
+        CHECK(out->exports.contains(site.stem));
+      }
+    }
+  }
 }
