@@ -93,26 +93,31 @@ TEST_CASE("When the process that waits is killed, the program and its children g
     (void)run_child(command).ok();
     ::_exit(0);
   }
-  for (int i = 0; i < 1000 && place.read("a").empty(); ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 6000 && place.read("a").empty(); ++i) std::this_thread::sleep_for(10ms);
   const std::string pid = place.read("a");
   REQUIRE(runs(pid));
   ::kill(waiting, SIGKILL);
   ::waitpid(waiting, nullptr, 0);
-  for (int i = 0; i < 1000 && runs(pid); ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 6000 && runs(pid); ++i) std::this_thread::sleep_for(10ms);
   CHECK_FALSE(runs(pid));
 }
 
 TEST_CASE("Nobody's open files live on while a program runs") {
+  const Place place;
+  ChildCommand command = shell("echo here > here; while [ ! -e stop ]; do sleep 0.02; done");
+  command.folder = place.path("");
+  command.wall_limit = 2min;
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
-  std::thread run([] {
-    const auto slow = run_child(shell("sleep 2"));
-    CHECK(slow.ok());
+  std::thread run([&] {
+    const auto patient = run_child(command);
+    CHECK((patient.ok() && patient->exit_code == 0));
   });
-  std::this_thread::sleep_for(500ms);
+  for (int i = 0; i < 6000 && place.read("here").empty(); ++i) std::this_thread::sleep_for(10ms);
   ::close(ends[1]);
   pollfd end{ends[0], POLLIN, 0};
-  CHECK(::poll(&end, 1, 1000) == 1);  // hung up: no other process has the writing end
+  CHECK(::poll(&end, 1, 10'000) == 1);  // hung up: no other process has the writing end
+  place.write("stop", "");
   ::close(ends[0]);
   run.join();
 }
