@@ -37,8 +37,9 @@ def device_library(folder):
 
 
 def hip_flags(bitcode):
-    """Between the compiler and a blob's own flags."""
-    return ["-x", "hip", "--rocm-path=/usr", f"--rocm-device-lib-path={bitcode}", "-fuse-cuid=none"]
+    """Between the compiler and a blob's own flags. Not -fuse-cuid=none: objects that are linked together would each
+    define the same __hip_cuid_."""
+    return ["-x", "hip", "--rocm-path=/usr", f"--rocm-device-lib-path={bitcode}"]
 
 
 def make_rocm_home(folder, compiler, compile_flags=()):
@@ -58,5 +59,5 @@ def build(tree, rocm_home, api, archs="gfx942", **environment):
                                **environment},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"compile.py --api {api} in {tree} failed:\n{done.stdout[-8000:]}")
+        raise RuntimeError(f"compile.py --api {api} in {tree} failed:\n{done.stdout[-4000:]}")
     return Path(environment.get("AITER_JIT_DIR", Path(tree) / "aiter/jit")) / f"libmha_{api}.so"

@@ -1,5 +1,5 @@
-// rewrite_tool DISPATCHER OUTPUT BLOB.cpp… : the rewriter as a program, for tests that compile what it writes. Prints one
-// line: sites, blobs used, exports, seconds. Exit code 1 and the message on stderr when a site cannot be resolved.
+// rewrite_tool DISPATCHER OUTPUT BLOB.cpp… : the rewriter as a program, for tests that compile what it writes. Prints
+// one line: sites, blobs used, exports, seconds. Exit code 1 and the message on stderr when a site cannot be resolved.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
