@@ -11,6 +11,7 @@ void add_blobs(CLI::App& app, Action& action) {
   CLI::App* blobs = app.add_subcommand("blobs", "Kernel blobs: build libraries that compile them on first call");
   blobs->require_subcommand(1);
   add_blobs_build(*blobs, action);
+  add_blobs_doctor(*blobs, action);
   add_blobs_intercept(*blobs, action);
 }
 

@@ -55,9 +55,9 @@ bool unchanged(const Dependency& dependency, const std::string& path) {
 
 bool is_shadow(const Dependency& dependency) { return dependency.sha256_hex.empty(); }
 
-std::int64_t file_clock() {
+std::int64_t now_of(clockid_t clock) {
   timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  ::clock_gettime(clock, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
@@ -90,8 +90,10 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
 }
 
 std::int64_t file_clock_tick() {
-  const std::int64_t now = file_clock();
-  while (file_clock() <= now) std::this_thread::sleep_for(std::chrono::microseconds(500));
+  // Some file systems stamp with the precise clock, others with the coarse one, which lags: once that has passed, a
+  // later write is later on both.
+  const std::int64_t now = now_of(CLOCK_REALTIME);
+  while (now_of(CLOCK_REALTIME_COARSE) <= now) std::this_thread::sleep_for(std::chrono::microseconds(500));
   return now;
 }
 

@@ -1,0 +1,59 @@
+// hearth blobs doctor: which kernel blobs this machine can compile, and what to install for the others.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/blobs.h"
+#include "compiler/blobs/toolchain.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct DoctorFlags {
+  std::vector<std::string> archs;
+  bool json = false;
+};
+
+bool works(const blobs::ToolchainReport& report) {
+  return std::any_of(report.archs.begin(), report.archs.end(), [](const auto& arch) { return arch.works; });
+}
+
+Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
+  Json list = Json::array();
+  for (const auto& report : reports) {
+    Json archs = Json::array();
+    for (const auto& arch : report.archs)
+      archs.push_back({{"arch", arch.arch}, {"works", arch.works}, {"detail", arch.detail}});
+    list.push_back({{"toolchain", report.kind}, {"found", report.found}, {"detail", report.detail}, {"archs", archs}});
+  }
+  return list;
+}
+
+int doctor(const DoctorFlags& flags) {
+  const std::vector<blobs::ToolchainReport> reports = blobs::examine_toolchains(flags.archs);
+  if (flags.json) {
+    std::cout << to_json(reports).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    for (const auto& report : reports) {
+      std::cout << report.kind << "  " << report.detail << "\n";
+      for (const auto& arch : report.archs)
+        std::cout << "  " << (arch.works ? "yes  " : "no   ") << arch.arch << "  " << arch.detail << "\n";
+    }
+  }
+  return std::any_of(reports.begin(), reports.end(), works) ? 0 : 1;
+}
+
+}  // namespace
+
+void add_blobs_doctor(CLI::App& blobs, Action& action) {
+  auto flags = std::make_shared<DoctorFlags>();
+  CLI::App* command = blobs.add_subcommand("doctor", "Which kernel blobs this machine can compile, and why not others");
+  command->add_option("--arch", flags->archs, "GPU architectures to try, e.g. gfx942 (default: those commonly used)");
+  command->add_flag("--json", flags->json, "Machine-readable output");
+  command->callback([&action, flags] { action = [flags]() -> absl::StatusOr<int> { return doctor(*flags); }; });
+}
+
+}  // namespace hearth::cli
