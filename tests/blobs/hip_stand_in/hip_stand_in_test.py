@@ -1,5 +1,5 @@
-"""Device code of the sample, compiled for gfx942, loaded and launched against the stand-in, and against the real runtime
-where there is no GPU. Run by ctest (blob_hip_stand_in_test), which names the stand-in in HEARTH_HIP_STAND_IN."""
+"""Device code of the sample, compiled for gfx942, loaded and launched against the stand-in, and against the real
+runtime where there is no GPU. Run by ctest (blob_hip_stand_in_test); HEARTH_HIP_STAND_IN names the stand-in."""
 import ctypes
 import json
 import os
@@ -122,7 +122,8 @@ class StandIn(unittest.TestCase):
         self.assertEqual(said, ["ran"])
         launches = self.launches(events)
         for launch, (kernel, grid, block) in zip(launches, (
-                ("OGradDotO", [1, 4, 2], 64), ("DQDKDV", [1, 4, 2], 256), ("ConvertQGrad", [1, 4, 2], 256)), strict=True):
+                ("OGradDotO", [1, 4, 2], 64), ("DQDKDV", [1, 4, 2], 256), ("ConvertQGrad", [1, 4, 2], 256)),
+                strict=True):
             self.assertIn(kernel, launch["kernel"])
             self.assertEqual((launch["grid"], launch["block"]), (grid, [block, 1, 1]))
 
@@ -142,7 +143,8 @@ class StandIn(unittest.TestCase):
     def test_log_that_cannot_be_written(self):
         done = subprocess.run([sys.executable, "-B", "-c", MEMORY_CALL], check=False, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, "LD_PRELOAD": self.stand_in, "HIP_STAND_IN_LOG": "/no/such/folder/log"})
+                              env={**os.environ, "LD_PRELOAD": self.stand_in,
+                                   "HIP_STAND_IN_LOG": "/no/such/folder/log"})
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stderr.count("cannot write HIP_STAND_IN_LOG=/no/such/folder/log"), 1, done.stderr)
 

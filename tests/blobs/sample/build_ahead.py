@@ -1,4 +1,4 @@
-"""Builds an emitted sample ahead of time, without Hearth: a ROCm home whose hipcc is a small script, then compile.py."""
+"""Builds an emitted sample ahead of time, without Hearth: a ROCm home whose hipcc is a small script, and compile.py."""
 import os
 import shlex
 import shutil
@@ -20,7 +20,7 @@ def missing_for_hip():
 
 
 def device_library(folder):
-    """Debian's device bitcode with a gfx942 made of gfx940, as design says: only the constant of the version differs."""
+    """Debian's device bitcode, and one for gfx942 made of gfx940's: only the constant of the version differs."""
     folder = Path(folder)
     folder.mkdir(parents=True)
     for bitcode in BITCODE.iterdir():

@@ -3,7 +3,8 @@
   generate.py --out DIR --flavour cpu|hip --generation 2024|2026 [--blobs small|full] [--arch gfx942,gfx90a]
 
 DIR must not exist, or be empty. The tree is `tree/` with `tree_<flavour>/` laid over it and two files that say which
-sample this is. Build it as aiter is built: ROCM_HOME=… GPU_ARCHS=gfx942 python3 DIR/op_tests/cpp/mha/compile.py --api fwd
+sample this is. Build it as aiter is built:
+  ROCM_HOME=… GPU_ARCHS=gfx942 python3 DIR/op_tests/cpp/mha/compile.py --api fwd
 """
 import argparse
 import re

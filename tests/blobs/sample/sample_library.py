@@ -29,8 +29,8 @@ class FwdArgs(ctypes.Structure):
                 + [("data_type", ctypes.c_char_p)]
                 + fields("batch nhead_q nhead_k seqlen_q seqlen_k max_seqlen_q hdim_q hdim_v", INT)
                 + fields("stride_q stride_k stride_v stride_bias stride_o", INT)
-                + fields("nhead_stride_q nhead_stride_k nhead_stride_v nhead_stride_bias nhead_stride_lse nhead_stride_o", INT)
-                + fields("batch_stride_q batch_stride_k batch_stride_v batch_stride_bias batch_stride_lse batch_stride_o", INT)
+                + [(prefix + name, INT) for prefix in ("nhead_stride_", "batch_stride_")
+                   for name in ("q", "k", "v", "bias", "lse", "o")]
                 + fields("mask_type window_left window_right bias_type", INT)
                 + fields("is_group_mode is_v_rowmajor has_lse has_logits_soft_cap log_level", INT)
                 + fields("scale logits_soft_cap", FLOAT))

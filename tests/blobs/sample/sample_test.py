@@ -1,8 +1,9 @@
 """Builds the sample library ahead of time, without Hearth, and compares its attention with numpy's.
 
-Run by ctest (blob_sample_test); needs numpy, g++ and ninja.
+Run by ctest (blob_sample_test); needs numpy, g++ and ninja, and for its device code what build_ahead.py names.
 """
 import ctypes
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,140 +15,84 @@ import numpy as np
 import attention_reference as reference
 import sample_library as sample
 from backward_cases import Backward
-from build_ahead import build, make_rocm_home
+from build_ahead import CLANG, build, device_library, hip_flags, make_rocm_home, missing_for_hip
+from forward_cases import Forward
 from kvcache_cases import KeyCache
-
-HERE = Path(__file__).resolve().parent
-
-
-def emit(folder, *options):
-    subprocess.run([sys.executable, str(HERE / "generate.py"), "--out", str(folder), *options], check=True)
-    return folder
-
-
-class Forward:
-    """Cases that every generation must pass; `library` is set by the subclass."""
-
-    def numbers(self, dtype, *shape):
-        return reference.rounded(self.random.standard_normal(shape), dtype)
-
-    def compare(self, got, wanted, dtype, largest):
-        np.testing.assert_allclose(reference.exact(got, dtype), wanted, rtol=0,
-                                   atol=reference.tolerance(dtype, largest))
-
-    def check(self, dtype="fp16", batch=2, heads=4, key_heads=4, rows=128, columns=128, depth=64, mask=(0, -1, -1),
-              bias=False, slopes=False, lse=False, soft_cap=None, v_columns=False):
-        q = self.numbers(dtype, batch, heads, rows, depth)
-        k = self.numbers(dtype, batch, key_heads, columns, depth)
-        # Rows of all heads lie between each other, so that every stride is another one.
-        v = self.numbers(dtype, batch, columns, key_heads, depth).transpose(0, 2, 1, 3)
-        extra, term = {}, None
-        if bias:
-            extra["bias"] = self.numbers(dtype, batch, heads, rows, columns)
-            term = reference.exact(extra["bias"], dtype)
-        if slopes:
-            extra["slopes"] = (2.0 ** -np.arange(1, heads + 1)).astype(np.float32)
-            term = reference.alibi_bias(extra["slopes"].astype(np.float64), rows, columns)
-        scale = depth ** -0.5
-        given_v = np.ascontiguousarray(v.transpose(0, 1, 3, 2)) if v_columns else v
-        o, sums = sample.forward(self.library, q, k, given_v, dtype, scale, mask, lse=lse, soft_cap=soft_cap,
-                                 v_columns=v_columns, **extra)
-        exact = [reference.exact(x, dtype) for x in (q, k, v)]
-        wanted, wanted_lse, _ = reference.attention(*exact, scale, mask, term, soft_cap)
-        self.compare(o, wanted, dtype, np.abs(exact[2]).max())
-        if lse:
-            np.testing.assert_allclose(sums, wanted_lse, rtol=1e-5, atol=1e-5)
-
-    def test_whole_tiles(self):
-        self.check()
-
-    def test_odd_lengths(self):
-        self.check(rows=77, columns=131, lse=True)
-
-    def test_one_row(self):
-        self.check(rows=1, columns=193)
-
-    def test_heads_share_keys(self):
-        self.check(heads=6, key_heads=2, columns=65)
-
-    def test_narrow_head(self):
-        self.check(depth=40, columns=100)
-
-    def test_causal(self):
-        self.check(mask=(reference.TOP_LEFT, -1, 0), rows=130, columns=128, lse=True)
-        self.check(mask=(reference.BOTTOM_RIGHT, -1, 0), rows=60, columns=200)
-
-    def test_rows_that_see_nothing(self):
-        self.check(mask=(reference.BOTTOM_RIGHT, -1, 0), rows=100, columns=64, lse=True)
-
-    def test_sliding_window(self):
-        self.check(mask=(reference.WINDOW, 30, 9), rows=150, columns=150)
-        self.check(mask=(reference.WINDOW, 5, 0), rows=70, columns=128, lse=True)
-
-    def test_bias(self):
-        self.check(bias=True, lse=True)
-        self.check(bias=True, lse=True, rows=50, columns=90)
-
-    def test_alibi(self):
-        self.check(slopes=True, depth=32, rows=40, columns=90)
-
-    def test_values_by_column(self):
-        self.check(v_columns=True, depth=32, rows=40, columns=90)
-
-    def test_soft_cap(self):
-        self.check(soft_cap=1.5, columns=90)
-
-    def test_bf16(self):
-        self.check(dtype="bf16", depth=128, batch=1)
-        self.check(dtype="bf16", depth=128, batch=1, mask=(reference.BOTTOM_RIGHT, -1, 0), rows=33, columns=150)
-
-    def test_group(self):
-        lengths_q, lengths_k = [3, 129, 40], [70, 129, 1]
-        for mask in ((0, -1, -1), (reference.BOTTOM_RIGHT, -1, 0)):
-            q = self.numbers("fp16", sum(lengths_q), 4, 64)
-            k, v = (self.numbers("fp16", sum(lengths_k), 2, 64) for _ in range(2))
-            o = sample.forward_group(self.library, q, k, v, lengths_q, lengths_k, "fp16", 0.125, mask)
-            at_q = at_k = 0
-            for rows, columns in zip(lengths_q, lengths_k):
-                part = [reference.exact(x, "fp16").transpose(1, 0, 2)[None]
-                        for x in (q[at_q:at_q + rows], k[at_k:at_k + columns], v[at_k:at_k + columns])]
-                wanted, _, _ = reference.attention(*part, 0.125, mask)
-                self.compare(o[at_q:at_q + rows], wanted[0].transpose(1, 0, 2), "fp16", np.abs(part[2]).max())
-                at_q, at_k = at_q + rows, at_k + columns
-
-    def test_no_kernel(self):
-        q = self.numbers("fp16", 1, 1, 8, 512)
-        with self.assertRaisesRegex(sample.NoKernel, "no kernel"):
-            sample.forward(self.library, q, q, q, "fp16", 1.0)
+from project_cases import Project, emit, generate_blobs
 
 
 class Generation:
-    """Emits and builds once for all cases of a class; `flavour`, `generation` and `options` are the subclass's."""
+    """Emits and builds once for all cases of a class; `generation` and `options` are the subclass's."""
 
     @classmethod
     def setUpClass(cls):
-        cls.temp = tempfile.TemporaryDirectory(prefix="hearth sample ")  # the space is on purpose
-        folder = Path(cls.temp.name)
+        temp = tempfile.TemporaryDirectory(prefix="hearth sample ")  # the space is on purpose
+        cls.addClassCleanup(temp.cleanup)
+        folder = Path(temp.name)
         cls.tree = emit(folder / "aiter", "--flavour", "cpu", "--generation", cls.generation)
         home = make_rocm_home(folder / "rocm", "g++")
         cls.library = ctypes.CDLL(str(build(cls.tree, home, "fwd", **cls.options)))
         cls.backward_library = ctypes.CDLL(str(build(cls.tree, home, "bwd", **cls.options)))
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.temp.cleanup()
-
     def setUp(self):
         self.random = np.random.default_rng(7)
 
 
-class Forward2024(Generation, Forward, KeyCache, Backward, unittest.TestCase):
+class Cpu2024(Generation, Forward, KeyCache, Backward, Project, unittest.TestCase):
     generation, options = "2024", {}
 
 
-class Forward2026(Generation, Forward, KeyCache, Backward, unittest.TestCase):
+class Cpu2026(Generation, Forward, KeyCache, Backward, Project, unittest.TestCase):
     generation, options = "2026", {"SAMPLE_BUILD": "make"}
+
+    def test_device_decides(self):
+        """The second device has a single kind of kernel; an unknown one has none."""
+        q = self.numbers("fp16", 1, 2, 20, 64)
+        self.addCleanup(os.environ.pop, "SAMPLE_DEVICE_NAME")
+        os.environ["SAMPLE_DEVICE_NAME"] = "gfx90a:xnack-"
+        self.check(rows=20, columns=50, lse=True)
+        for options in ({"lse": False}, {"lse": True, "mask": (reference.TOP_LEFT, -1, 0)}):
+            with self.assertRaises(sample.NoKernel):
+                sample.forward(self.library, q, q, q, "fp16", 0.125, **options)
+        os.environ["SAMPLE_DEVICE_NAME"] = "gfx1201"
+        with self.assertRaises(sample.NoKernel):
+            sample.forward(self.library, q, q, q, "fp16", 0.125, lse=True)
+
+    def test_forced_kernel(self):
+        """The dispatcher's second function uses the same aliases; it runs what it is told, where that fits."""
+        blobs = self.tree / "aiter/jit/build/libmha_fwd/blob"
+        plain = next(blobs.glob("fmha_fwd_d64_fp16_batch*_psskddv_nlogits_nbias_nmask_nlse_*_gfx942.cpp")).stem
+        self.addCleanup(os.environ.pop, "CK_TILE_FMHA_FWD_FORCE_KERNEL")
+        os.environ["CK_TILE_FMHA_FWD_FORCE_KERNEL"] = plain
+        self.check(rows=20, columns=50)
+        os.environ["CK_TILE_FMHA_FWD_FORCE_KERNEL"] = plain.replace("_nlse_", "_lse_")
+        q = self.numbers("fp16", 1, 2, 20, 64)
+        with self.assertRaises(sample.NoKernel):
+            sample.forward(self.library, q, q, q, "fp16", 0.125)
+
+
+@unittest.skipIf(missing_for_hip(), f"no compiler of device code here: {', '.join(missing_for_hip())} missing")
+class Hip(unittest.TestCase):
+    def test_blob_compiles(self):
+        """One blob each generation, for two devices; 2026's has kernels for the one in its name only."""
+        with tempfile.TemporaryDirectory(prefix="hearth_sample_") as temp:
+            bitcode = device_library(Path(temp) / "bitcode")
+            for generation in ("2024", "2026"):
+                tree = emit(Path(temp) / generation, "--flavour", "hip", "--generation", generation)
+                blobs = generate_blobs(tree, Path(temp) / f"blob{generation}", "fwd")
+                blob = sorted(path for path in blobs if "_d64_fp16_batch" in path.name)[0]
+                output = Path(temp) / f"{generation}.so"
+                ck = tree / "3rdparty/composable_kernel"
+                subprocess.run([CLANG, *hip_flags(bitcode), "--offload-arch=gfx942", "--offload-arch=gfx90a", "-O3",
+                                "-std=c++20", "-fPIC", "-shared", f"-I{ck}/include",
+                                f"-I{ck}/example/ck_tile/01_fmha", str(blob), "-lamdhip64", "-o", str(output)],
+                               check=True)
+                content = output.read_bytes()
+                for arch in (b"gfx942", b"gfx90a"):
+                    self.assertIn(b"hipv4-amdgcn-amd-amdhsa--" + arch, content)
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.argv.append("-v")  # a skipped case says why
     unittest.main()

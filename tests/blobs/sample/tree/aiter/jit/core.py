@@ -54,8 +54,9 @@ def check_llvm_main_revision():
 
 
 def hip_flags():
-    flags = ["-DUSE_PROF_API=1", "-Wno-unused-result", "-Wno-switch-bool", f"-DDLLVM_MAIN_REVISION={check_llvm_main_revision()}",
-             "-mllvm --lsr-drop-solution=1", "-mllvm -enable-post-misched=0", "-mllvm -amdgpu-early-inline-all=true",
+    flags = ["-DUSE_PROF_API=1", "-Wno-unused-result", "-Wno-switch-bool",
+             f"-DDLLVM_MAIN_REVISION={check_llvm_main_revision()}", "-mllvm --lsr-drop-solution=1",
+             "-mllvm -enable-post-misched=0", "-mllvm -amdgpu-early-inline-all=true",
              "-mllvm -amdgpu-function-calls=false", "-fno-offload-uniform-block"]
     if FLAVOUR == "hip":
         flags += ["-D__HIP_PLATFORM_HCC__=1", "-D__HIP_PLATFORM_AMD__=1", "-U__HIP_NO_HALF_CONVERSIONS__",

@@ -1,5 +1,5 @@
-// The backward library's C interface, for tests; see mha_fwd.h. lse and d are (batch, head, row) without gaps, dq_acc is
-// (tile of keys, batch, head, row, column), cleared; num_tiles is 1 unless deterministic.
+// The backward library's C interface, for tests; see mha_fwd.h. lse and d are (batch, head, row) without gaps, dq_acc
+// is (tile of keys, batch, head, row, column), cleared; num_tiles is 1 unless deterministic.
 #pragma once
 #include "sample_call.h"
 

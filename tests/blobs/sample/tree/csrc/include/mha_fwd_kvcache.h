@@ -1,5 +1,5 @@
-// The C interface of split attention and of appending to a cache, for tests; see mha_fwd.h. The cache is (batch entry or
-// page, head, row, column) by its strides; block_table and cache_batch_idx may be null.
+// The C interface of split attention and of appending to a cache, for tests; see mha_fwd.h. The cache is (batch entry
+// or page, head, row, column) by its strides; block_table and cache_batch_idx may be null.
 #pragma once
 #include "sample_call.h"
 

@@ -16,7 +16,8 @@ def generator(api):
 
 def compile_mha_fwd():
     build_module("libmha_fwd",
-                 srcs=[f"{AITER_CSRC_DIR}/cpp_itfs/{name}.cu" for name in ("mha_fwd", "mha_fwd_split", "mha_fwd_append")],
+                 srcs=[f"{AITER_CSRC_DIR}/cpp_itfs/{name}.cu"
+                       for name in ("mha_fwd", "mha_fwd_split", "mha_fwd_append")],
                  flags_extra_cc=["-DFAV3_ON=1 -DFAV2_ON=1"],
                  blob_gen_cmd=[generator("fwd"), generator("fwd_splitkv"), generator("fwd_appendkv")],
                  extra_include=[FMHA_DIR])

@@ -106,7 +106,8 @@ template <ck_tile::index_t HDim_, typename DataType_, bool kIsGroupMode_, ck_til
 #else
           bool kDoFp8StaticQuant_, bool kPadS_, bool kPadSK_, bool kPadD_, bool kPadDv_, bool kSkipMinSeqlenQ_ = false>
 #endif
-struct fmha_fwd_traits_ {};
+struct fmha_fwd_traits_ {
+};
 
 template <typename Traits_ SAMPLE_ARCH_PARAMETER>
 float fmha_fwd_(const ck_tile::stream_config&, fmha_fwd_args);

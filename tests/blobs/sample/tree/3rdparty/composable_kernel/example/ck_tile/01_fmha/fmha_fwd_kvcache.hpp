@@ -140,7 +140,8 @@ template <ck_tile::index_t HDim_, typename DataType_, bool kIsGroupMode_, ck_til
           bool kHasSink_,
 #endif
           bool kPadS_, bool kPadSK_, bool kPadD_, bool kPadDv_>
-struct fmha_fwd_splitkv_traits_ {};
+struct fmha_fwd_splitkv_traits_ {
+};
 
 #if CK_TILE_GENERATION >= 2026
 template <ck_tile::index_t HDim_, typename DataType_, bool kIsGroupMode_, ck_tile::index_t kN1_, bool kStoreLse_,
@@ -149,7 +150,8 @@ template <ck_tile::index_t HDim_, typename DataType_, bool kIsGroupMode_, ck_til
 template <ck_tile::index_t HDim_, typename DataType_, bool kIsGroupMode_, ck_tile::index_t kM0_, ck_tile::index_t kN1_,
           bool kStoreLse_, bool kDoFp8StaticQuant_, bool kPadS_, bool kPadDv_>
 #endif
-struct fmha_fwd_splitkv_combine_traits_ {};
+struct fmha_fwd_splitkv_combine_traits_ {
+};
 
 template <ck_tile::index_t HDim_, typename DataType_, ck_tile::index_t kTileSizeS_, ck_tile::index_t kTileSizeSk_,
           ck_tile::index_t kTileSizeD_, ck_tile::index_t kTileSizeDv_, bool kIsVLayoutRowMajor_, bool kPadS_,

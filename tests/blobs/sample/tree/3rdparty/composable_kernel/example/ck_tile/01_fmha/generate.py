@@ -12,14 +12,15 @@ def main():
     parser.add_argument("-d", "--direction", default="fwd", help="APIs, separated by commas: " + ", ".join(APIS))
     parser.add_argument("-o", "--output_dir", default=".", help="where the sources go")
     parser.add_argument("-l", "--list_blobs", help="write the names to this file, and nothing else")
-    parser.add_argument("-f", "--filter", default="*", help="only kernels whose stem matches, and the steps that they need")
+    parser.add_argument("-f", "--filter", default="*", help="only kernels whose stem matches, and what they need")
     parser.add_argument("-r", "--receipt", default="0", help="accepted, and of no effect here")
     args = parser.parse_args()
 
     for api in args.direction.split(","):
         if api not in APIS:
             parser.error(f"no such API: {api!r}; there are {', '.join(APIS)}")
-        files = importlib.import_module("codegen.ops." + APIS[api]).files(lambda stem: fnmatch.fnmatch(stem, args.filter))
+        operation = importlib.import_module("codegen.ops." + APIS[api])
+        files = operation.files(lambda stem: fnmatch.fnmatch(stem, args.filter))
         output = Path(args.output_dir)
         if args.list_blobs:
             with open(args.list_blobs, "a", encoding="utf-8") as listing:

@@ -33,7 +33,8 @@ struct TileFmhaTraits {
   static_assert(!kHasDropout_ && !kDoFp8StaticQuant_, "this small ck_tile has neither dropout nor static quantisation");
 };
 
-template <typename TypeConfig_, typename Shape_, bool kIsGroupMode_, typename Variant_, typename Mask_, typename Traits_>
+template <typename TypeConfig_, typename Shape_, bool kIsGroupMode_, typename Variant_, typename Mask_,
+          typename Traits_>
 struct BlockFmhaPipelineProblem {
   using Types = TypeConfig_;
   using Shape = Shape_;

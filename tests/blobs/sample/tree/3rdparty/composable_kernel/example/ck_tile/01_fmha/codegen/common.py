@@ -71,12 +71,14 @@ def grouped(items, key):
     return list(groups.items())
 
 
-def dispatch(kernels, hdims, inner):
-    """Nested ifs over (architecture,) type and head dimension; hdims(kernel) = (of q, of v), inner(kernel) its case."""
+def dispatch(kernels, hdims, inner, every=False):
+    """Nested ifs over (architecture,) type and head dimension; hdims(kernel) = (of q, of v), inner(kernel) its case.
+    The first case that fits is taken, or with `every` all of them."""
 
     def of_hdim(group):
         (hdim, hdim_v), members = group
-        return f"(t.hdim_q <= {hdim} && t.hdim_v <= {hdim_v}) {{\n{if_chain(members, inner)}}}\n"
+        cases = "".join("if" + inner(member) for member in members) if every else if_chain(members, inner)
+        return f"(t.hdim_q <= {hdim} && t.hdim_v <= {hdim_v}) {{\n{cases}}}\n"
 
     def of_dtype(group):
         dtype, members = group

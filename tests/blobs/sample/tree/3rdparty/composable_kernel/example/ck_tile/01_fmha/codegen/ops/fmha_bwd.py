@@ -2,8 +2,8 @@
 import itertools
 from dataclasses import dataclass
 
-from codegen.common import (BIAS, BIAS_CHECK, BOOL, BWD_DTYPE, HEADER, IS_2026, MASK, MASK_CHECK, MASK_NAME, MODE, NO_MASK,
-                            arch_argument, arch_suffix, dispatch, guarded, make_kernel, padding)
+from codegen.common import (BIAS, BIAS_CHECK, BOOL, BWD_DTYPE, HEADER, IS_2026, MASK, MASK_CHECK, MASK_NAME, MODE,
+                            NO_MASK, arch_argument, arch_suffix, dispatch, guarded, make_kernel, padding)
 from codegen.ops.fmha_bwd_texts import API, BODY, CALL, EXPORTS, INCLUDES
 from codegen.sample_config import ARCHS, BLOBS
 
@@ -64,7 +64,8 @@ class ConvertKernel:
     @property
     def name(self):
         pads = padding(("s", "d"), self.spad + self.dpad) or "npad"
-        text = f"fmha_bwd_convert_dq_d{self.hdim}_{self.dtype}_b{CONVERT_ROWS}x{TILES[self.hdim][1]}_{self.mode}_o2_{pads}"
+        tile = f"b{CONVERT_ROWS}x{TILES[self.hdim][1]}"
+        text = f"fmha_bwd_convert_dq_d{self.hdim}_{self.dtype}_{tile}_{self.mode}_o2_{pads}"
         return text + ("_deterministic" if self.deterministic == "t" else "_ndeterministic") + arch_suffix(self.arch)
 
     def alias(self):
@@ -123,7 +124,7 @@ class BwdKernel:
                     bias=BIAS[self.bias], dbias=BOOL[self.dbias], mask=MASK[self.mask], dropout=DROPOUT,
                     mode=MODE[self.mode], deterministic=BOOL[self.deterministic], pipeline=PIPELINE[self.tag][0],
                     skpad=BOOL[self.pads[1]], dpad=BOOL[self.pads[2]], dvpad=BOOL[self.pads[3]],
-                    alias=self.alias("fmha_mask_0", "fmha_dropout_0").replace(", ", ",\n                              "))
+                    alias=self.alias("fmha_mask_0", "fmha_dropout_0").replace(", ", ",\n" + 30 * " "))
 
     def dot(self, spad1):
         return DotKernel(self.arch, self.hdim, self.dtype, self.mode, spad1, self.pads[3])
@@ -149,18 +150,20 @@ class BwdKernel:
         width = "a.hdim_v % 8 == 0" if self.pads[3] == "t" else f"a.hdim_v % {self.hdim} == 0"
         return (f"(t.is_group_mode == {MODE[self.mode]}) && ({MASK_CHECK[self.mask]}) && "
                 f"(t.bias_type == {BIAS_CHECK[self.bias]}) && (t.has_dbias == {BOOL[self.dbias]}) && "
-                f"(t.has_dropout == false) &&\n                        ({rows}) && ({keys}) && ({depth}) && ({width}) && "
-                f"(t.is_deterministic == {BOOL[self.deterministic]})")
+                f"(t.has_dropout == false) &&\n                        "
+                f"({rows}) && ({keys}) && ({depth}) && ({width}) && (t.is_deterministic == {BOOL[self.deterministic]})")
 
     def case(self):
         cases = []
         for spad1 in self.helper_pads():
             convert = "convert_dq_trait_"
             if IS_2026:
-                convert = f"std::conditional_t<{'false' if self.trload else 'true'}, convert_dq_trait_, void>"
+                wanted = "false" if self.trload else "true"
+                convert = f"std::conditional_t<{wanted}, convert_dq_trait_, void>"
             cases.append(CALL.format(check=self.check(spad1), dot=self.dot(spad1).alias(),
-                                     bwd=self.alias(MASK[self.mask], DROPOUT), convert_alias=self.convert(spad1).alias(),
-                                     convert=convert, arch_arg=arch_argument(self.arch)))
+                                     bwd=self.alias(MASK[self.mask], DROPOUT),
+                                     convert_alias=self.convert(spad1).alias(), convert=convert,
+                                     arch_arg=arch_argument(self.arch)))
         return "            else if".join(cases)
 
 
@@ -187,15 +190,15 @@ def kernels(keep):
             continue
         if tag.startswith("trload") and (deterministic == "t" or bias != "no"):
             continue
-        for rows, keys, columns in itertools.product("ft", "ft", "ft"):
-            pads = rows + keys + columns + columns
+        for rows, keys in itertools.product("ft", "ft"):
+            pads = rows + keys + keys + keys  # whole tiles of keys go with whole heads
             if (mode == "group" and pads[:2] != "tt") or (IS_2026 and pads[:2] != "tt"):
                 continue  # 2026 always pads the sequences
             plain_tag = tag
             if not IS_2026 and pads == "ffff" and mode == "batch":
                 plain_tag = "kr_ktr_vr_iglp"
             kernel = BwdKernel(arch, hdim, dtype, mode, plain_tag, pads, bias, dbias, mask, deterministic)
-            if (BLOBS == "full" or small(kernel)) and keep(kernel.name):
+            if (bias != "alibi" if BLOBS == "full" else small(kernel)) and keep(kernel.name):
                 result.append(kernel)
     return result
 

@@ -2,8 +2,8 @@
 import itertools
 from dataclasses import dataclass
 
-from codegen.common import (BIAS, BIAS_CHECK, BOOL, FWD_DTYPE, HEADER, IS_2026, LAYOUT, MASK, MASK_CHECK, MASK_NAME, MODE,
-                            NO_MASK, arch_argument, arch_suffix, dispatch, guarded, make_kernel, padding)
+from codegen.common import (BIAS, BIAS_CHECK, BOOL, FWD_DTYPE, HEADER, IS_2026, LAYOUT, MASK, MASK_CHECK, MASK_NAME,
+                            MODE, NO_MASK, arch_argument, arch_suffix, dispatch, guarded, make_kernel, padding)
 from codegen.sample_config import ARCHS, BLOBS
 
 PIPELINE = {"qr": ("ck_tile::BlockFmhaPipelineQRKSVS", "ck_tile::BlockFmhaPipelineEnum::QRKSVS",
@@ -49,7 +49,8 @@ using fmha_epilogue{i} =
 using fmha_kernel{i} = ck_tile::FmhaFwdKernel<fmha_pipeline{i}, fmha_epilogue{i}>;
 
 using trait{i} = fmha_fwd_traits_<{hdim}, {dtype}, {mode},{tile}, {vlayout},
-                        {enum}, {logits}, fmha_mask{i}, {bias}, {lse}, {dropout}, {quant}, {spad}, {skpad}, {dpad}, {dvpad}, {tail}>;
+                        {enum}, {logits}, fmha_mask{i}, {bias}, {lse}, {dropout}, {quant}, {spad}, {skpad}, {dpad}, \
+{dvpad}, {tail}>;
 
 template<>
 float fmha_fwd_<trait{i}{arch_arg}>(const ck_tile::stream_config& s, fmha_fwd_args a)
@@ -87,8 +88,15 @@ bool get_num_cus(unsigned& num_cus) {{
 {functions}
 """
 
+FORCED = """    // Another way in: only the kernel of this name, through fmha_fwd_all.
+    if(const char* name = std::getenv("CK_TILE_FMHA_FWD_FORCE_KERNEL"); name != nullptr && name[0] != 0) {
+        const auto results = fmha_fwd_all(t, a, s);
+        return results.empty() ? -1 : results[0].second;
+    }
+"""
+
 FUNCTION = """{signature} {{
-    {result}
+{forced}    {result}
     unsigned num_cus;
     if(!get_num_cus(num_cus)) {{
         return r;
@@ -161,7 +169,8 @@ class FwdKernel:
                     f"a.seqlen_k != 0 && a.seqlen_k % {tile[1]} == 0")
         depth = f"a.hdim_q % 8 == 0" if dpad == "t" else f"a.hdim_q % {tile[5]} == 0"
         width = f"a.hdim_v % 8 == 0" if dvpad == "t" else f"a.hdim_v % {tile[3]} == 0"
-        quant = ("(t.qscale_type == quant_scale_enum::no_scale) && (t.skip_min_seqlen_q == false) &&(t.has_sink == false)"
+        quant = ("(t.qscale_type == quant_scale_enum::no_scale) && (t.skip_min_seqlen_q == false) &&"
+                 "(t.has_sink == false)"
                  if IS_2026 else "(t.do_fp8_static_quant == false) && (t.skip_min_seqlen_q == false)")
         return (f"(t.is_group_mode == {MODE[self.mode]}) && (t.is_v_rowmajor == {LAYOUT[self.vlayout]}) && "
                 f"(t.has_logits_soft_cap == {BOOL[self.logits]}) && ({MASK_CHECK[self.mask]}) && "
@@ -227,14 +236,14 @@ def api(members):
     hdims = lambda k: (k.hdim, TILES[k.hdim][0][3])
     functions = FUNCTION.format(
         signature="float fmha_fwd(fmha_fwd_traits t, fmha_fwd_args a, const ck_tile::stream_config& s)",
-        result="float r = -1;", dispatch=dispatch(members, hdims, FwdKernel.case))
+        forced=FORCED if IS_2026 else "", result="float r = -1;", dispatch=dispatch(members, hdims, FwdKernel.case))
     if IS_2026:  # the same aliases once more, in a function that runs whatever fits
         functions += "\n" + FUNCTION.format(
             signature="std::vector<std::pair<std::string, float>> fmha_fwd_all(fmha_fwd_traits t, fmha_fwd_args a, "
                       "const ck_tile::stream_config& s)",
-            result="std::vector<std::pair<std::string, float>> r;\n    std::string force_kernel;\n"
+            forced="", result="std::vector<std::pair<std::string, float>> r;\n    std::string force_kernel;\n"
                    '    if(const char* name = std::getenv("CK_TILE_FMHA_FWD_FORCE_KERNEL")) force_kernel = name;',
-            dispatch=dispatch(members, hdims, FwdKernel.case_of_all))
+            dispatch=dispatch(members, hdims, FwdKernel.case_of_all, every=True))
     return HEADER + API.format(functions=functions)
 
 

@@ -53,7 +53,8 @@ float fmha_fwd_appendkv(fmha_fwd_appendkv_traits t, fmha_fwd_appendkv_args a, co
 CASE = """((t.is_v_rowmajor == {vlayout}) &&
                         ({rows}) && (true) && ({depth}) && ({width}) && (t.rope_type == {rope_check}) &&
                         ((a.block_table_ptr != nullptr) == {paged})) {{
-                using trait_ = fmha_fwd_appendkv_traits_<{hdim}, {dtype}, {tile}, {vlayout}, {spad}, {skpad}, {dpad}, {dvpad}, {rope}, {paged}>;
+                using trait_ = fmha_fwd_appendkv_traits_<{hdim}, {dtype}, {tile}, {vlayout}, {spad}, {skpad}, {dpad}, \
+{dvpad}, {rope}, {paged}>;
                 return fmha_fwd_appendkv_<trait_{arch_arg}>(s, a);
             }}
 """

@@ -58,7 +58,8 @@ static void run(const ck_tile::stream_config& s, fmha_fwd_splitkv_args a)
 }}
 
 using trait_0 = fmha_fwd_splitkv_traits_<{hdim}, {dtype}, {mode}, {tile}, {vlayout},
-                        ck_tile::BlockFmhaPipelineEnum::QRKSVS, {logits}, fmha_mask_0, {bias}, true, false, {paged}, {sink}{spad}, {skpad}, {dpad},
+                        ck_tile::BlockFmhaPipelineEnum::QRKSVS, {logits}, fmha_mask_0, {bias}, true, false, {paged}, \
+{sink}{spad}, {skpad}, {dpad},
                         {dvpad}>;
 
 template<>
@@ -95,7 +96,8 @@ template <ck_tile::index_t kLogMaxSplits>
 struct instance {{
 using fmha_trait = ck_tile::TileFmhaFwdSplitKVCombineTraits<{spad}, {dvpad}, {lse}, false, kLogMaxSplits, -1>;
 using fmha_pipeline_problem =
-    ck_tile::BlockFmhaSplitKVCombinePipelineProblem<FmhaFwdTypeConfig<fmha_dtype_0>, {hdim}, {mode}, {rows}, fmha_trait>;
+    ck_tile::BlockFmhaSplitKVCombinePipelineProblem<FmhaFwdTypeConfig<fmha_dtype_0>, {hdim}, {mode}, {rows}, \
+fmha_trait>;
 using fmha_epilogue =
     ck_tile::Default2DEpilogue<ck_tile::Default2DEpilogueProblem<typename FmhaFwdTypeConfig<{dtype}>::OaccDataType,
                                                                  typename FmhaFwdTypeConfig<{dtype}>::ODataType,
@@ -150,7 +152,8 @@ float fmha_fwd_splitkv_(const ck_tile::stream_config& s, fmha_fwd_splitkv_args a
 
     return ck_tile::launch_kernel(s,
         [=](const ck_tile::stream_config& s_){{ fmha_fwd_splitkv_oneshot_<fmha_fwd_splitkv_traits_{arch}>(s_, a); }},
-        [=](const ck_tile::stream_config& s_){{ fmha_fwd_splitkv_combine_oneshot_<fmha_fwd_splitkv_combine_traits_{arch}>(s_, a); }}
+        [=](const ck_tile::stream_config& s_){{ \
+fmha_fwd_splitkv_combine_oneshot_<fmha_fwd_splitkv_combine_traits_{arch}>(s_, a); }}
     );
 }}
 
@@ -163,20 +166,25 @@ float fmha_fwd_splitkv(fmha_fwd_splitkv_traits t, fmha_fwd_splitkv_args a, const
 """
 
 CASE = """({check}) {{
-                using traits_ = fmha_fwd_splitkv_traits_<{hdim}, {dtype}, {mode}, {tile}, {vlayout}, ck_tile::BlockFmhaPipelineEnum::QRKSVS, {logits}, {mask}, {bias}, true, false, {paged},{sink} {spad}, {skpad}, {dpad}, {dvpad}>;
+                using traits_ = fmha_fwd_splitkv_traits_<{hdim}, {dtype}, {mode}, {tile}, {vlayout}, \
+ck_tile::BlockFmhaPipelineEnum::QRKSVS, {logits}, {mask}, {bias}, true, false, {paged},{sink} {spad}, {skpad}, \
+{dpad}, {dvpad}>;
 
                 // the combining step pads as this one does
                 using OaccDataType = typename FmhaFwdTypeConfig<{dtype}>::OaccDataType;
-                constexpr ck_tile::index_t kM0 = ck_tile::BlockFmhaSplitKVCombinePipelineTileSizes<OaccDataType, /*F_bn1=*/32>::kM0;
+                constexpr ck_tile::index_t kM0 = ck_tile::BlockFmhaSplitKVCombinePipelineTileSizes<OaccDataType, \
+/*F_bn1=*/32>::kM0;
                 static_assert({bm0} % kM0 == 0);
                 static_assert({bn1} % 32 == 0);
 
                 if (t.has_lse) {{
-                    using traits2_ = fmha_fwd_splitkv_combine_traits_<{hdim}, {dtype}, {mode}, {combine}, true, false, {spad}, {dvpad}>;
+                    using traits2_ = fmha_fwd_splitkv_combine_traits_<{hdim}, {dtype}, {mode}, {combine}, true, \
+false, {spad}, {dvpad}>;
 
                     return fmha_fwd_splitkv_<traits_, traits2_{arch_arg}>(s, a);
                 }} else {{
-                    using traits2_ = fmha_fwd_splitkv_combine_traits_<{hdim}, {dtype}, {mode}, {combine}, false, false, {spad}, {dvpad}>;
+                    using traits2_ = fmha_fwd_splitkv_combine_traits_<{hdim}, {dtype}, {mode}, {combine}, false, \
+false, {spad}, {dvpad}>;
 
                     return fmha_fwd_splitkv_<traits_, traits2_{arch_arg}>(s, a);
                 }}
@@ -290,7 +298,8 @@ def small(kernel):
 
 def kernels(keep):
     result = []
-    for arch, dtype, hdim, mode, mask, bias, paged in itertools.product(ARCHS, FWD_DTYPE, TILES, MODE, MASK, BIAS, "tf"):
+    for arch, dtype, hdim, mode, mask, bias, paged in itertools.product(ARCHS, FWD_DTYPE, TILES, MODE, MASK, BIAS,
+                                                                        "tf"):
         for logits, vlayout, pads in itertools.product("tf", ("row", "col"), ("ffff", "tttt")):
             if (logits == "t" and bias != "no") or (mode == "group" and pads[0] == "f"):
                 continue

@@ -56,8 +56,8 @@ struct fmha_bwd_convert_dq_kargs {
       split_dq_acc;
 };
 
-template <typename TypeConfig_, index_t kBlockSize_, index_t kM0_, index_t kN0_, index_t kQKHeaddim_, bool kIsGroupMode_,
-          bool kIsDeterministic_>
+template <typename TypeConfig_, index_t kBlockSize_, index_t kM0_, index_t kN0_, index_t kQKHeaddim_,
+          bool kIsGroupMode_, bool kIsDeterministic_>
 struct FmhaBwdConvertQGradKernel {
   using T = typename TypeConfig_::QGradDataType;
   using Kargs = fmha_bwd_convert_dq_kargs;

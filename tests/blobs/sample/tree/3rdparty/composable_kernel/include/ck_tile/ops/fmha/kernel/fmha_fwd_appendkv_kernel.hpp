@@ -41,7 +41,8 @@ struct FmhaFwdAppendKVKernel {
   static std::string GetName() { return "fmha_fwd_appendkv_d" + std::to_string(Problem::kD); }
   static constexpr dim3 BlockSize() { return dim3(kBlockSize); }
   static dim3 GridSize(index_t batch, index_t nhead_q, index_t nhead_k, index_t seqlen_q, index_t seqlen_new) {
-    const index_t tiles = max(integer_divide_ceil(seqlen_q, Problem::kM0), integer_divide_ceil(seqlen_new, Problem::kN0));
+    const index_t tiles =
+        max(integer_divide_ceil(seqlen_q, Problem::kM0), integer_divide_ceil(seqlen_new, Problem::kN0));
     return dim3(tiles, max(nhead_q, nhead_k), batch);
   }
 

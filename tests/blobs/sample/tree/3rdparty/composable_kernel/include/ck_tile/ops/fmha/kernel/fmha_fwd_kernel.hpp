@@ -67,7 +67,8 @@ struct FmhaFwdKernel {
     auto* o = static_cast<typename Types::ODataType*>(a.o) + o_at + head * a.head_o;
 
     const mask_window window = mask_window::make(a.window_left, a.window_right, a.mask_type, seqlen_q, seqlen_k);
-    attention_score<Problem> score{a.scale, a.soft_cap, nullptr, a.stride_bias, 0.f, window, first, seqlen_k - seqlen_q};
+    attention_score<Problem> score{a.scale, a.soft_cap, nullptr, a.stride_bias,
+                                   0.f,     window,     first,   seqlen_k - seqlen_q};
     if constexpr (Problem::Traits::BiasEnum == BlockAttentionBiasEnum::ELEMENTWISE_BIAS) {
       score.bias = static_cast<const typename Types::BiasDataType*>(a.bias) + bias_at + head * a.head_bias;
     } else if constexpr (Problem::Traits::BiasEnum == BlockAttentionBiasEnum::ALIBI) {

@@ -76,7 +76,8 @@ struct FmhaFwdSplitKVKernel {
     const index_t split_end = min(seqlen_k, split_begin + share * Pipeline::kN0);
     const index_t rows = min(seqlen_q - first, Pipeline::kM0);
     const mask_window window = mask_window::make(a.window_left, a.window_right, a.mask_type, seqlen_q, seqlen_k);
-    attention_score<Problem> score{a.scale, a.soft_cap, nullptr, a.stride_bias, 0.f, window, first, seqlen_k - seqlen_q};
+    attention_score<Problem> score{a.scale, a.soft_cap, nullptr, a.stride_bias,
+                                   0.f,     window,     first,   seqlen_k - seqlen_q};
     if constexpr (Problem::Traits::BiasEnum == BlockAttentionBiasEnum::ELEMENTWISE_BIAS) {
       score.bias = static_cast<const typename Types::BiasDataType*>(a.bias) + bias_at + head * a.head_bias;
     } else if constexpr (Problem::Traits::BiasEnum == BlockAttentionBiasEnum::ALIBI) {
@@ -94,7 +95,8 @@ struct FmhaFwdSplitKVKernel {
                                                                         kRowMajor ? a.stride_v : 1};
     typename Pipeline::state out;
     Pipeline::run(
-        block, rows, a.hdim_q, a.hdim_v, max(split_begin, Problem::Mask::begin(window, first) / Pipeline::kN0 * Pipeline::kN0),
+        block, rows, a.hdim_q, a.hdim_v,
+        max(split_begin, Problem::Mask::begin(window, first) / Pipeline::kN0 * Pipeline::kN0),
         min(split_end, Problem::Mask::end(window, first, rows)), kRowMajor ? 1 : a.stride_v,
         [=](index_t i) { return q + static_cast<long_index_t>(first + i) * a.stride_q; }, k_row, v_row, score, out);
 

@@ -36,9 +36,9 @@ struct block_attention {
   // q_row(i): row i of the block; k_row(n), v_row(n): rows of the whole sequence; score(i, n, dot): the score of row i
   // and key n, minus infinity where it is hidden. v's elements lie v_step apart.
   template <typename QRow, typename KRow, typename VRow, typename Score>
-  CK_TILE_DEVICE static void run(const block_context& block, index_t rows, index_t hdim_q, index_t hdim_v, index_t begin,
-                                 index_t end, index_t v_step, QRow q_row, KRow k_row, VRow v_row, Score score,
-                                 state& out) {
+  CK_TILE_DEVICE static void run(const block_context& block, index_t rows, index_t hdim_q, index_t hdim_v,
+                                 index_t begin, index_t end, index_t v_step, QRow q_row, KRow k_row, VRow v_row,
+                                 Score score, state& out) {
     float q[kRows][kD];
     for (index_t r = 0; r < kRows; ++r) {
       const index_t i = row_of(block, r);
