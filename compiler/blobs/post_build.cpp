@@ -115,11 +115,10 @@ std::vector<Command> dispatcher_compiles(const InterceptConfig& config, const st
                                          const std::string& library, const std::vector<Dispatcher>& dispatchers) {
   std::vector<Command> commands;
   const auto add = [&](const Record& record, const std::string& source, const std::string& object,
-                       const std::vector<std::string>& first) {
+                       const std::vector<std::string>& first, const std::vector<std::string>& last) {
     std::vector<std::string> args = config.compile_command(record.tool);
-    args.insert(args.end(), first.begin(), first.end());
-    const std::vector<std::string> rest = recompile_args(record, source, object);
-    args.insert(args.end(), rest.begin(), rest.end());
+    const std::vector<std::string> own = recompile_args(record, source, object);
+    for (const auto* words : {&first, &own, &last}) args.insert(args.end(), words->begin(), words->end());
     commands.push_back({.args = std::move(args),
                         .cwd = record.cwd,
                         .log = str_cat(folder, "/", stem_of(object), ".log"),
@@ -129,8 +128,9 @@ std::vector<Command> dispatcher_compiles(const InterceptConfig& config, const st
     const Record& record = *dispatcher.record;
     const std::string beside = fs::path(record.source).parent_path().string();
     add(record, str_cat(folder, "/", stem_of(record.source), ".cpp"), dispatcher.object,
-        {"-iquote", beside, "-I" + loader_include(config, library) + "/runtime/blob_loader"});
-    if (!dispatcher.original.empty()) add(record, record.source, dispatcher.original, {});
+        {"-iquote", beside, "-I" + loader_include(config, library) + "/runtime/blob_loader"}, {});
+    // Which functions are called does not need an optimiser, whose time is most of a large dispatcher's.
+    if (!dispatcher.original.empty()) add(record, record.source, dispatcher.original, {}, {"-O0"});
   }
   return commands;
 }

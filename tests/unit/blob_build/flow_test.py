@@ -128,7 +128,8 @@ class FlowTest(unittest.TestCase):
         home = self.place / "home"
         library = self.place / "quick install/libmha_fwd.so"
         done = subprocess.run([sys.executable, "-c", CALL, str(library), str(SAMPLE)], capture_output=True,
-                              text=True, check=False, env={**os.environ, "HEARTH_BLOB_MODE": "direct", "XDG_CACHE_HOME": str(home)})
+                              text=True, check=False,
+                              env={**os.environ, "HEARTH_BLOB_MODE": "direct", "XDG_CACHE_HOME": str(home)})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list((home / "te_ck_jit").glob("*.so"))), 1)
         # Without an installation the library finds its root in the moved folder.
