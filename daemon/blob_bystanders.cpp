@@ -46,13 +46,14 @@ void add_ends(const std::string& path, Names& names) {
   }
 }
 
-void find(const std::string& folder, const Names& names, FileMemo& files, std::set<std::string>& found) {
-  const auto entries = files.names_in(folder);
+void find(const std::string& folder, const Names& names, FileMemo& files, Watched* watched,
+          std::set<std::string>& found) {
+  const auto entries = files.names_in(folder, watched);
   if (!entries) return;
   for (const std::string& entry : *entries) {
     if (names.files.count(entry) > 0) found.insert(folder + "/" + entry);
     if (auto next = names.folders.find(entry); next != names.folders.end()) {
-      find(folder + "/" + entry, *next->second, files, found);
+      find(folder + "/" + entry, *next->second, files, watched, found);
     }
   }
 }
@@ -93,7 +94,8 @@ std::string without_root(const std::string& path, const std::string& root) {
   return is_below(path, root) ? kRootMark + path.substr(root.size()) : path;
 }
 
-std::vector<std::string> bystanders_of(const v1::BlobSpec& spec, const BlobFiles& used, FileMemo& files) {
+std::vector<std::string> bystanders_of(const v1::BlobSpec& spec, const BlobFiles& used, FileMemo& files,
+                                       Watched* watched) {
   const std::string root = tidy(spec.root());
   const std::vector<std::string> given = include_folders(spec);
   std::set<std::string> folders(given.begin(), given.end());
@@ -110,7 +112,7 @@ std::vector<std::string> bystanders_of(const v1::BlobSpec& spec, const BlobFiles
     if (may_quote) folders.insert(std::filesystem::path(path).parent_path().string());
   }
   std::set<std::string> found;
-  for (const std::string& folder : folders) find(folder, names, files, found);
+  for (const std::string& folder : folders) find(folder, names, files, watched, found);
   std::vector<std::string> result;
   for (const std::string& path : found) {
     if (paths.count(path) == 0) result.push_back(without_root(path, root));

@@ -17,7 +17,9 @@ namespace hearth::daemon {
 
 using BlobFiles = google::protobuf::RepeatedPtrField<v1::BlobFile>;
 
-std::vector<std::string> bystanders_of(const v1::BlobSpec& spec, const BlobFiles& used, FileMemo& files);
+// `watched`, when given, gets the folders looked into.
+std::vector<std::string> bystanders_of(const v1::BlobSpec& spec, const BlobFiles& used, FileMemo& files,
+                                       Watched* watched = nullptr);
 
 // "{root}/x" ↔ "ROOT/x".
 std::string with_root(const std::string& path, const std::string& root);

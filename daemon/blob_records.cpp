@@ -55,23 +55,45 @@ v1::BlobRecords BlobRecords::read(const cache::KeyMaterial& request) {
   return records;
 }
 
-bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record) {
+bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, Watched& watched) {
   for (const v1::BlobFile& file : record.files()) {
-    const absl::StatusOr<Digest> digest = files_->digest(with_root(file.path(), spec.root()));
+    const absl::StatusOr<Digest> digest = files_->digest(with_root(file.path(), spec.root()), &watched);
     if (!digest.ok() || to_bytes(*digest) != file.sha256()) return false;
   }
-  const std::vector<std::string> now = bystanders_of(spec, record.files(), *files_);
+  const std::vector<std::string> now = bystanders_of(spec, record.files(), *files_, &watched);
   return std::includes(record.bystanders().begin(), record.bystanders().end(), now.begin(), now.end());
 }
 
+std::optional<FoundBlob> BlobRecords::find_fresh(const Digest& request_and_root) {
+  std::shared_ptr<const Fresh> fresh;
+  {
+    std::lock_guard lock(fresh_mutex_);
+    const auto known = fresh_.find(request_and_root);
+    if (known != fresh_.end()) fresh = known->second;
+  }
+  if (!fresh || !fresh->watched.unchanged()) return std::nullopt;
+  std::optional<KernelResult> artifact = store_->find_blob(fresh->material);
+  if (!artifact) return std::nullopt;
+  return FoundBlob{fresh->key, std::move(*artifact)};
+}
+
 std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache::KeyMaterial& request) {
+  const Digest request_and_root = sha256(to_bytes(cache::key(request)) + spec.root());
+  if (std::optional<FoundBlob> found = find_fresh(request_and_root)) return found;
   const v1::BlobRecords records = read(request);
   for (const v1::BlobRecord& record : records.records()) {
-    if (!holds(spec, record)) continue;
+    Watched watched;
+    if (!holds(spec, record, watched)) continue;
     const cache::KeyMaterial material = cache::blob_material(request, record);
-    if (std::optional<KernelResult> artifact = store_->find_blob(material)) {
-      return FoundBlob{cache::key(material), std::move(*artifact)};
+    std::optional<KernelResult> artifact = store_->find_blob(material);
+    if (!artifact) continue;
+    const Digest key = cache::key(material);
+    if (watched.settled()) {
+      std::lock_guard lock(fresh_mutex_);
+      if (fresh_.size() >= kMaxFresh) fresh_.clear();
+      fresh_[request_and_root] = std::make_shared<const Fresh>(Fresh{std::move(watched), material, key});
     }
+    return FoundBlob{key, std::move(*artifact)};
   }
   return std::nullopt;
 }

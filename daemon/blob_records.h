@@ -7,6 +7,8 @@
 //   FoundBlob kept = records.keep(spec, request_material, std::move(compiled), began);
 #pragma once
 #include <chrono>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -35,11 +37,22 @@ class BlobRecords {
                 std::chrono::system_clock::time_point began);
 
  private:
-  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record);
+  // What was found last for a request, and what that was decided from: an answer that costs its stats alone.
+  struct Fresh {
+    Watched watched;
+    cache::KeyMaterial material;
+    Digest key{};
+  };
+  static constexpr std::size_t kMaxFresh = 256;
+
+  std::optional<FoundBlob> find_fresh(const Digest& request_and_root);
+  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, Watched& watched);
   v1::BlobRecords read(const cache::KeyMaterial& request);
 
   ResultStore* const store_;
   FileMemo* const files_;
+  std::mutex fresh_mutex_;
+  std::map<Digest, std::shared_ptr<const Fresh>> fresh_;
   std::mutex write_mutex_;  // one reads, changes and writes a request's records at a time
 };
 

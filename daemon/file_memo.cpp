@@ -74,9 +74,21 @@ std::optional<FileStamp> stamp_of(const std::string& path) {
   return stamp_of(info);
 }
 
-absl::StatusOr<Digest> FileMemo::digest(const std::string& path) {
+void Watched::add(const std::string& path, const std::optional<FileStamp>& stamp) {
+  files_.emplace_back(path, stamp);
+  settled_ = settled_ && (!stamp || may_remember(*stamp));
+}
+
+bool Watched::unchanged() const {
+  return std::all_of(files_.begin(), files_.end(),
+                     [](const auto& file) { return daemon::stamp_of(file.first) == file.second; });
+}
+
+absl::StatusOr<Digest> FileMemo::digest(const std::string& path, Watched* watched) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) return problem(path, errno);
+  // Should the file be another one below, this stamp is not its any more.
+  if (watched != nullptr) watched->add(path, stamp_of(info));
   {
     std::lock_guard lock(mutex_);
     const auto known = digests_.find(path);
@@ -101,8 +113,9 @@ absl::StatusOr<Digest> FileMemo::digest(const std::string& path) {
   return digest;
 }
 
-std::shared_ptr<const std::vector<std::string>> FileMemo::names_in(const std::string& folder) {
+std::shared_ptr<const std::vector<std::string>> FileMemo::names_in(const std::string& folder, Watched* watched) {
   const std::optional<FileStamp> stamp = daemon::stamp_of(folder);
+  if (watched != nullptr) watched->add(folder, stamp);
   if (!stamp) return nullptr;
   {
     std::lock_guard lock(mutex_);

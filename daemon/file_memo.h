@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/sha256.h"
@@ -31,11 +32,25 @@ struct FileStamp {
 // Follows links; nothing when there is no such file.
 std::optional<FileStamp> stamp_of(const std::string& path);
 
+// What some questions were answered from: while none of it changes, the answers are the same.
+class Watched {
+ public:
+  void add(const std::string& path, const std::optional<FileStamp>& stamp);
+  bool unchanged() const;
+  // False when something changed so lately that a later change could look the same.
+  bool settled() const { return settled_; }
+
+ private:
+  std::vector<std::pair<std::string, std::optional<FileStamp>>> files_;
+  bool settled_ = true;
+};
+
 class FileMemo {
  public:
-  absl::StatusOr<Digest> digest(const std::string& path);
+  // `watched`, when given, gets what the answer depends on.
+  absl::StatusOr<Digest> digest(const std::string& path, Watched* watched = nullptr);
   // Sorted; null when there is no such folder or it cannot be read.
-  std::shared_ptr<const std::vector<std::string>> names_in(const std::string& folder);
+  std::shared_ptr<const std::vector<std::string>> names_in(const std::string& folder, Watched* watched = nullptr);
 
   static constexpr std::size_t kMaxFileBytes = 256u << 20;
   static constexpr std::size_t kMaxRemembered = 200'000;  // of each kind; then it starts over

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -59,9 +58,16 @@ bool is_zombie(pid_t pid) {
   return fields.empty() || fields[0] == "Z" || fields[0] == "X";
 }
 
+// Not with a stream: the process may end while it is read, and a stream's buffer throws then.
 bool file_names(const std::string& path, const std::string& text) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::string bytes;
+  char block[4096];
+  for (ssize_t size = 0; (size = ::read(fd, block, sizeof(block))) > 0;) {
+    bytes.append(block, static_cast<std::size_t>(size));
+  }
+  ::close(fd);
   return bytes.find(text) != std::string::npos;
 }
 

@@ -90,8 +90,13 @@ int BlobPlace::compilers() const {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
     if (pid <= 0 || pid == ::getpid() || !alive(pid)) continue;
     // The script runs it or is it, and what it starts works in the worker's folder below this place.
-    const std::string words = content(entry.path() / "cmdline");
-    const std::string environment = content(entry.path() / "environ");
+    std::string words, environment;
+    try {
+      words = content(entry.path() / "cmdline");
+      environment = content(entry.path() / "environ");
+    } catch (const std::ios_base::failure&) {  // it ended while it was read
+      continue;
+    }
     const bool of_this_place = environment.find(file("tmp")) != std::string::npos;
     if (words.find(file("compiler")) != std::string::npos && words.find("hearthd") == std::string::npos) ++count;
     if (of_this_place &&

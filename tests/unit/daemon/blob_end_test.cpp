@@ -22,12 +22,21 @@ bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds pa
   return true;
 }
 
+// The command line of a process; empty when it ends meanwhile.
+std::string words_of(const std::filesystem::path& process) {
+  std::ifstream file(process / "cmdline", std::ios::binary);
+  try {
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  } catch (const std::ios_base::failure&) {
+    return {};
+  }
+}
+
 // Programs of the fake compiler that run now: only they sleep that long.
 int sleepers() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string words = words_of(entry.path());
     if (words.starts_with(std::string("sleep\0", 6) + "360")) ++count;
   }
   return count;
@@ -140,8 +149,7 @@ TEST_CASE("blob: what a worker that was killed had started is ended") {
   REQUIRE(eventually([] { return sleepers() == 2; }));
   const auto kill_worker = [] {  // the parent of the shell that sleeps
     for (const pid_t pid : descendants_of(::getpid())) {
-      std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
-      const std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+      const std::string words = words_of("/proc/" + std::to_string(pid));
       if (words.find("--programs-ms=") != std::string::npos) ::kill(pid, SIGKILL);
     }
   };

@@ -113,6 +113,22 @@ TEST_CASE("blob: a header that appears earlier on the include path is taken") {
   CHECK((back.result.hit() && back.text().find("B1") != std::string::npos));
 }
 
+TEST_CASE("blob: files that have been the same for long are remembered, and noticed when they change") {
+  BlobFixture fixture;
+  fixture.request("x");
+  std::this_thread::sleep_for(2100ms);  // younger files are looked at every time
+  REQUIRE(fixture.compile("x").status.ok());
+  for (int i = 0; i < 3; ++i) CHECK(fixture.compile("x").result.hit());
+  fixture.write("root/second/deep/b.h", "B2 ");
+  CHECK(fixture.compile("x").text().find("B2") != std::string::npos);
+  fixture.write("root/second/deep/b.h", "B1 ");
+  std::this_thread::sleep_for(2100ms);
+  for (int i = 0; i < 2; ++i) CHECK(fixture.compile("x").result.hit());
+  fixture.write("root/first/a.h", "A0 ");
+  CHECK(fixture.compile("x").text().find("A0") != std::string::npos);
+  CHECK(fixture.check_identity(8).blobs_compiled() == 3);
+}
+
 TEST_CASE("blob: a moved installation hits") {
   BlobFixture fixture;
   const BlobReply first = fixture.compile("x");

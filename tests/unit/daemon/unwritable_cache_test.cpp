@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "kernels_cache/file_system.h"
-#include "tests/unit/daemon/daemon_fixture.h"
+#include "tests/unit/daemon/blob_fixture.h"
 
 namespace hearth::daemon {
 namespace {
@@ -33,6 +33,31 @@ class FullDisk : public cache::FileSystem {
  private:
   cache::FileSystem& real_ = cache::posix_file_system();
 };
+
+TEST_CASE("full disk: a blob is served from memory, compiled once") {
+  FullDisk disk;
+  BlobFixture fixture([&](Config& config) { config.file_system = &disk; });
+  disk.full = true;
+  const BlobReply miss = fixture.compile("x");
+  REQUIRE(miss.status.ok());
+  CHECK(miss.result.artifact().path().empty());
+  grpc::ClientContext context;
+  v1::FetchArtifactRequest fetch;
+  fetch.set_digest(miss.result.artifact().digest());
+  auto stream = fixture.daemon().compiler().FetchArtifact(&context, fetch);
+  v1::FetchArtifactChunk chunk;
+  REQUIRE(stream->Read(&chunk));
+  CHECK(chunk.data() == "x:include a.h\ninclude deep/b.hA1 B1 ");
+  CHECK(fixture.compile("x").result.hit());
+  fixture.write("root/second/a.h", "A2 ");
+  CHECK_FALSE(fixture.compile("x").result.hit());
+  disk.full = false;
+  fixture.write("root/second/a.h", "A3 ");
+  CHECK_FALSE(fixture.compile("x").result.artifact().path().empty());
+  fixture.write("root/second/a.h", "A2 ");
+  CHECK(fixture.compile("x").result.hit());
+  CHECK(fixture.check_identity(5).blobs_compiled() == 3);
+}
 
 TEST_CASE("full disk: Prepare succeeds from memory, health says degraded, recovers") {
   FullDisk disk;
