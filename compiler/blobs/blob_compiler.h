@@ -27,7 +27,8 @@ struct BlobCompileOptions {
   std::uint64_t output_bytes = 1ull << 30;  // the largest file it may write
 };
 
-// A file that a blob was made of, as it was then.
+// A file that a blob was made of, as it was then. With an empty digest it is the opposite: a file that lay earlier on
+// the include path than a header of the same name and was not used, so that its being there is no news later.
 struct Dependency {
   std::string path;  // absolute, or beginning with kRootMark when below the root
   std::string sha256_hex;

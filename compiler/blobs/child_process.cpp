@@ -77,6 +77,18 @@ void limit(int what, std::uint64_t bytes) {
   ::_exit(127);
 }
 
+// A daemon's sockets and locks must not live on in a supervisor: everything but the three pipes is closed.
+void close_others(const Prepared& p) {
+  int keep[3] = {p.output, p.errors, p.report};
+  std::sort(std::begin(keep), std::end(keep));
+  unsigned from = 3;
+  for (const int fd : keep) {
+    if (static_cast<unsigned>(fd) > from) ::close_range(from, static_cast<unsigned>(fd) - 1, 0);
+    from = static_cast<unsigned>(fd) + 1;
+  }
+  ::close_range(from, ~0u, 0);
+}
+
 // Kills what left the program's group too: the supervisor's children, as often as there are any, which makes their
 // children its own.
 void kill_descendants() {
@@ -105,6 +117,7 @@ void kill_descendants() {
 [[noreturn]] void supervise(const Prepared& p) {
   // A session of its own: a terminal's signals do not reach the compiler. Blocked before the parent can want its end.
   ::setsid();
+  close_others(p);
   ::prctl(PR_SET_NAME, "blob-supervisor");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t awaited;
@@ -232,11 +245,8 @@ std::vector<std::string> minimal_environment(const std::string& temporary) {
   const char* path = std::getenv("PATH");
   list.push_back(str_cat("PATH=", path != nullptr && *path != '\0' ? path : "/usr/local/bin:/usr/bin:/bin"));
   if (const char* home = std::getenv("HOME")) list.push_back(str_cat("HOME=", home));
-  // clang makes temporary files even when it only says what it would do, and a sandboxed worker may write in one
-  // folder.
-  const char* own = std::getenv("TMPDIR");
-  if (const std::string folder = !temporary.empty() ? temporary : own != nullptr ? own : ""; !folder.empty())
-    list.push_back(str_cat("TMPDIR=", folder));
+  const char* ours = std::getenv("TMPDIR");
+  if (!temporary.empty() || ours != nullptr) list.push_back(str_cat("TMPDIR=", temporary.empty() ? ours : temporary));
   return list;
 }
 

@@ -38,8 +38,8 @@ struct ChildResult {
 
 absl::StatusOr<ChildResult> run_child(const ChildCommand& command);
 
-// PATH, HOME and LANG=C and TMPDIR: what a compiler needs, and nothing that changes what it makes (CPATH, LD_PRELOAD,
-// CCACHE_*, …). `temporary` empty: this process's TMPDIR.
+// PATH, HOME, LANG=C and TMPDIR: what a compiler needs, and nothing that changes what it makes (CPATH, LD_PRELOAD,
+// CCACHE_*, …). `temporary` empty: TMPDIR is this process's, if it has one.
 std::vector<std::string> minimal_environment(const std::string& temporary);
 
 }  // namespace hearth::blobs

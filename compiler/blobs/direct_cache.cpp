@@ -168,7 +168,7 @@ absl::StatusOr<DirectHit> obtain(const BlobSpec& spec, const DirectOptions& opti
   for (;;) {
     if (auto hit = look_up(spec, want->digest, options.cache_dir)) return *std::move(hit);
     if (!want->toolchain.ok()) return want->toolchain.status();
-    auto lock = StemLock::take(options.cache_dir, spec.stem);
+    auto lock = StemLock::take(options.cache_dir, spec.stem, 2 * options.limits.wall_limit);
     if (!lock.ok()) return lock.status();
     if (const auto failure = failure_of(want->identity, lock->words())) return *failure;
     if (!lock->ours()) continue;

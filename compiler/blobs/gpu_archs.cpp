@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "compiler/blobs/child_process.h"
+#include "compiler/blobs/compile_failure.h"
 #include "compiler/blobs/file_stamp.h"
 #include "compiler/blobs/isa_bitcode.h"
 #include "runtime/text.h"
@@ -47,6 +48,13 @@ std::string missing_programs(const std::string& commands) {
   return missing;
 }
 
+// How clang and hipcc of several generations put it.
+bool says_unknown(const std::string& errors) {
+  for (const char* phrase : {"target ID", "gpu arch", "GPU arch", "unknown target CPU", "unsupported target"})
+    if (errors.find(phrase) != std::string::npos) return true;
+  return false;
+}
+
 absl::Status ask(const Toolchain& toolchain, const std::string& arch) {
   std::vector<std::string> arguments = {toolchain.compiler};
   arguments.insert(arguments.end(), toolchain.prefix_flags.begin(), toolchain.prefix_flags.end());
@@ -65,6 +73,9 @@ absl::Status ask(const Toolchain& toolchain, const std::string& arch) {
   if (run->errors.find("cannot find ROCm device library") != std::string::npos)
     return absl::NotFoundError(str_cat("arch ", arch, ": ", toolchain.compiler,
                                        " finds no device library for it; install rocm-device-libs or a newer ROCm"));
+  if (!says_unknown(run->errors))
+    return absl::FailedPreconditionError(
+        str_cat("arch ", arch, ": ", toolchain.compiler, " cannot be asked: ", last_lines(run->errors, 1024)));
   return absl::UnimplementedError(str_cat("arch ", arch, ": ", toolchain.compiler, " (", toolchain.version,
                                           ") does not know it", known_list(toolchain),
                                           "; a newer compiler can be named by HEARTH_HIPCC or HEARTH_BLOB_CLANG"));

@@ -5,13 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <thread>
 
 #include "runtime/text.h"
 
 namespace hearth::blobs {
 
-absl::StatusOr<StemLock> StemLock::take(const std::string& folder, const std::string& stem) {
+absl::StatusOr<StemLock> StemLock::take(const std::string& folder, const std::string& stem,
+                                        std::chrono::milliseconds longest_wait) {
   std::string path = str_cat(folder, "/", stem, ".lock");
   // O_NOFOLLOW: nobody may make this process write to a file of their choice.
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -24,8 +27,18 @@ absl::StatusOr<StemLock> StemLock::take(const std::string& folder, const std::st
     return absl::ErrnoToStatus(why, str_cat(path, ": cannot be made"));
   }
   StemLock lock(std::move(path), fd);
-  while (::flock(fd, LOCK_EX) != 0)
-    if (errno != EINTR) return absl::ErrnoToStatus(errno, str_cat(lock.path_, ": cannot be locked"));
+  // Asked for again and again: a wait for a lock has no end of its own, and who holds it may be stopped.
+  const auto deadline = std::chrono::steady_clock::now() + longest_wait;
+  for (auto pause = std::chrono::milliseconds(1); ::flock(fd, LOCK_EX | LOCK_NB) != 0;
+       pause = std::min(2 * pause, std::chrono::milliseconds(20))) {
+    if (errno != EINTR && errno != EWOULDBLOCK)
+      return absl::ErrnoToStatus(errno, str_cat(lock.path_, ": cannot be locked"));
+    if (std::chrono::steady_clock::now() >= deadline)
+      return absl::DeadlineExceededError(str_cat(lock.path_,
+                                                 ": another process has held it for too long; find it with "
+                                                 "fuser, or remove the file"));
+    std::this_thread::sleep_for(pause);
+  }
   struct stat mine{}, there{};
   lock.ours_ = ::fstat(fd, &mine) == 0 && ::stat(lock.path_.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
                mine.st_dev == there.st_dev;

@@ -2,12 +2,14 @@
 //
 // A lock on <folder>/<stem>.lock, which exists only while somebody works or waits. Who works may leave words in it for
 // those who wait already; later comers get a file of their own. A process that dies frees its lock. Use from one
-// thread; two in one process exclude each other too. Errors: PermissionDenied when the file cannot be made. Example:
-//   auto lock = StemLock::take(folder, stem);
+// thread; two in one process exclude each other too. Errors: PermissionDenied when the file cannot be made,
+// DeadlineExceeded when who works does not end. Example:
+//   auto lock = StemLock::take(folder, stem, std::chrono::minutes(15));
 //   if (!lock->words().empty()) return failure_of(lock->words());  // of the one we waited for
 #pragma once
 #include <absl/status/statusor.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -15,7 +17,8 @@ namespace hearth::blobs {
 
 class StemLock {
  public:
-  static absl::StatusOr<StemLock> take(const std::string& folder, const std::string& stem);
+  static absl::StatusOr<StemLock> take(const std::string& folder, const std::string& stem,
+                                       std::chrono::milliseconds longest_wait);
   StemLock(StemLock&& other) noexcept
       : path_(std::move(other.path_)),
         fd_(std::exchange(other.fd_, -1)),

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cctype>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -27,29 +27,29 @@ using Flavour = CompilerPlace::Flavour;
 
 constexpr int kOldestRocm = 6;  // hipcc 5 (clang 15) cannot compile today's sources
 
-// Where records and made bitcode are kept when nobody says where: the user's cache, else a folder of theirs in /tmp.
-std::string default_folder() {
+// Where records and made bitcode are kept when nobody says where: the user's cache; where that cannot be written (a
+// confined worker), a folder for temporary files.
+std::vector<std::string> default_folders() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  std::string folder;
+  std::vector<std::string> folders;
   if (cache != nullptr && *cache == '/') {
-    folder = str_cat(cache, "/hearth/toolchains");
+    folders.push_back(str_cat(cache, "/hearth/toolchains"));
   } else if (home != nullptr && *home == '/') {
-    folder = str_cat(home, "/.cache/hearth/toolchains");
+    folders.push_back(str_cat(home, "/.cache/hearth/toolchains"));
   }
   std::error_code error;
-  if (!folder.empty()) fs::create_directories(folder, error);
-  if (folder.empty() || ::access(folder.c_str(), W_OK | X_OK) != 0)
-    folder = str_cat("/tmp/hearth-toolchains-", ::geteuid());
-  return folder;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (!error) folders.push_back(str_cat(temporary.string(), "/hearth-toolchains-", ::geteuid()));
+  return folders;
 }
 
 // Private to this user: what is in it goes into compiles.
 absl::Status prepare_folder(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) {
-    fs::create_directories(folder, error);
-    ::chmod(folder.c_str(), 0700);
+    fs::create_directories(fs::path(folder).parent_path(), error);
+    ::mkdir(folder.c_str(), 0700);
   }
   struct stat info{};
   if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
@@ -157,28 +157,41 @@ absl::StatusOr<ToolchainRecord> choose(const std::string& kind, const std::vecto
   return why;
 }
 
-}  // namespace
+std::mutex g_mutex;  // held while looking: threads that need the same toolchain first look once
+std::map<std::string, ToolchainRecord>& known_records() {
+  static auto* const records = new std::map<std::string, ToolchainRecord>();
+  return *records;
+}
 
-absl::StatusOr<Toolchain> find_toolchain(const std::string& kind, const std::string& bitcode_folder) {
-  static std::mutex mutex;  // held while looking: threads that need the same toolchain first look once
-  static std::map<std::string, ToolchainRecord> known;
-
-  const auto places = compiler_places(kind);
-  if (!places.ok()) return places.status();
-  const std::string folder = bitcode_folder.empty() ? default_folder() : bitcode_folder;
+absl::StatusOr<Toolchain> find_in(const std::string& kind, const std::vector<CompilerPlace>& places,
+                                  const std::string& folder) {
   std::string key = str_cat(kind, "\n", folder);
-  for (const CompilerPlace& place : *places) str_append(&key, "\n", place.compiler);
-
-  const std::lock_guard lock(mutex);
+  for (const CompilerPlace& place : places) str_append(&key, "\n", place.compiler);
+  auto& known = known_records();
   if (const auto record = known.find(key); record != known.end() && files_unchanged(record->second))
     return record->second.toolchain;
   if (const absl::Status prepared = prepare_folder(folder); !prepared.ok()) return prepared;
   if (auto record = load_record(folder, key); record && files_unchanged(*record))
     return (known[key] = *std::move(record)).toolchain;
-  auto record = choose(kind, *places, folder);
+  auto record = choose(kind, places, folder);
   if (!record.ok()) return record.status();
   save_record(folder, key, *record);
   return (known[key] = *std::move(record)).toolchain;
+}
+
+}  // namespace
+
+absl::StatusOr<Toolchain> find_toolchain(const std::string& kind, const std::string& bitcode_folder) {
+  const auto places = compiler_places(kind);
+  if (!places.ok()) return places.status();
+  const std::lock_guard lock(g_mutex);
+  if (!bitcode_folder.empty()) return find_in(kind, *places, bitcode_folder);
+  absl::StatusOr<Toolchain> found = absl::PermissionDeniedError("no folder to keep toolchains in; set XDG_CACHE_HOME");
+  for (const std::string& folder : default_folders()) {
+    found = find_in(kind, *places, folder);
+    if (!absl::IsPermissionDenied(found.status())) break;
+  }
+  return found;
 }
 
 absl::Status Toolchain::supports(const std::string& arch) const {

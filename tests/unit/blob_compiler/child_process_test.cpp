@@ -1,7 +1,10 @@
 // A program that is not trusted: whatever it does, the call ends, says what happened and leaves nothing running.
 #include "compiler/blobs/child_process.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -78,6 +81,45 @@ TEST_CASE("Children that a program leaves behind are killed, and do not hold the
     REQUIRE(!place.read(file).empty());
     CHECK_FALSE(runs(place.read(file)));
   }
+}
+
+TEST_CASE("When the process that waits is killed, the program and its children go too") {
+  const Place place;
+  ChildCommand command = shell("sleep 600 & echo $! > a.part; mv a.part a; sleep 600");
+  command.folder = place.path("");
+  command.wall_limit = 10min;
+  const pid_t waiting = ::fork();
+  if (waiting == 0) {
+    (void)run_child(command).ok();
+    ::_exit(0);
+  }
+  for (int i = 0; i < 6000 && place.read("a").empty(); ++i) std::this_thread::sleep_for(10ms);
+  const std::string pid = place.read("a");
+  REQUIRE(runs(pid));
+  ::kill(waiting, SIGKILL);
+  ::waitpid(waiting, nullptr, 0);
+  for (int i = 0; i < 6000 && runs(pid); ++i) std::this_thread::sleep_for(10ms);
+  CHECK_FALSE(runs(pid));
+}
+
+TEST_CASE("Nobody's open files live on while a program runs") {
+  const Place place;
+  ChildCommand command = shell("echo here > here; while [ ! -e stop ]; do sleep 0.02; done");
+  command.folder = place.path("");
+  command.wall_limit = 2min;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::thread run([&] {
+    const auto patient = run_child(command);
+    CHECK((patient.ok() && patient->exit_code == 0));
+  });
+  for (int i = 0; i < 6000 && place.read("here").empty(); ++i) std::this_thread::sleep_for(10ms);
+  ::close(ends[1]);
+  pollfd end{ends[0], POLLIN, 0};
+  CHECK(::poll(&end, 1, 10'000) == 1);  // hung up: no other process has the writing end
+  place.write("stop", "");
+  ::close(ends[0]);
+  run.join();
 }
 
 TEST_CASE("Of a flood on stderr the end is kept") {

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "compiler/blobs/file_stamp.h"
+#include "compiler/blobs/stem_lock.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -154,6 +155,19 @@ TEST_CASE("Those who wait for a compile share its failure; the next call tries a
   CHECK(listing(place.path("cache")).empty());
   CHECK_FALSE(obtain(place.spec(), place.direct()).ok());
   CHECK(place.compiles() == 2);
+}
+
+TEST_CASE("Who waits for a process that never ends gives up, naming the lock") {
+  const Place place;
+  place.folder("cache");
+  const auto held = StemLock::take(place.path("cache"), "x", std::chrono::seconds(1));
+  REQUIRE(held.ok());
+  DirectOptions options = place.direct();
+  options.limits.wall_limit = std::chrono::milliseconds(50);
+  const auto made = obtain(place.spec(), options);
+  CHECK(absl::IsDeadlineExceeded(made.status()));
+  says(made.status(), place.path("cache/x.lock"));
+  CHECK(fs::exists(place.path("cache/x.lock")));  // it is still theirs
 }
 
 TEST_CASE("A compile that was killed half-way leaves a lock and a folder; the next one clears them away") {

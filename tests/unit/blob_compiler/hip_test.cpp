@@ -126,6 +126,43 @@ TEST_CASE("An arch that the compiler does not know is refused with those it does
   CHECK(absl::IsUnimplemented(find_toolchain(kCxxToolchain)->supports("gfx942")));
 }
 
+TEST_CASE("A hipcc as ROCm has it: it knows its own paths, and is only told what to compile") {
+  Place place;
+  if (!there_is_hip()) return;
+  const auto clang = find_toolchain(kHipToolchain);
+  std::string words;
+  for (const std::string& flag : clang->prefix_flags)
+    if (flag.starts_with("--")) words += " " + flag;
+  std::string libraries;
+  for (const std::string& flag : clang->link_flags) libraries += " " + flag;
+  const std::string hipcc =
+      place.write("rocm/bin/hipcc", "#!/bin/sh\n[ \"$1\" = --version ] && { echo HIP version: 6.2.0; exit 0; }\nexec " +
+                                        clang->compiler + words + " \"$@\"" + libraries + "\n");
+  std::filesystem::permissions(hipcc, std::filesystem::perms::owner_all);
+  place.set("ROCM_PATH", place.path("rocm"));
+  const auto toolchain = find_toolchain(kHipToolchain);
+  REQUIRE(toolchain.ok());
+  CHECK(toolchain->compiler == hipcc);
+  CHECK(toolchain->digest != clang->digest);
+  CHECK(absl::IsUnimplemented(toolchain->supports("gfx9999")));
+  const BlobSpec spec = hip_spec(place);
+  const auto blob = place.compile(spec);
+  INFO(std::string(blob.status().message()));
+  REQUIRE(blob.ok());
+  CHECK(check_blob_object(place.read("work/fmha_x.so"), spec.exports, spec.archs).ok());
+  CHECK(has(*blob, "{root}/include/device.h"));
+}
+
+TEST_CASE("A compiler that cannot be asked is not one that does not know the arch") {
+  Place place;
+  place.set("HEARTH_HIPCC", place.stub("hipcc", "echo 'no space left for me' >&2; exit 1"));
+  const auto toolchain = find_toolchain(kHipToolchain);
+  REQUIRE(toolchain.ok());
+  const absl::Status status = toolchain->supports("gfx942");
+  CHECK(absl::IsFailedPrecondition(status));
+  says(status, "no space left for me");
+}
+
 TEST_CASE("A HIP blob without GPU code, and device code that does not compile") {
   const Place place;
   if (!there_is_hip()) return;
