@@ -41,6 +41,15 @@ std::vector<std::string> fields_after_name(const std::string& path) {
   return absl::StrSplit(stat.substr(name_end + 1), ' ', absl::SkipEmpty());
 }
 
+// The folders of its threads. A range-for over the iterator would throw when the process ends meanwhile.
+std::vector<std::filesystem::path> tasks_of(pid_t pid) {
+  std::vector<std::filesystem::path> tasks;
+  std::error_code error;
+  std::filesystem::directory_iterator it(absl::StrCat("/proc/", pid, "/task"), error), end;
+  for (; !error && it != end; it.increment(error)) tasks.push_back(it->path());
+  return tasks;
+}
+
 // A process that is being killed takes its time to go; no longer than this.
 constexpr std::chrono::seconds kKillPatience{5};
 
@@ -85,9 +94,8 @@ std::uint64_t processor_ticks(pid_t pid) {
 }
 
 bool is_runnable(pid_t pid) {
-  std::error_code ignored;
-  for (const auto& task : std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"), ignored)) {
-    const std::vector<std::string> fields = fields_after_name((task.path() / "stat").string());
+  for (const std::filesystem::path& task : tasks_of(pid)) {
+    const std::vector<std::string> fields = fields_after_name((task / "stat").string());
     if (!fields.empty() && (fields[0] == "R" || fields[0] == "D")) return true;
   }
   return false;
@@ -99,9 +107,8 @@ std::vector<pid_t> descendants_of(pid_t pid) {
   while (!open.empty()) {
     const pid_t parent = open.back();
     open.pop_back();
-    std::error_code ignored;
-    for (const auto& task : std::filesystem::directory_iterator(absl::StrCat("/proc/", parent, "/task"), ignored)) {
-      std::ifstream children(task.path() / "children");
+    for (const std::filesystem::path& task : tasks_of(parent)) {
+      std::ifstream children(task / "children");
       for (pid_t child = 0; children >> child;) {
         if (!is_zombie(child)) found.push_back(child);
         open.push_back(child);

@@ -88,10 +88,11 @@ int BlobPlace::compilers() const {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (pid <= 0 || pid == ::getpid() || !alive(pid)) continue;
+    if (pid <= 0 || pid == ::getpid()) continue;
     // The script runs it or is it, and what it starts works in the worker's folder below this place.
     std::string words, environment;
     try {
+      if (!alive(pid)) continue;
       words = content(entry.path() / "cmdline");
       environment = content(entry.path() / "environ");
     } catch (const std::ios_base::failure&) {  // it ended while it was read
