@@ -8,6 +8,7 @@
 #include "compiler/passes/apply_opts.h"
 #include "compiler/passes/block_rows.h"
 #include "compiler/passes/canonicalize.h"
+#include "compiler/passes/choose_blobs.h"
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
@@ -90,6 +91,45 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
   return opts;
 }
 
+// One blob, for f16 of 8 columns and any lengths.
+std::shared_ptr<const blobs::BlobLibrary> toy_library() {
+  constexpr char kAdapter[] = R"toml(
+hearth_blob_adapter = 1
+op = "scaled_dot_product_attention"
+family = "toy"
+toolchain = "c++"
+stem = "toy_(f16)_(8)_(pad)"
+groups = ["dtype", "columns", "pad"]
+prefer = []
+units = "heads"
+glue = ""
+[dtypes]
+f16 = "f16"
+[masks]
+none = [""]
+causal = [""]
+[require]
+[fits]
+seqlen_q = { tile = "columns", padded = "pad" }
+seqlen_k = { tile = "columns", padded = "pad" }
+hdim_q = { size = "columns" }
+hdim_v = { size = "columns" }
+)toml";
+  auto library = std::make_shared<blobs::BlobLibrary>();
+  library->manifest = {.library = "libtoy",
+                       .toolchain = "c++",
+                       .blobs = {{.stem = "toy_f16_8_pad",
+                                  .family = "toy",
+                                  .source = "toy_f16_8_pad.cpp",
+                                  .flags = {},
+                                  .archs = {},
+                                  .exports = {"toy"}}}};
+  library->adapters.push_back(*blobs::parse_adapter(kAdapter, "toy.toml"));
+  const blobs::Blob& blob = library->manifest.blobs[0];
+  library->entries.push_back({&blob, &library->adapters[0], *library->adapters[0].read(blob)});
+  return library;
+}
+
 std::string list(const std::vector<std::uint32_t>& values) {
   std::string out;
   for (auto v : values) out += (out.empty() ? "" : ",") + std::to_string(v);
@@ -139,6 +179,19 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   ir::Graph g;
   HEARTH_ASSIGN_OR_RETURN(UOpRef root, ir::parse(g, text));
   absl::StatusOr<UOpRef> result = absl::InvalidArgumentError(fmt::format("no pass '{}'", pass));
+  if (pass == "choose_blobs") {
+    passes::ImportedGraph imported;
+    passes::BlobChoices choices;
+    v1::Target target = small_target();
+    target.set_device("cpu");
+    target.set_triple("x86_64-unknown-linux-gnu");
+    root = passes::choose_blobs(g, root, imported, target, {toy_library()}, choices);
+    std::string out = ir::print(root);
+    for (const passes::BlobKernel& kernel : choices.kernels)
+      out += fmt::format("{} grid {} ops {}\n", kernel.spec.stem(), ir::describe(kernel.grid, 4), kernel.num_ops);
+    for (const std::string& note : choices.notes) out += note.substr(note.find(": ") + 2) + "\n";
+    return out;
+  }
   if (pass == "canonicalize") {
     result = passes::canonicalize(g, root);
   } else if (pass == "split_reductions") {
