@@ -247,6 +247,20 @@ class FlowTest(unittest.TestCase):
         for arch in (b"hipv4-amdgcn-amd-amdhsa--gfx942", b"hipv4-amdgcn-amd-amdhsa--gfx90a"):
             self.assertIn(arch, blob)
 
+    def test_a_dispatch_site_that_no_blob_fits_stops_the_build(self):
+        tree = self.emit("planted", "2024")
+        generator = tree / "3rdparty/composable_kernel/example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py"
+        text = generator.read_text()
+        alias = "    def alias(self):\n        v = self.values()\n"
+        self.assertIn(alias, text)
+        # The dispatcher asks for a size of head that no blob has.
+        generator.write_text(text.replace(alias, alias + '        v["hdim"] = {128: 96}.get(self.hdim, self.hdim)\n'))
+        done = full(tree, self.place / "P", "--api", "fwd")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"fmha_fwd_api\.cpp:\d+: ")
+        self.assertIn("fmha_fwd_traits_<96,", done.stderr.replace(" ", ""))
+        self.assertFalse((self.place / "P/jit/build/libmha_fwd/build/libmha_fwd.so").exists())
+
     def test_intercept_has_the_commands_exit_code(self):
         def code(*command):
             return hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", self.place / "I", "--",
