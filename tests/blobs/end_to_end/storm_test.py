@@ -50,6 +50,28 @@ for v in variants[first:] + variants[:first]:
 print(json.dumps(len(variants)))
 """
 
+# One variant, twice; with an argument once more after a line was read.
+ONE_CALL = """
+import ctypes, json, sys
+import numpy as np
+import sample_library as sample
+library = ctypes.CDLL(sys.argv[1])
+def calls():
+    said = []
+    for _ in range(2):
+        try:
+            q = np.ones((1, 2, 40, 64), np.float16)
+            sample.forward(library, q, q, q, "fp16", 0.125)
+            said.append(["ran"])
+        except sample.CallFailed as e:
+            said.append(["CallFailed", str(e)])
+    print(json.dumps(said), flush=True)
+calls()
+if len(sys.argv) > 2:
+    sys.stdin.readline()
+    calls()
+"""
+
 
 class Variants:
     """Twenty calls of which each takes another blob, with numpy's results."""
@@ -118,7 +140,16 @@ class Storm(unittest.TestCase):
         cls.variants = cls.place.folder / "variants"
         cls.count = len(Variants().all)
         cls.variants.write_bytes(pickle.dumps(Variants().all))
-        cls.place.start_daemon()
+
+    def setUp(self):
+        self.place.start_daemon(HEARTH_CACHE_DIR=str(self.place.folder / f"cache {self.id()}"))
+        self.addCleanup(self.place.stop_daemon)
+
+    def header(self, name):
+        """A header of the installation, which is as it was after the test."""
+        path, = (self.place.install / "ck_jit").rglob(name)
+        self.addCleanup(path.write_text, path.read_text(encoding="utf-8"), encoding="utf-8")
+        return path
 
     def storm(self):
         """{stem: path} as each process loaded it; their results are right."""
@@ -171,7 +202,7 @@ class Storm(unittest.TestCase):
         self.assertEqual(stats["blob_requests"], PROCESSES * self.count)
 
         # Other times, equal content: nothing is compiled.
-        header, = (self.place.install / "ck_jit").rglob("block_fmha_pipeline_qr_ks_vs.hpp")
+        header = self.header("block_fmha_pipeline_qr_ks_vs.hpp")
         os.utime(header)
         self.assertEqual(self.again(), loaded[0])
         self.assertEqual(self.place.stats()["blobs_compiled"], self.count)
@@ -193,6 +224,43 @@ class Storm(unittest.TestCase):
             self.assertEqual(self.place.stats()["blobs_compiled"], compiled + len(including))
         self.assertEqual({stem for stem in changed if changed[stem] != loaded[0][stem]}, including)
         self.assertEqual(set(changed), set(loaded[0]))
+
+    def test_what_does_not_compile_is_said_to_each_caller_and_mended_by_the_source(self):
+        # Else the daemon would remember the failure for half a minute; blob_service_test has a case of that.
+        self.place.stop_daemon()
+        self.place.start_daemon(HEARTH_BLOB_RETRY_S="0")
+        header = self.header("fmha_fwd.hpp")
+        right = header.read_text(encoding="utf-8")
+        with header.open("a", encoding="utf-8") as file:
+            file.write("#error broken on purpose\n")
+        callers = [self.place.caller(ONE_CALL, self.library) for _ in range(5)]
+        said = [caller.communicate(timeout=300) for caller in callers]
+        for caller, (out, err) in zip(callers, said):
+            self.assertEqual(caller.returncode, 0, err[-4000:])
+            first, second = json.loads(out)
+            self.assertEqual(first[0], "CallFailed", first)
+            for part in ("blob fmha_fwd_d64_fp16_batch_", "of libmha_fwd: ", "broken on purpose", "fmha_fwd.hpp"):
+                self.assertIn(part, first[1])
+            self.assertEqual(second[0], "CallFailed")
+        stats = self.place.stats()
+        self.assertEqual((stats["blobs_compiled"], stats["blob_hits"]), (0, 0))
+        # One request a process: the second call is answered from the first's failure.
+        self.assertEqual(stats["blob_requests"], 5)
+        header.write_text(right, encoding="utf-8")
+        said, blobs = self.place.call(ONE_CALL, self.library)
+        self.assertEqual((said, len(blobs)), ([["ran"], ["ran"]], 1))
+        self.assertEqual(self.place.stats()["blobs_compiled"], 1)
+
+    def test_without_a_daemon_the_caller_is_told_and_the_next_call_finds_one(self):
+        self.place.stop_daemon()
+        with self.place.caller(ONE_CALL, self.library, "wait", HEARTH_BLOB_RETRY_S="0") as process:
+            first = json.loads(process.stdout.readline())
+            self.place.start_daemon()
+            out, err = process.communicate("go\n", timeout=300)
+        self.assertEqual(process.returncode, 0, err[-4000:])
+        self.assertEqual(first[0][0], "CallFailed", first)
+        self.assertIn("no daemon listens", first[0][1])
+        self.assertEqual(json.loads(out), [["ran"], ["ran"]])
 
 
 if __name__ == "__main__":
