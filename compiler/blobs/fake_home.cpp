@@ -92,6 +92,13 @@ absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_
           str_cat("compiler ", wanted,
                   ": there is no such program; name one with --compiler, or a ROCm home that has "
                   "bin/hipcc with --rocm-home"));
+    // A clang that was named is told the same as one that was found: by itself it would take aiter's .cu for CUDA.
+    if (input.toolchain == kHipToolchain && input.rocm_home.empty()) {
+      const absl::StatusOr<Toolchain> toolchain = find_toolchain(kHipToolchain);
+      std::error_code error;
+      if (toolchain.ok() && fs::equivalent(toolchain->compiler, hipcc, error))
+        config->compile_flags["hipcc"] = toolchain->prefix_flags;
+    }
   }
   config->compilers["hipcc"] = {hipcc};
   for (const char* name : kReplaced)

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <set>
 
+#include "compiler/blobs/adapter.h"
 #include "compiler/blobs/post_build.h"
+#include "compiler/blobs/shipped_adapters.h"
+#include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "runtime/text.h"
 
@@ -60,8 +63,25 @@ absl::Status copy_programs(const std::string& hearth, const fs::path& to) {
   return fs::is_regular_file(client, error) ? copy_one(client, to / client.filename()) : absl::OkStatus();
 }
 
+// What makes the tree a library for traced attention. One of another toolchain would only be skipped when it is read.
+absl::Status write_adapters(const std::string& toolchain, const fs::path& to) {
+  for (const ShippedAdapter& shipped : shipped_adapters()) {
+    const absl::StatusOr<Adapter> adapter = parse_adapter(shipped.text, shipped.name);
+    if (!adapter.ok()) return adapter.status();
+    if (adapter->toolchain() != toolchain) continue;
+    std::error_code error;
+    fs::create_directories(to, error);
+    if (error) return failed(to, error);
+    if (absl::Status status = runtime::write_file((to / shipped.name).string(), {shipped.text}); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status fill(const InstallInput& input, const Manifest& manifest, const fs::path& tree, InstallReport* report) {
   if (absl::Status status = copy_programs(input.hearth, tree); !status.ok()) return status;
+  if (absl::Status status = write_adapters(manifest.toolchain, tree / runtime::kBlobAdapterFolder); !status.ok())
+    return status;
   std::set<fs::path> seen, source_folders;
   for (const Blob& blob : manifest.blobs) {
     const fs::path source = fs::path(input.root) / blob.source;

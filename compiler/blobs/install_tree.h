@@ -1,9 +1,9 @@
 // The installation: libmha_*.so and ck_jit/ with everything that compiles their blobs, wherever it is moved to.
 //
 // ck_jit/ holds hearth-blobc, the client library when there is one, ck_jit_manifest.json (all blobs of all libraries),
-// the blobs' sources and the folders their -I flags name, in the layout of the sources. It is made beside and renamed;
-// a folder of that name that is no installation is refused. Errors: NotFound naming what is missing and the remedy,
-// PermissionDenied, FailedPrecondition. Example:
+// the shipped adapters of their toolchain, the blobs' sources and the folders their -I flags name, in the layout of the
+// sources. It is made beside and renamed; a folder of that name that is no installation is refused. Errors: NotFound
+// naming what is missing and the remedy, PermissionDenied, FailedPrecondition. Example:
 //   absl::StatusOr<InstallReport> done = install_tree({.folder = "/tmp/b", .install_dir = "/opt/mha", …});
 #pragma once
 #include <absl/status/statusor.h>

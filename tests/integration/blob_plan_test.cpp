@@ -263,3 +263,26 @@ TEST_CASE("a plan whose blob's header has changed is built again; a blob that do
   CHECK(attention.error(again) < kTolerance);
   CHECK(again.stats().compiled_kernels == 0);  // the first blob is still in the cache
 }
+
+TEST_CASE("an installation of `hearth blobs build full` serves traced attention as it is") {
+  Place place;
+  const std::string tree = place.file("aiter"), install = place.file("mha");
+  const std::string generator = (source_dir() / "tests/blobs/sample/generate.py").string();
+  place.run_ok({"/usr/bin/env", "python3", generator, "--out", tree, "--flavour", "cpu", "--generation", "2024"});
+  // One blob fits the attention; the others would only be read.
+  place.environment()["SAMPLE_BLOBS"] = "*_d64_fp16_batch_*_nmask_nlse_*";
+  place.run_ok({"hearth", "blobs", "build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942", "--api", "fwd",
+                "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", place.file("T"), "--install-dir", install});
+  fs::remove_all(tree);  // nothing but the installation is used
+  fs::remove_all(place.file("T"));
+  const LiveDaemon daemon({{"HEARTH_BLOB_LIBRARIES", install + "/ck_jit"}});
+  const Attention attention{};
+  const client::Tensor y = attention.traced();
+  auto plan = client::prepare({{"y", y}}, daemon.config());
+  INFO(plan.status());
+  REQUIRE(plan.ok());
+  CHECK(attention.error(*plan) < kTolerance);
+  const v1::ExplainResponse reply = explained(daemon, y);
+  REQUIRE(reply.notes_size() == 1);
+  CHECK_THAT(reply.notes(0), Contains("blob fmha_fwd_d64_fp16_batch") && Contains("of libmha"));
+}

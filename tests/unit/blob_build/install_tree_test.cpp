@@ -64,17 +64,43 @@ TEST_CASE("an installation has libraries, sources, headers, programs and one man
     for (const auto& entry : fs::recursive_directory_iterator(place.scratch / "install"))
       if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(place.scratch / "install").string());
     std::sort(files.begin(), files.end());
-    CHECK(files == std::vector<std::string>{"ck_jit/aiter/jit/blob/fmha_bwd_a.cpp",
-                                            "ck_jit/aiter/jit/blob/fmha_fwd_a.cpp", "ck_jit/aiter/jit/blob/mha.hpp",
-                                            "ck_jit/ck_jit_manifest.json", "ck_jit/hearth-blobc", "ck_jit/inc/a.hpp",
-                                            "ck_jit/inc/deep/b.h", "ck_jit/libhearth_blob_client.so",
-                                            "ck_jit/other/tuple", "libmha_bwd.so", "libmha_fwd.so"});
+    CHECK(files == std::vector<std::string>{
+                       "ck_jit/adapters/fmha_fwd_host.toml", "ck_jit/aiter/jit/blob/fmha_bwd_a.cpp",
+                       "ck_jit/aiter/jit/blob/fmha_fwd_a.cpp", "ck_jit/aiter/jit/blob/mha.hpp",
+                       "ck_jit/ck_jit_manifest.json", "ck_jit/hearth-blobc", "ck_jit/inc/a.hpp", "ck_jit/inc/deep/b.h",
+                       "ck_jit/libhearth_blob_client.so", "ck_jit/other/tuple", "libmha_bwd.so", "libmha_fwd.so"});
     const auto manifest = read_manifest(place.scratch / "install/ck_jit/ck_jit_manifest.json");
     REQUIRE(manifest.ok());
     CHECK(manifest->library == "libmha");
     CHECK(manifest->find("fmha_fwd_a") != nullptr);
     CHECK(manifest->find("fmha_bwd_a") != nullptr);
     write(place.scratch / "install/ck_jit/stale.hpp");
+  }
+}
+
+TEST_CASE("an installation has the shipped adapters of its toolchain, as they are in the sources") {
+  const fs::path shipped = fs::path(std::getenv("HEARTH_SOURCE_DIR")) / "compiler/blobs/adapters";
+  for (const char* toolchain : {kCxxToolchain, kHipToolchain}) {
+    Place place;
+    for (Manifest& manifest : place.input.manifests) manifest.toolchain = toolchain;
+    REQUIRE(install_tree(place.input).ok());
+    const fs::path installed = place.scratch / "install/ck_jit/adapters";
+    int of_this = 0, of_another = 0;
+    for (const auto& entry : fs::directory_iterator(shipped)) {
+      const auto text = runtime::read_file(entry.path().string());
+      REQUIRE(text.ok());
+      const fs::path copy = installed / entry.path().filename();
+      if (text->find("\ntoolchain = \"" + std::string(toolchain) + "\"\n") == std::string::npos) {
+        ++of_another;
+        CHECK_FALSE(fs::exists(copy));
+      } else {
+        ++of_this;
+        CHECK(*runtime::read_file(copy.string()) == *text);
+      }
+    }
+    // Today there is one adapter, for the host.
+    CHECK((of_this > 0) == (std::string_view(toolchain) == kCxxToolchain));
+    CHECK((of_another > 0) == (std::string_view(toolchain) == kHipToolchain));
   }
 }
 
