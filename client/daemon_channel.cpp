@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -148,6 +149,34 @@ struct DaemonChannel::State {
     if (!status.ok()) return status;
     return response;
   }
+
+  // A call that answers with events: progress, then the result. `call_ms` as in prepare().
+  template <typename Result, typename Request, typename Event, typename Progress>
+  absl::StatusOr<Result> events(std::unique_ptr<grpc::ClientReader<Event>> (v1::CompilerService::Stub::*method)(
+                                    grpc::ClientContext*, const Request&),
+                                const char* name, Request& request, Clock::time_point deadline,
+                                const std::function<void(const Progress&)>& progress, double* call_ms = nullptr) {
+    request.set_protocol_version(kProtocolVersion);
+    std::optional<Result> result;
+    absl::Status status =
+        with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
+          if constexpr (requires { request.session_id(); }) request.set_session_id(session_id(on, deadline));
+          v1::CompilerService::Stub stub(on);
+          const Clock::time_point asked = Clock::now();
+          std::unique_ptr<grpc::ClientReader<Event>> reader = (stub.*method)(&context, request);
+          Event event;
+          while (reader->Read(&event)) {
+            if (event.has_progress() && progress) progress(event.progress());
+            if (event.has_result()) result = std::move(*event.mutable_result());
+          }
+          const grpc::Status ended = reader->Finish();
+          if (call_ms) *call_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
+          return ended;
+        });
+    if (!status.ok()) return status;
+    if (!result) return absl::InternalError(str_cat("the daemon ended a ", name, " without a result"));
+    return *std::move(result);
+  }
 };
 
 DaemonChannel::DaemonChannel(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -191,31 +220,9 @@ absl::Status DaemonChannel::start_daemon(Deadline deadline) {
 absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
     v1::PrepareRequest request, Deadline deadline, const std::function<void(const v1::PrepareProgress&)>& progress,
     double* call_ms) {
-  request.set_protocol_version(kProtocolVersion);
   request.set_want_progress(static_cast<bool>(progress));
-  v1::PrepareResult result;
-  bool finished = false;
-  absl::Status status =
-      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-        request.set_session_id(state_->session_id(on, deadline));
-        v1::CompilerService::Stub stub(on);
-        const Clock::time_point asked = Clock::now();
-        std::unique_ptr<grpc::ClientReader<v1::PrepareEvent>> reader = stub.Prepare(&context, request);
-        v1::PrepareEvent event;
-        while (reader->Read(&event)) {
-          if (event.has_progress() && progress) progress(event.progress());
-          if (event.has_result()) {
-            result = std::move(*event.mutable_result());
-            finished = true;
-          }
-        }
-        const grpc::Status ended = reader->Finish();
-        if (call_ms) *call_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
-        return ended;
-      });
-  if (!status.ok()) return status;
-  if (!finished) return absl::InternalError("the daemon ended a Prepare without a result");
-  return result;
+  return state_->events<v1::PrepareResult>(&v1::CompilerService::Stub::Prepare, "Prepare", request, deadline, progress,
+                                           call_ms);
 }
 
 absl::StatusOr<std::string> DaemonChannel::fetch_artifact(std::string_view digest, Deadline deadline) {
@@ -259,51 +266,14 @@ absl::StatusOr<v1::ExplainResponse> DaemonChannel::explain(v1::ExplainRequest re
 
 absl::StatusOr<v1::TuneResult> DaemonChannel::tune(v1::TuneRequest request, Deadline deadline,
                                                    const std::function<void(const v1::TuneProgress&)>& progress) {
-  request.set_protocol_version(kProtocolVersion);
-  v1::TuneResult result;
-  bool finished = false;
-  absl::Status status =
-      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-        v1::CompilerService::Stub stub(on);
-        std::unique_ptr<grpc::ClientReader<v1::TuneEvent>> reader = stub.Tune(&context, request);
-        v1::TuneEvent event;
-        while (reader->Read(&event)) {
-          if (event.has_progress() && progress) progress(event.progress());
-          if (event.has_result()) {
-            result = std::move(*event.mutable_result());
-            finished = true;
-          }
-        }
-        return reader->Finish();
-      });
-  if (!status.ok()) return status;
-  if (!finished) return absl::InternalError("the daemon ended a Tune without a result");
-  return result;
+  return state_->events<v1::TuneResult>(&v1::CompilerService::Stub::Tune, "Tune", request, deadline, progress);
 }
 
 absl::StatusOr<v1::BlobResult> DaemonChannel::compile_blob(
     v1::CompileBlobRequest request, Deadline deadline, const std::function<void(const v1::BlobProgress&)>& progress) {
-  request.set_protocol_version(kProtocolVersion);
   request.set_want_progress(static_cast<bool>(progress));
-  v1::BlobResult result;
-  bool finished = false;
-  absl::Status status =
-      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-        v1::CompilerService::Stub stub(on);
-        std::unique_ptr<grpc::ClientReader<v1::CompileBlobEvent>> reader = stub.CompileBlob(&context, request);
-        v1::CompileBlobEvent event;
-        while (reader->Read(&event)) {
-          if (event.has_progress() && progress) progress(event.progress());
-          if (event.has_result()) {
-            result = std::move(*event.mutable_result());
-            finished = true;
-          }
-        }
-        return reader->Finish();
-      });
-  if (!status.ok()) return status;
-  if (!finished) return absl::InternalError("the daemon ended a CompileBlob without a result");
-  return result;
+  return state_->events<v1::BlobResult>(&v1::CompilerService::Stub::CompileBlob, "CompileBlob", request, deadline,
+                                        progress);
 }
 
 void DaemonChannel::release_lease(std::uint64_t lease_id) {
