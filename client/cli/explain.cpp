@@ -102,8 +102,8 @@ void print_text(const v1::ExplainResponse& reply, bool dump) {
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
     rows.push_back({kernel.symbol(), hex(kernel.key()).substr(0, 16),
                     kernel.artifact_bytes() == 0 ? "-" : human_bytes(static_cast<double>(kernel.artifact_bytes())),
-                    kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay",
-                    opts_of(kernel), kernel.source()});
+                    kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay", opts_of(kernel),
+                    kernel.source()});
   }
   std::cout << "\n" << table(rows);
   std::cout << reply.plan().launches_size() << " launches, arena "

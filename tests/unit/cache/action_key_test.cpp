@@ -170,6 +170,8 @@ struct Request {
   Request() {
     spec.set_symbol("k0");
     spec.set_ast("(ast)");
+    v1::BlobSpec& blob = *spec.mutable_blob()->mutable_spec();
+    for (auto* list : {blob.mutable_flags(), blob.mutable_archs(), blob.mutable_exports()}) list->Add("x");
     options.set_opt_level(2);
   }
   KeyMaterial plan() const { return plan_key_material(graph, target, options, build_id); }
