@@ -24,6 +24,13 @@ SAMPLE = Path(os.environ["HEARTH_SOURCE_DIR"]) / "tests/blobs/sample"
 KEPT = ("PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
 
 
+def require_programs():
+    """Ends this program with a line when what it runs is not built: no test of it can mean anything."""
+    for program in ("hearth", "hearthd", "hearth-hipcc", "hearth-blobc", "hearth-blob-worker"):
+        if not (BIN / program).exists():
+            sys.exit(f"{BIN / program} is not built")
+
+
 class Place:
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="hearth end "))  # a space, on purpose

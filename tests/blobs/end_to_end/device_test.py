@@ -11,7 +11,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from blob_place import SAMPLE, Place
+from blob_place import SAMPLE, Place, require_programs
 
 sys.path.insert(0, str(SAMPLE))
 from build_ahead import CLANG, missing_for_hip  # noqa: E402
@@ -86,7 +86,11 @@ def elf_header(image):
     return image[4], kind, machine, struct.unpack_from("<I", image, 48)[0]
 
 
+STAND_IN = os.environ["HEARTH_HIP_STAND_IN"]
+
+
 @unittest.skipIf(missing_for_hip(), f"no compiler of device code here: {', '.join(missing_for_hip())} missing")
+@unittest.skipUnless(Path(STAND_IN).exists(), f"{STAND_IN} is not built: it needs libamdhip64-dev")
 class Device(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -94,7 +98,6 @@ class Device(unittest.TestCase):
         cls.addClassCleanup(cls.place.close)
         # The compiler is the one that would be found; naming it must not change how it is told what HIP is.
         cls.place.build("hip", *([] if Path("/opt/rocm").exists() else ["--compiler", CLANG]), api="fwd,bwd")
-        cls.stand_in = os.environ["HEARTH_HIP_STAND_IN"]
 
     def setUp(self):
         self.place.start_daemon(HEARTH_CACHE_DIR=str(self.place.folder / f"cache {self.id()}"))
@@ -110,7 +113,7 @@ class Device(unittest.TestCase):
         return said, blobs, [event for event in map(json.loads, lines) if event["event"] == "launch"]
 
     def recorded(self, code, api):
-        return self.call(code, api, LD_PRELOAD=self.stand_in, HIP_STAND_IN_ARCH="gfx942")
+        return self.call(code, api, LD_PRELOAD=STAND_IN, HIP_STAND_IN_ARCH="gfx942")
 
     def check_blob(self, path):
         """A shared object for this machine, with code for gfx942."""
@@ -220,6 +223,7 @@ class Device(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    require_programs()
     if len(sys.argv) == 1:
         sys.argv.append("-v")  # a skipped case says why
     unittest.main()

@@ -13,7 +13,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from blob_place import SAMPLE, Place, loaded_blobs
+from blob_place import SAMPLE, Place, loaded_blobs, require_programs
 
 sys.path.insert(0, str(SAMPLE))
 import numpy as np  # noqa: E402
@@ -264,4 +264,5 @@ class Storm(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    require_programs()
     unittest.main()
