@@ -18,10 +18,11 @@ constexpr int kMaxFolders = 7;
 // Headers here do not come and go without the compiler, unless a flag names a folder of them.
 constexpr const char* kSystem[] = {"/usr", "/opt"};
 
-// What includes may have been written as: the ends of the paths of all files used, as a tree of names.
+// What includes may have been written as: the ends of the paths of all files used, as a tree of names, which are parts
+// of those paths.
 struct Names {
-  std::unordered_map<std::string, std::unique_ptr<Names>> folders;
-  std::unordered_set<std::string> files;
+  std::unordered_map<std::string_view, std::unique_ptr<Names>> folders;
+  std::unordered_set<std::string_view> files;
 };
 
 std::vector<std::string_view> split(std::string_view path) {
@@ -34,17 +35,17 @@ std::vector<std::string_view> split(std::string_view path) {
   return parts;
 }
 
-void add_ends(const std::string& path, Names& names) {
+void add_ends(std::string_view path, Names& names) {
   const std::vector<std::string_view> parts = split(path);
   const int num_folders = std::min<int>(static_cast<int>(parts.size()) - 1, kMaxFolders);
   for (int count = 0; count <= num_folders; ++count) {
     Names* place = &names;
     for (std::size_t i = parts.size() - 1 - static_cast<std::size_t>(count); i + 1 < parts.size(); ++i) {
-      std::unique_ptr<Names>& next = place->folders[std::string(parts[i])];
+      std::unique_ptr<Names>& next = place->folders[parts[i]];
       if (!next) next = std::make_unique<Names>();
       place = next.get();
     }
-    place->files.insert(std::string(parts.back()));
+    place->files.insert(parts.back());
   }
 }
 
@@ -129,12 +130,11 @@ std::vector<std::string> bystanders_of(const Compile& compile, const std::vector
   const std::vector<std::string> given = include_folders(compile);
   std::set<std::string> folders(given.begin(), given.end());
   folders.insert(tidy(root + "/" + std::filesystem::path(compile.source).parent_path().string()));
-  Names names;
   std::set<std::string> paths;
+  Names names;
   for (const std::string& file : used) {
-    const std::string path = tidy(with_root(file, root));
+    const std::string& path = *paths.insert(tidy(with_root(file, root))).first;
     add_ends(path, names);
-    paths.insert(path);
     const auto has_it = [&](const std::string& folder) { return is_below(path, folder); };
     const bool is_systems = std::any_of(std::begin(kSystem), std::end(kSystem), has_it);
     const bool may_quote = !is_systems || has_it(root) || std::any_of(given.begin(), given.end(), has_it);
