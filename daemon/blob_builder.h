@@ -23,6 +23,7 @@
 #include "daemon/single_flight.h"
 #include "daemon/worker_pool.h"
 #include "hearth/v1/compiler_service.pb.h"
+#include "runtime/made_of/file_memo.h"
 
 namespace hearth::daemon {
 
@@ -66,7 +67,7 @@ class BlobBuilder {
  private:
   const BlobServices services_;
   std::atomic<bool> closed_{false};
-  FileMemo files_;
+  made_of::FileMemo files_;
   BlobRecords records_;
   BlobFailures failures_;
   BlobToolchains toolchains_;

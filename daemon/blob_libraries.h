@@ -9,11 +9,12 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "daemon/file_memo.h"
 #include "hearth/v1/compiler_service.pb.h"
+#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::daemon {
 
@@ -32,7 +33,7 @@ class BlobLibraries {
  private:
   struct Known {
     std::vector<std::string> paths;  // of manifest and adapters
-    std::vector<std::optional<FileStamp>> stamps;
+    std::vector<std::optional<made_of::FileStamp>> stamps;
     std::string digest;  // empty: it cannot be read
   };
   std::string digest_of(const std::string& folder);

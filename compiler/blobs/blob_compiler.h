@@ -27,8 +27,8 @@ struct BlobCompileOptions {
   std::uint64_t output_bytes = 1ull << 30;  // the largest file it may write
 };
 
-// A file that a blob was made of, as it was then. With an empty digest it is the opposite: a file that lay earlier on
-// the include path than a header of the same name and was not used, so that its being there is no news later.
+// A file that a blob was made of, as it was then. With an empty digest it is the opposite: one of a header's name that
+// lay where includes look and was not used, so that its being there is no news later.
 struct Dependency {
   std::string path;  // absolute, or beginning with kRootMark when below the root
   std::string sha256_hex;
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<std::string>> compile_command(const BlobSpec& spec, c
                                                          const std::string& output, const std::string& depfile);
 
 // Whether every dependency is as it was (size and time, else digest), and no file that does not belong to them has
-// appeared earlier on the include path than one of them: then a result made of them is still right.
+// appeared where an include looks for one of them: then a result made of them is still right.
 bool dependencies_unchanged(const BlobSpec& spec, const std::vector<Dependency>& dependencies);
 
 }  // namespace hearth::blobs

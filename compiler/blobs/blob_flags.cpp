@@ -278,23 +278,6 @@ absl::StatusOr<std::vector<std::string>> usable_flags(const BlobSpec& spec) {
   return usable;
 }
 
-std::vector<std::string> include_folders(const std::vector<std::string>& flags) {
-  // The order in which compilers search: each kind in the order of the command line, the kinds in this order.
-  constexpr std::array<std::string_view, 5> kKinds = {"-iquote", "-I", "-isystem", "-cxx-isystem", "-idirafter"};
-  std::vector<std::string> folders;
-  for (const std::string_view kind : kKinds) {
-    for (std::size_t i = 0; i < flags.size(); ++i) {
-      if (!flags[i].starts_with(kind)) continue;
-      const std::string folder = flags[i].size() > kind.size() ? flags[i].substr(kind.size())
-                                 : i + 1 < flags.size()        ? flags[i + 1]
-                                                               : std::string();
-      if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
-        folders.push_back(folder);
-    }
-  }
-  return folders;
-}
-
 bool has_optimisation(const std::vector<std::string>& flags) {
   return std::any_of(flags.begin(), flags.end(), [](const std::string& flag) { return flag.starts_with("-O"); });
 }

@@ -18,9 +18,6 @@ namespace hearth::blobs {
 
 absl::StatusOr<std::vector<std::string>> usable_flags(const BlobSpec& spec);
 
-// The folders that these flags make the compiler search for headers, in the order of the search.
-std::vector<std::string> include_folders(const std::vector<std::string>& flags);
-
 // Whether one of the flags sets the level of optimisation.
 bool has_optimisation(const std::vector<std::string>& flags);
 

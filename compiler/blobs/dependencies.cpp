@@ -1,14 +1,12 @@
 #include "compiler/blobs/dependencies.h"
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
-#include <thread>
+#include <set>
 
 #include "compiler/blobs/blob_flags.h"
-#include "compiler/blobs/file_stamp.h"
-#include "compiler/blobs/include_shadows.h"
+#include "runtime/made_of/bystanders.h"
+#include "runtime/made_of/file_digest.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -27,45 +25,24 @@ std::string tidy(const std::string& written, const std::string& folder) {
   return path.lexically_normal();
 }
 
-std::string tidy_folder(const std::string& written, const std::string& folder) {
-  std::string path = tidy(written + "/.", folder);
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-std::vector<std::string> search_folders(const std::vector<std::string>& flags, const std::string& folder) {
-  std::vector<std::string> folders;
-  for (const std::string& written : include_folders(flags)) folders.push_back(tidy_folder(written, folder));
-  return folders;
-}
-
-std::string marked(const std::string& path, const std::string& root) {
-  if (path.size() > root.size() && path.starts_with(root) && path[root.size()] == '/')
-    return str_cat(kRootMark, path.substr(root.size()));
-  return path;
+made_of::Compile compile_of(const BlobSpec& spec, const std::vector<std::string>& flags) {
+  return {.root = spec.root, .source = spec.source, .flags = flags};
 }
 
 bool unchanged(const Dependency& dependency, const std::string& path) {
-  const auto stamp = stamp_of(path);
+  const auto stamp = made_of::stamp_of_file(path);
   if (!stamp || stamp->size_bytes != dependency.size_bytes) return false;
-  if (stamp->mtime_ns == dependency.mtime_ns) return true;
-  const auto digest = digest_of_file(path);
-  return digest.ok() && *digest == dependency.sha256_hex;
+  if (stamp->modified_ns == dependency.mtime_ns) return true;
+  const auto file = made_of::file_digest(path);
+  return file.ok() && to_hex(file->digest) == dependency.sha256_hex;
 }
 
-bool is_shadow(const Dependency& dependency) { return dependency.sha256_hex.empty(); }
-
-std::int64_t now_of(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
+bool is_bystander(const Dependency& dependency) { return dependency.sha256_hex.empty(); }
 
 }  // namespace
 
 std::string path_of(const Dependency& dependency, const BlobSpec& spec) {
-  return dependency.path.starts_with(kRootMark) ? spec.root + dependency.path.substr(kRootMark.size())
-                                                : dependency.path;
+  return made_of::with_root(dependency.path, spec.root);
 }
 
 absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spec,
@@ -76,50 +53,46 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
   for (const std::string& path : std::set<std::string>(paths.begin(), paths.end())) used.insert(tidy(path, folder));
   std::vector<Dependency> dependencies;
   for (const std::string& path : used) {
-    const auto stamp = stamp_of(path);
-    if (!stamp) return absl::UnavailableError(str_cat(spec.stem, ": ", path, " vanished while it was compiled"));
-    const auto digest = digest_of_file(path);
-    if (!digest.ok()) return digest.status();
-    dependencies.push_back({marked(path, spec.root), *digest, stamp->size_bytes, stamp->mtime_ns});
+    const auto file = made_of::file_digest(path);
+    if (absl::IsNotFound(file.status()))
+      return absl::UnavailableError(str_cat(spec.stem, ": ", path, " vanished while it was compiled"));
+    if (!file.ok()) return file.status();
+    dependencies.push_back({made_of::without_root(path, spec.root), to_hex(file->digest), file->stamp.size_bytes,
+                            file->stamp.modified_ns});
   }
-  for (const std::string& path : include_shadows(search_folders(flags, folder), used))
-    dependencies.push_back({marked(path, spec.root), "", 0, 0});
+  made_of::FileMemo files;
+  for (const std::string& path : made_of::bystanders_of(compile_of(spec, flags), {used.begin(), used.end()}, files))
+    dependencies.push_back({path, "", 0, 0});
   std::sort(dependencies.begin(), dependencies.end(),
             [](const Dependency& a, const Dependency& b) { return a.path < b.path; });
   return dependencies;
 }
 
-std::int64_t file_clock_tick() {
-  // Some file systems stamp with the precise clock, others with the coarse one, which lags: once that has passed, a
-  // later write is later on both.
-  const std::int64_t now = now_of(CLOCK_REALTIME);
-  while (now_of(CLOCK_REALTIME_COARSE) <= now) std::this_thread::sleep_for(std::chrono::microseconds(500));
-  return now;
-}
-
 bool changed_since(std::int64_t moment_ns, const BlobSpec& spec, const std::vector<Dependency>& dependencies) {
   return std::any_of(dependencies.begin(), dependencies.end(), [&](const Dependency& dependency) {
-    if (is_shadow(dependency)) return false;
-    const auto stamp = stamp_of(path_of(dependency, spec));
-    return !stamp || std::max(stamp->mtime_ns, stamp->ctime_ns) > moment_ns;
+    // Whether the compiler saw a bystander that came meanwhile is not known.
+    if (is_bystander(dependency)) return made_of::any_since(moment_ns, {dependency.path}, spec.root);
+    const auto stamp = made_of::stamp_of_file(path_of(dependency, spec));
+    return !stamp || std::max(stamp->modified_ns, stamp->changed_ns) > moment_ns;
   });
 }
 
 bool dependencies_unchanged(const BlobSpec& spec, const std::vector<Dependency>& dependencies) {
-  std::set<std::string> used, shadows;
+  std::vector<std::string> used, bystanders;
   for (const Dependency& dependency : dependencies) {
-    const std::string path = path_of(dependency, spec);
-    if (is_shadow(dependency)) {
-      shadows.insert(path);
-      continue;
+    if (is_bystander(dependency)) {
+      bystanders.push_back(dependency.path);
+    } else {
+      if (!unchanged(dependency, path_of(dependency, spec))) return false;
+      used.push_back(dependency.path);
     }
-    if (!unchanged(dependency, path)) return false;
-    used.insert(path);
   }
   const auto flags = usable_flags(spec);
   if (!flags.ok() || used.empty()) return false;
-  const std::set<std::string> now = include_shadows(search_folders(*flags, spec.root), used);
-  return std::includes(shadows.begin(), shadows.end(), now.begin(), now.end());
+  std::sort(bystanders.begin(), bystanders.end());  // a list may come from a file
+  made_of::FileMemo files;
+  const std::vector<std::string> now = made_of::bystanders_of(compile_of(spec, *flags), used, files);
+  return std::includes(bystanders.begin(), bystanders.end(), now.begin(), now.end());
 }
 
 }  // namespace hearth::blobs

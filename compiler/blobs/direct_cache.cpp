@@ -11,6 +11,7 @@
 #include "compiler/blobs/direct_entry.h"
 #include "compiler/blobs/stem_lock.h"
 #include "runtime/file.h"
+#include "runtime/made_of/file_digest.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -97,18 +98,19 @@ absl::Status put(const std::string& from, const std::string& to) {
 absl::StatusOr<DirectHit> keep(const BlobSpec& spec, const CompiledBlob& blob, const std::string& toolchain_digest,
                                const std::string& folder, const std::string& work) {
   const std::string object = object_path(folder, spec.stem), entry = entry_path(folder, spec.stem);
-  const auto digest = digest_of_file(blob.path);
+  const auto digest = made_of::file_digest(blob.path);
   if (!digest.ok()) return digest.status();
+  const std::string sha256_hex = to_hex(digest->digest);
   ::chmod(blob.path.c_str(), 0700);
   ::unlink(entry.c_str());
   if (const absl::Status status = put(blob.path, object); !status.ok()) return status;
-  const DirectHit made{object, *digest, false, blob.seconds};
+  const DirectHit made{object, sha256_hex, false, blob.seconds};
   if (blob.changed_meanwhile) return made;  // good for this call, but nobody knows what of
   const std::string written = work + "/entry.json";
   const EntryRecord record{.identity = spec_identity(spec),
                            .toolchain_digest = toolchain_digest,
-                           .sha256_hex = *digest,
-                           .stamp = stamp_of(object).value_or(FileStamp{}),
+                           .sha256_hex = sha256_hex,
+                           .stamp = made_of::stamp_of_file(object).value_or(made_of::FileStamp{}),
                            .seconds = blob.seconds,
                            .dependencies = blob.dependencies};
   if (const absl::Status status = runtime::write_file(written, {entry_json(record)}); !status.ok()) return status;
@@ -192,7 +194,7 @@ absl::StatusOr<std::vector<DirectEntry>> list_direct(const std::string& cache_di
   if (absl::Status status = check_folder(cache_dir); !status.ok()) return status;
   for (const fs::directory_entry& entry : fs::directory_iterator(cache_dir, error)) {
     if (entry.path().extension() != ".so") continue;
-    const auto stamp = stamp_of(entry.path());
+    const auto stamp = made_of::stamp_of_file(entry.path());
     if (stamp) entries.push_back({entry.path().stem(), entry.path(), stamp->size_bytes});
   }
   if (error) return absl::PermissionDeniedError(str_cat(cache_dir, ": ", error.message()));

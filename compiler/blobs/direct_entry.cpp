@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/file.h"
+#include "runtime/made_of/file_digest.h"
 #include "runtime/sha256.h"
 #include "runtime/text.h"
 
@@ -49,7 +50,9 @@ std::optional<EntryRecord> load_entry(const std::string& folder, const BlobSpec&
     EntryRecord record{.identity = json.at("identity"),
                        .toolchain_digest = json.at("toolchain"),
                        .sha256_hex = json.at("sha256"),
-                       .stamp = {json.at("object").at(0), json.at("object").at(1), 0, json.at("object").at(2)},
+                       .stamp = {.inode = json.at("object").at(2),
+                                 .size_bytes = json.at("object").at(0),
+                                 .modified_ns = json.at("object").at(1)},
                        .seconds = json.at("seconds"),
                        .dependencies = {}};
     for (const Json& file : json.at("dependencies"))
@@ -68,7 +71,7 @@ std::string entry_json(const EntryRecord& record) {
                      {"identity", record.identity},
                      {"toolchain", record.toolchain_digest},
                      {"sha256", record.sha256_hex},
-                     {"object", {record.stamp.size_bytes, record.stamp.mtime_ns, record.stamp.inode}},
+                     {"object", {record.stamp.size_bytes, record.stamp.modified_ns, record.stamp.inode}},
                      {"seconds", record.seconds},
                      {"dependencies", dependencies}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -79,12 +82,12 @@ bool still_right(const EntryRecord& record, const BlobSpec& spec, const std::str
   if (record.identity != spec_identity(spec)) return false;
   if (!toolchain_digest.empty() && record.toolchain_digest != toolchain_digest) return false;
   const std::string object = object_path(folder, spec.stem);
-  const auto stamp = stamp_of(object);
+  const auto stamp = made_of::stamp_of_file(object);
   if (!stamp || stamp->size_bytes != record.stamp.size_bytes) return false;
   // Moved with its cache to another file system, say: then its contents decide.
-  if (stamp->mtime_ns != record.stamp.mtime_ns || stamp->inode != record.stamp.inode) {
-    const auto digest = digest_of_file(object);
-    if (!digest.ok() || *digest != record.sha256_hex) return false;
+  if (stamp->modified_ns != record.stamp.modified_ns || stamp->inode != record.stamp.inode) {
+    const auto digest = made_of::file_digest(object);
+    if (!digest.ok() || to_hex(digest->digest) != record.sha256_hex) return false;
   }
   return dependencies_unchanged(spec, record.dependencies);
 }

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "compiler/blobs/blob_compiler.h"
-#include "compiler/blobs/file_stamp.h"
+#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::blobs {
 
 struct EntryRecord {
   std::string identity;  // of the spec: spec_identity()
   std::string toolchain_digest;
-  std::string sha256_hex;  // of the object
-  FileStamp stamp;         // of the object
+  std::string sha256_hex;    // of the object
+  made_of::FileStamp stamp;  // of the object
   double seconds = 0;
   std::vector<Dependency> dependencies;
 };

@@ -1,8 +1,7 @@
 // What a freshly linked blob offers: its dynamic symbols and the GPU code in it, read from the file's bytes.
 //
-// Reads 64-bit little-endian ELF; every offset is checked, so that a truncated or hostile file is an error. Pure
-// functions; thread-safe. Errors: DataLoss naming what is wrong; for an export that is missing or ambiguous the prefix
-// and the candidates. Example:
+// Pure functions; thread-safe. Errors: those of elf_file.h; DataLoss for an export that is missing or ambiguous, with
+// the prefix and the candidates. Example:
 //   absl::Status whole = check_blob_object(bytes, {"_Z9fmha_fwd_I"}, {"gfx942"});
 #pragma once
 #include <absl/status/status.h>

@@ -1,5 +1,5 @@
-// The undefined symbols of a relocatable object, read by its .symtab; every offset is checked. Thread-safe. Errors:
-// those of reading a file; DataLoss naming the file when it is no 64-bit little-endian object or is cut short.
+// The undefined symbols of a relocatable object, read by its .symtab. Thread-safe. Errors: those of reading a file;
+// DataLoss naming the file (elf_file.h).
 //
 //   absl::StatusOr<std::vector<std::string>> names = undefined_symbols("fmha_fwd_api.o");
 #pragma once

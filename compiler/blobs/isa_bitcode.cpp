@@ -7,8 +7,8 @@
 #include <map>
 
 #include "compiler/blobs/child_process.h"
-#include "compiler/blobs/file_stamp.h"
 #include "runtime/file.h"
+#include "runtime/made_of/file_digest.h"
 #include "runtime/sha256.h"
 #include "runtime/text.h"
 
@@ -51,9 +51,9 @@ absl::StatusOr<std::map<std::string, std::string>> installed_files(const std::st
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(installed, error)) {
     if (entry.path().extension() != ".bc") continue;
-    const auto digest = digest_of_file(entry.path());
+    const auto digest = made_of::file_digest(entry.path());
     if (!digest.ok()) return digest.status();
-    files.emplace(entry.path().filename(), *digest);
+    files.emplace(entry.path().filename(), to_hex(digest->digest));
   }
   if (files.empty())
     return absl::NotFoundError(str_cat(installed, ": no device libraries; install the package rocm-device-libs"));
@@ -68,7 +68,7 @@ DeviceLibrary listed(const std::string& folder, const std::vector<std::string>& 
 
 bool complete(const DeviceLibrary& library) {
   return std::all_of(library.files.begin(), library.files.end(),
-                     [](const std::string& file) { return stamp_of(file).has_value(); });
+                     [](const std::string& file) { return made_of::stamp_of_file(file).has_value(); });
 }
 
 absl::Status cannot_make(const std::string& folder, const std::error_code& error) {
@@ -94,7 +94,9 @@ absl::StatusOr<DeviceLibrary> device_library(const std::string& clang, const std
                                              const std::string& installed, const std::string& keep) {
   const auto files = installed_files(installed);
   if (!files.ok()) return files.status();
-  std::string identity = str_cat("device-library 1 ", clang, "\n", digest_of_file(clang).value_or(""), "\n", installed);
+  const auto compiler = made_of::file_digest(clang);
+  std::string identity = str_cat("device-library 1 ", clang, "\n",
+                                 compiler.ok() ? to_hex(compiler->digest) : std::string(), "\n", installed);
   std::vector<std::string> names;
   for (const auto& [name, digest] : *files) {
     str_append(&identity, "\n", name, " ", digest);

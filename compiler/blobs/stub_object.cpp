@@ -7,18 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "compiler/blobs/elf_file.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
-
-#if defined(__x86_64__)
-constexpr Elf64_Half kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr Elf64_Half kMachine = EM_AARCH64;
-#else
-#error "name this machine's ELF number"
-#endif
 
 // The string table's bytes; names begin at 1, 14 and 30.
 constexpr char kNames[] = "\0.hearth_stub\0.note.GNU-stack\0.shstrtab";
@@ -54,7 +47,7 @@ std::string stub_object(std::string_view source) {
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_REL;
-  header.e_machine = kMachine;
+  header.e_machine = kElfMachine;
   header.e_version = EV_CURRENT;
   header.e_shoff = sections_at;
   header.e_ehsize = sizeof(Elf64_Ehdr);

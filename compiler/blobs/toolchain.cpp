@@ -16,6 +16,7 @@
 #include "compiler/blobs/toolchain_files.h"
 #include "compiler/blobs/toolchain_record.h"
 #include "compiler/blobs/toolchain_search.h"
+#include "runtime/made_of/file_stamp.h"
 #include "runtime/sha256.h"
 #include "runtime/text.h"
 
@@ -80,7 +81,7 @@ std::vector<std::string> rocm_files(const std::string& hipcc) {
   std::vector<std::string> files = compiler_files(hipcc);
   const fs::path home = fs::path(hipcc).parent_path().parent_path();
   for (const char* clang : {"llvm/bin/clang++", "lib/llvm/bin/clang++"}) {
-    if (!stamp_of(home / clang)) continue;
+    if (!made_of::stamp_of_file(home / clang)) continue;
     for (std::string& file : compiler_files(home / clang)) files.push_back(std::move(file));
     break;
   }
@@ -150,7 +151,7 @@ absl::StatusOr<ToolchainRecord> choose(const std::string& kind, const std::vecto
       return record;
     }
     if (place.asked_for) return record.status();
-    if (const auto stamp = stamp_of(place.compiler)) passed_over.push_back({place.compiler, *stamp, ""});
+    if (const auto stamp = made_of::stamp_of_file(place.compiler)) passed_over.push_back({place.compiler, *stamp, ""});
     why = why.ok() ? record.status()
                    : absl::Status(record.status().code(), str_cat(why.message(), "; ", record.status().message()));
   }

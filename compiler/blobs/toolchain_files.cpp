@@ -4,11 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <mutex>
+#include <limits>
 #include <set>
 
 #include "compiler/blobs/child_process.h"
+#include "runtime/made_of/file_memo.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -48,7 +48,7 @@ std::string program_of(const std::string& compiler, const std::string& name) {
                               .wall_limit = kAnswerLimit});
   if (!run.ok() || run->exit_code != 0) return {};
   const std::string line = run->output.substr(0, run->output.find('\n'));
-  return line.starts_with('/') && stamp_of(line) ? line : std::string();
+  return line.starts_with('/') && made_of::stamp_of_file(line) ? line : std::string();
 }
 
 std::string without_links(const std::string& path) {
@@ -71,26 +71,14 @@ std::vector<std::string> compiler_files(const std::string& compiler) {
 }
 
 absl::StatusOr<std::vector<StampedFile>> stamped(const std::vector<std::string>& paths) {
-  static std::mutex mutex;
-  static std::map<std::string, StampedFile> known;
+  static made_of::FileMemo memo(std::numeric_limits<std::uint64_t>::max());  // compilers may be of any size
   std::vector<StampedFile> files;
   for (const std::string& path : paths) {
-    const auto stamp = stamp_of(path);
+    const auto stamp = made_of::stamp_of_file(path);
     if (!stamp) return absl::NotFoundError(str_cat(path, ": vanished while it was looked at"));
-    std::string digest;
-    {
-      const std::lock_guard lock(mutex);
-      if (const auto file = known.find(path); file != known.end() && file->second.stamp == *stamp)
-        digest = file->second.sha256_hex;
-    }
-    if (digest.empty()) {
-      const auto read = digest_of_file(path);
-      if (!read.ok()) return read.status();
-      digest = *read;
-    }
-    files.push_back({path, *stamp, digest});
-    const std::lock_guard lock(mutex);
-    known[path] = files.back();
+    const auto digest = memo.digest(path);
+    if (!digest.ok()) return digest.status();
+    files.push_back({path, *stamp, to_hex(*digest)});
   }
   return files;
 }

@@ -30,8 +30,12 @@ bool only_mine(const std::string& path) {
 }  // namespace
 
 bool files_unchanged(const ToolchainRecord& record) {
-  return std::all_of(record.files.begin(), record.files.end(),
-                     [](const StampedFile& file) { return stamp_of(file.path) == file.stamp; });
+  return std::all_of(record.files.begin(), record.files.end(), [](const StampedFile& file) {
+    auto now = made_of::stamp_of_file(file.path);
+    // The numbers of devices are those of one boot or container; records outlive both.
+    if (now) now->device = file.stamp.device;
+    return now == file.stamp;
+  });
 }
 
 std::optional<ToolchainRecord> load_record(const std::string& folder, const std::string& key) {
@@ -52,7 +56,10 @@ std::optional<ToolchainRecord> load_record(const std::string& folder, const std:
     toolchain.version = json.at("says");
     toolchain.digest = json.at("digest");
     for (const Json& file : json.at("files"))
-      record.files.push_back({file.at(0), {file.at(1), file.at(2), file.at(3), file.at(4)}, file.at(5)});
+      record.files.push_back(
+          {file.at(0),
+           {.inode = file.at(4), .size_bytes = file.at(1), .modified_ns = file.at(2), .changed_ns = file.at(3)},
+           file.at(5)});
     return record;
   } catch (const Json::exception&) {
     return std::nullopt;
@@ -62,7 +69,7 @@ std::optional<ToolchainRecord> load_record(const std::string& folder, const std:
 void save_record(const std::string& folder, const std::string& key, const ToolchainRecord& record) {
   Json files = Json::array();
   for (const StampedFile& file : record.files)
-    files.push_back({file.path, file.stamp.size_bytes, file.stamp.mtime_ns, file.stamp.ctime_ns, file.stamp.inode,
+    files.push_back({file.path, file.stamp.size_bytes, file.stamp.modified_ns, file.stamp.changed_ns, file.stamp.inode,
                      file.sha256_hex});
   const Toolchain& toolchain = record.toolchain;
   const Json json = {{"version", kRecordVersion},

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/blobs/file_stamp.h"
 #include "compiler/blobs/toolchain.h"
+#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::blobs {
 
 struct StampedFile {
   std::string path;
-  FileStamp stamp;
+  made_of::FileStamp stamp;
   std::string sha256_hex;
 };
 

@@ -138,8 +138,3 @@ TEST_CASE("A refused flag is named with its reason") {
     says(usable.status(), "fmha_fwd_x: flag");
   }
 }
-
-TEST_CASE("Include folders in the order of the search") {
-  CHECK(include_folders({"-isystem", "/c", "-I/a", "-iquote/q", "-I", "/b", "-idirafter", "/z", "-I/a", "-O3"}) ==
-        std::vector<std::string>{"/q", "/a", "/b", "/c", "/z"});
-}

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "compiler/blobs/dependencies.h"
-#include "compiler/blobs/file_stamp.h"
+#include "runtime/made_of/file_digest.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -36,7 +36,7 @@ TEST_CASE("A blob is compiled, loads and computes; its dependencies are the sour
   CHECK_FALSE(blob->changed_meanwhile);
   for (const Dependency& file : blob->dependencies) {
     INFO(file.path);
-    CHECK(*digest_of_file(path_of(file, place.spec())) == file.sha256_hex);
+    CHECK(hearth::to_hex(hearth::made_of::file_digest(path_of(file, place.spec()))->digest) == file.sha256_hex);
   }
   // Only the object stays behind.
   std::size_t files = 0;
@@ -140,7 +140,8 @@ TEST_CASE("A file that would now be found first makes a result stale") {
   CHECK(stale_with("root/first/sub/d.h"));
   CHECK(stale_with("root/k.h"));            // beside the source, whose #include "k.h" looks there first
   CHECK(stale_with("root/first/cstddef"));  // a system header
-  CHECK_FALSE(stale_with("root/last/k.h"));
+  CHECK(stale_with("root/last/k.h"));       // a compile too many: it is looked into, if only later
+  CHECK_FALSE(stale_with("root/unseen/k.h"));
   CHECK_FALSE(stale_with("root/first/other.h"));
   CHECK(dependencies_unchanged(spec, blob->dependencies));
 }
@@ -170,6 +171,19 @@ TEST_CASE("A header that changes while the compiler runs is noticed") {
   const auto again = place.compile(place.spec());
   REQUIRE(again.ok());
   CHECK_FALSE(again->changed_meanwhile);
+}
+
+TEST_CASE("A header that would be found first and comes while the compiler runs is noticed") {
+  Place place;
+  place.folder("root/first");
+  BlobSpec spec = place.spec();
+  spec.flags.insert(spec.flags.begin(), "-I{root}/first");
+  place.set("HEARTH_BLOB_CXX",
+            place.stub("late-c++", "c++ \"$@\" || exit 1\necho '#define K 7' > " + place.path("root/first/k.h")));
+  const auto blob = place.compile(spec);
+  REQUIRE(blob.ok());
+  CHECK(call(blob->path, 2) == 3);
+  CHECK(blob->changed_meanwhile);
 }
 
 TEST_CASE("Odd names: blanks and dollars in folders and headers") {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "compiler/blobs/file_stamp.h"
 #include "compiler/blobs/stem_lock.h"
+#include "runtime/made_of/file_digest.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -73,7 +73,7 @@ TEST_CASE("First a compile, then a hit; all is private") {
   REQUIRE(second.ok());
   CHECK(second->hit);
   CHECK(second->sha256_hex == first->sha256_hex);
-  CHECK(*digest_of_file(first->path) == first->sha256_hex);
+  CHECK(hearth::to_hex(hearth::made_of::file_digest(first->path)->digest) == first->sha256_hex);
   CHECK(place.compiles() == 1);
   CHECK(listing(place.path("cache")) == std::vector<std::string>{"x.json", "x.so"});
   CHECK(mode_of(place.path("cache")) == 0700);
@@ -131,7 +131,7 @@ TEST_CASE("50 processes call the same blob first: one compile") {
   REQUIRE(find_toolchain(kCxxToolchain).ok());
   const auto codes = in_processes(50, [&] {
     const auto made = obtain(place.spec(), place.direct());
-    return made.ok() && *digest_of_file(made->path) == made->sha256_hex ? 0 : 1;
+    return made.ok() && hearth::to_hex(hearth::made_of::file_digest(made->path)->digest) == made->sha256_hex ? 0 : 1;
   });
   for (const int code : codes) CHECK(code == 0);
   CHECK(place.compiles() == 1);

@@ -2,7 +2,10 @@
 #include "compiler/blobs/elf_exports.h"
 
 #include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstring>
 
+#include "compiler/blobs/elf_file.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -50,4 +53,57 @@ TEST_CASE("An object for another machine") {
   const absl::Status status = check_blob_object(bytes, {kExport}, {});
   CHECK(absl::IsDataLoss(status));
   says(status, "another machine");
+}
+
+TEST_CASE("What is not as asked for is told apart: no ELF, another type, a cut table, a name outside") {
+  const Place place;
+  REQUIRE(place.compile(place.spec()).ok());
+  const std::string bytes = place.read("work/x.so");
+  const auto told = [](std::string_view part, Elf64_Half type, const std::string& words) {
+    const auto file = ElfFile::open(part, type);
+    CHECK(absl::IsDataLoss(file.status()));
+    says(file.status(), words);
+  };
+  REQUIRE(ElfFile::open(bytes, ET_DYN).ok());
+  told("#!/bin/sh\n", ET_DYN, "is not an ELF file");
+  told(bytes, ET_REL, "is not a relocatable object");
+  told(std::string_view(bytes).substr(0, bytes.size() - 1), ET_DYN, "its section table is outside the file");
+  std::string odd = bytes;
+  odd[offsetof(Elf64_Ehdr, e_shentsize)] = 56;
+  told(odd, ET_DYN, "section headers of 56 bytes");
+  CHECK(ElfFile::open(bytes, ET_DYN)->section(".dynsym")->has_value());
+  CHECK_FALSE(ElfFile::open(bytes, ET_DYN)->section(".none")->has_value());
+  // Each symbol's name put outside of the names, in turn.
+  Elf64_Ehdr header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  int tables = 0;
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section{};
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    ++tables;
+    odd = bytes;
+    const Elf64_Word far = 0x7fffffff;
+    std::memcpy(odd.data() + section.sh_offset + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_name), &far, sizeof far);
+    const auto symbols = ElfFile::open(odd, ET_DYN)->symbols(SHT_DYNSYM);
+    CHECK(absl::IsDataLoss(symbols.status()));
+    says(symbols.status(), "a symbol whose name is outside");
+  }
+  CHECK(tables == 1);
+}
+
+TEST_CASE("The number of sections may be in the first section's header, for files with very many") {
+  const Place place;
+  REQUIRE(place.compile(place.spec()).ok());
+  std::string bytes = place.read("work/x.so");
+  Elf64_Ehdr header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const Elf64_Xword sections = header.e_shnum;
+  header.e_shnum = 0;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + header.e_shoff + offsetof(Elf64_Shdr, sh_size), &sections, sizeof sections);
+  CHECK(check_blob_object(bytes, {kExport}, {}).ok());
+  const Elf64_Xword hostile = ~Elf64_Xword{0};
+  std::memcpy(bytes.data() + header.e_shoff + offsetof(Elf64_Shdr, sh_size), &hostile, sizeof hostile);
+  CHECK(absl::IsDataLoss(check_blob_object(bytes, {kExport}, {})));
 }

@@ -1,0 +1,83 @@
+#include "runtime/made_of/file_memo.h"
+
+#include <absl/strings/str_cat.h>
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+namespace hearth::made_of {
+namespace {
+
+// Null when it cannot be read to its end.
+std::shared_ptr<const std::vector<std::string>> list(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
+  if (!listing) return nullptr;
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(listing.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names->emplace_back(name);
+  }
+  if (errno != 0) return nullptr;
+  std::sort(names->begin(), names->end());
+  return names;
+}
+
+}  // namespace
+
+void Watched::add(const std::string& path, const std::optional<FileStamp>& stamp) {
+  files_.emplace_back(path, stamp);
+  settled_ = settled_ && (!stamp || is_settled(*stamp));
+}
+
+bool Watched::unchanged() const {
+  return std::all_of(files_.begin(), files_.end(),
+                     [](const auto& file) { return stamp_of(file.first) == file.second; });
+}
+
+absl::StatusOr<Digest> FileMemo::digest(const std::string& path, Watched* watched) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return file_error(path, errno);
+  // Should the file be another one below, this stamp is not its any more.
+  if (watched != nullptr) watched->add(path, stamp_of(info));
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = digests_.find(path);
+    if (known != digests_.end() && known->second.stamp == stamp_of(info)) return known->second.value;
+  }
+  // Looked at before it is opened too: opening a device may do things.
+  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
+  const absl::StatusOr<FileDigest> file = file_digest(path, max_file_bytes_);
+  if (!file.ok()) return file.status();
+  if (is_settled(file->stamp)) {
+    std::lock_guard lock(mutex_);
+    if (digests_.size() >= kMaxRemembered) digests_.clear();
+    digests_[path] = {file->stamp, file->digest};
+  }
+  return file->digest;
+}
+
+std::shared_ptr<const std::vector<std::string>> FileMemo::names_in(const std::string& folder, Watched* watched) {
+  const std::optional<FileStamp> stamp = stamp_of(folder);
+  if (watched != nullptr) watched->add(folder, stamp);
+  if (!stamp) return nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = folders_.find(folder);
+    if (known != folders_.end() && known->second.stamp == *stamp) return known->second.value;
+  }
+  auto names = list(folder);
+  if (names && is_settled(*stamp)) {
+    std::lock_guard lock(mutex_);
+    if (folders_.size() >= kMaxRemembered) folders_.clear();
+    folders_[folder] = {*stamp, names};
+  }
+  return names;
+}
+
+}  // namespace hearth::made_of
