@@ -1,5 +1,8 @@
 // Runs programs and keeps what they print in files. Blocking; thread-safe. Errors: FailedPrecondition with the command
 // and its last lines when a program fails, is killed by a signal or cannot be run.
+// Not by child_process.h: that confines programs (a session and environment of its own, limits, the last bytes of
+// pipes), while these are the user's own build: it may take hours, the terminal's Ctrl-C must reach it, and its whole
+// log is written as it runs.
 //
 //   absl::Status done = run_commands({{.args = {"/usr/bin/c++", "-c", "a.cpp"}, .cwd = "/tmp", .log = "/tmp/a.log"}},
 //   2);
