@@ -1,8 +1,15 @@
 // What Prepare's stream does with requests that are too large for a network thread, and with callers that leave.
+#include <grpc/grpc.h>
+
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {
 namespace {
+
+// Who gives up gRPC last waits for its threads, up to 10 s for one that polls, as after a large message: keep it.
+struct KeepGrpc {
+  KeepGrpc() { grpc_init(); }
+};
 
 v1::PrepareRequest large_request(const std::string& name) {
   v1::PrepareRequest request = test_request({name});
@@ -14,6 +21,7 @@ v1::PrepareRequest large_request(const std::string& name) {
 }  // namespace
 
 TEST_CASE("event stream: a large request is served, found again and refused as a small one is") {
+  const KeepGrpc keep_grpc;
   DaemonFixture fixture;
   const Answer miss = fixture.prepare(large_request("kernel:a"));
   REQUIRE(miss.status.ok());
@@ -31,6 +39,7 @@ TEST_CASE("event stream: a large request is served, found again and refused as a
 }
 
 TEST_CASE("event stream: a caller that leaves is one error, and its compile is ended") {
+  const KeepGrpc keep_grpc;
   for (const bool large : {false, true}) {
     DaemonFixture fixture;
     v1::PrepareRequest request = large_request("kernel:hang");
