@@ -1,5 +1,6 @@
 #include "daemon/prepare_call.h"
 
+#include <functional>
 #include <utility>
 
 namespace hearth::daemon {
@@ -49,7 +50,7 @@ void PrepareCall::begin() {
   if (request_->want_progress()) caller.progress = callback(&PrepareCall::report);
   auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(*request_, std::move(caller)));
   on_cancel([ticket] { ticket->leave(); });
-  if (request_->want_progress()) callback (&PrepareCall::report_queued)();
+  if (request_->want_progress()) std::invoke(callback(&PrepareCall::report_queued));
 }
 
 void PrepareCall::report_queued() {
