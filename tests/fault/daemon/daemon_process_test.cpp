@@ -16,6 +16,7 @@
 
 #include "daemon/listener.h"
 #include "daemon/worker_usage.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/test_folder.h"
 
 namespace hearth::daemon {
@@ -24,11 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitizer = true;
-#else
-constexpr bool kSanitizer = false;
-#endif
+using test::kSanitizer;
 
 // One hearthd process with its stderr in a file.
 class Process {

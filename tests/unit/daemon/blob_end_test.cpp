@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "daemon/worker_usage.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/blob_fixture.h"
 
 namespace hearth::daemon {
@@ -70,10 +71,10 @@ TEST_CASE("blob: a compiler that crashes, hangs or takes too much ends with a ty
     grpc::StatusCode code;
     const char* says;
   };
-  for (const Row& row :
-       {Row{"crash", grpc::StatusCode::INTERNAL, "signal 11"}, Row{"hang", grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
-        Row{"program", grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
-        Row{"eater", grpc::StatusCode::RESOURCE_EXHAUSTED, "more than 300 MiB"}}) {
+  for (const Row& row : {Row{"crash", grpc::StatusCode::INTERNAL, test::kSanitizer ? "exited with code" : "signal 11"},
+                         Row{"hang", grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
+                         Row{"program", grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
+                         Row{"eater", grpc::StatusCode::RESOURCE_EXHAUSTED, "more than 300 MiB"}}) {
     INFO(row.stem);
     const BlobReply reply = fixture.compile(row.stem);
     INFO(reply.status.error_message());

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "daemon/build_id.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/test_folder.h"
 #include "tests/unit/daemon/test_graphs.h"
 
@@ -17,11 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using Reply = absl::StatusOr<v1::WorkerReply>;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitizer = true;
-#else
-constexpr bool kSanitizer = false;
-#endif
+using test::kSanitizer;
 
 class Waiting {
  public:
