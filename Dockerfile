@@ -34,8 +34,8 @@ ENTRYPOINT ["hearthd"]
 
 FROM debian:12-slim AS sdk
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libgrpc++1.51 libprotobuf32 libnettle8 libfmt9 libonnx1 \
+ && apt-get install -y --no-install-recommends libgrpc++1.51 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /sdk /usr/local
-COPY --from=build /src/build/release/bin/hearth /usr/local/bin/
+COPY --from=build /src/build/release/bin/hearth /src/build/release/bin/hearth-hipcc /src/build/release/bin/hearth-blobc /usr/local/bin/
 COPY --from=build /src/LICENSE /usr/share/doc/hearth/LICENSE

@@ -1,6 +1,6 @@
 # hearth_library(NAME SOURCES ... DEPENDS ... PRIVATE ...): one static library a folder, with the project's
 # warnings. Include paths start at the repository root, so a target only compiles against folders it depends on
-# through their link interface for generated code and third parties; `tests/unit/layering_test.sh` checks the rest.
+# through their link interface for generated code and third parties; `tests/unit/docs/layering_test.py` checks the rest.
 find_program(HEARTH_CCACHE ccache)
 if(HEARTH_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${HEARTH_CCACHE})

@@ -1,0 +1,48 @@
+"""Which station includes which: what the folders' targets cannot say, since include paths begin at the repository root."""
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(os.environ["HEARTH_SOURCE_DIR"])
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+
+# (folders, what they do not include, exceptions): the first name of a pattern is a path in the repository.
+RULES = [
+    (["runtime"], ["client/", "daemon/", "compiler/", "kernels_cache/", "grpc"], []),
+    (["runtime/blob_loader"], ["absl/", "google/", "nlohmann/", "hearth/v1/", "spdlog/", "fmt/"], []),
+    (["runtime/made_of"], ["google/", "nlohmann/", "hearth/v1/", "runtime/cpu/"], []),
+    (["client"], ["daemon/", "kernels_cache/", "sqlite3", "llvm/"], []),
+    (["client"], ["compiler/"], ["client/cli/"]),
+    (["client/cli"], ["compiler/"], ["compiler/blobs/"]),
+    (["kernels_cache"], ["client/", "daemon/", "compiler/", "grpc"], []),
+    (["daemon"], ["compiler/", "client/", "llvm/"], ["daemon/worker/"]),
+    (["daemon/worker"], ["client/", "grpc"], []),
+    (["compiler"], ["client/", "daemon/", "kernels_cache/", "grpc", "sqlite3"], []),
+    (["compiler"], ["llvm/", "lld/"], ["compiler/codegen/llvm/"]),
+    (["compiler/blobs"], ["hearth/v1/", "google/", "compiler/ir/", "compiler/passes/"], []),
+]
+
+
+class LayeringTest(unittest.TestCase):
+    def test_no_station_includes_what_it_must_not_know(self):
+        seen = 0
+        for folders, forbidden, exceptions in RULES:
+            for folder in folders:
+                for path in sorted((ROOT / folder).rglob("*")):
+                    name = str(path.relative_to(ROOT))
+                    if path.suffix not in (".h", ".cpp") or name.startswith(tuple(exceptions)):
+                        continue
+                    seen += 1
+                    for included in INCLUDE.findall(path.read_text()):
+                        allowed = included.startswith(tuple(exceptions)) if exceptions else False
+                        with self.subTest(file=name, includes=included):
+                            self.assertFalse(included.startswith(tuple(forbidden)) and not allowed)
+        self.assertGreater(seen, 500)
+
+
+if __name__ == "__main__":
+    if not ROOT.is_dir():
+        sys.exit("HEARTH_SOURCE_DIR names no folder")
+    unittest.main()
