@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 namespace hearth::blob::test {
@@ -22,6 +24,17 @@ const char* const kFlags[] = {"-O3", "-I{root}/include", "-DTEXT=\"a b\"", nullp
 const char* const* const kFlagSets[] = {kFlags};
 const LibraryBlob kBlobs[] = {{"leaf_one", "blob/leaf_one.cpp", 0, kExports},
                               {"leaf_two", "blob/leaf_two.cpp", 0, kExports}};
+
+// As a library's own, sites and lists are there until the process ends; leak checkers find them here.
+std::mutex kept_mutex;
+std::deque<Library>& kept_libraries() {
+  static auto& kept = *new std::deque<Library>;
+  return kept;
+}
+std::deque<Site>& kept_sites() {
+  static auto& kept = *new std::deque<Site>;
+  return kept;
+}
 
 }  // namespace
 
@@ -46,7 +59,9 @@ BlobPlace::BlobPlace() {
   root = folder / "root";
   cache = folder / "cache";
   std::filesystem::create_directories(root);
-  library_ = new Library{kLibraryVersion, "libtest", "c++", "", "test_blobs", kArchs, kFlagSets, kBlobs, 2};
+  const std::lock_guard lock(kept_mutex);
+  library_ = &kept_libraries().emplace_back(
+      Library{kLibraryVersion, "libtest", "c++", "", "test_blobs", kArchs, kFlagSets, kBlobs, 2});
   set("CK_JIT_ROOT", root);
   set("CK_JIT_CACHE_DIR", cache);
 }
@@ -87,7 +102,10 @@ std::size_t BlobPlace::calls() const {
 
 std::string BlobPlace::arguments() const { return read_file(folder / "calls"); }
 
-Site& BlobPlace::site(std::uint32_t blob, std::uint32_t which) const { return *new Site(library_, blob, which); }
+Site& BlobPlace::site(std::uint32_t blob, std::uint32_t which) const {
+  const std::lock_guard lock(kept_mutex);
+  return kept_sites().emplace_back(library_, blob, which);
+}
 
 int BlobPlace::call(Site& site) {
   Args args{};
