@@ -108,6 +108,7 @@ class HearthDaemon::Impl {
 
   ~Impl() {
     drain();
+    executor_.stop();  // its steps use the pools, which are destroyed before it
     ::close(stop_event_);
   }
 

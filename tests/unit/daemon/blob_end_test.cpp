@@ -1,5 +1,6 @@
 // CompileBlob when compiles go wrong: errors, crashes, hangs, memory, callers and daemons that leave.
 #include <signal.h>
+#include <unistd.h>
 
 #include <future>
 #include <thread>
@@ -23,9 +24,13 @@ bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds pa
   return true;
 }
 
-// The command line of a process; empty when it ends meanwhile.
-std::string words_of(const std::filesystem::path& process) {
-  std::ifstream file(process / "cmdline", std::ios::binary);
+// Inherited by what this program's daemons start, so that other runs of it on this machine are told apart.
+const std::string kMark = "HEARTH_TEST_RUN=" + std::to_string(::getpid());
+const int kMarked = ::putenv(const_cast<char*>(kMark.c_str()));
+
+// The command line (or "environ") of a process; empty when it ends meanwhile.
+std::string words_of(const std::filesystem::path& process, const char* what = "cmdline") {
+  std::ifstream file(process / what, std::ios::binary);
   try {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   } catch (const std::ios_base::failure&) {
@@ -33,12 +38,14 @@ std::string words_of(const std::filesystem::path& process) {
   }
 }
 
-// Programs of the fake compiler that run now: only they sleep that long.
+// Programs of this run's fake compilers that run now: only they sleep that long.
 int sleepers() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string words = words_of(entry.path());
-    if (words.starts_with(std::string("sleep\0", 6) + "360")) ++count;
+    if (!words.starts_with(std::string("sleep\0", 6) + "360")) continue;
+    const std::string variables = words_of(entry.path(), "environ") + '\0';
+    if (variables.find(kMark + '\0') != std::string::npos) ++count;
   }
   return count;
 }
