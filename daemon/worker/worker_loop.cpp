@@ -3,6 +3,7 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "daemon/worker/guardian.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
+#include "daemon/worker_usage.h"
 #include "proto/versions.h"
 
 namespace hearth::daemon {
@@ -182,6 +184,8 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
       status = write_frame(arguments.socket, reply, wait_for_ever);
     }
   }
+  // As the guardian does, who may be in the middle of it: this thread's return would end the guardian too.
+  if (arguments.limits.programs) kill_descendants(::getpid());
   return absl::IsOutOfRange(status) ? 0 : 1;
 }
 
