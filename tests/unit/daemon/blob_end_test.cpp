@@ -1,10 +1,13 @@
 // CompileBlob when compiles go wrong: errors, crashes, hangs, memory, callers and daemons that leave.
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <future>
 #include <thread>
 
+#include "daemon/framing.h"
 #include "daemon/worker_usage.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/blob_fixture.h"
@@ -169,6 +172,30 @@ TEST_CASE("blob: what a worker that was killed had started is ended") {
   const BlobReply reply = caller.get();
   CHECK(reply.status.error_code() == grpc::StatusCode::INTERNAL);
   CHECK(eventually([] { return sleepers() == 0; }));
+}
+
+TEST_CASE("blob: a worker whose daemon was killed ends what it started, whichever of its threads notices first") {
+  BlobFixture fixture;
+  const std::string worker_path = program("hearth-fake-worker");
+  v1::WorkerRequest request;
+  request.set_id(1);
+  *request.mutable_blob() = fixture.request("program").blob();
+  for (int round = 0; round < 10; ++round) {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+      ::dup2(ends[1], STDIN_FILENO);
+      ::execl(worker_path.c_str(), worker_path.c_str(), "--socket-fd=0", "--programs-ms=60000", nullptr);
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    REQUIRE(write_frame(ends[0], request, wait_for_ever).ok());
+    REQUIRE(eventually([] { return sleepers() == 2; }));
+    ::close(ends[0]);
+    CHECK(::waitpid(worker, nullptr, 0) == worker);
+    CHECK(eventually([] { return sleepers() == 0; }, 2s));
+  }
 }
 
 }  // namespace
