@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "runtime/text.h"
 
@@ -14,8 +15,6 @@ namespace hearth::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kManifestName[] = "ck_jit_manifest.json";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -35,7 +34,7 @@ std::string given_manifest(const BlobNames& names) {
   if (!names.manifest.empty()) return names.manifest;
   if (std::string named = variable("CK_JIT_MANIFEST"); !named.empty()) return named;
   const std::string root = given_root(names);
-  return root.empty() ? "" : str_cat(root, "/", kManifestName);
+  return root.empty() ? "" : str_cat(root, "/", runtime::kBlobManifestFile);
 }
 
 absl::StatusOr<std::string> list_text(const std::string& file) {

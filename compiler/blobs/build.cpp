@@ -17,6 +17,7 @@
 #include "compiler/blobs/run_command.h"
 #include "compiler/blobs/runtime_part.h"
 #include "compiler/blobs/staged_root.h"
+#include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "runtime/text.h"
 
@@ -141,7 +142,7 @@ absl::StatusOr<Built> read_built(const std::string& tmp) {
     if (!fs::exists(str_cat(tmp, "/", library, "/", kQuickStateFile), error)) continue;
     absl::StatusOr<QuickState> state = read_quick_state(tmp, library);
     if (!state.ok()) return state.status();
-    absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", kManifestFile));
+    absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", runtime::kBlobManifestFile));
     if (!manifest.ok()) return manifest.status();
     built.libraries.push_back(*std::move(state));
     built.manifests.push_back(*std::move(manifest));
@@ -156,7 +157,8 @@ absl::Status finish(const std::string& tmp, const std::string& install_dir, Buil
   const absl::StatusOr<Manifest> all = merge_manifests(built->manifests);
   if (!all.ok()) return all.status();
   const std::string root = tmp + "/ck_jit";
-  if (absl::Status status = runtime::write_file(str_cat(root, "/", kManifestFile), {manifest_json(*all)}); !status.ok())
+  if (absl::Status status = runtime::write_file(str_cat(root, "/", runtime::kBlobManifestFile), {manifest_json(*all)});
+      !status.ok())
     return status;
   if (install_dir.empty()) return absl::OkStatus();
   const absl::StatusOr<InstallReport> done = install_tree({.root = root,

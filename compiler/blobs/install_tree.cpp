@@ -99,7 +99,7 @@ absl::Status fill(const InstallInput& input, const Manifest& manifest, const fs:
     if (absl::Status status = copy_headers(fs::path(input.root) / folder, tree / folder, &seen, &report->files);
         !status.ok())
       return status;
-  return runtime::write_file((tree / kManifestFile).string(), {manifest_json(manifest)});
+  return runtime::write_file((tree / runtime::kBlobManifestFile).string(), {manifest_json(manifest)});
 }
 
 }  // namespace
@@ -139,8 +139,8 @@ absl::StatusOr<InstallReport> install_tree(const InstallInput& input) {
   if (!manifest.ok()) return manifest.status();
   const fs::path install(input.install_dir), tree = install / "ck_jit", fresh = install / ".ck_jit.new";
   std::error_code error;
-  if (fs::exists(tree, error) && !fs::is_regular_file(tree / kManifestFile, error))
-    return absl::FailedPreconditionError(str_cat(tree.string(), ": is there and has no ", kManifestFile,
+  if (fs::exists(tree, error) && !fs::is_regular_file(tree / runtime::kBlobManifestFile, error))
+    return absl::FailedPreconditionError(str_cat(tree.string(), ": is there and has no ", runtime::kBlobManifestFile,
                                                  ", so it is not ours to replace; name another --install-dir"));
   fs::create_directories(install, error);
   if (error) return failed(install, error);

@@ -18,6 +18,7 @@
 #include "compiler/blobs/runtime_part.h"
 #include "compiler/blobs/stub_object.h"
 #include "compiler/blobs/verify_exports.h"
+#include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "runtime/text.h"
 
@@ -235,7 +236,7 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
   if (absl::Status status = run_commands(compiles, parallel); !status.ok()) return status;
   if (absl::Status status = check_dispatchers(*dispatchers, *manifest, &report); !status.ok()) return status;
 
-  const std::string manifest_file = str_cat(folder, "/", kManifestFile);
+  const std::string manifest_file = str_cat(folder, "/", runtime::kBlobManifestFile);
   if (absl::Status status = runtime::write_file(manifest_file, {manifest_json(*manifest)}); !status.ok()) return status;
   const QuickState state = quick_state(*config, *link, *manifest, *dispatchers);
   const EmbeddedDefaults defaults{.root = config->default_root, .name = config->default_name};

@@ -13,8 +13,6 @@
 
 namespace hearth::blobs {
 
-inline constexpr char kManifestFile[] = "ck_jit_manifest.json";
-
 struct PostBuildReport {
   std::string library;
   std::string out_so;

@@ -1,4 +1,5 @@
-// The independent check of a rewrite: an unmodified dispatcher's object leaves exactly the blobs' exports undefined.
+// The independent check of a rewrite: an unmodified dispatcher's object leaves the blobs' exports undefined and
+// nothing else of theirs; verify_exports says which may stay uncalled.
 // Thread-safe. Errors: those of elf_symbols.h; FailedPrecondition naming dispatcher, prefix and both numbers.
 //
 //   absl::StatusOr<int> symbols = verify_exports("fmha_fwd_api_original.o", source, manifest, "fmha_fwd");
