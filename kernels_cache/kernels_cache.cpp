@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options
   if (usable.ok()) usable = refuse_network(file_system, options);
   if (usable.ok()) usable = make_private(file_system, options.dir);
   if (!usable.ok()) return with_remedy(usable, options.dir);
-  absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir + "/lock");
+  absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir, options.lock_patience);
   if (absl::IsFailedPrecondition(lock.status())) return lock.status();
   if (!lock.ok()) return with_remedy(lock.status(), options.dir);
   absl::StatusOr<std::unique_ptr<CasStore>> cas = CasStore::open(file_system, options.dir);
@@ -259,6 +259,8 @@ absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, st
 }
 
 absl::StatusOr<Pin> KernelsCache::Impl::publish(ActionRow row, std::string_view fresh_bytes) {
+  std::shared_lock owner(owner_mutex_);
+  if (absl::Status owned = check_owned(); !owned.ok()) return owned;
   row.created_unix_ns = row.last_used_unix_ns = now();
   const Digest fresh = row.blobs[0].digest;
   if (absl::IsNotFound(cas_->identify(fresh).status()) || !sound(fresh)) {
@@ -331,5 +333,7 @@ CacheStats KernelsCache::stats() const { return impl_->stats(); }
 CacheHealth KernelsCache::health() { return impl_->health(); }
 std::optional<MissExplanation> KernelsCache::explain_miss(const KeyMaterial& m) { return impl_->explain_miss(m); }
 void KernelsCache::flush() { impl_->flush(); }
+void KernelsCache::begin_leaving() { impl_->begin_leaving(); }
+bool KernelsCache::hand_over_if_wanted() { return impl_->hand_over_if_wanted(); }
 
 }  // namespace hearth::cache

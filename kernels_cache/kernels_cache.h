@@ -10,6 +10,7 @@
 //   if (auto hit = (*cache)->find_plan(material)) return reply(*hit->plan, hit->artifacts);
 //   absl::Status stored = (*cache)->put_plan(material, plan_bytes, digests).status();
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,8 @@ struct Options {
   std::string dir = {};                     // created 0700 if missing
   std::uint64_t limit_bytes = 10ull << 30;  // 0: unlimited
   bool allow_network_fs = false;
+  // How long open() waits for a daemon that holds the directory and has said that it leaves.
+  std::chrono::milliseconds lock_patience{0};
   FileSystem* file_system = nullptr;                            // null: posix_file_system(); must outlive the cache
   std::size_t recent_plan_bytes = 64u << 20;                    // of plans found last, kept in memory
   std::function<void(const std::string&)> on_warning = {};      // null: one line on stderr
@@ -155,6 +158,12 @@ class KernelsCache {
 
   // Writes batched last-used times; call now and then (a hit itself never writes). Also done by puts and on close.
   void flush();
+
+  // For a daemon that ends: begin_leaving() tells other processes that the directory is about to be free;
+  // hand_over_if_wanted() gives it up when one of them waits for it. From then on this cache changes nothing in the
+  // directory: finds miss, puts fail with UNAVAILABLE, and read_artifact() serves the files that are still there.
+  void begin_leaving();
+  bool hand_over_if_wanted();
 
  private:
   class Impl;
