@@ -19,6 +19,11 @@ bool KernelsCache::Impl::hand_over_if_wanted() {
     if (handed_over_) return true;
     if (!lock_.is_wanted()) return false;
   }
+  hand_over();
+  return true;
+}
+
+void KernelsCache::Impl::hand_over() {
   flush();
   std::unique_lock owner(owner_mutex_);
   std::lock_guard write(write_mutex_);
@@ -26,7 +31,6 @@ bool KernelsCache::Impl::hand_over_if_wanted() {
   handed_over_ = true;
   index_.reset();
   lock_.release();
-  return true;
 }
 
 }  // namespace hearth::cache

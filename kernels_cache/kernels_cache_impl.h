@@ -30,8 +30,9 @@ class KernelsCache::Impl {
   std::optional<ArtifactEntry> find_artifact(const KeyMaterial& material, EntryKind kind);
   absl::StatusOr<ArtifactEntry> put_artifact(const KeyMaterial& material, EntryKind kind, std::string_view artifact);
   std::optional<PlanEntry> find_plan(const KeyMaterial& material);
+  std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
-  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+  absl::StatusOr<ArtifactReader> open_artifact(const Digest& digest);  // artifact_reader.cpp
 
   // tuning_entries.cpp
   absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);
@@ -54,6 +55,7 @@ class KernelsCache::Impl {
   // handover.cpp
   void begin_leaving();
   bool hand_over_if_wanted();
+  void hand_over();
 
   const CasStore& cas() const { return *cas_; }
   const std::shared_ptr<PinTable>& pins() const { return pins_; }
@@ -72,8 +74,12 @@ class KernelsCache::Impl {
 
   // A row for exactly this material and kind.
   std::optional<ActionRow> find_row(const KeyedMaterial& wanted, EntryKind kind);
-  // Is the file there with the right bytes? Hashes it unless it is known and unchanged; quarantines a damaged one.
-  bool sound(const Digest& digest);
+  // OK when the file is there with the right bytes: hashes it unless it is known and unchanged; quarantines a damaged
+  // one. NOT_FOUND, DATA_LOSS, UNAVAILABLE.
+  absl::Status check(const Digest& digest);
+  bool sound(const Digest& digest) { return check(digest).ok(); }
+  // Whether it was hashed before and is unchanged.
+  bool known_sound(const Digest& digest);
   // Pins the files of `row`; nothing when one of them is not sound.
   std::optional<Pin> pin_sound(const ActionRow& row);
   PlanEntry found_plan(const RecentPlans::Entry& entry, Pin pin);

@@ -61,7 +61,7 @@ TEST_CASE("a leaving owner stores results until another daemon wants the directo
   CHECK(leaving.clear().removed == 0);
   CHECK(files_under(fixture.options.dir + "/cas") == files);
   CHECK_FALSE(leaving.find_kernel(material_of(1)));
-  CHECK(leaving.read_artifact(digest).value_or("") == artifact_of(1));
+  CHECK(read_artifact(leaving, digest).value_or("") == artifact_of(1));
   CHECK(leaving.health().degraded);
   // A third daemon is refused by the new owner.
   CHECK(absl::IsFailedPrecondition(KernelsCache::open(successor_of(fixture)).status()));
