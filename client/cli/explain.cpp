@@ -10,6 +10,7 @@
 #include "client/cli/opts_text.h"
 #include "client/cli/print.h"
 #include "client/request.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -148,8 +149,10 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command = app.add_subcommand("explain", "Show how a model is compiled: key, passes, kernels");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* command =
+      command_line::add_command(app, "explain", "Show how a model is compiled: key, passes, kernels",
+                                {.examples = {{"hearth explain model.onnx", "Shows the kernels of a model."}}});
+  command->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });

@@ -15,6 +15,7 @@
 #include "client/cli/print.h"
 #include "client/onnx/conformance.h"
 #include "client/onnx/model_check.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -168,21 +169,35 @@ absl::StatusOr<int> check(const CheckFlags& flags) {
 }  // namespace
 
 void add_onnx(CLI::App& app, Action& action) {
-  CLI::App* group = app.add_subcommand("onnx", "What of ONNX is supported");
+  CLI::App* group = command_line::add_command(app, "onnx", "See what of ONNX is supported");
   group->require_subcommand(1);
   auto conform = std::make_shared<ConformanceFlags>();
-  CLI::App* command = group->add_subcommand("conformance", "Run ONNX's standard test cases through the daemon");
-  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")->required();
+  CLI::App* command =
+      command_line::add_command(*group, "conformance", "Run ONNX's standard test cases through the daemon",
+                                {.examples = {{"hearth onnx conformance /usr/share/libonnx-testdata/data",
+                                               "Runs all cases of Debian's package."}},
+                                 .exit_statuses = {{1, "A case gives wrong numbers, or something else failed."}}});
+  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")
+      ->type_name("FOLDER")
+      ->required();
   conform->model.add_connection_to(*command);
-  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")->capture_default_str();
-  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")->capture_default_str();
-  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file");
+  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file")->type_name("FILE");
   command->add_flag("--all", conform->all, "Print passed cases too");
   command->callback([conform, &action] { action = [conform] { return conformance(*conform); }; });
 
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* checker = group->add_subcommand("check", "List what a model needs and is not supported");
-  checker->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* checker = command_line::add_command(
+      *group, "check", "List what a model needs and is not supported",
+      {.details = "Needs no daemon.",
+       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
+       .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
+  checker->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
   flags->model.add_to(*checker, /*with_inputs=*/false);
   checker->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

@@ -8,6 +8,7 @@
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/tune_model.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -66,10 +67,14 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
 
 void add_prewarm(CLI::App& app, Action& action) {
   auto flags = std::make_shared<PrewarmFlags>();
-  CLI::App* command = app.add_subcommand("prewarm", "Compile models into the cache ahead of use");
-  command->add_option("models", flags->paths, "ONNX files")->required();
+  CLI::App* command = command_line::add_command(
+      app, "prewarm", "Compile models into the cache ahead of use",
+      {.details = "Goes on after a model that failed.",
+       .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."}},
+       .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
+  command->add_option("models", flags->paths, "ONNX files")->type_name("FILE")->required();
   flags->model.add_to(*command, /*with_inputs=*/false);
-  command->add_flag("--tune", flags->tunes, "Search for faster code first (hearth tune)");
+  command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "absl/strings/numbers.h"
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
@@ -16,6 +17,7 @@
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/plan_file.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -62,7 +64,7 @@ absl::Status set_variables(client::Instance& instance, const Model& model, const
     if (!flag.ok()) return flag.status();
     std::int64_t value = 0;
     if (!absl::SimpleAtoi(flag->second, &value)) {
-      return absl::InvalidArgumentError(str_cat("--var ", text, ": '", flag->second, "' is not a number"));
+      return usage_error("--var ", text, ": '", flag->second, "' is not a number");
     }
     given.insert_or_assign(flag->first, std::pair(value, str_cat("--var ", text)));
   }
@@ -256,15 +258,31 @@ absl::StatusOr<int> run(const RunFlags& flags) {
 
 void add_run(CLI::App& app, Action& action) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run a model: prepare it through the daemon, replay it here");
-  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
+  CLI::App* command = command_line::add_command(
+      app, "run", "Run a model: prepare it through the daemon, replay it here",
+      {.details = "Prints how long preparing and replaying took, and every output's name, type and shape. Outputs are "
+                  "written with --output-dir, each into a file that is named after it: letters of any language stay, "
+                  "what a file name cannot hold becomes _, and the name of the file is printed.",
+       .examples = {{"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
+                    {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
+                    {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}}});
+  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export; - is standard input")
+      ->type_name("FILE")
+      ->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
-  command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made: NAME=N")->take_all();
-  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder");
+  command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made")
+      ->type_name("NAME=N")
+      ->take_all();
+  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder")
+      ->type_name("FOLDER");
   command->add_option("--repeat", flags->repeat, "Replays to measure")
+      ->type_name("N")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of the values of inputs not given")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of the random values of inputs that are not given")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
   command->add_flag("--profile", flags->profile, "Show the time of every kernel");
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }
