@@ -21,7 +21,7 @@ void add_full(CLI::App& build, Action& action) {
   CLI::App* command = command_line::add_command(
       build, "full", "Build the libraries; their blobs are only recorded",
       {.examples = {
-           {"hearth blobs build full --aiter-dir aiter --gpu-archs gfx942 --tmp-dir /tmp/mha",
+           {"hearth blobs build full --aiter-dir aiter --gpu-archs gfx942 --tmp-dir tmp",
             "Builds the libraries for one GPU architecture."}}});
   auto input = std::make_shared<blobs::FullBuildInput>();
   auto no_verify = std::make_shared<bool>(false);
