@@ -10,8 +10,10 @@ namespace hearth::cli {
 absl::StatusOr<Channel> running_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
   if (!channel.ok()) return channel;
-  if ((*channel)->daemon_is_running()) {
-    print_daemon(*channel);
+  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
+  if (!running.ok()) return running.status();
+  if (*running) {
+    note_daemon(*channel);
     return channel;
   }
   return absl::UnavailableError(
@@ -21,18 +23,16 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket) {
 absl::StatusOr<Channel> any_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = true});
   if (!channel.ok()) return channel;
-  if (!(*channel)->daemon_is_running()) {
-    absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
-    if (!started.ok()) return started;
-  }
-  print_daemon(*channel);
+  absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
+  if (!started.ok()) return started;
+  note_daemon(*channel);
   return channel;
 }
 
-void print_daemon(const Channel& channel) {
+void note_daemon(const Channel& channel) {
   static bool is_said = false;
   if (verbosity() != Verbosity::kVerbose || is_said) return;
-  const auto stats = channel->stats(kAdminTimeout);
+  const auto stats = channel->stats(kStatusTimeout);
   if (!stats.ok()) return;  // what is asked of it next fails and says why
   is_said = true;
   print_detail("daemon ", stats->version(), ", pid ", stats->pid(), ", socket ", channel->socket_path(), ", cache ",

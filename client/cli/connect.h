@@ -18,13 +18,15 @@ namespace hearth::cli {
 using Channel = std::shared_ptr<client::DaemonChannel>;
 
 inline constexpr std::chrono::seconds kAdminTimeout{60};
+// Of what a daemon answers from memory: one that needs longer is stopped or hangs.
+inline constexpr std::chrono::seconds kStatusTimeout{2};
 
 // UNAVAILABLE, naming the socket and the remedy, when no daemon runs.
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
 // Starts one when none runs.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
 // For --verbose: says once which daemon serves the socket.
-void print_daemon(const Channel& channel);
+void note_daemon(const Channel& channel);
 
 // --socket and --json, which most commands have.
 void add_socket_to(CLI::App& command, std::string& socket);
