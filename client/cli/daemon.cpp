@@ -26,6 +26,8 @@ constexpr std::chrono::milliseconds kLookEvery{20};
 constexpr int kNotRunning = 3;    // exit code of `status`, as init scripts have it
 constexpr int kNotAnswering = 4;  // likewise: the state is unknown
 
+constexpr char kRunning[] = "running";
+
 struct DaemonFlags {
   std::string socket;
   bool json = false;
@@ -47,6 +49,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                 {"log_file", stats.log_file()}});
     return;
   }
+  if (verbosity() == Verbosity::kQuiet && state != kRunning) return;  // asked for is that it runs
   print_line("hearthd ", state, ": pid ", stats.pid(), ", ", stats.health());
   print_facts({{"socket", channel->socket_path()},
                {"cache", stats.cache_dir()},
@@ -59,7 +62,7 @@ int report_stopped(const DaemonFlags& flags, const std::string& socket, const st
   if (flags.json) {
     print_json({{"running", false}, {"socket", socket}});
   } else {
-    print_line(text, " (", socket, ")");
+    code == 0 ? print_summary(text, " (", socket, ")") : print_line(text, " (", socket, ")");
   }
   return code;
 }
@@ -144,7 +147,7 @@ absl::StatusOr<int> status(const DaemonFlags& flags) {
     return kNotAnswering;
   }
   if (!stats.ok()) return stats.status();
-  print_state(flags, *channel, "running", *stats);
+  print_state(flags, *channel, kRunning, *stats);
   return 0;
 }
 

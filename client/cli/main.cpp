@@ -12,6 +12,13 @@ namespace {
 
 using namespace hearth::cli;
 
+// Which option gives a command that was late more time.
+std::string time_hint(const absl::Status& error, const CLI::App& app) {
+  const CLI::Option* option = hearth::command_line::parsed_command(app).get_option_no_throw("--timeout");
+  if (!absl::IsDeadlineExceeded(error) || option == nullptr) return "";
+  return " (--timeout SECONDS)";
+}
+
 int hearth_main(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   Program program;
@@ -37,7 +44,7 @@ int hearth_main(int argc, char** argv) {
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   print_detail("the command took ", human_time(time.count()));
   if (code.ok()) return *code;
-  complain(code.status().message());
+  complain(code.status().message(), time_hint(code.status(), program.app));
   return exit_code_of(code.status());
 }
 

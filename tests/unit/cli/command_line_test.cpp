@@ -55,7 +55,7 @@ TEST_CASE("a mistyped command or option is told the nearest one") {
   CHECK_THAT(error("help blobs prewram"), Contains("did you mean 'prewarm'?"));
   CHECK_THAT(error("fly"), !Contains("did you mean") && Contains("commands: run"));
   CHECK_THAT(error("run m.onnx --repat 3"), Contains("has no option '--repat'; did you mean '--repeat'?"));
-  CHECK_THAT(error("daemon"), Contains("hearth daemon needs a command: start, stop, status"));
+  CHECK_THAT(error("daemon"), Contains("hearth daemon needs a command: start, stop, restart, status"));
 }
 
 TEST_CASE("an input or dimension that is given twice is refused, with both") {
