@@ -6,6 +6,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/opts_text.h"
 #include "client/cli/print.h"
@@ -152,7 +153,7 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::App* command =
       command_line::add_command(app, "explain", "Show how a model is compiled: key, passes, kernels",
                                 {.examples = {{"hearth explain model.onnx", "Shows the kernels of a model."}}});
-  command->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
+  add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/print.h"
 #include "client/cli/program.h"
 #include "command_line/help.h"
@@ -40,7 +41,8 @@ int hearth_main(int argc, char** argv) {
     return kUsageError;
   }
   set_verbosity(program.quiet ? Verbosity::kQuiet : program.verbose ? Verbosity::kVerbose : Verbosity::kNormal);
-  const absl::StatusOr<int> code = program.action();
+  const absl::Status kept = keep_streams(hearth::command_line::parsed_command(program.app));
+  const absl::StatusOr<int> code = kept.ok() ? program.action() : kept;
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   print_detail("the command took ", human_time(time.count()));
   if (code.ok()) return *code;

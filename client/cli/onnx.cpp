@@ -9,6 +9,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/coverage_table.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/isolated.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/outputs.h"
@@ -197,7 +198,7 @@ void add_onnx(CLI::App& app, Action& action) {
       {.details = "Needs no daemon.",
        .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
        .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
-  checker->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
+  add_input_file(*checker, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*checker, /*with_inputs=*/false);
   checker->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

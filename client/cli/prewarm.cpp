@@ -4,6 +4,7 @@
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
@@ -72,7 +73,7 @@ void add_prewarm(CLI::App& app, Action& action) {
       {.details = "Goes on after a model that failed.",
        .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."}},
        .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
-  command->add_option("models", flags->paths, "ONNX files")->type_name("FILE")->required();
+  add_input_files(*command, "models", flags->paths, "ONNX files")->required();
   flags->model.add_to(*command, /*with_inputs=*/false);
   command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command);

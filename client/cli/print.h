@@ -20,6 +20,9 @@ enum class Verbosity { kQuiet, kNormal, kVerbose };
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
+// What is printed shows `name` in place of `path`, a path that the user did not give.
+void show_path_as(const std::string& path, const std::string& name);
+
 // ---- Standard output ----
 // One line, whatever the text holds.
 void put_line(std::string_view text);

@@ -12,6 +12,7 @@
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/outputs.h"
 #include "client/cli/print.h"
@@ -266,9 +267,7 @@ void add_run(CLI::App& app, Action& action) {
        .examples = {{"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
                     {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
                     {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}}});
-  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export; - is standard input")
-      ->type_name("FILE")
-      ->required();
+  add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made")
       ->type_name("NAME=N")

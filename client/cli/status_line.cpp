@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenDrawings{100};
 constexpr std::chrono::milliseconds kBeforeFirst{200};  // what is done sooner needs no line
-constexpr std::size_t kBarColumns = 20, kRoomForBar = 70, kRoomForTime = 24;
+constexpr std::size_t kBarColumns = 20, kNarrowestTitle = 8, kRoomForTime = 24;
 
 std::mutex g_mutex;             // of what is on the terminal
 std::size_t g_drawn_width = 0;  // columns of the line that stands there
@@ -48,7 +48,7 @@ std::string bar(std::size_t done, std::size_t total) {
 
 std::string time_text(std::chrono::seconds time) {
   const long long seconds = time.count();
-  if (seconds < 60) return str_cat(seconds, " s");
+  if (seconds < 100) return str_cat(seconds, " s");
   if (seconds < 3600) return str_cat(seconds / 60, " min ", seconds % 60, " s");
   return str_cat(seconds / 3600, " h ", seconds / 60 % 60, " min");
 }
@@ -60,9 +60,12 @@ std::string status_text(const Status& status, std::chrono::seconds elapsed, std:
   if (status.budget.count() > 0) time += " of " + time_text(status.budget);
   if (columns < kRoomForTime) time.clear();
   const std::size_t room = columns - std::min(columns, display_width(time));
-  const std::string title = shorten_front(printable(status.title), std::max<std::size_t>(columns / 3, 8)) + ": ";
-  const std::string progress = status.total > 0 && columns >= kRoomForBar ? bar(status.done, status.total) : "";
-  return shorten(title + progress + printable(status.state), room) + time;
+  const std::string title =
+      shorten_front(printable(status.title), std::max<std::size_t>(columns / 4, kNarrowestTitle)) + ": ";
+  const std::string state = printable(status.state);
+  // A bar says nothing that the state does not: it takes what room is left.
+  const bool has_bar = status.total > 0 && display_width(title) + kBarColumns + 3 + display_width(state) <= room;
+  return shorten(title + (has_bar ? bar(status.done, status.total) : "") + state, room) + time;
 }
 
 class StatusLine::Drawer {

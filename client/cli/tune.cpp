@@ -4,6 +4,7 @@
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/opts_text.h"
 #include "client/cli/print.h"
 #include "client/cli/tune_model.h"
@@ -102,7 +103,7 @@ void add_tune(CLI::App& app, Action& action) {
       app, "tune", "Search for faster code for a model's kernels",
       {.details = "What is found is kept by the daemon, and every later prepare of these kernels uses it.",
        .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."}}});
-  command->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
+  add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return tune(*flags); }; });

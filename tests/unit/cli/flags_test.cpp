@@ -26,7 +26,7 @@ TEST_CASE("files are named after outputs: letters of any language stay, what a f
   CHECK(file_name("выход") == "выход");
   CHECK(file_name("出力_é-2") == "出力_é-2");
   CHECK(file_name("..") == "__");
-  CHECK(file_name("../../etc/passwd") == "__.._etc_passwd");
+  CHECK(file_name("../../etc/passwd") == "___.._etc_passwd");
   CHECK(file_name(".hidden") == "_hidden");
   CHECK(file_name("-rf") == "_rf");
   CHECK(file_name("") == "_");
