@@ -27,6 +27,8 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket);
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
 // For --verbose: says once which daemon serves the socket.
 void note_daemon(const Channel& channel);
+// Likewise, for commands that prepare without a channel of their own.
+void note_daemon_of(const std::string& socket);
 
 // --socket and --json, which most commands have.
 void add_socket_to(CLI::App& command, std::string& socket);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
@@ -36,7 +37,7 @@ bool is_standard_output(const std::string& path) {
 }
 
 absl::StatusOr<int> export_model(const ExportFlags& flags) {
-  const std::string output = flags.output == "-" ? "/dev/stdout" : flags.output;
+  const std::string output = flags.output == "-" ? "/proc/self/fd/1" : flags.output;
   const bool to_stdout = is_standard_output(output);
   if (to_stdout && flags.model.json) {
     return usage_error("--output ", flags.output, " and --json both take standard output");
@@ -55,6 +56,7 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
     plan = client::prepare(model->traced, config);
   }
   if (!plan.ok()) return plan.status();
+  note_daemon_of(flags.model.socket);
   if (absl::Status saved = plan->export_to(output, {.parameters = flags.parameters}); !saved.ok()) return saved;
   if (to_stdout) return 0;
   std::error_code unknown;  // of what was written into a pipe or a device

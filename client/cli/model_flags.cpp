@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -116,6 +117,7 @@ static absl::Status read_arrays(const ModelFlags& flags, Model& model) {
 }
 
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
+  const auto start = std::chrono::steady_clock::now();
   Model model;
   onnx::ImportOptions options;
   for (const std::string& text : flags.dims) {
@@ -137,6 +139,8 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   if (!traced.ok())
     return absl::Status(traced.status().code(), str_cat(path, ": ", std::string(traced.status().message())));
   model.traced = *std::move(traced);
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  print_detail(path, " was read and traced in ", human_time(time.count()));
   return model;
 }
 

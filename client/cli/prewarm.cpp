@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
@@ -37,6 +38,7 @@ absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const 
   config.progress = bar.callback();
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
   if (!plan.ok()) return plan.status();
+  note_daemon_of(config.socket);
   return plan->stats();
 }
 

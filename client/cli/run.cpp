@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
@@ -212,6 +213,7 @@ absl::StatusOr<Prepared> prepare_model(const RunFlags& flags) {
   config.progress = bar.callback();
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
   if (!plan.ok()) return plan.status();
+  note_daemon_of(config.socket);
   return Prepared{*std::move(model), *std::move(plan)};
 }
 

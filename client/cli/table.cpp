@@ -10,7 +10,8 @@ namespace hearth::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 6;  // no column is cut below this
+// Columns are not cut below the first while there are wider ones, and never below the second.
+constexpr std::size_t kNarrowest[] = {12, 6};
 
 Rows printable_cells(Rows rows) {
   for (auto& row : rows) {
@@ -31,10 +32,12 @@ std::vector<std::size_t> widths_of(const Rows& rows) {
 // Takes columns from the widest until the row fits; of several widest from the last.
 void fit(std::vector<std::size_t>& widths, std::size_t columns) {
   std::size_t total = std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
-  for (; total > columns; --total) {
-    const auto widest = std::max_element(widths.rbegin(), widths.rend());
-    if (*widest <= kNarrowest) return;
-    --*widest;
+  for (const std::size_t narrowest : kNarrowest) {
+    for (; total > columns; --total) {
+      const auto widest = std::max_element(widths.rbegin(), widths.rend());
+      if (*widest <= narrowest) break;
+      --*widest;
+    }
   }
 }
 
