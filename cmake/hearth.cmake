@@ -87,3 +87,16 @@ function(hearth_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}"
     ENVIRONMENT "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
+
+# hearth_orders_grpc(NAME...): test programs in which ThreadSanitizer is told of the order that gRPC gives.
+function(hearth_orders_grpc)
+  if(NOT "thread" IN_LIST HEARTH_SANITIZE)
+    return()
+  endif()
+  foreach(_name ${ARGN})
+    target_sources(${_name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/grpc_edges_tsan.cpp)
+    target_link_libraries(${_name} PRIVATE hearth_grpc ${CMAKE_DL_LIBS})
+    target_link_options(${_name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/tests/support/own_std.map)
+    set_property(TARGET ${_name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/own_std.map)
+  endforeach()
+endfunction()
