@@ -20,6 +20,8 @@
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
+#include "tests/conformance/ops/zero_sign.h"
+#include "tests/conformance/oracle/wire_interpreter.h"
 
 namespace hearth::conformance {
 
@@ -168,6 +170,16 @@ absl::Status Program::prepare() {
 }
 
 absl::StatusOr<Tensors> Program::run_reference(const Feed& feed) const {
+  WireBindings bindings;
+  for (const v1::Node& node : graph_.nodes()) {
+    if (node.op() != v1::INPUT && node.op() != v1::PARAMETER) continue;
+    if (bindings.size() >= feed.inputs.size()) return absl::InvalidArgumentError("test: too few inputs");
+    bindings.emplace(node.name(), feed.inputs[bindings.size()]);
+  }
+  return interpret_wire(graph_, bindings, feed.vars);
+}
+
+absl::StatusOr<Tensors> Program::run_imported(const Feed& feed) const {
   ir::Graph graph;
   absl::StatusOr<passes::ImportedGraph> imported = passes::import_graph(graph, graph_);
   if (!imported.ok()) return imported.status();
@@ -230,6 +242,7 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
 }
 
 absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
+  if (execution == Execution::Imported) return run_imported(feed);
   if (!prepared_.ok()) return prepared_;
   const v1::Plan& plan = lowered_.plan();
   std::deque<GuardedBlock> blocks;
@@ -291,12 +304,14 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
 std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances) {
   absl::StatusOr<Tensors> want = run_reference(feed);
   if (!want.ok()) return absl::StrCat("reference: ", want.status().ToString());
-  const std::pair<Execution, const char*> executions[] = {
-      {Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Compiled, "compiled"}};
+  const std::pair<Execution, const char*> executions[] = {{Execution::Imported, "imported"},
+                                                          {Execution::Ast, "ast"},
+                                                          {Execution::Linear, "linear"},
+                                                          {Execution::Compiled, "compiled"}};
   for (const auto& [execution, name] : executions) {
     absl::StatusOr<Tensors> got = run(feed, execution);
     if (!got.ok()) return absl::StrCat(name, ": ", got.status().ToString());
-    const std::string what = difference(*got, *want, tolerances);
+    const std::string what = difference(*got, *want, tolerances_of(graph_, tolerances));
     if (!what.empty()) return absl::StrCat(name, ": ", what);
   }
   return "";
@@ -313,44 +328,27 @@ void Program::check(const Feed& feed, Tolerance tolerance) {
   FAIL_CHECK(what << "\nvars:" << vars << "\n" << text());
 }
 
-std::int64_t evaluate(const v1::Expr& expr, const std::vector<std::int64_t>& vars) {
-  std::vector<std::int64_t> stack;
-  for (const v1::ExprToken& token : expr.tokens()) {
-    if (token.kind() == v1::ExprToken::CONST || token.kind() == v1::ExprToken::VAR) {
-      stack.push_back(token.kind() == v1::ExprToken::CONST ? token.value()
-                                                           : vars.at(static_cast<std::size_t>(token.value())));
-      continue;
-    }
-    const std::int64_t b = stack.back();
-    stack.pop_back();
-    std::int64_t& a = stack.back();
-    const auto floor = [&] { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };
-    switch (token.kind()) {
-      case v1::ExprToken::ADD:
-        a += b;
-        break;
-      case v1::ExprToken::SUB:
-        a -= b;
-        break;
-      case v1::ExprToken::MUL:
-        a *= b;
-        break;
-      case v1::ExprToken::FLOORDIV:
-        a = floor();
-        break;
-      case v1::ExprToken::FLOORMOD:
-        a -= floor() * b;
-        break;
-      case v1::ExprToken::MIN:
-        a = std::min(a, b);
-        break;
-      default:
-        a = std::max(a, b);
-        break;
-    }
+Tolerances tolerances_of(const v1::Graph& graph, const Tolerances& tolerances) {
+  const std::vector<bool> any_sign = nodes_of_any_zero_sign(graph);
+  Tolerances result;
+  for (int k = 0; k < graph.outputs_size(); ++k) {
+    result.push_back(tolerances.size() == 1 ? tolerances[0] : tolerances.at(static_cast<std::size_t>(k)));
+    result.back().any_zero_sign = any_sign.at(graph.outputs(k).node());
   }
-  return stack.empty() ? 1 : stack.back();
+  return result;
 }
+
+namespace {
+
+bool is_close(double got, double want, Tolerance tolerance) {
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
+  if (tolerance.relative == 0 && tolerance.absolute == 0)
+    return got == want && (want != 0 || tolerance.any_zero_sign || std::signbit(got) == std::signbit(want));
+  return got == want ||
+         (std::isfinite(want) && std::fabs(got - want) <= tolerance.absolute + tolerance.relative * std::fabs(want));
+}
+
+}  // namespace
 
 std::string difference(const Tensors& got, const Tensors& want, const Tolerances& tolerances) {
   if (got.size() != want.size()) return absl::StrCat(got.size(), " outputs instead of ", want.size());
@@ -363,10 +361,7 @@ std::string difference(const Tensors& got, const Tensors& want, const Tolerances
       const reference::Element g = got[k].get(i), w = want[k].get(i);
       bool same = g.i == w.i;
       if (dtype == ir::Scalar::Bool) same = got[k].bytes[i] == want[k].bytes[i];
-      if (ir::is_float(dtype)) {
-        same = g.f == w.f || (std::isnan(g.f) && std::isnan(w.f)) ||
-               (std::isfinite(w.f) && std::fabs(g.f - w.f) <= tolerance.absolute + tolerance.relative * std::fabs(w.f));
-      }
+      if (ir::is_float(dtype)) same = is_close(g.f, w.f, tolerance);
       if (!same) {
         return absl::StrCat("output ", k, " element ", i, " is ", reference::to_string(dtype, g), ", expected ",
                             reference::to_string(dtype, w));

@@ -21,6 +21,7 @@ RULES = [
     (["daemon/worker"], ["client/", "grpc"], []),
     (["compiler"], ["client/", "daemon/", "kernels_cache/", "grpc", "sqlite3"], []),
     (["compiler"], ["llvm/", "lld/"], ["compiler/codegen/llvm/"]),
+    (["tests/conformance/oracle"], ["compiler/passes/", "compiler/compile.h"], ["tests/conformance/oracle/planted"]),
     (["compiler/blobs"], ["hearth/v1/", "google/", "compiler/ir/", "compiler/passes/"], []),
 ]
 
