@@ -7,8 +7,8 @@
 #include "compiler/passes/import.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/conformance/ops/random_graph.h"
-#include "tests/conformance/oracle/planted_bug.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
+#include "tests/support/planted_bug.h"
 
 namespace hearth::conformance {
 namespace {
@@ -80,17 +80,17 @@ std::string first_difference() {
 }
 
 TEST_CASE("import and oracle agree when nothing is planted") {
-  planted_bug = 0;
+  test::planted_bug = 0;
   CHECK(first_difference() == "");
 }
 
 TEST_CASE("every bug planted in import is seen by the oracle") {
   for (std::size_t i = 0; i < std::size(kBugs); ++i) {
-    planted_bug = static_cast<int>(i) + 1;
+    test::planted_bug = static_cast<int>(i) + 1;
     INFO(kBugs[i]);
     CHECK(first_difference() != "");
   }
-  planted_bug = 0;
+  test::planted_bug = 0;
 }
 
 }  // namespace

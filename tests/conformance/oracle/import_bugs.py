@@ -1,12 +1,6 @@
-"""Copies the compiler's import with bugs that a test can switch on: plant_bugs.py SOURCE_DIR OUTPUT_DIR.
-
-A bug is a piece of text that must occur exactly once, so a change of import that moves it fails the build instead of
-planting nothing."""
-import sys
-from pathlib import Path
-
+"""What tests/support/plant_bugs.py plants in the compiler's import."""
 FOLDER = "compiler/passes"
-# file, name, text, text with the bug; BUG stands for "this one is switched on".
+FILES = ["import.cpp", "import_ops.cpp", "import_expr.cpp"]
 BUGS = [
     ("import_ops.cpp", "permute by the inverse permutation",
      "return g_.make(Op::Permute, x->dtype, {x}, ir::Axes{axes});",
@@ -61,19 +55,3 @@ BUGS = [
     ("import_expr.cpp", "a constant's truth inverted",
      "return graph.boolean(bytes[0] != 0);", "return graph.boolean((bytes[0] != 0) != BUG);"),
 ]
-
-
-def main():
-    source, output = Path(sys.argv[1]) / FOLDER, Path(sys.argv[2])
-    texts = {name: (source / name).read_text() for name in ("import.cpp", "import_ops.cpp", "import_expr.cpp")}
-    for number, (file, name, old, new) in enumerate(BUGS, start=1):
-        if texts[file].count(old) != 1:
-            sys.exit(f"plant_bugs.py: '{name}': {file} has {texts[file].count(old)} times: {old}")
-        texts[file] = texts[file].replace(old, new.replace("BUG", f"(hearth::conformance::planted_bug == {number})"))
-    for file, text in texts.items():
-        (output / file).write_text('#include "tests/conformance/oracle/planted_bug.h"\n' + text)
-    names = "\n".join(f'    "{name}",' for _, name, _, _ in BUGS)
-    (output / "planted_bug_names.inc").write_text(names + "\n")
-
-
-main()
