@@ -52,7 +52,11 @@ void check(const char* what, const Tensor& tensor, const std::vector<double>& ex
   REQUIRE(actual.size() == expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     INFO("element " << i);
-    CHECK(actual[i] == Approx(expected[i]).margin(1e-6));
+    if (is_float(tensor.dtype())) {
+      CHECK(actual[i] == Approx(expected[i]).epsilon(1e-6).margin(1e-6));
+    } else {
+      CHECK(actual[i] == expected[i]);
+    }
   }
 }
 
