@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test: release, AddressSanitizer + UndefinedBehaviorSanitizer, and the threaded parts under ThreadSanitizer.
-# Does all its set-up (scripts/setup.sh). Ends with ctest's own summary line of the release tests.
+# Does all its set-up (scripts/setup.sh). Ends with what was skipped and why, and ctest's own summary lines.
 #
 #   scripts/test.sh            everything
 #   scripts/test.sh release    one of: release asan tsan
@@ -48,6 +48,7 @@ run_phase() {
     fi
   fi
   say "$phase: test"
+  rm -f "build/$phase"/test_reports/*
   "${run[@]}" ctest --preset "$phase" --parallel "$jobs" "${select[@]}" | tee "build/$phase/ctest.log"
 }
 
@@ -65,6 +66,9 @@ done
 
 say "summary"
 summary() { grep -h 'tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
+for phase in "${phases[@]}"; do
+  /usr/bin/python3 tests/support/run_report.py "$phase" "build/$phase/test_reports"
+done
 for phase in "${phases[@]}"; do
   echo "$phase: $(summary "$phase")"
 done
