@@ -80,7 +80,7 @@ struct FakeCompilers {
 
 void dead_daemons() {
   ::setenv("HEARTH_DAEMON", (integration::bin_dir() / "fake_hearthd").c_str(), 1);
-  ::setenv("FAKE_HEARTHD", "mute", 1);
+  ::setenv("HEARTH_FAKE_DAEMON", "mute", 1);
   report("a start's deadline: the daemon never becomes ready", 100, [] {
     Place place;
     const double late =
@@ -88,7 +88,7 @@ void dead_daemons() {
     end_fakes(place);
     return late;
   });
-  ::unsetenv("FAKE_HEARTHD");
+  ::unsetenv("HEARTH_FAKE_DAEMON");
   report("a prepare's deadline: the daemon accepts and never answers", 100, [] {
     Place place;
     expect(client::start_daemon(place.socket(), Clock::now() + 10s).ok(), "no fake daemon");
