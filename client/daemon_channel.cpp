@@ -294,8 +294,9 @@ absl::StatusOr<v1::CacheListResponse> DaemonChannel::cache_list(const v1::CacheL
 absl::StatusOr<v1::CacheVerifyResponse> DaemonChannel::cache_verify(Millis timeout) {
   return state_->admin(&v1::AdminService::Stub::CacheVerify, v1::CacheVerifyRequest(), timeout);
 }
-absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::CacheClear, v1::CacheClearRequest(), timeout);
+absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(const v1::CacheClearRequest& request,
+                                                                  Millis timeout) {
+  return state_->admin(&v1::AdminService::Stub::CacheClear, request, timeout);
 }
 absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
                                                                     Millis timeout) {

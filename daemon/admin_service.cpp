@@ -121,10 +121,13 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerCont
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext* context,
-                                                       const v1::CacheClearRequest*, v1::CacheClearResponse* response) {
-  return later(context, [cache = services_.cache, tuning = services_.tuning, response] {
-    tuning->forget();
-    const cache::ClearReport report = cache->clear();
+                                                       const v1::CacheClearRequest* request,
+                                                       v1::CacheClearResponse* response) {
+  const bool records_too = request->tuning();
+  return later(context, [cache = services_.cache, tuning = services_.tuning, records_too, response] {
+    if (records_too) tuning->forget();
+    const cache::ClearReport report = cache->clear(/*keep_tuning=*/!records_too);
+    response->set_kept_tuning(report.kept_tuning);
     response->set_removed(report.removed);
     response->set_kept_leased(report.kept_leased);
     response->set_freed_bytes(report.freed_bytes);

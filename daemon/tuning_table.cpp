@@ -39,8 +39,8 @@ absl::Status TuningTable::put(const v1::FlatKernel& kernel, const v1::Target& ta
   Scope& scope = scopes_[cache::tuning_scope(target, options, build_id_)];
   if (scope.records.size() >= kMostRecords && scope.records.count(record.kernel()) == 0) {
     return absl::ResourceExhaustedError(absl::StrCat("there are ", kMostRecords,
-                                                     " tuning records for this target already; `hearth cache clear` "
-                                                     "removes them all"));
+                                                     " tuning records for this target already; `hearth cache clear "
+                                                     "--tuning` removes them all"));
   }
   absl::StatusOr<cache::Pin> stored =
       cache_->put_tuning(cache::tuning_key_material(kernel, target, options, build_id_), record.SerializeAsString());

@@ -75,8 +75,9 @@ struct VerifyReport {
 
 struct ClearReport {
   std::uint64_t removed = 0;      // entries (plans, kernels, tuning records, blobs and their records)
-  std::uint64_t kept_leased = 0;  // entries kept because pinned
+  std::uint64_t kept_leased = 0;  // entries kept because pinned; without kept_tuning
   std::uint64_t freed_bytes = 0;
+  std::uint64_t kept_tuning = 0;  // tuning records kept because they were to be
 };
 
 struct CacheStats {
@@ -146,7 +147,8 @@ class KernelsCache {
   std::vector<CacheEntryInfo> list(std::size_t limit = 0);
   // Hashes every file, quarantines bad ones, drops entries that point to them, removes files nothing points to.
   VerifyReport verify();
-  ClearReport clear();
+  // Removes all that is not pinned; with `keep_tuning` no tuning record.
+  ClearReport clear(bool keep_tuning = false);
   CacheStats stats() const;
   // Degraded after a failed write until one succeeds; probes the disk itself at most every 5 s.
   CacheHealth health();

@@ -1,5 +1,7 @@
 // KernelsCache::Impl: eviction, quarantine, verification, listing and health.
 #include <limits>
+#include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/kernels_cache_impl.h"
@@ -152,21 +154,37 @@ VerifyReport KernelsCache::Impl::verify() {
   return report;
 }
 
-ClearReport KernelsCache::Impl::clear() {
+ClearReport KernelsCache::Impl::clear(bool keep_tuning) {
   std::lock_guard lock(write_mutex_);
   CacheStats before = stats();
+  std::set<Digest> kept;
+  ClearReport report;
+  if (keep_tuning) {
+    constexpr std::size_t kAll = std::numeric_limits<std::int64_t>::max();
+    const auto records = with_index([&](ActionCache& index) { return index.tuning_actions(kAll); });
+    // An index that cannot tell which files are records must not lose them.
+    if (!records.ok()) return {.kept_leased = before.entries};
+    for (const ActionRow& record : *records) {
+      for (const ArtifactRef& file : record.blobs) kept.insert(file.digest);
+    }
+    report.kept_tuning = records->size();
+  }
   std::uint64_t evicted_before = evicted_;
   Digest cursor{};
   for (const Digest* after = nullptr;; after = &cursor) {
     auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });
     if (!rows.ok() || rows->empty()) break;
     cursor = rows->back().digest;
+    std::erase_if(*rows, [&](const BlobRow& row) { return kept.count(row.digest) > 0; });
     drop_unpinned_locked(*rows, std::numeric_limits<std::uint64_t>::max());
   }
   evicted_ = evicted_before;  // cleared is not evicted
   sweep_orphans_locked();
   CacheStats after = stats();
-  return {before.entries - after.entries, after.entries, before.bytes - std::min(before.bytes, after.bytes)};
+  report.removed = before.entries - after.entries;
+  report.kept_leased = after.entries - std::min(after.entries, report.kept_tuning);
+  report.freed_bytes = before.bytes - std::min(before.bytes, after.bytes);
+  return report;
 }
 
 CacheStats KernelsCache::Impl::stats() const {

@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 struct CacheFlags {
   std::string socket;
   std::uint32_t limit = 1000;
+  bool tuning = false;
   bool json = false;
 };
 
@@ -77,17 +78,23 @@ absl::StatusOr<int> verify(const CacheFlags& flags) {
 absl::StatusOr<int> clear(const CacheFlags& flags) {
   absl::StatusOr<Channel> channel = any_daemon(flags.socket);
   if (!channel.ok()) return channel.status();
-  const auto reply = (*channel)->cache_clear(kAdminTimeout);
+  v1::CacheClearRequest request;
+  request.set_tuning(flags.tuning);
+  const auto reply = (*channel)->cache_clear(request, kAdminTimeout);
   if (!reply.ok()) return reply.status();
   if (flags.json) {
     std::cout << Json{{"removed", reply->removed()},
                       {"kept_leased", reply->kept_leased()},
+                      {"kept_tuning", reply->kept_tuning()},
                       {"freed_bytes", reply->freed_bytes()}}
                      .dump(2)
               << "\n";
   } else {
     std::cout << reply->removed() << " entries removed (" << human_bytes(static_cast<double>(reply->freed_bytes()))
               << "), " << reply->kept_leased() << " kept because they are in use\n";
+    if (reply->kept_tuning() > 0) {
+      std::cout << reply->kept_tuning() << " tuning records kept; --tuning removes them too\n";
+    }
   }
   return 0;
 }
@@ -109,7 +116,8 @@ void add_cache(CLI::App& app, Action& action) {
       ->add_option("--limit", flags->limit, "Entries at most")
       ->capture_default_str();
   add("verify", "Check every entry's digest; exits 1 when one is damaged", verify);
-  add("clear", "Remove every entry that is not in use", clear);
+  add("clear", "Remove every entry that is not in use, except tuning records", clear)
+      ->add_flag("--tuning,--all", flags->tuning, "Tuning records too: they have to be searched for again");
 }
 
 }  // namespace hearth::cli

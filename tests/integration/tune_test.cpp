@@ -92,6 +92,12 @@ TEST_CASE("tune: the kernel that was found is in every later plan, and computes 
   CHECK(restarted.json["compiled_kernels"] == 0);
   CHECK(std::memcmp(restarted.y.data(), after.y.data(), after.y.size() * sizeof(float)) == 0);
   CHECK(place.json({"hearth", "tune", first, "--threads", "1", "--json"})["kernels"][0]["outcome"] == "tuned before");
+
+  const std::string kept = place.run_ok({"hearth", "cache", "clear"}).out;
+  CHECK(kept.find("tuning records kept; --tuning removes them too") != std::string::npos);
+  CHECK(run(place, first, "recompiled").json["plan_key"] == after.json["plan_key"]);
+  CHECK(place.json({"hearth", "cache", "clear", "--tuning", "--json"})["kept_tuning"] == 0);
+  CHECK(run(place, first, "forgotten").json["plan_key"] == before.json["plan_key"]);
 }
 
 TEST_CASE("tune: with the real clock every candidate that is run computes what the heuristic's kernel does") {

@@ -99,9 +99,18 @@ TEST_CASE("tune: what is found is in every later plan, of other models, after a 
   CHECK(fixture.prepare(test_request({"kernel:a"})).result.plan_hit());
   CHECK(tune(fixture, {"kernel:a"}).result.kernels(0).outcome() == v1::TunedKernel::KNOWN);
 
-  grpc::ClientContext context;
+  v1::CacheClearRequest request;
   v1::CacheClearResponse cleared;
-  REQUIRE(fixture.admin().CacheClear(&context, {}, &cleared).ok());
+  {
+    grpc::ClientContext context;
+    REQUIRE(fixture.admin().CacheClear(&context, request, &cleared).ok());
+    CHECK(cleared.kept_tuning() == 1);
+    CHECK(fixture.prepare(test_request({"kernel:a"})).result.plan_key() == after.result.plan_key());
+  }
+  request.set_tuning(true);
+  grpc::ClientContext context;
+  REQUIRE(fixture.admin().CacheClear(&context, request, &cleared).ok());
+  CHECK(cleared.kept_tuning() == 0);
   const Answer fresh = fixture.prepare(test_request({"kernel:a"}));
   CHECK(fresh.result.plan_key() == before.result.plan_key());
   CHECK(fresh.result.compiled_kernels() == 1);
