@@ -96,7 +96,7 @@ struct CacheHealth {
 };
 
 struct MissExplanation {
-  Digest nearest_key{};                // the most similar stored entry
+  Digest nearest_key{};                // the most similar stored entry of the same model
   std::vector<std::string> differing;  // names of key parts, see differing_parts()
 };
 
@@ -152,7 +152,8 @@ class KernelsCache {
   CacheStats stats() const;
   // Degraded after a failed write until one succeeds; probes the disk itself at most every 5 s.
   CacheHealth health();
-  // The stored entry most like `material` and what differs; nothing when the cache holds none of its domain.
+  // The stored entry of the same model (same_model.h) that is most like `material`, and what differs; nothing when the
+  // entries used last have none.
   std::optional<MissExplanation> explain_miss(const KeyMaterial& material);
 
   // Writes batched last-used times; call now and then (a hit itself never writes). Also done by puts and on close.

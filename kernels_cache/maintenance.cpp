@@ -5,13 +5,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/kernels_cache_impl.h"
+#include "kernels_cache/same_model.h"
 
 namespace hearth::cache {
 namespace {
 
 constexpr std::size_t kEvictionBatch = 64;
 constexpr std::size_t kPage = 256;
-constexpr std::size_t kMostCompared = 256;  // entries explain_miss() looks at
+constexpr std::size_t kMostCompared = 256;  // entries of the same kind that explain_miss() looks at
+constexpr std::size_t kMostRead = 8192;     // entries of all kinds that it reads for them
 constexpr std::int64_t kProbePeriod_ns = 5'000'000'000;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
@@ -229,15 +231,23 @@ CacheHealth KernelsCache::Impl::health() {
 
 std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMaterial& material) {
   flush();
-  auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kMostCompared); });
-  if (!rows.ok()) return std::nullopt;
   std::optional<MissExplanation> nearest;
-  for (const ActionRow& row : *rows) {
-    absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(row.material);
-    if (!other.ok() || other->domain() != material.domain()) continue;
-    std::vector<std::string> differing = differing_parts(material, *other);
-    if (nearest && nearest->differing.size() <= differing.size()) continue;
-    nearest = MissExplanation{row.key, std::move(differing)};
+  std::size_t num_compared = 0;
+  ActionRow last;
+  for (std::size_t num_read = 0; num_read < kMostRead && num_compared < kMostCompared; num_read += kPage) {
+    auto rows =
+        with_index([&](ActionCache& index) { return index.recent_actions(kPage, num_read == 0 ? nullptr : &last); });
+    if (!rows.ok() || rows->empty()) break;
+    for (const ActionRow& row : *rows) {
+      absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(row.material);
+      if (!other.ok() || other->domain() != material.domain()) continue;
+      ++num_compared;
+      if (!is_same_model(material, *other)) continue;
+      std::vector<std::string> differing = differing_parts(material, *other);
+      if (nearest && nearest->differing.size() <= differing.size()) continue;
+      nearest = MissExplanation{row.key, std::move(differing)};
+    }
+    last = rows->back();
   }
   return nearest;
 }
