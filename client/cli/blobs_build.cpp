@@ -1,9 +1,9 @@
 // hearth blobs build full|quick: aiter's attention libraries with blobs that are compiled on first call.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "client/cli/blobs.h"
+#include "client/cli/print.h"
 #include "compiler/blobs/build.h"
 
 namespace hearth::cli {
@@ -11,8 +11,8 @@ namespace {
 
 absl::StatusOr<int> print(const absl::StatusOr<blobs::BuildReport>& report) {
   if (!report.ok()) return report.status();
-  for (const std::string& line : report->lines) std::cout << line << "\n";
-  std::cout << "temporary folder, for `hearth blobs build quick`: " << report->tmp_dir << "\n";
+  for (const std::string& line : report->lines) print_summary(line);
+  print_summary("temporary folder, for `hearth blobs build quick`: ", report->tmp_dir);
   return 0;
 }
 
@@ -35,7 +35,7 @@ void add_full(CLI::App& build, Action& action) {
   command->add_flag("-v,--verbose", input->verbose, "Show what compile.py prints");
   command->callback([input, no_verify, &action] {
     input->verify = !*no_verify;
-    input->progress = [](const std::string& line) { std::cerr << "hearth: " << line << "\n"; };
+    input->progress = [](const std::string& line) { note(line); };
     action = [input] { return print(blobs::build_full(*input)); };
   });
 }

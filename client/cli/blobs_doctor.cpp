@@ -1,10 +1,10 @@
 // hearth blobs doctor: which kernel blobs this machine can compile, and what to install for the others.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/blobs.h"
+#include "client/cli/print.h"
 #include "compiler/blobs/toolchain.h"
 
 namespace hearth::cli {
@@ -35,12 +35,12 @@ Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
 int doctor(const DoctorFlags& flags) {
   const std::vector<blobs::ToolchainReport> reports = blobs::examine_toolchains(flags.archs);
   if (flags.json) {
-    std::cout << to_json(reports).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(to_json(reports));
   } else {
     for (const auto& report : reports) {
-      std::cout << report.kind << "  " << report.detail << "\n";
+      print_line(report.kind, "  ", report.detail);
       for (const auto& arch : report.archs)
-        std::cout << "  " << (arch.works ? "yes  " : "no   ") << arch.arch << "  " << arch.detail << "\n";
+        print_line("  ", arch.works ? "yes  " : "no   ", arch.arch, "  ", arch.detail);
     }
   }
   return std::any_of(reports.begin(), reports.end(), works) ? 0 : 1;

@@ -4,10 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <iostream>
 #include <memory>
 
 #include "client/cli/blobs.h"
+#include "client/cli/print.h"
 #include "compiler/blobs/build.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/fake_home.h"
@@ -44,7 +44,7 @@ absl::StatusOr<int> intercept(InterceptFlags flags) {
   const absl::StatusOr<blobs::FakeHome> fake = blobs::make_fake_home(home);
   if (!fake.ok()) return fake.status();
   for (const auto& [name, value] : fake->environment) setenv(name.c_str(), value.c_str(), 1);
-  std::cerr << "hearth: blobs are recorded in " << fake->config.records << "\n";
+  note("blobs are recorded in ", fake->config.records);
   std::vector<char*> argv;
   for (std::string& word : flags.command) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -62,7 +62,7 @@ void add_post_build(CLI::App& app, Action& action) {
     action = [config, link]() -> absl::StatusOr<int> {
       const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link);
       if (!report.ok()) return report.status();
-      std::cout << "hearth: " << blobs::describe(*report) << "\n";
+      print_line("hearth: ", blobs::describe(*report));
       return 0;
     };
   });

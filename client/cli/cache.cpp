@@ -1,12 +1,12 @@
 // hearth cache ls | verify | clear. Starts a daemon when none runs, since only a daemon touches its cache folder.
 #include <CLI/CLI.hpp>
 #include <ctime>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
 
 namespace hearth::cli {
 namespace {
@@ -46,7 +46,7 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
                          {"last_used_unix_s", entry.last_used_unix_s()},
                          {"leased", entry.leased()}});
     }
-    std::cout << Json{{"entries", entries}}.dump(2) << "\n";
+    print_json({{"entries", entries}});
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"key", "kind", "size", "last used (UTC)", "leased"}};
@@ -54,7 +54,7 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
     rows.push_back({hex(entry.key()).substr(0, 16), entry.kind(), human_bytes(static_cast<double>(entry.bytes())),
                     date(entry.last_used_unix_s()), entry.leased() ? "yes" : "no"});
   }
-  std::cout << table(rows);
+  print_table(rows);
   return 0;
 }
 
@@ -65,12 +65,10 @@ absl::StatusOr<int> verify(const CacheFlags& flags) {
   if (!reply.ok()) return reply.status();
   if (flags.json) {
     const std::vector<std::string> problems(reply->problems().begin(), reply->problems().end());
-    std::cout
-        << Json{{"checked", reply->checked()}, {"quarantined", reply->quarantined()}, {"problems", problems}}.dump(2)
-        << "\n";
+    print_json({{"checked", reply->checked()}, {"quarantined", reply->quarantined()}, {"problems", problems}});
   } else {
-    std::cout << reply->checked() << " entries checked, " << reply->quarantined() << " quarantined\n";
-    for (const std::string& problem : reply->problems()) std::cout << problem << "\n";
+    print_line(reply->checked(), " entries checked, ", reply->quarantined(), " quarantined");
+    for (const std::string& problem : reply->problems()) print_line(problem);
   }
   return reply->quarantined() == 0 && reply->problems_size() == 0 ? 0 : 1;
 }
@@ -83,17 +81,15 @@ absl::StatusOr<int> clear(const CacheFlags& flags) {
   const auto reply = (*channel)->cache_clear(request, kAdminTimeout);
   if (!reply.ok()) return reply.status();
   if (flags.json) {
-    std::cout << Json{{"removed", reply->removed()},
-                      {"kept_leased", reply->kept_leased()},
-                      {"kept_tuning", reply->kept_tuning()},
-                      {"freed_bytes", reply->freed_bytes()}}
-                     .dump(2)
-              << "\n";
+    print_json({{"removed", reply->removed()},
+                {"kept_leased", reply->kept_leased()},
+                {"kept_tuning", reply->kept_tuning()},
+                {"freed_bytes", reply->freed_bytes()}});
   } else {
-    std::cout << reply->removed() << " entries removed (" << human_bytes(static_cast<double>(reply->freed_bytes()))
-              << "), " << reply->kept_leased() << " kept because they are in use\n";
+    print_summary(reply->removed(), " entries removed (", human_bytes(static_cast<double>(reply->freed_bytes())), "), ",
+                  reply->kept_leased(), " kept because they are in use");
     if (reply->kept_tuning() > 0) {
-      std::cout << reply->kept_tuning() << " tuning records kept; --tuning removes them too\n";
+      print_summary(reply->kept_tuning(), " tuning records kept; --tuning removes them too");
     }
   }
   return 0;

@@ -1,13 +1,12 @@
 // hearth daemon start | stop | status.
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
-#include "client/cli/format.h"
+#include "client/cli/print.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -27,27 +26,25 @@ absl::StatusOr<int> report(const DaemonFlags& flags, const Channel& channel, con
   const auto stats = channel->stats(kAdminTimeout);
   if (!stats.ok()) return stats.status();
   if (flags.json) {
-    std::cout << Json{{"running", true},
-                      {"state", state},
-                      {"pid", stats->pid()},
-                      {"socket", channel->socket_path()},
-                      {"version", stats->version()},
-                      {"health", stats->health()},
-                      {"cache_dir", stats->cache_dir()}}
-                     .dump(2)
-              << "\n";
+    print_json({{"running", true},
+                {"state", state},
+                {"pid", stats->pid()},
+                {"socket", channel->socket_path()},
+                {"version", stats->version()},
+                {"health", stats->health()},
+                {"cache_dir", stats->cache_dir()}});
   } else {
-    std::cout << "hearthd " << state << ": pid " << stats->pid() << ", socket " << channel->socket_path() << ", cache "
-              << stats->cache_dir() << ", " << stats->health() << "\n";
+    print_line("hearthd ", state, ": pid ", stats->pid(), ", socket ", channel->socket_path(), ", cache ",
+               stats->cache_dir(), ", ", stats->health());
   }
   return 0;
 }
 
 int report_stopped(const DaemonFlags& flags, const std::string& socket, const std::string& text, int code) {
   if (flags.json) {
-    std::cout << Json{{"running", false}, {"socket", socket}}.dump(2) << "\n";
+    print_json({{"running", false}, {"socket", socket}});
   } else {
-    std::cout << text << " (" << socket << ")\n";
+    print_line(text, " (", socket, ")");
   }
   return code;
 }

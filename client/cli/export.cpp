@@ -1,12 +1,12 @@
 // hearth export: prepare a model and write its plan, kernels and weights to one file that runs without a daemon.
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/plan_file.h"
 
@@ -35,12 +35,13 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
   if (absl::Status saved = plan->export_to(flags.output, {.parameters = flags.parameters}); !saved.ok()) return saved;
   const auto bytes = std::filesystem::file_size(flags.output);
   if (flags.model.json) {
-    const nlohmann::ordered_json json = {
-        {"file", flags.output}, {"bytes", bytes}, {"kernels", plan->stats().kernels}, {"parameters", flags.parameters}};
-    std::cout << json.dump(2) << "\n";
+    print_json({{"file", flags.output},
+                {"bytes", bytes},
+                {"kernels", plan->stats().kernels},
+                {"parameters", flags.parameters}});
   } else {
-    std::cout << flags.output << ": " << human_bytes(static_cast<double>(bytes)) << ", " << plan->stats().kernels
-              << " kernels" << (flags.parameters ? "" : ", no parameters") << "\n";
+    print_summary(flags.output, ": ", human_bytes(static_cast<double>(bytes)), ", ", plan->stats().kernels, " kernels",
+                  flags.parameters ? "" : ", no parameters");
   }
   return 0;
 }

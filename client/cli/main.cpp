@@ -1,10 +1,13 @@
 // hearth: the command line of the compiler daemon. Every subcommand is one file of this folder.
 #include <CLI/CLI.hpp>
-#include <iostream>
 
 #include "client/cli/command.h"
+#include "client/cli/print.h"
+#include "runtime/standard_output.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int hearth_main(int argc, char** argv) {
   CLI::App app("Compiles and runs models through hearthd, the compiler daemon.", "hearth");
   app.require_subcommand(1);
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
@@ -23,11 +26,17 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::cerr << "hearth: " << error.what() << " (see hearth --help)\n";
-    return 2;
+    hearth::cli::complain(error.what(), " (see hearth --help)");
+    return hearth::cli::kUsageError;
   }
   const absl::StatusOr<int> code = action();
   if (code.ok()) return *code;
-  std::cerr << "hearth: " << code.status().message() << "\n";
-  return 1;
+  hearth::cli::complain(code.status().message());
+  return hearth::cli::exit_code_of(code.status());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return hearth::run_program("hearth", [&] { return hearth_main(argc, argv); });
 }

@@ -2,7 +2,6 @@
 // `conformance` runs ONNX's standard test cases through the daemon to numbers.
 #include <CLI/CLI.hpp>
 #include <cstring>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,7 @@
 #include "client/cli/isolated.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/outputs.h"
+#include "client/cli/print.h"
 #include "client/onnx/conformance.h"
 #include "client/onnx/model_check.h"
 #include "runtime/text.h"
@@ -102,8 +102,7 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
     }
     ++totals[result.verdict];
     if (!flags.model.json && (flags.all || result.verdict != Verdict::kPassed)) {
-      std::cout << to_string(result.verdict) << "  " << result.name
-                << (result.reason.empty() ? "" : ": " + result.reason) << std::endl;
+      print_line(to_string(result.verdict), "  ", result.name, result.reason.empty() ? "" : ": " + result.reason);
     }
     results.push_back(std::move(result));
   };
@@ -121,10 +120,10 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
                        {"failed", totals[Verdict::kFailed]},
                        {"unsupported", totals[Verdict::kUnsupported]},
                        {"results", std::move(rows)}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(json);
   } else {
-    std::cout << results.size() << " cases: " << totals[Verdict::kPassed] << " passed, " << totals[Verdict::kFailed]
-              << " failed, " << totals[Verdict::kUnsupported] << " unsupported\n";
+    print_line(results.size(), " cases: ", totals[Verdict::kPassed], " passed, ", totals[Verdict::kFailed], " failed, ",
+               totals[Verdict::kUnsupported], " unsupported");
   }
   return totals[Verdict::kFailed] == 0 ? 0 : 1;
 }
@@ -153,16 +152,15 @@ absl::StatusOr<int> check(const CheckFlags& flags) {
                        {"nodes", checked->num_nodes},
                        {"missing", std::move(missing)},
                        {"refused", refused.empty() ? Json() : Json(refused)}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(json);
   } else {
     for (const onnx::MissingNode& node : checked->missing) {
-      std::cout << "node '" << node.name << "' (operator " << node.op << "): " << node.reason << "\n";
+      print_line("node '", node.name, "' (operator ", node.op, "): ", node.reason);
     }
-    if (!refused.empty()) std::cout << refused << "\n";
-    std::cout << flags.path << ": opset " << checked->opset << ", " << checked->num_nodes << " nodes, "
-              << (checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
-                                           : str_cat(checked->missing.size(), " not supported"))
-              << "\n";
+    if (!refused.empty()) print_line(refused);
+    print_line(flags.path, ": opset ", checked->opset, ", ", checked->num_nodes, " nodes, ",
+               checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
+                                        : str_cat(checked->missing.size(), " not supported"));
   }
   return checked->missing.empty() && refused.empty() ? 0 : 1;
 }

@@ -1,11 +1,11 @@
 // hearth prewarm: compile models into the daemon's cache ahead of use. Goes on after a failure; exits 1 if any.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/tune_model.h"
 
@@ -46,7 +46,7 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
     if (!stats.ok()) {
       ++failures;
       models.push_back({{"model", path}, {"error", std::string(stats.status().message())}});
-      if (!flags.model.json) std::cerr << "hearth: " << stats.status().message() << "\n";
+      if (!flags.model.json) complain(stats.status().message());
       continue;
     }
     models.push_back({{"model", path},
@@ -55,10 +55,10 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
                       {"compiled_kernels", stats->compiled_kernels},
                       {"cache_hits", stats->cache_hits}});
     if (flags.model.json) continue;
-    std::cout << path << ": " << stats->kernels << " kernels, " << stats->compiled_kernels << " compiled now, "
-              << human_time(stats->prepare_ms * 1e3) << "\n";
+    print_summary(path, ": ", stats->kernels, " kernels, ", stats->compiled_kernels, " compiled now, ",
+                  human_time(stats->prepare_ms * 1e3));
   }
-  if (flags.model.json) std::cout << Json{{"models", models}, {"failures", failures}}.dump(2) << "\n";
+  if (flags.model.json) print_json({{"models", models}, {"failures", failures}});
   return failures == 0 ? 0 : 1;
 }
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +13,7 @@
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/outputs.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/plan_file.h"
 #include "runtime/text.h"
@@ -145,8 +145,8 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
   return written;
 }
 
-void print_json(const client::PreparedPlan& plan, const ReplayTimes& times, const std::vector<WrittenOutput>& outputs,
-                const client::Profile* profile) {
+void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
+                   const std::vector<WrittenOutput>& outputs, const client::Profile* profile) {
   const client::PrepareStats& stats = plan.stats();
   Json json = {
       {"prepare_ms", stats.prepare_ms},  {"rpc_ms", stats.rpc_ms},
@@ -169,20 +169,20 @@ void print_json(const client::PreparedPlan& plan, const ReplayTimes& times, cons
                                  {"num_ops", row.num_ops}});
     }
   }
-  std::cout << json.dump(2) << "\n";
+  print_json(json);
 }
 
 void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const ReplayTimes& times,
                 const std::vector<WrittenOutput>& outputs, const client::Profile* profile) {
   const client::PrepareStats& stats = plan.stats();
-  std::cout << flags.path << " on " << plan.device() << ", " << plan.threads() << " thread(s)\n"
-            << "prepared in " << human_time(stats.prepare_ms * 1e3) << ": " << stats.kernels << " kernels, "
-            << stats.compiled_kernels << " compiled now\n"
-            << "replay p50 " << human_time(times.p50) << ", min " << human_time(times.min) << ", p99 "
-            << human_time(times.p99) << " over " << flags.repeat << "\n";
+  print_summary(flags.path, " on ", plan.device(), ", ", plan.threads(), " thread(s)");
+  print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", stats.kernels, " kernels, ",
+                stats.compiled_kernels, " compiled now");
+  print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ", human_time(times.p99),
+                " over ", flags.repeat);
   for (const WrittenOutput& output : outputs) {
-    std::cout << "output " << output.name << " " << dtype_name(output.dtype) << shape_text(output.shape)
-              << (output.file.empty() ? "" : " -> " + output.file) << "\n";
+    print_summary("output ", output.name, " ", dtype_name(output.dtype), shape_text(output.shape),
+                  output.file.empty() ? "" : " -> " + output.file);
   }
   if (profile == nullptr) return;
   std::vector<std::vector<std::string>> rows = {{"kernel", "launches", "time", "share", "GFLOP/s"}};
@@ -192,7 +192,7 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
                     fixed(100 * time / static_cast<double>(std::max<std::uint64_t>(1, profile->total_ns)), 1) + " %",
                     fixed(static_cast<double>(row.num_ops) / std::max(1.0, time), 2)});
   }
-  std::cout << table(rows);
+  print_table(rows);
 }
 
 struct Prepared {
@@ -245,7 +245,7 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   }
   const client::Profile* shown = flags.profile ? &profile : nullptr;
   if (flags.model.json) {
-    print_json(*plan, summarize(times), *outputs, shown);
+    print_as_json(*plan, summarize(times), *outputs, shown);
   } else {
     print_text(flags, *plan, summarize(times), *outputs, shown);
   }

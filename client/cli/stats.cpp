@@ -1,11 +1,11 @@
 // hearth stats: counters of the running daemon.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
 
 namespace hearth::cli {
 namespace {
@@ -57,10 +57,10 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
   const auto s = (*channel)->stats(kAdminTimeout);
   if (!s.ok()) return s.status();
   if (flags.json) {
-    std::cout << to_json(*s).dump(2) << "\n";
+    print_json(to_json(*s));
     return 0;
   }
-  std::cout << table({
+  print_facts({
       {"daemon", "pid " + std::to_string(s->pid()) + ", " + s->version() + ", up " + fixed(s->uptime_s(), 0) + " s, " +
                      s->health() + ", " + human_bytes(s->rss_bytes())},
       {"cache", s->cache_dir() + ", " + std::to_string(s->cache_entries()) + " entries, " +

@@ -34,7 +34,8 @@ absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& 
   request->set_again(tune.again);
   ProgressBar bar(path, !flags.json);
   const auto budget = std::chrono::milliseconds(request->budget_ms());
-  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace, bar.tune_callback());
+  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace, 
+                          bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)));
 }
 
 }  // namespace hearth::cli

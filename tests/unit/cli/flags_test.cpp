@@ -4,6 +4,7 @@
 
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/table.h"
 
 using namespace hearth;
 using namespace hearth::cli;
