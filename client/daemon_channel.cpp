@@ -24,9 +24,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAttempts = 5;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
-bool auto_start_allowed(bool wanted) {
+absl::StatusOr<bool> auto_start_allowed(bool wanted) {
   const char* off = std::getenv("HEARTH_NO_AUTOSTART");
-  return wanted && !(off && *off && std::string_view(off) != "0");
+  const std::string_view text = off == nullptr ? "" : off;
+  if (text.empty() || text == "0") return wanted;
+  if (text == "1") return false;
+  return absl::InvalidArgumentError(str_cat("HEARTH_NO_AUTOSTART is '", text, "'; expected 0 or 1"));
 }
 
 void set_deadline(grpc::ClientContext& context, Clock::time_point deadline) {
@@ -188,13 +191,14 @@ absl::StatusOr<std::shared_ptr<DaemonChannel>> DaemonChannel::get(const ChannelC
   // Never destroyed: the session's thread may run until the process ends, which also ends the leases.
   static auto* const mutex = new std::mutex;
   static auto* const channels = new std::map<std::pair<std::string, bool>, std::shared_ptr<DaemonChannel>>;
-  const bool auto_start = auto_start_allowed(config.auto_start);
+  const absl::StatusOr<bool> auto_start = auto_start_allowed(config.auto_start);
+  if (!auto_start.ok()) return auto_start.status();
   const std::lock_guard<std::mutex> lock(*mutex);
-  std::shared_ptr<DaemonChannel>& channel = (*channels)[{*socket, auto_start}];
+  std::shared_ptr<DaemonChannel>& channel = (*channels)[{*socket, *auto_start}];
   if (!channel) {
     auto state = std::make_unique<State>();
     state->socket = *socket;
-    state->auto_start = auto_start;
+    state->auto_start = *auto_start;
     channel.reset(new DaemonChannel(std::move(state)));
   }
   return channel;

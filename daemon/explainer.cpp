@@ -94,16 +94,24 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
         describe(i, lowered);
         if (lowered.kernels(i).has_blob()) blobs.push_back(i);
       }
-      for (const v1::Launch& launch : response_.plan().launches()) {
-        if (launch.kernel() >= static_cast<std::uint32_t>(num_kernels)) continue;
-        v1::ExplainedKernel& shown = *response_.mutable_kernels(static_cast<int>(launch.kernel()));
-        shown.set_once(launch.once());
-        shown.set_launches(shown.launches() + 1);
-      }
+      count_launches();
       for (int i : *wanted) dumped_[i] = std::move(*lowered.mutable_kernels(i));
     }
     // What the cache has of the blobs is asked before anything is compiled.
     look_up_blobs(std::move(blobs), /*cached=*/true, [](ExplainJob& self) { self.prepare(); });
+  }
+
+  // A kernel that some launches of a replay run is not `once`, whatever else it does when the plan is prepared.
+  void count_launches() {
+    for (const bool once : {true, false}) {
+      for (const v1::Launch& launch : response_.plan().launches()) {
+        if (launch.once() != once || launch.kernel() >= static_cast<std::uint32_t>(response_.kernels_size())) continue;
+        v1::ExplainedKernel& shown = *response_.mutable_kernels(static_cast<int>(launch.kernel()));
+        if (shown.once() != once) shown.set_launches(0);
+        shown.set_once(once);
+        shown.set_launches(shown.launches() + 1);
+      }
+    }
   }
 
   // The kernels whose passes are wanted; blobs have none.
@@ -113,7 +121,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     for (const std::string& name : request_.dump_kernels()) {
       int place = -1;
       if (!absl::SimpleAtoi(name, &place)) {
-        for (place = num_kernels - 1; place >= 0 && lowered.kernels(place).symbol() != name;) --place;
+        const auto is_named = [&](const std::string& symbol) { return symbol == name || symbol == "hearth_" + name; };
+        for (place = num_kernels - 1; place >= 0 && !is_named(lowered.kernels(place).symbol());) --place;
       }
       if (place < 0 || place >= num_kernels) {
         return absl::NotFoundError(absl::StrCat("the plan has no kernel '", name, "'; it has ", num_kernels,

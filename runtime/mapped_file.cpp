@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/sha256_stream.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
@@ -55,6 +56,18 @@ absl::Status copy_mapped(const void* from, std::size_t size, void* to) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<Digest> sha256_mapped(std::string_view bytes) {
+  constexpr std::size_t kChunk = std::size_t{1} << 18;
+  std::string chunk(std::min(kChunk, bytes.size()), '\0');
+  Sha256Stream stream;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kChunk, bytes.size()))) {
+    const std::size_t size = std::min(kChunk, bytes.size());
+    if (absl::Status copied = copy_mapped(bytes.data(), size, chunk.data()); !copied.ok()) return copied;
+    stream.update({chunk.data(), size});
+  }
+  return stream.digest();
 }
 
 }  // namespace hearth::runtime

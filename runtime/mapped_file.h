@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/sha256.h"
 
 namespace hearth::runtime {
 
@@ -35,5 +36,7 @@ class MappedFile {
 
 // Copies `size` bytes that may be of a mapped file. DATA_LOSS when the file has become shorter and they are gone.
 absl::Status copy_mapped(const void* from, std::size_t size, void* to);
+// SHA-256 of bytes that may be of a mapped file; likewise.
+absl::StatusOr<Digest> sha256_mapped(std::string_view bytes);
 
 }  // namespace hearth::runtime

@@ -20,4 +20,8 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket);
 // Starts one when none runs.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
 
+// Notes, once a process, that HEARTH_CACHE_DIR names another folder than the running daemon uses: only the daemon that
+// one starts oneself reads it. Both functions above do this; for commands that prepare without them.
+void warn_of_other_cache(const std::string& socket);
+
 }  // namespace hearth::cli

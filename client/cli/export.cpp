@@ -5,10 +5,8 @@
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
-#include "client/cli/model_flags.h"
+#include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
-#include "client/cli/progress_bar.h"
-#include "client/plan_file.h"
 
 namespace hearth::cli {
 namespace {
@@ -21,17 +19,12 @@ struct ExportFlags {
 };
 
 absl::StatusOr<int> export_model(const ExportFlags& flags) {
-  client::connect_early(flags.model.prepare_config());
-  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-  if (!model.ok()) return model.status();
-  absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");
-  {
-    ProgressBar bar(flags.path, !flags.model.json);
-    client::PrepareConfig config = flags.model.prepare_config();
-    config.progress = bar.callback();
-    plan = client::prepare(model->traced, config);
+  if (client::is_plan_file(flags.path)) {
+    return refuse_plan_file(flags.path, "copy it, or export the model that it was made of again");
   }
-  if (!plan.ok()) return plan.status();
+  absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model);
+  if (!prepared.ok()) return prepared.status();
+  const client::PreparedPlan* plan = &prepared->plan;
   if (absl::Status saved = plan->export_to(flags.output, {.parameters = flags.parameters}); !saved.ok()) return saved;
   const auto bytes = std::filesystem::file_size(flags.output);
   if (flags.model.json) {

@@ -13,6 +13,7 @@ int hearth_main(int argc, char** argv) {
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   hearth::cli::Action action;
   hearth::cli::add_run(app, action);
+  hearth::cli::add_inspect(app, action);
   hearth::cli::add_export(app, action);
   hearth::cli::add_prewarm(app, action);
   hearth::cli::add_tune(app, action);

@@ -49,10 +49,10 @@ TEST_CASE("models and arrays that are not there or not what they say") {
   check_refused(ran, 1);
   CHECK_THAT(ran.err, Contains("garbage.npy: is not a .npy file"));
   ran = run_program("hearth", "run " + digits() + " --input image");
-  check_refused(ran, 1);
+  check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("NAME=FILE.npy"));
   ran = run_program("hearth", "run " + digits() + " --dim batch=many");
-  check_refused(ran, 1);
+  check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("'many'"));
   ran = run_program("hearth", "explain " + digits() + " --dim batch=3");
   check_refused(ran, 1);

@@ -120,7 +120,7 @@ TEST_CASE("explain: errors are the compiler's, and what could be compiled is kep
   CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
   explain(fixture, {"kernel:fine", "kernel:crash"}, &status);
   CHECK(status.error_code() == grpc::StatusCode::INTERNAL);
-  explain(fixture, {}, &status);
+  explain(fixture, std::vector<std::string>{}, &status);
   CHECK(status.error_message() == "the graph has no nodes");
 }
 

@@ -1,6 +1,7 @@
 // Lengths with which a model can be imported are found by importing it.
 #include "client/onnx/dim_search.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "client/onnx/model_file.h"
@@ -46,6 +47,18 @@ TEST_CASE("a model that takes one length alone: it is found, and is no range") {
   REQUIRE(found.ok());
   CHECK(found->lengths.at("batch").min * found->lengths.at("time").min == 512);
   CHECK(found->ranged.empty());
+}
+
+TEST_CASE("one dimension that must be what the weights are, and others that need some length") {
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch", "channels", "time"}).floats("w", {4, 2, 9}, std::vector<float>(72));
+  m.node("Conv", {"x", "w"}, {"y"}).output("y");
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK((found->lengths.at("batch").min == 1 && found->lengths.at("channels").min == 2));
+  CHECK(found->lengths.at("time").min >= 9);
+  CHECK(std::count(found->ranged.begin(), found->ranged.end(), "channels") == 0);
 }
 
 TEST_CASE("lengths that are given are kept, and only the others searched for") {
