@@ -35,7 +35,10 @@ v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultS
 
 PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerContext* context,
                          const v1::PrepareRequest* request)
-    : EventStream(services.activity, context), services_(services), request_(request) {
+    : EventStream(services.activity, context),
+      services_(services),
+      counted_(services.metrics->arrived(RequestKind::kPrepare)),
+      request_(request) {
   if (request->ByteSizeLong() <= kInlineRequestBytes) {
     begin();
   } else {

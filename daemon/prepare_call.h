@@ -32,6 +32,7 @@ class PrepareCall final : public EventStream<v1::PrepareEvent> {
   void count_failure() override { services_.metrics->count(PrepareOutcome::kError); }
 
   const CallServices services_;
+  const Metrics::Call counted_;
   const v1::PrepareRequest* const request_;
   std::uint32_t kernels_told_ = 0;
   bool reported_ = false;  // some progress was told

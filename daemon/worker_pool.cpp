@@ -170,7 +170,9 @@ absl::Status WorkerPool::ensure_worker(Slot& slot) {
   if (slot.worker) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
   if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
-  if (!worker.ok()) return worker.status();
+  absl::Status started = worker.status();
+  if (options_.on_start && !absl::IsCancelled(started)) started = options_.on_start(std::move(started));
+  if (!started.ok()) return started;
   slot.worker = std::move(*worker);
   ++live_workers_;
   std::lock_guard lock(mutex_);

@@ -13,9 +13,11 @@
 #include "client/cli/blob_selection.h"
 #include "client/cli/blob_store.h"
 #include "client/cli/blobs.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
 #include "client/cli/status_line.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -205,41 +207,58 @@ absl::StatusOr<int> clean_blobs(const BlobPrewarmFlags& flags) {
 }
 
 void add_options(CLI::App& command, BlobPrewarmFlags& flags) {
-  command.add_option("blobs", flags.names.names, "Stems, file names, source paths or cached .so paths");
-  command.add_option("--blob-list", flags.names.list_file, "File with one blob a line; - is standard input");
-  command.add_flag("--all", flags.names.all, "Every blob (clean: of the manifest given with --manifest, else of all)");
-  command.add_option("--manifest", flags.names.manifest, "Else CK_JIT_MANIFEST, else ck_jit_manifest.json of the root");
-  command.add_option("--root", flags.names.root, "Folder of the sources; else CK_JIT_ROOT, else the manifest's");
-  command.add_option("--cache-dir", flags.store.cache_dir, "Keep blobs in this folder, without a daemon");
-  command.add_flag("--direct", flags.store.direct, "Without a daemon; in CK_JIT_CACHE_DIR, else ~/.cache/ck_jit");
-  command.add_flag("--daemon", flags.store.daemon, "With the daemon, whatever the environment says");
-  command.add_option("--socket", flags.store.socket, "The daemon's socket");
+  command.add_option("blobs", flags.names.names, "Stems, file names, source paths or cached .so paths")
+      ->type_name("FILE");
+  command.add_option("--blob-list", flags.names.list_file, "File with one blob a line; - is standard input")
+      ->type_name("FILE");
+  command.add_flag("--all", flags.names.all, "Every blob; clean: of the manifest given with --manifest, else of all");
+  command
+      .add_option("--manifest", flags.names.manifest,
+                  "The manifest; without it CK_JIT_MANIFEST, else ck_jit_manifest.json of "
+                  "the root")
+      ->type_name("FILE");
+  command.add_option("--root", flags.names.root, "Folder of the sources; without it CK_JIT_ROOT, else the manifest's")
+      ->type_name("FOLDER");
+  command.add_option("--cache-dir", flags.store.cache_dir, "Keep blobs in this folder, without a daemon")
+      ->type_name("FOLDER");
+  command.add_flag("--direct", flags.store.direct,
+                   "Keep them without a daemon, in CK_JIT_CACHE_DIR, else ~/.cache/ck_jit");
+  command.add_flag("--daemon", flags.store.daemon, "Keep them in the daemon's cache, whatever the environment says");
+  add_socket_to(command, flags.store.socket);
   command.add_option("--timeout", flags.store.timeout_s, "Seconds to wait for one blob")
+      ->type_name("SECONDS")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  command.add_option("-j,--jobs", flags.jobs, "Blobs at once; else as many as processors and memory allow")
+  command.add_option("-j,--jobs", flags.jobs, "Blobs at once; without it as many as processors and memory allow")
+      ->type_name("N")
       ->check(CLI::Range(1, 1024));
   command.add_flag("--resume", flags.resume,
                    "Go on where an earlier run ended; always done: what is cached is skipped");
-  command.add_flag("--json", flags.json, "Print JSON");
+  add_json_to(command, flags.json);
 }
 
 }  // namespace
 
 void add_blobs_prewarm(CLI::App& blobs, Action& action) {
-  CLI::App* prewarm = blobs.add_subcommand("prewarm", "Compile blobs ahead of use");
+  CLI::App* prewarm = command_line::add_command(blobs, "prewarm", "Compile blobs ahead of use");
   prewarm->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const BlobPrewarmFlags&)) {
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const BlobPrewarmFlags&),
+                       command_line::Manual manual) {
     auto flags = std::make_shared<BlobPrewarmFlags>();
-    CLI::App* command = prewarm->add_subcommand(name, help);
+    CLI::App* command = command_line::add_command(*prewarm, name, help, std::move(manual));
     add_options(*command, *flags);
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
     return command;
   };
-  add("list", "Which blobs the manifest has and which are cached", list_blobs);
-  add("build", "Compile blobs that are not cached, so a run that was ended goes on; exits 1 when one fails",
-      build_blobs);
-  add("clean", "Remove cached blobs", clean_blobs);
+  add("list", "List the blobs of a manifest and which are cached", list_blobs,
+      {.examples = {{"hearth blobs prewarm list --root /opt/mha/ck_jit", "Lists all blobs of an installation."}},
+       .exit_statuses = {{1, "A blob that was named is unknown, or something else failed."}}});
+  add("build", "Compile blobs that are not cached", build_blobs,
+      {.details = "Goes on after a failure. A run that was ended goes on where it was: what is cached is skipped.",
+       .examples = {{"hearth blobs prewarm build --all --root /opt/mha/ck_jit", "Compiles what is missing."}},
+       .exit_statuses = {{1, "A blob failed to compile or is unknown."}}});
+  add("clean", "Remove cached blobs", clean_blobs,
+      {.examples = {{"hearth blobs prewarm clean --all", "Removes every blob that is not in use."}}});
 }
 
 }  // namespace hearth::cli

@@ -7,6 +7,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -99,21 +100,32 @@ absl::StatusOr<int> clear(const CacheFlags& flags) {
 
 void add_cache(CLI::App& app, Action& action) {
   auto flags = std::make_shared<CacheFlags>();
-  CLI::App* cache = app.add_subcommand("cache", "The daemon's kernel cache");
+  CLI::App* cache = command_line::add_command(app, "cache", "Look at, check or clear the daemon's cache");
   cache->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const CacheFlags&)) {
-    CLI::App* command = cache->add_subcommand(name, help);
-    command->add_option("--socket", flags->socket, "The daemon's socket");
-    command->add_flag("--json", flags->json, "Print JSON");
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const CacheFlags&),
+                       command_line::Manual manual) {
+    CLI::App* command = command_line::add_command(*cache, name, help, std::move(manual));
+    add_socket_to(*command, flags->socket);
+    add_json_to(*command, flags->json);
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
     return command;
   };
-  add("ls", "List entries, last used first", list)
+  add("ls", "List entries, last used first", list,
+      {.examples = {{"hearth cache ls --limit 20", "Lists the twenty entries that were used last."}}})
       ->add_option("--limit", flags->limit, "Entries at most")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
-  add("verify", "Check every entry's digest; exits 1 when one is damaged", verify);
-  add("clear", "Remove every entry that is not in use, except tuning records", clear)
-      ->add_flag("--tuning,--all", flags->tuning, "Tuning records too: they have to be searched for again");
+  add("verify", "Check the digest of every entry", verify,
+      {.details = "A damaged entry is set aside; the next prepare that needs it compiles it again.",
+       .examples = {{"hearth cache verify", "Checks every entry."}},
+       .exit_statuses = {{1, "An entry is damaged, or something else failed."}}});
+  add("clear", "Remove every entry that is not in use, except tuning records", clear,
+      {.details = "Kernels and plans are compiled again when they are needed. Tuning records would have to be searched "
+                  "for again, so they stay unless they are named.",
+       .examples = {{"hearth cache clear", "Empties the cache; running plans keep what they use."},
+                    {"hearth cache clear --tuning", "Forgets what hearth tune has found, too."}}})
+      ->add_flag("--tuning,--all", flags->tuning, "Remove tuning records too");
 }
 
 }  // namespace hearth::cli

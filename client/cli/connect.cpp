@@ -1,15 +1,14 @@
 #include "client/cli/connect.h"
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "client/cli/print.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,23 +23,11 @@ fs::path resolved(const std::string& path) {
 
 }  // namespace
 
-void warn_of_other_cache(const std::string& socket) {
-  static bool is_checked = false;
-  const char* wanted = std::getenv("HEARTH_CACHE_DIR");
-  if (wanted == nullptr || *wanted == '\0' || std::exchange(is_checked, true)) return;
-  const auto channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
-  if (!channel.ok()) return;
-  const auto stats = (*channel)->stats(std::chrono::seconds(2));
-  if (!stats.ok() || resolved(wanted) == resolved(stats->cache_dir())) return;
-  note("warning: HEARTH_CACHE_DIR is ", wanted, ", but the daemon that runs on ", (*channel)->socket_path(), " uses ",
-       stats->cache_dir(), "; `hearth daemon stop` lets the next command start one with the other folder");
-}
-
 absl::StatusOr<Channel> running_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
   if (!channel.ok()) return channel;
   if ((*channel)->daemon_is_running()) {
-    warn_of_other_cache(socket);
+    print_daemon(*channel);
     return channel;
   }
   return absl::UnavailableError(
@@ -50,13 +37,41 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket) {
 absl::StatusOr<Channel> any_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = true});
   if (!channel.ok()) return channel;
-  if ((*channel)->daemon_is_running()) {
-    warn_of_other_cache(socket);
-    return channel;
+  if (!(*channel)->daemon_is_running()) {
+    absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
+    if (!started.ok()) return started;
   }
-  absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
-  if (!started.ok()) return started;
+  print_daemon(*channel);
   return channel;
+}
+
+void print_daemon(const Channel& channel) {
+  static bool is_said = false;
+  const char* cache_dir = std::getenv("HEARTH_CACHE_DIR");
+  const bool has_cache_dir = cache_dir != nullptr && *cache_dir != '\0';
+  if ((verbosity() != Verbosity::kVerbose && !has_cache_dir) || is_said) return;
+  const auto stats = channel->stats(std::chrono::seconds(2));
+  if (!stats.ok()) return;  // what is asked of it next fails and says why
+  is_said = true;
+  print_detail("daemon ", stats->version(), ", pid ", stats->pid(), ", socket ", channel->socket_path(), ", cache ",
+               stats->cache_dir());
+  if (!has_cache_dir || resolved(cache_dir) == resolved(stats->cache_dir())) return;
+  note("warning: HEARTH_CACHE_DIR is ", cache_dir, ", but the daemon that runs on ", channel->socket_path(), " uses ",
+       stats->cache_dir(), "; after `hearth daemon stop` the next command starts one with the other folder");
+}
+
+void print_daemon_of(const std::string& socket) {
+  const absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
+  if (channel.ok()) print_daemon(*channel);
+}
+
+void add_socket_to(CLI::App& command, std::string& socket) {
+  command.add_option("--socket", socket, "The daemon's socket; without it HEARTH_SOCKET, else the user's own")
+      ->type_name("FILE");
+}
+
+void add_json_to(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print JSON instead of text, and no progress");
 }
 
 }  // namespace hearth::cli

@@ -7,6 +7,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -87,17 +88,25 @@ absl::StatusOr<int> status(const DaemonFlags& flags) {
 
 void add_daemon(CLI::App& app, Action& action) {
   auto flags = std::make_shared<DaemonFlags>();
-  CLI::App* daemon = app.add_subcommand("daemon", "Start, stop or look at the daemon");
+  CLI::App* daemon =
+      command_line::add_command(app, "daemon", "Start, stop or look at the daemon", {.see_also = {"hearthd(8)"}});
   daemon->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const DaemonFlags&)) {
-    CLI::App* command = daemon->add_subcommand(name, help);
-    command->add_option("--socket", flags->socket, "The daemon's socket");
-    command->add_flag("--json", flags->json, "Print JSON");
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const DaemonFlags&),
+                       command_line::Manual manual) {
+    CLI::App* command = command_line::add_command(*daemon, name, help, std::move(manual));
+    add_socket_to(*command, flags->socket);
+    add_json_to(*command, flags->json);
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
   };
-  add("start", "Start hearthd unless it runs", start);
-  add("stop", "Stop it after its requests are done", stop);
-  add("status", "Exit 0 when it runs, 3 when not", status);
+  add("start", "Start hearthd unless it runs", start,
+      {.details = "Most commands start one themselves.",
+       .examples = {{"hearth daemon start", "Starts a daemon for this user."}},
+       .see_also = {"hearthd(8)"}});
+  add("stop", "Stop the daemon after its requests are done", stop,
+      {.examples = {{"hearth daemon stop", "Ends the daemon; plans that are loaded go on running."}}});
+  add("status", "Say whether the daemon runs", status,
+      {.examples = {{"hearth daemon status || hearth daemon start", "Starts one where none runs."}},
+       .exit_statuses = {{0, "It runs."}, {3, "It does not run."}}});
 }
 
 }  // namespace hearth::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/explain_plan.h"
 #include "client/cli/explain_report.h"
@@ -10,6 +11,7 @@
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/cli/status_line.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -88,18 +90,33 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Show how a model is compiled: memory, kernels, their work, passes");
-  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
+  CLI::App* command = command_line::add_command(
+      app, "explain", "Show how a model is compiled: memory, kernels, their work, passes",
+      {.details =
+           "What is not in the cache is compiled and kept. Work is counted at the upper bounds of variables: FLOP "
+           "are operations on elements, a multiply-add counts two, and conversions, comparisons and selections "
+           "none; bytes are the elements of its buffers that a kernel touches, each once.",
+       .examples = {{"hearth explain model.onnx", "Shows the kernels of a model."},
+                    {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel."},
+                    {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."}}});
+  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export; - is standard input")
+      ->type_name("FILE")
+      ->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
-  command->add_option("--kernel", flags->kernel, "One kernel alone, by its number in the table or its name");
+  command->add_option("--kernel", flags->kernel, "One kernel alone, by its number in the table or its name")
+      ->type_name("KERNEL");
   command
       ->add_option("--show", flags->show,
                    "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm) or every pass (passes)")
-      ->check(CLI::IsMember({"ast", "ir", "asm", "passes"}));
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "passes"}));
   command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel");
-  add_repeated(*command, "--var", flags->vars, "With --measure: value of a variable of --dim NAME=MIN:MAX: NAME=N");
-  command->add_option("--seed", flags->seed, "With --measure: seed of the values of inputs not given")
+  add_repeated(*command, "--var", flags->vars, "With --measure: value of a variable that --dim NAME=MIN:MAX made")
+      ->type_name("NAME=N")
+      ->each(unique_name("--var"));
+  command->add_option("--seed", flags->seed, "With --measure: seed of the random values of inputs that are not given")
+      ->type_name("N")
+      ->check(whole_number())
       ->capture_default_str();
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });

@@ -7,6 +7,7 @@
 #include "client/cli/format.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -43,10 +44,16 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
 
 void add_export(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App* command = app.add_subcommand("export", "Write a model's plan to a file that runs without a daemon");
-  command->add_option("model", flags->path, "ONNX file")->required();
-  command->add_option("-o,--output", flags->output, "Plan file to write")->required();
-  command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; whoever loads the plan gives them");
+  CLI::App* command = command_line::add_command(
+      app, "export", "Write a model's plan to a file that runs without a daemon",
+      {.details = "The file holds the plan, its compiled kernels and its weights. It runs on machines whose CPU has "
+                  "the features of this one.",
+       .examples = {{"hearth export model.onnx -o model.hearth", "Writes a plan, for hearth run model.hearth."}}});
+  command->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
+  command->add_option("-o,--output", flags->output, "Plan file to write; - is standard output")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; hearth run --parameters gives them");
   flags->model.add_to(*command, /*with_inputs=*/false);
   command->callback([flags, &action] { action = [flags] { return export_model(*flags); }; });
 }

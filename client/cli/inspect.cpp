@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/inspect_plan.h"
 #include "client/cli/print.h"
@@ -14,6 +15,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "client/plan_file.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -216,9 +218,14 @@ absl::StatusOr<int> inspect(const InspectFlags& flags) {
 
 void add_inspect(CLI::App& app, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what a model takes, gives and needs, and how to run it");
-  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
-  command->add_flag("--json", flags->json, "Print JSON");
+  CLI::App* command = command_line::add_command(
+      app, "inspect", "Show what a model takes, gives and needs, and a command that runs it",
+      {.details = "Needs no daemon and compiles nothing. Lengths of symbolic dimensions in the command are some with "
+                  "which the model can be imported, not those that its makers had in mind.",
+       .examples = {{"hearth inspect model.onnx", "Shows inputs, outputs, dimensions, parameters and operators."},
+                    {"hearth inspect model.hearth", "Shows what a plan file holds."}}});
+  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->type_name("FILE")->required();
+  add_json_to(*command, flags->json);
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }
 

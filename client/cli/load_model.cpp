@@ -33,10 +33,9 @@ absl::Status read_arrays(const ModelFlags& flags, Model& model) {
   for (const std::string& text : flags.inputs) {
     auto flag = split_flag("--input", text, "NAME=FILE.npy");
     if (!flag.ok()) return flag.status();
-    if (model.arrays.count(flag->first) > 0) return usage_error("--input ", flag->first, " is given twice");
     auto array = client::read_npy(flag->second);
     if (!array.ok()) return array.status();
-    model.arrays.emplace(flag->first, *std::move(array));
+    model.arrays.insert_or_assign(flag->first, *std::move(array));
   }
   return absl::OkStatus();
 }

@@ -1,39 +1,44 @@
-// hearth: the command line of the compiler daemon. Every subcommand is one file of this folder.
-#include <CLI/CLI.hpp>
+// hearth: the command line of the compiler daemon. Every command is one file of this folder (program.cpp lists them).
+#include <chrono>
 
-#include "client/cli/command.h"
+#include "client/cli/format.h"
 #include "client/cli/print.h"
+#include "client/cli/program.h"
+#include "command_line/help.h"
+#include "command_line/usage.h"
 #include "runtime/standard_output.h"
 
 namespace {
 
+using namespace hearth::cli;
+
 int hearth_main(int argc, char** argv) {
-  CLI::App app("Compiles and runs models through hearthd, the compiler daemon.", "hearth");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "hearth " HEARTH_VERSION);
-  hearth::cli::Action action;
-  hearth::cli::add_run(app, action);
-  hearth::cli::add_inspect(app, action);
-  hearth::cli::add_export(app, action);
-  hearth::cli::add_prewarm(app, action);
-  hearth::cli::add_tune(app, action);
-  hearth::cli::add_onnx(app, action);
-  hearth::cli::add_explain(app, action);
-  hearth::cli::add_stats(app, action);
-  hearth::cli::add_cache(app, action);
-  hearth::cli::add_daemon(app, action);
-  hearth::cli::add_blobs(app, action);
+  const auto start = std::chrono::steady_clock::now();
+  Program program;
   try {
-    app.parse(argc, argv);
+    program.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print_lines(hearth::command_line::help_text(
+        hearth::command_line::page_of(hearth::command_line::parsed_command(program.app))));
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    print_line(version.what());
+    return 0;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    hearth::cli::complain(error.what(), " (see hearth --help)");
-    return hearth::cli::kUsageError;
+    complain(hearth::command_line::usage_message(program.app, argc, argv, error));
+    return kUsageError;
   }
-  const absl::StatusOr<int> code = action();
+  if (program.quiet && program.verbose) {
+    complain("--quiet and --verbose exclude each other");
+    return kUsageError;
+  }
+  set_verbosity(program.quiet ? Verbosity::kQuiet : program.verbose ? Verbosity::kVerbose : Verbosity::kNormal);
+  const absl::StatusOr<int> code = program.action();
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  print_detail("the command took ", human_time(time.count()));
   if (code.ok()) return *code;
-  hearth::cli::complain(code.status().message());
-  return hearth::cli::exit_code_of(code.status());
+  complain(code.status().message());
+  return exit_code_of(code.status());
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "client/cli/checks.h"
+#include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/text.h"
@@ -27,9 +29,9 @@ absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
 
 }  // namespace
 
-void add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                  const std::string& help) {
-  command.add_option(flag, values, help)->allow_extra_args(false)->take_all();
+CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                          const std::string& help) {
+  return command.add_option(flag, values, help)->allow_extra_args(false)->take_all();
 }
 
 absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
@@ -42,28 +44,40 @@ absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string
 }
 
 void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_flag) {
-  add_repeated(command, "--dim", dims, "Length of a symbolic dimension, or its bounds: NAME=N, NAME=MIN:MAX");
+  add_repeated(command, "--dim", dims, "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX")
+      ->type_name("NAME=N")
+      ->each(unique_name("--dim"));
   if (with_inputs) {
-    add_repeated(command, "--input", inputs, "Array for an input: NAME=FILE.npy (others get seeded uniform values)");
+    add_repeated(command, "--input", inputs, "Array for an input; - is standard input. Others get seeded random values")
+        ->type_name("NAME=FILE.npy")
+        ->each(unique_name("--input"));
   }
   add_connection_to(command, threads_flag);
 }
 
 void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
-  command.add_option("--device", device, "cpu, or null, which computes nothing (default: HEARTH_DEVICE, else cpu)");
+  command.add_option("--device", device, "Where to run; null computes nothing. Without it HEARTH_DEVICE, else cpu")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "null"}));
   if (threads_flag == Threads::kOne) {
-    command.add_option("--threads", threads, "Threads of a replay; 0: every CPU (default: HEARTH_THREADS, else 0)");
+    command.add_option("--threads", threads, "Threads of a replay; 0: every CPU. Without it HEARTH_THREADS, else 0")
+        ->type_name("N")
+        ->check(CLI::Range(0, kMostThreads));
   }
-  command.add_option("--opt-level", opt_level, "0 to 2 (default: HEARTH_OPT_LEVEL, else 2)")->check(CLI::Range(0, 2));
+  command.add_option("--opt-level", opt_level, "How much is optimized, 0 to 2. Without it HEARTH_OPT_LEVEL, else 2")
+      ->type_name("N")
+      ->check(CLI::Range(0, 2));
   command.add_flag_function(
       "--fast-math,!--no-fast-math", [this](std::int64_t count) { fast_math = count > 0; },
-      "Allow rules that break NaN, -0 or infinity (default: HEARTH_FAST_MATH, else not)");
-  command.add_option("--socket", socket, "The daemon's socket (default: HEARTH_SOCKET, else the user's own)");
+      "Allow rules that break NaN, -0 or infinity. Without it HEARTH_FAST_MATH, else not");
+  add_socket_to(command, socket);
   command
       .add_option("--timeout", timeout_s,
-                  "Seconds until preparing is given up (default: HEARTH_PREPARE_TIMEOUT_MS, else 120)")
+                  "Seconds until preparing is given up; what was compiled is kept. Without it "
+                  "HEARTH_PREPARE_TIMEOUT_MS, else 120")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86400.0));
-  command.add_flag("--json", json, "Print JSON");
+  add_json_to(command, json);
 }
 
 absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
@@ -86,7 +100,7 @@ absl::StatusOr<std::map<std::string, onnx::DimRange>> ModelFlags::dim_ranges() c
     if (!flag.ok()) return flag.status();
     const auto range = parse_range(flag->second);
     if (!range.ok()) return usage_error("--dim ", text, ": ", range.status().message());
-    if (!ranges.emplace(flag->first, *range).second) return usage_error("--dim ", flag->first, " is given twice");
+    ranges.insert_or_assign(flag->first, *range);
   }
   return ranges;
 }

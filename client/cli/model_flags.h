@@ -18,9 +18,12 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace hearth::cli {
+
+inline constexpr int kMostThreads = 4096;
 
 struct ModelFlags {
   std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX
@@ -45,8 +48,8 @@ struct ModelFlags {
 };
 
 // A flag that takes one value each time it is given, as often as one likes: it never swallows what follows.
-void add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                  const std::string& help);
+CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                          const std::string& help);
 
 // NAME=VALUE as text and its two parts; `form` is what the error says was expected.
 absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,

@@ -15,6 +15,7 @@
 #include "client/cli/outputs.h"
 #include "client/cli/print.h"
 #include "client/onnx/conformance.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -133,15 +134,25 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
 }  // namespace
 
 void add_onnx(CLI::App& app, Action& action) {
-  CLI::App* group = app.add_subcommand("onnx", "What of ONNX is supported");
+  CLI::App* group = command_line::add_command(app, "onnx", "See what of ONNX is supported");
   group->require_subcommand(1);
   auto conform = std::make_shared<ConformanceFlags>();
-  CLI::App* command = group->add_subcommand("conformance", "Run ONNX's standard test cases through the daemon");
-  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")->required();
+  CLI::App* command =
+      command_line::add_command(*group, "conformance", "Run ONNX's standard test cases through the daemon",
+                                {.examples = {{"hearth onnx conformance /usr/share/libonnx-testdata/data",
+                                               "Runs all cases of Debian's package."}},
+                                 .exit_statuses = {{1, "A case gives wrong numbers, or something else failed."}}});
+  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")
+      ->type_name("FOLDER")
+      ->required();
   conform->model.add_connection_to(*command);
-  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")->capture_default_str();
-  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")->capture_default_str();
-  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file");
+  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file")->type_name("FILE");
   command->add_flag("--all", conform->all, "Print passed cases too");
   command->callback([conform, &action] { action = [conform] { return conformance(*conform); }; });
 

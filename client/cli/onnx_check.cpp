@@ -12,6 +12,7 @@
 #include "client/onnx/dim_search.h"
 #include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -101,8 +102,14 @@ absl::StatusOr<int> check(const CheckFlags& flags) {
 
 void add_onnx_check(CLI::App& onnx, Action& action) {
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* command = onnx.add_subcommand("check", "List what a model needs and is not supported");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* command = command_line::add_command(
+      onnx, "check", "List what a model needs and is not supported",
+      {.details =
+           "Needs no daemon. Dimensions that are not given are tried with common lengths and with ranges, and what "
+           "a run needs to be given is listed.",
+       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
+       .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
+  command->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
   flags->model.add_to(*command, /*with_inputs=*/false);
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

@@ -12,6 +12,7 @@
 #include "client/cli/tune_model.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -187,16 +188,28 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
 
 void add_prewarm(CLI::App& app, Action& action) {
   auto flags = std::make_shared<PrewarmFlags>();
-  CLI::App* command = app.add_subcommand("prewarm", "Compile models into the cache ahead of use");
-  command->add_option("models", flags->paths, "ONNX files")->required();
+  CLI::App* command = command_line::add_command(
+      app, "prewarm", "Compile models into the cache ahead of use",
+      {.details = "The number of threads, the device, the opt level and the lengths of dimensions are part of what is "
+                  "compiled: a client finds it when it asks for the same. A --dim goes to the models that have this "
+                  "dimension. Goes on after a model that failed, and lists failures at the end.",
+       .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."},
+                    {"hearth prewarm --threads 1,4 --dim batch=1:8 encoder.onnx decoder.onnx",
+                     "Compiles two models for clients with one thread and with four."}},
+       .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
+  command->add_option("models", flags->paths, "ONNX files; of plan files, which need it not, only that they are whole")
+      ->type_name("FILE")
+      ->required();
   flags->model.add_to(*command, /*with_inputs=*/false, ModelFlags::Threads::kOwn);
   command
       ->add_option("--threads", flags->threads,
-                   "Threads of the clients' replays, e.g. 1,4; 0: every CPU (default: HEARTH_THREADS, else 0)")
+                   "Threads of the clients' replays; 0: every CPU. Without it HEARTH_THREADS, else 0")
+      ->type_name("N,...")
       ->allow_extra_args(false)
       ->delimiter(',')
-      ->take_all();
-  command->add_flag("--tune", flags->tunes, "Search for faster code first (hearth tune)");
+      ->take_all()
+      ->check(CLI::Range(0, kMostThreads));
+  command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }

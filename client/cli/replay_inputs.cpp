@@ -57,9 +57,7 @@ absl::Status set_variables(client::Instance& instance, const Model& model, const
     if (!absl::SimpleAtoi(flag->second, &value)) {
       return usage_error("--var ", text, ": '", flag->second, "' is not a number");
     }
-    if (!given.emplace(flag->first, GivenValue{value, str_cat("--var ", text)}).second) {
-      return usage_error("--var ", flag->first, " is given twice");
-    }
+    given.insert_or_assign(flag->first, GivenValue{value, str_cat("--var ", text)});
   }
   for (const onnx::ModelValue& input : model.imported.inputs) {
     const auto array = model.arrays.find(input.name);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/kernel_rows.h"
@@ -15,6 +16,7 @@
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/npy.h"
+#include "command_line/command.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/text.h"
 
@@ -205,17 +207,38 @@ absl::StatusOr<int> run(const RunFlags& flags) {
 
 void add_run(CLI::App& app, Action& action) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run a model: prepare it through the daemon, replay it here");
-  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
+  CLI::App* command = command_line::add_command(
+      app, "run", "Run a model: prepare it through the daemon, replay it here",
+      {.details = "Prints how long preparing and replaying took, and every output's name, type and shape. Outputs are "
+                  "written with --output-dir, each into a file that is named after it: letters of any language stay, "
+                  "what a file name cannot hold becomes _, and the name of the file is printed.",
+       .examples = {
+           {"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
+           {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
+           {"hearth run model.onnx --profile", "Shows what the time of a replay is spent on."},
+           {"hearth run model.hearth --parameters model.onnx", "Runs a plan that was exported without weights."},
+           {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}}});
+  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export; - is standard input")
+      ->type_name("FILE")
+      ->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
-  add_repeated(*command, "--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made: NAME=N");
+  add_repeated(*command, "--var", flags->vars,
+               "Value of a variable that --dim NAME=MIN:MAX made; else it follows from the arrays given")
+      ->type_name("NAME=N")
+      ->each(unique_name("--var"));
   add_repeated(*command, "--parameters", flags->parameters,
-               "Weights of a plan file that was exported without: safetensors, or the ONNX model it was made of");
-  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder");
+               "Weights of a plan file that was exported without: safetensors, or the ONNX model it was made of")
+      ->type_name("FILE");
+  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder")
+      ->type_name("FOLDER");
   command->add_option("--repeat", flags->repeat, "Replays to measure")
+      ->type_name("N")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of the values of inputs not given")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of the random values of inputs that are not given")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
   command->add_flag("--profile", flags->profile, "Show the time of every kernel, over warm replays");
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

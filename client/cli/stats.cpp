@@ -6,6 +6,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -87,9 +88,11 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
 
 void add_stats(CLI::App& app, Action& action) {
   auto flags = std::make_shared<StatsFlags>();
-  CLI::App* command = app.add_subcommand("stats", "Counters of the running daemon");
-  command->add_option("--socket", flags->socket, "The daemon's socket");
-  command->add_flag("--json", flags->json, "Print JSON");
+  CLI::App* command = command_line::add_command(
+      app, "stats", "Show counters of the running daemon",
+      {.details = "Starts no daemon.", .examples = {{"hearth stats --json", "Shows all counters, for programs."}}});
+  add_socket_to(*command, flags->socket);
+  add_json_to(*command, flags->json);
   command->callback([flags, &action] { action = [flags] { return stats(*flags); }; });
 }
 

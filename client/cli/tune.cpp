@@ -9,6 +9,7 @@
 #include "client/cli/opts_text.h"
 #include "client/cli/print.h"
 #include "client/cli/tune_model.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -118,8 +119,11 @@ absl::StatusOr<int> tune(const Flags& flags) {
 
 void add_tune(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("tune", "Search for faster code for a model's kernels, for everybody after");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* command = command_line::add_command(
+      app, "tune", "Search for faster code for a model's kernels",
+      {.details = "What is found is kept by the daemon, and every later prepare of these kernels uses it.",
+       .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."}}});
+  command->add_option("model", flags->path, "ONNX file; - is standard input")->type_name("FILE")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return tune(*flags); }; });

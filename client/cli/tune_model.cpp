@@ -17,7 +17,8 @@ constexpr std::chrono::seconds kGrace{120};  // of the search that runs when the
 }  // namespace
 
 void TuneFlags::add_to(CLI::App& command) {
-  command.add_option("--budget", budget_s, "Seconds after which searching ends; the next run goes on there")
+  command.add_option("--budget", budget_s, "Seconds after which searching ends; the next run goes on where it ended")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command.add_flag("--again", again, "Search anew for kernels that were tuned or searched before");

@@ -61,14 +61,14 @@ TEST_CASE("flags become a prepare configuration") {
   CHECK((config->opt_level == 1 && config->fast_math));
 }
 
-TEST_CASE("dimensions of flags: lengths and ranges, none twice") {
+TEST_CASE("dimensions of flags: lengths and ranges") {
   ModelFlags flags;
   flags.dims = {"batch=4", "time=1:512"};
   const auto ranges = flags.dim_ranges();
   REQUIRE(ranges.ok());
   CHECK((ranges->at("batch").min == 4 && ranges->at("batch").max == 4));
   CHECK((ranges->at("time").min == 1 && ranges->at("time").max == 512));
-  for (const char* wrong : {"batch", "batch=", "=4", "time=many", "time=1:", "time=1:x", "batch=5"}) {
+  for (const char* wrong : {"batch", "batch=", "=4", "time=many", "time=1:", "time=1:x"}) {
     CAPTURE(wrong);
     flags.dims = {"batch=4", wrong};
     CHECK_FALSE(flags.dim_ranges().ok());
