@@ -105,14 +105,14 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 std::string script(const CLI::App& program, bool with_text, const std::string& head, const std::string& body) {
   const std::string name = program.get_name();
   const Tables tables = tables_of(program, with_text);
-  return replaced(head, "@", name) + function_of("_" + name + "_commands", "reply=()", tables.commands) +
+  return replaced(head, "NAME", name) + function_of("_" + name + "_commands", "reply=()", tables.commands) +
          function_of("_" + name + "_options", "reply=()", tables.options) +
          function_of("_" + name + "_value", "REPLY=", tables.values) +
-         function_of("_" + name + "_argument", "REPLY=any", tables.arguments) + replaced(body, "@", name);
+         function_of("_" + name + "_argument", "REPLY=any", tables.arguments) + replaced(body, "NAME", name);
 }
 
-// Finds out which command the words name and whether the last one is an option's value.
-constexpr char kBashBody[] = R"sh(_@_matches() {  # kind, word: into COMPREPLY
+// Which command the words name, and whether the last one is an option's value. NAME is the program's.
+constexpr char kBashBody[] = R"sh(_NAME_matches() {  # kind, word: into COMPREPLY
   case $1 in
     file) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
     folder) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$2") ;;
@@ -120,8 +120,8 @@ constexpr char kBashBody[] = R"sh(_@_matches() {  # kind, word: into COMPREPLY
   esac
 }
 
-_@() {
-  local command=@ pending= literal= word current reply REPLY i
+_NAME() {
+  local command=NAME pending= literal= word current reply REPLY i
   local -a words=()
   COMPREPLY=()
   # The shell may have split words at "=": they are put together again.
@@ -142,11 +142,11 @@ _@() {
       --) literal=1 ;;
       -*=*) ;;
       -*)
-        _@_value "$command $word"
+        _NAME_value "$command $word"
         [[ $REPLY ]] && pending=$word
         ;;
       *)
-        _@_commands "$command"
+        _NAME_commands "$command"
         for i in "${reply[@]}"; do
           [[ $i == "$word" ]] && command+=" $word"
         done
@@ -160,36 +160,35 @@ _@() {
   local typed=$current
   if [[ $COMP_WORDBREAKS == *=* ]]; then typed=${current##*=}; fi
   if [[ $pending ]]; then
-    _@_value "$command $pending"
-    _@_matches "$REPLY" "$typed"
+    _NAME_value "$command $pending"
+    _NAME_matches "$REPLY" "$typed"
   elif [[ ! $literal && $current == -* ]]; then
-    _@_options "$command"
-    _@_matches "=${reply[*]}" "$current"
+    _NAME_options "$command"
+    _NAME_matches "=${reply[*]}" "$current"
   else
-    _@_commands "$command"
+    _NAME_commands "$command"
     if ((${#reply[@]})); then
-      _@_matches "=${reply[*]}" "$current"
+      _NAME_matches "=${reply[*]}" "$current"
     else
-      _@_argument "$command"
-      _@_matches "$REPLY" "$typed"
+      _NAME_argument "$command"
+      _NAME_matches "$REPLY" "$typed"
     fi
   fi
 }
 
-complete -F _@ @
+complete -F _NAME NAME
 )sh";
 
-constexpr char kZshBody[] = R"sh(_@_matches() {  # kind
+constexpr char kZshBody[] = R"sh(_NAME_matches() {  # kind
   case $1 in
     file) _files ;;
     folder) _files -/ ;;
-    =*) compadd -- ${=1#=} ;;
+    '='*) compadd -- ${(s: :)${1#?}} ;;
   esac
 }
 
-_@() {
-  emulate -L zsh
-  local command=@ pending= literal= word REPLY
+_NAME() {
+  local command=NAME pending= literal= word REPLY
   local -a reply
   for word in "${(@)words[2,CURRENT-1]}"; do
     if [[ -n $pending ]]; then pending=; continue; fi
@@ -198,12 +197,12 @@ _@() {
       --) literal=1 ;;
       -*=*) ;;
       -*)
-        _@_value "$command $word"
+        _NAME_value "$command $word"
         [[ -n $REPLY ]] && pending=$word
         ;;
       *)
-        _@_commands "$command"
-        [[ -n ${(M)reply:#$word:*} ]] && command+=" $word"
+        _NAME_commands "$command"
+        [[ -n ${(M)reply:#${(b)word}:*} ]] && command+=" $word"
         ;;
     esac
   done
@@ -212,38 +211,38 @@ _@() {
     pending=${word%%=*}
   fi
   if [[ -n $pending ]]; then
-    _@_value "$command $pending"
+    _NAME_value "$command $pending"
     if [[ $word == *=* ]]; then compset -P '*='; fi
-    _@_matches "$REPLY"
+    _NAME_matches "$REPLY"
   elif [[ -z $literal && $word == -* ]]; then
-    _@_options "$command"
+    _NAME_options "$command"
     _describe option reply
   else
-    _@_commands "$command"
+    _NAME_commands "$command"
     if (( $#reply )); then
       _describe command reply
     else
-      _@_argument "$command"
-      _@_matches "$REPLY"
+      _NAME_argument "$command"
+      _NAME_matches "$REPLY"
     fi
   fi
 }
 
-if [[ $funcstack[1] == _@ ]]; then
-  _@ "$@"
+if [[ $funcstack[1] == _NAME ]]; then
+  _NAME "$@"
 else
-  compdef _@ @
+  compdef _NAME NAME
 fi
 )sh";
 
 }  // namespace
 
 std::string bash_completion(const CLI::App& program) {
-  return script(program, /*with_text=*/false, "# Completion of @ for bash, made by: @ completion bash\n\n", kBashBody);
+  return script(program, /*with_text=*/false, "# Completion of NAME for bash, made by: NAME completion bash\n\n", kBashBody);
 }
 
 std::string zsh_completion(const CLI::App& program) {
-  return script(program, /*with_text=*/true, "#compdef @\n# Completion of @ for zsh, made by: @ completion zsh\n\n",
+  return script(program, /*with_text=*/true, "#compdef NAME\n# Completion of NAME for zsh, made by: NAME completion zsh\n\n",
                 kZshBody);
 }
 

@@ -6,6 +6,8 @@
 namespace hearth::command_line {
 namespace {
 
+constexpr std::size_t kLongestLine = 72;  // before escapes
+
 // Text as it stands: no escape, no hyphen that is broken or made a dash of, no request at a line's start.
 std::string literal(std::string_view text) {
   std::string out;
@@ -30,17 +32,23 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-// In lines of whole sentences, as the macros' manual asks for.
+// A sentence begins a line, as the macros' manual asks for; no line is longer than an editor shows.
 std::string prose(const std::string& text) {
-  std::string out;
+  std::string out, line;
+  const auto end_line = [&] {
+    if (!line.empty()) out += literal(line) + "\n";
+    line.clear();
+  };
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t stop = text.find(". ", begin);
-    const std::size_t end = stop == std::string::npos ? text.size() : stop + 1;
-    std::string line = text.substr(begin, end - begin);
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    out += literal(line) + "\n";
+    const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
     begin = end + 1;
+    if (word.empty()) continue;
+    if (line.size() + 1 + word.size() > kLongestLine) end_line();
+    line += (line.empty() ? "" : " ") + word;
+    if (word.back() == '.') end_line();
   }
+  end_line();
   return out;
 }
 
@@ -52,7 +60,7 @@ std::string argument(const std::string& text) {
 
 std::string entries_text(const std::vector<Entry>& entries) {
   std::string out;
-  for (const Entry& entry : entries) out += ".TP\n.B " + literal(entry.name) + "\n" + prose(entry.text);
+  for (const Entry& entry : entries) out += ".TP\n.B " + argument(literal(entry.name)) + "\n" + prose(entry.text);
   return out;
 }
 
@@ -89,14 +97,14 @@ std::string manual_page(const Page& page, int section, const std::string& source
   if (!summary.empty() && summary.back() == '.') summary.pop_back();
   std::string out = ".TH " + argument(upper(name)) + " " + std::to_string(section) + " \"\" " + argument(source) + "\n";
   out += ".SH NAME\n" + literal(name) + " \\- " + literal(summary) + "\n";
-  out += ".SH SYNOPSIS\n.B " + literal(page.synopsis) + "\n";
+  out += ".SH SYNOPSIS\n.B " + argument(literal(page.synopsis)) + "\n";
   out += ".SH DESCRIPTION\n" + prose(page.summary);
   for (const std::string& paragraph : page.details) out += ".PP\n" + prose(paragraph);
   for (const Section& one : page.sections) out += section_text(one.title, one.entries);
   out += section_text("Exit status", page.exit_statuses) + section_text("Environment", page.environment);
   if (!page.examples.empty()) out += ".SH EXAMPLES\n";
   for (const Example& example : page.examples) {
-    out += ".TP\n.B " + literal(example.command) + "\n" + prose(example.text);
+    out += ".TP\n.B " + argument(literal(example.command)) + "\n" + prose(example.text);
   }
   return out + see_also_text(page.see_also);
 }

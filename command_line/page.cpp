@@ -100,6 +100,13 @@ std::vector<Entry> exit_statuses_of(const Manual& manual) {
   return entries;
 }
 
+// "hearth-run": the name of its manual page.
+std::string manual_name(const CLI::App& command) {
+  std::string name = full_name(command);
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
 }  // namespace
 
 ValueKind value_kind_of(const CLI::Option& option) {
@@ -152,7 +159,9 @@ Page page_of(const CLI::App& command) {
   // A command that has commands is not run itself.
   if (commands_of(command).empty() || command.get_parent() == nullptr) page.exit_statuses = exit_statuses_of(manual);
   for (const Variable& variable : manual.environment) page.environment.push_back({variable.name, variable.meaning});
-  page.see_also = manual.see_also;
+  if (command.get_parent() != nullptr) page.see_also.push_back(manual_name(*command.get_parent()) + "(1)");
+  for (const CLI::App* child : commands_of(command)) page.see_also.push_back(manual_name(*child) + "(1)");
+  page.see_also.insert(page.see_also.end(), manual.see_also.begin(), manual.see_also.end());
   return page;
 }
 
