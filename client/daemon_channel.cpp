@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "client/daemon_session.h"
+#include "client/daemon_socket.h"
 #include "client/daemon_starter.h"
 #include "client/rpc_connection.h"
 #include "client/rpc_methods.h"
@@ -20,11 +21,13 @@ namespace hearth::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kAttempts = 5;
+// A daemon that goes away is replaced by another one within this time, by a client or by whatever keeps it running.
+constexpr std::chrono::seconds kRecoverLimit{5};
+constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
 absl::StatusOr<bool> auto_start_allowed(bool wanted) {
-  const char* off = std::getenv("HEARTH_NO_AUTOSTART");
+  const char* off = secure_getenv("HEARTH_NO_AUTOSTART");
   const std::string_view text = off == nullptr ? "" : off;
   if (text.empty() || text == "0") return wanted;
   if (text == "1") return false;
@@ -32,14 +35,15 @@ absl::StatusOr<bool> auto_start_allowed(bool wanted) {
 }
 
 // What the daemon says, for a reader who does not know which daemon.
-absl::Status named(const absl::Status& status, const std::string& socket) {
+absl::Status named(const absl::Status& status, const std::string& socket, const DaemonPeer& peer) {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(
         str_cat("the daemon on ", socket, " is not available: ", std::string(status.message())));
   }
   // The daemon's own deadline, of a compile that took too long, has other words.
   if (absl::IsDeadlineExceeded(status) && status.message() == "Deadline Exceeded") {
-    return absl::DeadlineExceededError(str_cat("the daemon on ", socket, " did not answer by the deadline"));
+    return absl::DeadlineExceededError(
+        str_cat("the daemon on ", socket, " did not answer by the deadline: ", describe_unresponsive(peer)));
   }
   return status;
 }
@@ -57,12 +61,26 @@ struct DaemonChannel::State {
 
   State(std::string path, bool starts) : socket(std::move(path)), auto_start(starts) {}
 
-  absl::StatusOr<std::unique_ptr<RpcConnection>> connection(Clock::time_point deadline) {
+  // Of an earlier call, or a new one to a daemon that is started if need be. NOT_FOUND: no daemon runs and none was
+  // started, for the reason given.
+  absl::StatusOr<std::unique_ptr<RpcConnection>> connection(bool may_start, Clock::time_point deadline) {
     {
       const std::lock_guard<std::mutex> lock(mutex);
       if (std::unique_ptr<RpcConnection> kept = std::move(idle); kept && kept->is_reusable()) return kept;
     }
-    return RpcConnection::connect(socket, deadline);
+    absl::StatusOr<std::unique_ptr<RpcConnection>> connected = RpcConnection::connect(socket, deadline);
+    if (!absl::IsNotFound(connected.status())) return connected;
+    if (!may_start) return absl::NotFoundError(str_cat("no daemon listens on ", socket));
+    if (!auto_start) {
+      return absl::NotFoundError(str_cat("no daemon listens on ", socket, "; start one with `hearth daemon start`"));
+    }
+    absl::Status started = client::start_daemon(socket, deadline);
+    if (absl::IsUnavailable(started)) return absl::NotFoundError(std::string(started.message()));
+    if (!started.ok()) return started;
+    connected = RpcConnection::connect(socket, deadline);
+    // It served a moment ago: another one can be started.
+    if (absl::IsNotFound(connected.status())) return absl::UnavailableError(std::string(connected.status().message()));
+    return connected;
   }
   void give_back(std::unique_ptr<RpcConnection> connection) {
     if (!connection->is_reusable()) return;
@@ -88,17 +106,6 @@ struct DaemonChannel::State {
     return open_session()->id(std::min(deadline, Clock::now() + std::chrono::milliseconds(500)));
   }
 
-  absl::Status ensure_running(bool may_start, Clock::time_point deadline) {
-    absl::StatusOr<bool> accepts = daemon_accepts(socket);
-    if (!accepts.ok()) return accepts.status();
-    if (*accepts) return absl::OkStatus();
-    if (!may_start) return absl::UnavailableError(str_cat("no daemon listens on ", socket));
-    if (!auto_start) {
-      return absl::UnavailableError(str_cat("no daemon listens on ", socket, "; start one with `hearth daemon start`"));
-    }
-    return client::start_daemon(socket, deadline);
-  }
-
   // Sends one request and gives each answer to `on_response`, which refuses one that cannot be used.
   template <typename Method, typename OnResponse>
   absl::Status exchange(RpcConnection& connection, const Method& method, const typename Method::Request& request,
@@ -117,23 +124,26 @@ struct DaemonChannel::State {
   // Runs `call` with a connection; when the daemon went away meanwhile, starts over on a new one.
   template <typename Call>
   absl::Status with_daemon(Clock::time_point deadline, bool starts_daemon, Call call) {
-    absl::Status status;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (status = ensure_running(starts_daemon, deadline); !status.ok()) return status;
-      absl::StatusOr<std::unique_ptr<RpcConnection>> connected = connection(deadline);
-      status = connected.ok() ? call(**connected) : connected.status();
+    Clock::time_point give_up = deadline;
+    for (int attempt = 0;; ++attempt) {
+      absl::StatusOr<std::unique_ptr<RpcConnection>> connected = connection(starts_daemon, deadline);
+      absl::Status status = connected.ok() ? call(**connected) : connected.status();
       if (generation != runtime::fork_generation()) return status;  // the caller's own code has forked
-      if (!absl::IsUnavailable(status)) {
-        if (connected.ok()) give_back(*std::move(connected));
-        return named(status, socket);
-      }
+      // No daemon is an answer, unless one was there a moment ago.
+      const bool is_missing = !connected.ok() && absl::IsNotFound(status);
+      if (is_missing) status = absl::UnavailableError(std::string(status.message()));
+      const bool may_recover = absl::IsUnavailable(status) && (!is_missing || attempt > 0);
+      const DaemonPeer peer = connected.ok() ? (*connected)->peer() : DaemonPeer();
+      if (connected.ok() && !absl::IsUnavailable(status)) give_back(*std::move(connected));
+      if (!may_recover) return is_missing || !connected.ok() ? status : named(status, socket, peer);
+      if (attempt == 0) give_up = std::min(deadline, Clock::now() + kRecoverLimit);
       forget();
       thread_local std::minstd_rand random(std::random_device{}());
-      const auto pause = std::chrono::milliseconds((10 << attempt) + random() % (20 << attempt));
-      if (Clock::now() + pause >= deadline) break;
+      const int longest = std::min(kMaxPauseMs, 20 << std::min(attempt, 10));
+      const auto pause = std::chrono::milliseconds(longest / 2 + static_cast<int>(random() % longest));
+      if (Clock::now() + pause >= give_up) return is_missing || !connected.ok() ? status : named(status, socket, peer);
       std::this_thread::sleep_for(pause);
     }
-    return named(status, socket);
   }
 
   // A call with one answer.
@@ -152,10 +162,22 @@ struct DaemonChannel::State {
     if (!response) return absl::InternalError(str_cat("the daemon ended ", method.path, " without an answer"));
     return *std::move(response);
   }
+  // A command of the owner's. A daemon of an earlier version has no socket for them.
   template <typename Method>
-  absl::StatusOr<typename Method::Response> admin(const Method& method, const typename Method::Request& request,
-                                                  Millis timeout) {
-    return unary(method, request, Clock::now() + timeout, /*starts_daemon=*/false);
+  absl::StatusOr<typename Method::Response> owner(const Method& method, const typename Method::Request& request,
+                                                  Clock::time_point deadline) {
+    absl::StatusOr<std::unique_ptr<RpcConnection>> connected =
+        RpcConnection::connect(admin_socket_path(socket), deadline);
+    if (absl::IsNotFound(connected.status())) return unary(method, request, deadline, /*starts_daemon=*/false);
+    if (!connected.ok()) return connected.status();
+    std::optional<typename Method::Response> response;
+    absl::Status status = exchange(**connected, method, request, deadline, [&](typename Method::Response&& answer) {
+      response = std::move(answer);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return named(status, socket, (*connected)->peer());
+    if (!response) return absl::InternalError(str_cat("the daemon ended ", method.path, " without an answer"));
+    return *std::move(response);
   }
 
   // A call that answers with events: progress, then the result. `call_ms` as in prepare().
@@ -224,19 +246,16 @@ absl::StatusOr<std::shared_ptr<DaemonChannel>> DaemonChannel::get(const ChannelC
 
 const std::string& DaemonChannel::socket_path() const { return state().socket; }
 
-bool DaemonChannel::daemon_is_running() const {
-  absl::StatusOr<bool> accepts = daemon_accepts(socket_path());
-  return accepts.ok() && *accepts;
-}
+absl::StatusOr<bool> DaemonChannel::daemon_is_running() const { return daemon_accepts(socket_path()); }
 
 void DaemonChannel::connect_early() {
-  if (daemon_is_running()) state().open_session();
+  if (daemon_is_running().value_or(false)) state().open_session();
 }
 
 absl::Status DaemonChannel::start_daemon(Deadline deadline) {
-  absl::StatusOr<bool> accepts = daemon_accepts(socket_path());
-  if (!accepts.ok()) return accepts.status();
-  return *accepts ? absl::OkStatus() : client::start_daemon(socket_path(), deadline);
+  absl::StatusOr<bool> running = daemon_is_running();
+  if (!running.ok()) return running.status();
+  return *running ? absl::OkStatus() : client::start_daemon(socket_path(), deadline);
 }
 
 absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
@@ -292,24 +311,24 @@ void DaemonChannel::release_lease(std::uint64_t lease_id) {
 }
 
 absl::StatusOr<v1::StatsResponse> DaemonChannel::stats(Millis timeout) {
-  return state().admin(rpc::kStats, v1::StatsRequest(), timeout);
+  return state().unary(rpc::kStats, v1::StatsRequest(), Clock::now() + timeout, /*starts_daemon=*/false);
 }
 absl::StatusOr<v1::CacheListResponse> DaemonChannel::cache_list(const v1::CacheListRequest& request, Millis timeout) {
-  return state().admin(rpc::kCacheList, request, timeout);
+  return state().unary(rpc::kCacheList, request, Clock::now() + timeout, /*starts_daemon=*/false);
 }
 absl::StatusOr<v1::CacheVerifyResponse> DaemonChannel::cache_verify(Millis timeout) {
-  return state().admin(rpc::kCacheVerify, v1::CacheVerifyRequest(), timeout);
+  return state().owner(rpc::kCacheVerify, v1::CacheVerifyRequest(), Clock::now() + timeout);
 }
 absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(const v1::CacheClearRequest& request,
                                                                   Millis timeout) {
-  return state().admin(rpc::kCacheClear, request, timeout);
+  return state().owner(rpc::kCacheClear, request, Clock::now() + timeout);
 }
 absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
                                                                     Millis timeout) {
-  return state().admin(rpc::kRemoveBlobs, request, timeout);
+  return state().owner(rpc::kRemoveBlobs, request, Clock::now() + timeout);
 }
 absl::Status DaemonChannel::shutdown(Millis timeout) {
-  return state().admin(rpc::kShutdown, v1::ShutdownRequest(), timeout).status();
+  return state().owner(rpc::kShutdown, v1::ShutdownRequest(), Clock::now() + timeout).status();
 }
 
 }  // namespace hearth::client

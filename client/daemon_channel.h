@@ -37,8 +37,9 @@ class DaemonChannel {
   ~DaemonChannel();
 
   const std::string& socket_path() const;
-  // True when something accepts connections on the socket now. Starts nothing.
-  bool daemon_is_running() const;
+  // Whether a daemon accepts connections on the socket now. Starts nothing. FAILED_PRECONDITION when what listens there
+  // is another user's.
+  absl::StatusOr<bool> daemon_is_running() const;
   // Begins to connect when a daemon listens, and returns at once: a later prepare() finds its session made. Starts no
   // daemon; whatever is wrong, the later call says.
   void connect_early();

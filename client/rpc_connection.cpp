@@ -3,7 +3,6 @@
 #include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <thread>
 #include <vector>
 
+#include "client/daemon_socket.h"
 #include "client/rpc_format.h"
 #include "runtime/fork.h"
 #include "runtime/text.h"
@@ -25,7 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kReadBytes = 64 << 10;
 constexpr std::int32_t kWindowBytes = 8 << 20;  // what the peer may send before we have read it
-constexpr std::chrono::milliseconds kConnectRetry{2};
 
 int milliseconds_until(Clock::time_point deadline) {
   if (deadline == RpcConnection::kNoDeadline) return -1;
@@ -48,6 +46,7 @@ std::string_view view(const std::uint8_t* data, std::size_t size) {
 
 struct RpcConnection::State {
   std::string socket_path;
+  DaemonPeer peer;
   int fd = -1;
   std::uint32_t generation = runtime::fork_generation();
   nghttp2_session* http = nullptr;
@@ -204,22 +203,12 @@ RpcConnection::~RpcConnection() = default;
 
 absl::StatusOr<std::unique_ptr<RpcConnection>> RpcConnection::connect(const std::string& socket_path,
                                                                       Deadline deadline) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(str_cat("the socket's path ", socket_path, " is too long"));
-  }
-  std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return absl::ResourceExhaustedError(str_cat("no socket: ", std::strerror(errno)));
-  auto state = std::make_unique<State>(fd);
+  DaemonPeer peer;
+  const absl::StatusOr<int> fd = connect_to_daemon(socket_path, deadline, &peer);
+  if (!fd.ok()) return fd.status();
+  auto state = std::make_unique<State>(*fd);
   state->socket_path = socket_path;
-  while (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    // A full backlog: somebody listens and is slow to accept.
-    if (errno != EAGAIN && errno != EINTR) return state->gone(str_cat("failed: ", std::strerror(errno)));
-    if (Clock::now() >= deadline) return state->gone("was not accepted by the deadline");
-    std::this_thread::sleep_for(kConnectRetry);
-  }
+  state->peer = peer;
   nghttp2_session_callbacks* callbacks = nullptr;
   if (nghttp2_session_callbacks_new(&callbacks) != 0) return absl::ResourceExhaustedError("no memory for HTTP/2");
   State::set_callbacks(callbacks);
@@ -303,6 +292,8 @@ RpcConnection::Event RpcConnection::next(std::string* message, int wake_fd) {
 }
 
 const absl::Status& RpcConnection::status() const { return state_->status; }
+
+const DaemonPeer& RpcConnection::peer() const { return state_->peer; }
 
 bool RpcConnection::is_reusable() {
   State& state = *state_;

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/daemon_socket.h"
 
 namespace hearth::client {
 
@@ -26,7 +27,7 @@ class RpcConnection {
   static constexpr Deadline kNoDeadline = Deadline::max();
   static constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;
 
-  // UNAVAILABLE: nobody accepts on the socket by the deadline.
+  // Errors of connect_to_daemon().
   static absl::StatusOr<std::unique_ptr<RpcConnection>> connect(const std::string& socket_path, Deadline deadline);
   ~RpcConnection();
   RpcConnection(const RpcConnection&) = delete;
@@ -47,6 +48,7 @@ class RpcConnection {
   // Sends and receives until there is an event.
   Event next(std::string* message, int wake_fd = -1);
   const absl::Status& status() const;
+  const DaemonPeer& peer() const;
 
   // Whether another call may begin: the last one ended in order, and the peer is still there.
   bool is_reusable();

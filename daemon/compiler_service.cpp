@@ -1,6 +1,7 @@
 #include "daemon/compiler_service.h"
 
 #include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -31,6 +32,7 @@ class FetchCall : public grpc::ServerWriteReactor<v1::FetchArtifactChunk> {
 
   void open(ResultStore& store, const Digest& digest) {
     absl::StatusOr<ResultStore::ReadArtifact> opened = store.open_artifact(digest);
+    spdlog::trace("artifact {} is fetched: {}", to_hex(digest).substr(0, 12), opened.status().ok() ? "found" : "not found");
     if (!opened.ok()) return Finish(to_grpc_status(opened.status(), context_));
     read_ = *std::move(opened);
     write_next();
@@ -120,6 +122,7 @@ class SessionCall : public grpc::ServerBidiReactor<v1::SessionRequest, v1::Sessi
         return end(grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message())));
       }
       session_ = service_->services_.leases->open_session();
+      spdlog::trace("a session opens, {} are open", service_->services_.leases->num_sessions());
       response_.set_session_id(session_);
       std::lock_guard lock(mutex_);
       if (finished_) return;
@@ -137,7 +140,10 @@ class SessionCall : public grpc::ServerBidiReactor<v1::SessionRequest, v1::Sessi
       std::lock_guard lock(service_->mutex_);
       service_->sessions_.erase(this);
     }
-    if (session_ != 0) service_->services_.leases->close_session(session_);
+    if (session_ != 0) {
+      service_->services_.leases->close_session(session_);
+      spdlog::trace("a session ends, {} are open", service_->services_.leases->num_sessions());
+    }
     delete this;
   }
 

@@ -22,38 +22,14 @@
 #include "command_line/usage.h"
 #include "daemon/build_id.h"
 #include "daemon/daemon_manual.h"
+#include "daemon/setting.h"
 #include "daemon/trusted_file.h"
 #include "daemon/version.h"
 #include "proto/socket_path.h"
+#include "runtime/utf8.h"
 
 namespace hearth::daemon {
 namespace {
-
-// How a setting's text becomes its value, and what --help says of that.
-struct Value {
-  template <class F>
-  Value(F function) : apply(std::move(function)) {}
-  template <class F>
-  Value(F function, std::string kind_name, std::string standard_text)
-      : apply(std::move(function)), kind(std::move(kind_name)), standard(std::move(standard_text)) {}
-
-  std::function<absl::Status(const std::string&)> apply;
-  std::string kind = "VALUE";
-  std::string standard;  // the default, if it can be said
-};
-
-struct Setting {
-  const char* name;  // as in the file
-  const char* help;
-  Value value;
-};
-
-std::string bytes_text(std::uint64_t bytes) {
-  const char* const units[] = {"", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  for (; bytes > 0 && bytes % 1024 == 0 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-  return absl::StrCat(bytes, units[unit]);
-}
 
 template <class T>
 absl::Status store(const absl::StatusOr<std::uint64_t>& value, T* place) {
@@ -161,25 +137,6 @@ std::vector<Setting> settings_of(Config& c) {
   };
 }
 
-std::string environment_name(const Setting& setting) {
-  return absl::StrCat("HEARTH_", absl::AsciiStrToUpper(setting.name));
-}
-
-std::string flag_name(const Setting& setting) {
-  std::string name = setting.name;
-  for (char& c : name) c = c == '_' ? '-' : c;
-  if (name.size() > 2 && name.compare(name.size() - 2, 2, "-s") == 0) name.resize(name.size() - 2);
-  return "--" + name;
-}
-
-std::string help_of(const Setting& setting) {
-  std::string text = setting.help;
-  text[0] = absl::ascii_toupper(static_cast<unsigned char>(text[0]));
-  absl::StrAppend(&text, ".");
-  if (!setting.value.standard.empty()) absl::StrAppend(&text, " Default: ", setting.value.standard, ".");
-  return absl::StrCat(text, " Environment: ", environment_name(setting), ".");
-}
-
 std::string version_text() {
   return absl::StrCat("hearthd ", kVersion, " build ", std::string(build_id().substr(0, 12)));
 }
@@ -245,6 +202,17 @@ unsigned blob_workers_of(const Config& config) {
   const unsigned wanted = config.blob_workers > 0 ? config.blob_workers : std::thread::hardware_concurrency();
   const std::uint64_t affordable = config.blob_memory_bytes / config.blob_worker_memory_bytes;
   return static_cast<unsigned>(std::max<std::uint64_t>(1, std::min<std::uint64_t>(wanted, affordable)));
+}
+
+// They travel in messages, whose text must be UTF-8.
+absl::Status check_paths(const Config& config) {
+  for (const auto& [name, path] : {std::pair("socket", &config.socket), std::pair("cache_dir", &config.cache_dir),
+                                   std::pair("temp_dir", &config.temp_dir), std::pair("log", &config.log_file)}) {
+    if (!is_utf8(*path)) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " '", *path, "': the path is not UTF-8; choose another"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status resolve(Config& config) {
@@ -379,6 +347,7 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
     config.default_log.clear();
   }
   if (absl::Status status = resolve(config); !status.ok()) return status;
+  if (absl::Status status = check_paths(config); !status.ok()) return status;
   return config;
 }
 

@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::open(const std::string& path
                                                          ConnectionLimits limits) {
   if (absl::Status status = make_socket_folder(path); !status.ok()) return status;
   std::unique_ptr<Listener> listener(new Listener(path, limits));
-  absl::StatusOr<SocketLock> lock = SocketLock::acquire(path, patience);
+  absl::StatusOr<runtime::FileLock> lock = lock_socket(path, patience);
   if (!lock.ok()) return lock.status();
   listener->lock_ = *std::move(lock);
   // With the lock held no daemon of ours serves it; another program still might.

@@ -46,7 +46,7 @@ class Listener {
   Listener(std::string path, ConnectionLimits limits) : path_(std::move(path)), connections_(limits) {}
 
   const std::string path_;
-  std::optional<SocketLock> lock_;
+  std::optional<runtime::FileLock> lock_;
   std::optional<UnixSocket> clients_;
   std::optional<UnixSocket> owner_;
   ConnectionTable connections_;

@@ -5,25 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "runtime/utf8.h"
+
 namespace hearth {
 namespace {
 
 constexpr std::uint32_t kZeroWidthNonJoiner = 0x200c, kZeroWidthJoiner = 0x200d;  // Persian and emoji need them
-
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
-
-struct CodePoint {
-  std::int32_t value;  // negative: the first byte is no UTF-8
-  std::size_t bytes;
-};
-
-CodePoint first_code_point(std::string_view text) {
-  utf8proc_int32_t value = -1;
-  const utf8proc_ssize_t bytes =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), std::ssize(text), &value);
-  if (bytes <= 0) return {-1, 1};
-  return {value, static_cast<std::size_t>(bytes)};
-}
 
 bool is_unsafe(std::int32_t code_point) {
   if (code_point == kZeroWidthNonJoiner || code_point == kZeroWidthJoiner) return false;
@@ -87,33 +74,13 @@ std::string printable(std::string_view text) { return escaped(text, /*keep_layou
 
 std::string printable_lines(std::string_view text) { return escaped(text, /*keep_layout=*/true); }
 
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    out += point.value < 0 ? kReplacement : text.substr(0, point.bytes);
-    text.remove_prefix(point.bytes);
-  }
-  return out;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (point.value < 0) return false;
-    text.remove_prefix(point.bytes);
-  }
-  return true;
-}
-
 std::string printable_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   while (!json.empty()) {
     const CodePoint point = first_code_point(json);
     if (point.value < 0) {
-      out += kReplacement;
+      out += "\xef\xbf\xbd";                                     // U+FFFD
     } else if (is_unsafe(point.value) && point.value != '\n') {  // line breaks stand between tokens only
       append_json_escape(point.value, &out);
     } else {

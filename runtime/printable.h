@@ -14,10 +14,6 @@ namespace hearth {
 std::string printable(std::string_view text);
 // Several lines: line breaks and tabs stay.
 std::string printable_lines(std::string_view text);
-// The text itself if it is UTF-8, else with U+FFFD for every byte that is none: for messages and files that must be
-// UTF-8, not for people.
-std::string valid_utf8(std::string_view text);
-bool is_utf8(std::string_view text);
 // JSON text, which is UTF-8, with every character that printable() would escape as a JSON escape: the same value.
 std::string printable_json(std::string_view json);
 

@@ -26,7 +26,7 @@ std::function<void(std::string)> unique_name(const std::string& option) {
   return [option, given](const std::string& text) {
     const auto [first, fresh] = given->emplace(text.substr(0, text.find('=')), text);
     if (fresh) return;
-    throw CLI::ValidationError(option, str_cat(first->second, " and ", text, " both give '", first->first, "'"));
+    throw CLI::ValidationError(str_cat(first->second, " and ", text, " both give '", first->first, "'"));
   };
 }
 

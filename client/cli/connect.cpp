@@ -26,8 +26,10 @@ fs::path resolved(const std::string& path) {
 absl::StatusOr<Channel> running_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
   if (!channel.ok()) return channel;
-  if ((*channel)->daemon_is_running()) {
-    print_daemon(*channel);
+  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
+  if (!running.ok()) return running.status();
+  if (*running) {
+    note_daemon(*channel);
     return channel;
   }
   return absl::UnavailableError(
@@ -37,20 +39,18 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket) {
 absl::StatusOr<Channel> any_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = true});
   if (!channel.ok()) return channel;
-  if (!(*channel)->daemon_is_running()) {
-    absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
-    if (!started.ok()) return started;
-  }
-  print_daemon(*channel);
+  absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
+  if (!started.ok()) return started;
+  note_daemon(*channel);
   return channel;
 }
 
-void print_daemon(const Channel& channel) {
+void note_daemon(const Channel& channel) {
   static bool is_said = false;
   const char* cache_dir = std::getenv("HEARTH_CACHE_DIR");
   const bool has_cache_dir = cache_dir != nullptr && *cache_dir != '\0';
   if ((verbosity() != Verbosity::kVerbose && !has_cache_dir) || is_said) return;
-  const auto stats = channel->stats(std::chrono::seconds(2));
+  const auto stats = channel->stats(kStatusTimeout);
   if (!stats.ok()) return;  // what is asked of it next fails and says why
   is_said = true;
   print_detail("daemon ", stats->version(), ", pid ", stats->pid(), ", socket ", channel->socket_path(), ", cache ",
@@ -60,9 +60,9 @@ void print_daemon(const Channel& channel) {
        stats->cache_dir(), "; after `hearth daemon stop` the next command starts one with the other folder");
 }
 
-void print_daemon_of(const std::string& socket) {
+void note_daemon_of(const std::string& socket) {
   const absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
-  if (channel.ok()) print_daemon(*channel);
+  if (channel.ok()) note_daemon(*channel);
 }
 
 void add_socket_to(CLI::App& command, std::string& socket) {

@@ -18,6 +18,8 @@ namespace hearth::cli {
 using Channel = std::shared_ptr<client::DaemonChannel>;
 
 inline constexpr std::chrono::seconds kAdminTimeout{60};
+// Of what a daemon answers from memory: one that needs longer is stopped or hangs.
+inline constexpr std::chrono::seconds kStatusTimeout{2};
 
 // UNAVAILABLE, naming the socket and the remedy, when no daemon runs.
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
@@ -25,9 +27,9 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket);
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
 // Says once which daemon serves the socket (--verbose), and warns when its cache is not the folder that
 // HEARTH_CACHE_DIR names: only a daemon that a command starts reads that variable.
-void print_daemon(const Channel& channel);
+void note_daemon(const Channel& channel);
 // Likewise, for commands that prepare without a channel of their own.
-void print_daemon_of(const std::string& socket);
+void note_daemon_of(const std::string& socket);
 
 // --socket and --json, which most commands have.
 void add_socket_to(CLI::App& command, std::string& socket);

@@ -2,8 +2,9 @@
 
 #include <utf8proc.h>
 
-#include <cstdint>
 #include <vector>
+
+#include "runtime/utf8.h"
 
 namespace hearth::cli {
 namespace {
@@ -18,13 +19,10 @@ struct Letter {
 std::vector<Letter> letters_of(std::string_view text) {
   std::vector<Letter> letters;
   while (!text.empty()) {
-    utf8proc_int32_t value = -1;
-    const utf8proc_ssize_t bytes =
-        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), std::ssize(text), &value);
-    const std::size_t size = bytes <= 0 ? 1 : static_cast<std::size_t>(bytes);
-    const int columns = bytes <= 0 ? 1 : utf8proc_charwidth(value);
-    letters.push_back({text.substr(0, size), static_cast<std::size_t>(columns)});
-    text.remove_prefix(size);
+    const CodePoint point = first_code_point(text);
+    const int columns = point.value < 0 ? 1 : utf8proc_charwidth(point.value);
+    letters.push_back({text.substr(0, point.bytes), static_cast<std::size_t>(columns)});
+    text.remove_prefix(point.bytes);
   }
   return letters;
 }

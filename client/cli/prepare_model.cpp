@@ -14,7 +14,7 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
   client::PrepareConfig watched = config;
   watched.progress = bar.callback();
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
-  if (plan.ok()) print_daemon_of(config.socket);
+  if (plan.ok()) note_daemon_of(config.socket);
   return plan;
 }
 

@@ -46,8 +46,8 @@ Program::Program()
   app.set_version_flag("--version", "hearth " HEARTH_VERSION, "Show the version and exit.")
       ->group(command_line::kGlobalGroup);
   add_run(app, action);
-  add_inspect(app, action);
   add_export(app, action);
+  add_inspect(app, action);
   add_prewarm(app, action);
   add_tune(app, action);
   add_onnx(app, action);

@@ -83,7 +83,7 @@ TEST_CASE("listener: a draining daemon's successor serves at once, and no file i
 TEST_CASE("listener: a starting daemon is waited for") {
   TestFolder folder;
   const std::string path = folder / "s.sock";
-  auto starting = SocketLock::acquire(path, kShort);  // it has the lock and does not serve yet
+  auto starting = lock_socket(path, kShort);  // it has the lock and does not serve yet
   REQUIRE(starting.ok());
   CHECK(absl::IsAlreadyExists(Listener::open(path, kShort, {}).status()));
   std::thread gives_up([&] {

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/utf8.h"
+
 using namespace hearth;
 
 TEST_CASE("letters of any language, emoji and backslashes stay") {
@@ -55,4 +57,36 @@ TEST_CASE("escaping what is escaped changes nothing") {
 TEST_CASE("JSON keeps its value and holds no character that a terminal obeys") {
   CHECK(printable_json("{\n  \"a\": \"\\u001b \u009b \u202e \x7f \U000e0041 выход\"\n}") ==
         "{\n  \"a\": \"\\u001b \\u009b \\u202e \\u007f \\udb40\\udc41 выход\"\n}");
+}
+
+TEST_CASE("every code point is read as it is written, and no byte sequence besides") {
+  int characters = 0;
+  for (std::uint32_t value = 0; value <= 0x10ffff; ++value) {
+    if (value >= 0xd800 && value <= 0xdfff) continue;
+    std::string text;
+    if (value < 0x80) {
+      text = {static_cast<char>(value)};
+    } else if (value < 0x800) {
+      text = {static_cast<char>(0xc0 | value >> 6), static_cast<char>(0x80 | (value & 63))};
+    } else if (value < 0x10000) {
+      text = {static_cast<char>(0xe0 | value >> 12), static_cast<char>(0x80 | (value >> 6 & 63)),
+              static_cast<char>(0x80 | (value & 63))};
+    } else {
+      text = {static_cast<char>(0xf0 | value >> 18), static_cast<char>(0x80 | (value >> 12 & 63)),
+              static_cast<char>(0x80 | (value >> 6 & 63)), static_cast<char>(0x80 | (value & 63))};
+    }
+    const CodePoint point = first_code_point(text);
+    characters += point.value == static_cast<std::int32_t>(value) && point.bytes == text.size();
+  }
+  CHECK(characters == 0x110000 - 0x800);
+  // Of all sequences of three bytes those are characters whose first byte begins one that is as long as it needs to be.
+  std::size_t two = 0, three = 0;
+  for (std::uint32_t bytes = 0; bytes < 1U << 24; ++bytes) {
+    const char text[] = {static_cast<char>(bytes >> 16), static_cast<char>(bytes >> 8), static_cast<char>(bytes)};
+    const CodePoint point = first_code_point({text, 3});
+    two += point.value >= 0 && point.bytes == 2;
+    three += point.value >= 0 && point.bytes == 3;
+  }
+  CHECK(two == (0x800 - 0x80) * 256);
+  CHECK(three == 0x10000 - 0x800 - 0x800);
 }
