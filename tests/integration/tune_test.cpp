@@ -106,7 +106,8 @@ TEST_CASE("tune: with the real clock every candidate that is run computes what t
   const auto tuned = place.json({"hearth", "tune", path, "--threads", "2", "--budget", "3", "--json"});
   INFO(tuned.dump(2));
   const auto& kernel = tuned["kernels"][0];
-  CHECK((kernel["outcome"] == "tuned" || kernel["outcome"] == "heuristic kept"));
+  const std::string outcome = kernel["outcome"];
+  CHECK((outcome == "tuned" || outcome == "heuristic kept" || outcome == "unfinished"));
   CHECK(kernel["candidates"] > 0);
   CHECK(kernel["heuristic_us"] > 0);
   CHECK(place.stats()["worker_crashes"] == 0);
