@@ -302,7 +302,8 @@ std::shared_ptr<Explainer::Job> Explainer::explain(const v1::ExplainRequest& req
     return nullptr;
   }
   auto job = std::make_shared<ExplainJob>(preparer_, request, std::move(done));
-  job->start();
+  // It walks over the cache to explain a miss: nothing for a network thread.
+  preparer_->services().executor->post([job] { job->start(); });
   return job;
 }
 

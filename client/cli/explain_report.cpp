@@ -221,9 +221,11 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
   if (what == "ir" || what == "asm") {
     const v1::PassReport* pass = find_pass(kernel, what == "ir" ? "codegen" : "assembly");
     if (pass == nullptr) {
+      const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
       return absl::UnimplementedError(
-          str_cat("kernel '", kernel.symbol(), "' has no ", what == "ir" ? "LLVM IR" : "assembly",
-                  ": it is not generated for device '", report.reply.plan().target().device(), "'"));
+          str_cat("kernel '", kernel.symbol(), "' has no ", what == "ir" ? "LLVM IR" : "assembly", " to show: ",
+                  is_blob ? "it is a blob, which a library's own compiler makes"
+                          : str_cat("none is made for device '", report.reply.plan().target().device(), "'")));
     }
     print_lines(pass->text());
     return absl::OkStatus();
@@ -232,7 +234,7 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
   print_facts({{"kernel", kernel.symbol()},
                {"key", hex(kernel.key())},
                {"from", kernel.source()},
-               {"runs", row.once ? "once, when the plan is prepared" : str_cat(row.launches, " times a replay")},
+               {"runs", row.once ? "once, when the plan is prepared" : str_cat(row.launches, " a replay")},
                {"work", str_cat(human_count(row.ops, "FLOP"), ", ", human_bytes(row.bytes), " moved a launch")},
                {"code", str_cat(size_of(kernel), kernel.cached() ? ", was in the cache" : ", compiled now")},
                {"opts", opts_of(kernel)}});

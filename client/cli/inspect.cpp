@@ -108,12 +108,19 @@ std::string parameters_text(const onnx::ModelSummary& summary) {
   return text;
 }
 
-void print_values(const char* title, const std::vector<onnx::SummaryValue>& values) {
-  Rows table = {{title, "type", "shape", ""}};
-  for (const onnx::SummaryValue& value : values) {
+void print_inputs(const std::vector<onnx::SummaryValue>& inputs) {
+  Rows table = {{"input", "type", "shape", "given"}};
+  for (const onnx::SummaryValue& input : inputs) {
     table.push_back(
-        {value.name, value.type, declared_shape(value), value.has_default ? "has a default; not an input here" : ""});
+        {input.name, input.type, declared_shape(input), input.has_default ? "never: has a default" : "needed"});
   }
+  print_line();
+  print_table(table);
+}
+
+void print_outputs(const std::vector<onnx::SummaryValue>& outputs) {
+  Rows table = {{"output", "type", "shape"}};
+  for (const onnx::SummaryValue& output : outputs) table.push_back({output.name, output.type, declared_shape(output)});
   print_line();
   print_table(table);
 }
@@ -127,8 +134,8 @@ void print_text(const Inspected& model) {
   facts.push_back({"parameters", parameters_text(summary)});
   facts.push_back({"nodes", str_cat(summary.num_nodes, " of ", summary.operators.size(), " operators")});
   print_facts(facts);
-  print_values("input", summary.inputs);
-  print_values("output", summary.outputs);
+  print_inputs(summary.inputs);
+  print_outputs(summary.outputs);
   Rows operators = {{"operator", "nodes", "supported"}};
   for (const onnx::SummaryOperator& op : summary.operators) {
     operators.push_back({op.name, std::to_string(op.count), op.missing.empty() ? "yes" : "no: " + op.missing});

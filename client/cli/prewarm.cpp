@@ -197,7 +197,7 @@ void add_prewarm(CLI::App& app, Action& action) {
                     {"hearth prewarm --threads 1,4 --dim batch=1:8 encoder.onnx decoder.onnx",
                      "Compiles two models for clients with one thread and with four."}},
        .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
-  command->add_option("models", flags->paths, "ONNX files; of plan files, which need it not, only that they are whole")
+  command->add_option("models", flags->paths, "ONNX files; plan files, whose kernels are compiled, are only checked")
       ->type_name("FILE")
       ->required();
   flags->model.add_to(*command, /*with_inputs=*/false, ModelFlags::Threads::kOwn);
