@@ -65,12 +65,6 @@ void note_daemon_of(const std::string& socket) {
   if (channel.ok()) note_daemon(*channel);
 }
 
-void note_daemon_of(const std::string& socket) {
-  if (verbosity() != Verbosity::kVerbose) return;
-  const absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
-  if (channel.ok()) note_daemon(*channel);
-}
-
 void add_socket_to(CLI::App& command, std::string& socket) {
   command.add_option("--socket", socket, "The daemon's socket; without it HEARTH_SOCKET, else the user's own")
       ->type_name("FILE");
