@@ -46,7 +46,7 @@ struct PrepareConfig {
   int threads = 0;             // 0: HEARTH_THREADS, else every CPU this process may use
   std::chrono::milliseconds deadline = std::chrono::seconds(120);  // of the whole call, daemon start included
   bool auto_start = true;                                          // HEARTH_NO_AUTOSTART=1 also turns it off
-  std::uint32_t opt_level = 2;
+  std::uint32_t opt_level = 2;  // what LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all that helps
   bool fast_math = false;
   bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread

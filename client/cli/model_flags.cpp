@@ -64,7 +64,7 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
         ->type_name("N")
         ->check(CLI::Range(0, kMostThreads));
   }
-  command.add_option("--opt-level", opt_level, "How much is optimized, 0 to 2. Without it HEARTH_OPT_LEVEL, else 2")
+  command.add_option("--opt-level", opt_level, "What LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all. Without it HEARTH_OPT_LEVEL, else 2")
       ->type_name("N")
       ->check(CLI::Range(0, 2));
   command.add_flag_function(

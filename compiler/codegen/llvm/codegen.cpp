@@ -68,7 +68,8 @@ class Compilation {
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, components, modules);
-    builder.buildPerModuleDefaultPipeline(level == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2).run(module_, modules);
+    const llvm::OptimizationLevel pipeline = level == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2;
+    builder.buildPerModuleDefaultPipeline(pipeline).run(module_, modules);
   }
 
   absl::StatusOr<std::string> generate(llvm::CodeGenFileType kind) {
