@@ -13,6 +13,7 @@ find_package(Catch2 2 REQUIRED)
 find_package(benchmark REQUIRED)
 pkg_check_modules(GRPCPP REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(NETTLE REQUIRED IMPORTED_TARGET nettle)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_program(HEARTH_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 

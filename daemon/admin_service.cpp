@@ -87,6 +87,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   response->set_blob_errors(counters.blob_errors);
   response->set_blobs_compiled(counters.blobs_compiled);
   response->set_blob_workers(services_.blob_pool->num_live_workers());
+  const SandboxStatus &sandbox = *services_.pool->command().sandbox, &blobs = *services_.blob_pool->command().sandbox;
+  response->set_sandbox(std::string(name_of(sandbox.setting())));
+  *response->mutable_worker_sandbox() = sandbox.last();
+  *response->mutable_blob_worker_sandbox() = blobs.last();
   auto* call = new AdminCall(services_.calls.activity);
   call->Finish(grpc::Status::OK);
   return call;

@@ -74,6 +74,15 @@ absl::Status parse_level(const std::string& text, std::string* place) {
   return absl::OkStatus();
 }
 
+absl::Status parse_sandbox(const std::string& text, SandboxSetting* place) {
+  for (const SandboxSetting setting : {SandboxSetting::kRequired, SandboxSetting::kBestEffort, SandboxSetting::kOff}) {
+    if (text != name_of(setting)) continue;
+    *place = setting;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("expected required, best-effort or off");
+}
+
 std::vector<Setting> settings_of(Config& c) {
   const auto text = [](std::string* place) {
     return [place](const std::string& value) {
@@ -106,6 +115,10 @@ std::vector<Setting> settings_of(Config& c) {
       {"hang_limit_s", "longest time without progress of a worker", seconds(&c.hang_limit_ms)},
       {"refuse_s", "how long a request that killed three workers is refused", seconds(&c.refuse_ms)},
       {"queue_limit", "graphs that may wait to be compiled", count(&c.queue_limit)},
+      {"sandbox", "workers' sandbox: required (refuse to compile without all of it), best-effort or off",
+       [&c](const std::string& value) { return parse_sandbox(value, &c.sandbox); }},
+      {"sandbox_read", "folders that blob compilers may read and run programs of, with ':' between them",
+       [&c](const std::string& value) { return parse_folders(value, &c.sandbox_read); }},
       {"blob_worker", "the hearth-blob-worker program", text(&c.blob_worker)},
       {"blob_workers", "kernel blobs compiled at once; 0: one a processor, as far as blob_memory goes",
        [&c](const std::string& value) { return store(parse_worker_count(value), &c.blob_workers); }},
