@@ -1,5 +1,6 @@
 #include "daemon/worker/syscall_filter.h"
 
+#include <absl/strings/str_split.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
+#include <utility>
 
 #include "daemon/worker/syscall_lists.h"
 
@@ -35,9 +38,9 @@ class Rules {
   Rules& operator=(const Rules&) = delete;
 
   // By name: one that this machine or library does not know cannot be made either.
-  template <class List>
-  void all(std::uint32_t action, const List& names) {
-    for (const char* name : names) one(action, name, {});
+  void all(std::uint32_t action, std::string_view names) {
+    for (absl::string_view name : absl::StrSplit(absl::string_view(names.data(), names.size()), ' '))
+      one(action, std::string(name).c_str(), {});
   }
   void one(std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> arguments) {
     const int number = ::seccomp_syscall_resolve_name(name);
@@ -133,11 +136,9 @@ void allow_programs(Rules& rules) {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // They look for leaks as a debugger would, and live with being refused that.
-void relax_for_sanitizer(Rules& rules) { rules.one(SCMP_ACT_ERRNO(EPERM), "ptrace", {}); }
-constexpr auto kAttacks = kAttacksUnderSanitizer;
+constexpr std::uint32_t kDebugging = SCMP_ACT_ERRNO(EPERM);
 #else
-void relax_for_sanitizer(Rules&) {}
-constexpr auto kAttacks = kAttacksAlways;
+constexpr std::uint32_t kDebugging = SCMP_ACT_KILL_PROCESS;
 #endif
 
 }  // namespace
@@ -152,7 +153,7 @@ std::string filter_system_calls(const SyscallFilter& filter) {
   filter.programs ? allow_programs(rules) : allow_compiler(rules);
   rules.all(SCMP_ACT_ERRNO(EPERM), kRefused);
   rules.all(SCMP_ACT_KILL_PROCESS, kAttacks);
-  relax_for_sanitizer(rules);
+  rules.one(kDebugging, "ptrace", {});
   const int error = rules.load();
   return error == 0 ? std::string() : std::strerror(error);
 }
