@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "daemon/real_path.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -35,19 +37,14 @@ constexpr const char* kPathFlags[] = {"-I",
                                       "--rocm-device-lib-path",
                                       "--hip-device-lib-path"};
 
-bool is_within(const fs::path& path, const fs::path& folder) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end() || (*end == "" && std::next(end) == folder.end());
-}
-
-fs::path real(const fs::path& path) {
+// Without links as far as it exists.
+std::string real(const fs::path& path) {
   std::error_code error;
-  const fs::path found = fs::canonical(path, error);
-  return error ? path.lexically_normal() : found;
+  return fs::weakly_canonical(path, error).string();
 }
 
-bool is_secret(const fs::path& tree, const SecretFolders& secrets) {
-  const fs::path cache = real(secrets.cache), home = real(secrets.home);
+bool is_secret(const std::string& tree, const SecretFolders& secrets) {
+  const std::string cache = real(secrets.cache), home = real(secrets.home);
   const bool has_cache = !cache.empty() && (is_within(cache, tree) || is_within(tree, cache));
   return has_cache || (!home.empty() && is_within(home, tree)) || tree == "/";
 }
@@ -76,8 +73,8 @@ class PathList {
   // The tree that a folder of programs was installed with: all of it, in the user's home only what compilers read.
   void add_installation(const fs::path& bin) {
     add(bin);
-    const fs::path prefix = real(bin).parent_path();
-    if (real(bin).filename() != "bin") return;
+    const fs::path prefix = fs::path(real(bin)).parent_path();
+    if (fs::path(real(bin)).filename() != "bin") return;
     const bool is_users = !secrets_.home.empty() && is_within(prefix, real(secrets_.home));
     if (!is_users && !is_secret(prefix, secrets_)) return add(prefix);
     for (const char* part : {"include", "lib", "lib64", "libexec"}) add(prefix / part);
@@ -125,7 +122,7 @@ Paths compiler_paths(const SecretFolders& secrets) {
     std::error_code error;
     const fs::path program = fs::absolute(named, error);
     list.add(program);
-    for (const fs::path& place : {program, real(program)})
+    for (const fs::path& place : {program, fs::path(real(program))})
       if (place.parent_path().filename() == "bin") list.add_installation(place.parent_path());
   }
   for (const std::string& home : {variable("ROCM_PATH"), std::string("/opt/rocm")}) list.add(home);

@@ -20,15 +20,15 @@ std::string_view name_of(SandboxSetting setting) {
 }
 
 absl::Status SandboxStatus::judge(const v1::SandboxReport& report) {
+  const std::string missing = setting_ == SandboxSetting::kRequired ? missing_layers(report) : std::string();
   std::string state;
   for (const v1::SandboxLayer& layer : report.layers()) absl::StrAppend(&state, layer.name(), layer.state(), ";");
   {
     std::lock_guard lock(mutex_);
     last_ = report;
-    if (told_ != state) tell(report);
+    if (told_ != state && missing.empty()) tell(report);
     told_ = state;
   }
-  const std::string missing = setting_ == SandboxSetting::kRequired ? missing_layers(report) : std::string();
   if (missing.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the sandbox of ", workers_, " lacks ", missing,

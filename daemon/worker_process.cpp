@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
   worker->pid_ = worker->worker_pid_ = launched->pid;
   worker->socket_ = launched->socket;
   worker->output_ = std::move(launched->output);
+  worker->keeper_end_ = static_cast<int>(::syscall(SYS_pidfd_open, launched->pid, 0));
   worker->watch_.emplace(command.limits, worker->pid_, &worker->folder_);
   if (absl::Status status = worker->greet(wake_fd); !status.ok()) return status;
   return worker;
@@ -118,6 +120,7 @@ void WorkerProcess::confine(const v1::WorkerHello& hello, v1::SandboxReport* rep
 WorkerProcess::~WorkerProcess() {
   if (socket_ >= 0) ::close(socket_);
   if (pid_ > 0) reap(false);
+  if (keeper_end_ >= 0) ::close(keeper_end_);
 }
 
 bool WorkerProcess::idle_and_alive() const {
@@ -188,12 +191,14 @@ absl::Status WorkerProcess::give_up(WorkerEnd end, const std::string& detail) {
 absl::Status WorkerProcess::wait(int fd, short events, int wake_fd) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
-    pollfd entries[2] = {{fd, events, 0}, {wake_fd, POLLIN, 0}};
+    pollfd entries[3] = {{fd, events, 0}, {wake_fd, POLLIN, 0}, {keeper_end_, POLLIN, 0}};
     const int timeout = static_cast<int>(std::clamp<long>(left.count(), 0, kCheckEvery.count()));
-    const int ready = ::poll(entries, 2, timeout);
+    const int ready = ::poll(entries, 3, timeout);
     if (ready < 0 && errno != EINTR) return absl::UnavailableError(absl::StrCat("poll: ", std::strerror(errno)));
     if (ready > 0 && entries[1].revents != 0) return give_up(WorkerEnd::kCancelled, "was cancelled");
     if (ready > 0 && entries[0].revents != 0) return absl::OkStatus();
+    // What the worker started may hold its end of the socket.
+    if (ready > 0 && entries[2].revents != 0) return absl::UnavailableError("the worker's keeper has ended");
     output_->drain();
     if (const std::optional<WorkerWatch::Breach> breach = watch_->look())
       return give_up(breach->is_hang ? WorkerEnd::kTimedOut : WorkerEnd::kOverLimit, breach->detail);

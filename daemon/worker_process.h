@@ -101,6 +101,7 @@ class WorkerProcess {
   const WorkerCommand command_;
   WorkerFolder folder_;
   pid_t pid_ = -1;         // of the keeper, our child
+  int keeper_end_ = -1;    // readable once it has ended (pidfd)
   pid_t worker_pid_ = -1;  // of the process that compiles
   int socket_ = -1;
   std::unique_ptr<WorkerOutput> output_;

@@ -80,8 +80,7 @@ std::vector<std::string> stat_of(pid_t pid) { return fields_after_name(absl::Str
 bool kill_if_same(const ProcessId& process) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
   if (fd < 0) return false;
-  const std::optional<ProcessId> now = identify(process.pid);
-  const bool is_same = now && now->start_ticks == process.start_ticks && !is_zombie(process.pid);
+  const bool is_same = is_running(process);
   if (is_same) ::syscall(SYS_pidfd_send_signal, fd, SIGKILL, nullptr, 0);
   ::close(fd);
   return is_same;
@@ -157,12 +156,16 @@ std::optional<ProcessId> identify(pid_t pid) {
   return ProcessId{pid, field(fields, kStart)};
 }
 
+bool is_running(const ProcessId& process) {
+  const std::optional<ProcessId> now = identify(process.pid);
+  return now && now->start_ticks == process.start_ticks && !is_zombie(process.pid);
+}
+
 void kill_processes(const std::vector<ProcessId>& processes) {
   repeat_until_none([&processes] {
     std::size_t count = 0;
     for (const ProcessId& process : processes) {
-      const std::optional<ProcessId> now = identify(process.pid);
-      if (!now || now->start_ticks != process.start_ticks) continue;
+      if (!is_running(process)) continue;
       // Those first: without their parent they could not be found.
       for (const pid_t descendant : descendants_of(process.pid)) {
         if (const std::optional<ProcessId> child = identify(descendant)) count += kill_if_same(*child);

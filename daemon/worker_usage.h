@@ -39,6 +39,7 @@ struct ProcessId {
   std::uint64_t start_ticks = 0;
 };
 std::optional<ProcessId> identify(pid_t pid);
+bool is_running(const ProcessId& process);
 
 // Kills those that still are who they were and what descends from them, and waits until they are gone.
 void kill_processes(const std::vector<ProcessId>& processes);

@@ -31,6 +31,10 @@ std::vector<pid_t> WorkerWatch::processes() const {
   if (init_ < 0) return {keeper_};
   std::vector<pid_t> pids = descendants_of(keeper_);
   std::erase(pids, init_);
+  for (const ProcessId& process : seen_) {
+    if (is_running(process) && std::find(pids.begin(), pids.end(), process.pid) == pids.end())
+      pids.push_back(process.pid);
+  }
   return pids;
 }
 
@@ -52,15 +56,16 @@ bool WorkerWatch::is_hung(const std::vector<pid_t>& pids) {
 
 std::optional<WorkerWatch::Breach> WorkerWatch::look() {
   const std::vector<pid_t> pids = processes();
-  seen_.clear();
+  std::vector<ProcessId> seen;
   std::uint64_t memory_bytes = folder_->is_in_memory() ? folder_->used_bytes() : 0, file_bytes = 0, tasks = 0;
   for (const pid_t pid : pids) {
-    if (const std::optional<ProcessId> process = identify(pid)) seen_.push_back(*process);
+    if (const std::optional<ProcessId> process = identify(pid)) seen.push_back(*process);
     memory_bytes += resident_bytes(pid);
     file_bytes += nameless_bytes(pid);
     tasks += num_tasks(pid);
   }
   memory_bytes += file_bytes;
+  seen_ = std::move(seen);
   if (memory_bytes > limits_.memory_bytes) return over(absl::StrCat(limits_.memory_bytes >> 20, " MiB of memory"));
   if (!folder_->is_in_memory() && folder_->used_bytes() > limits_.folder_bytes)
     return over(absl::StrCat(limits_.folder_bytes >> 20, " MiB for its files"));

@@ -50,11 +50,12 @@ class WorkerWatch {
   bool is_worn_out() const;
   void end() { idle_ticks_ = processor_ticks(worker_); }
 
-  // What was seen at the last look: what is left when the keeper is gone, too.
+  // What ran at the last look, also what was seen before and has lost its parents since.
   const std::vector<ProcessId>& seen() const { return seen_; }
 
  private:
-  // The worker and everything below the keeper but the init process that only waits for it.
+  // The worker and everything below the keeper, but the init process that only waits for it, and what was seen there
+  // and still runs.
   std::vector<pid_t> processes() const;
   std::uint64_t ticks_of(const std::vector<pid_t>& pids) const;
   bool is_hung(const std::vector<pid_t>& pids);

@@ -8,6 +8,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/sandbox_text.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -33,12 +34,13 @@ absl::StatusOr<int> report(const DaemonFlags& flags, const Channel& channel, con
                       {"socket", channel->socket_path()},
                       {"version", stats->version()},
                       {"health", stats->health()},
-                      {"cache_dir", stats->cache_dir()}}
+                      {"cache_dir", stats->cache_dir()},
+                      {"sandbox", sandbox_json(*stats)}}
                      .dump(2)
               << "\n";
   } else {
     std::cout << "hearthd " << state << ": pid " << stats->pid() << ", socket " << channel->socket_path() << ", cache "
-              << stats->cache_dir() << ", " << stats->health() << "\n";
+              << stats->cache_dir() << ", " << stats->health() << "; sandbox " << sandbox_text(*stats) << "\n";
   }
   return 0;
 }

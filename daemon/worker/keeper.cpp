@@ -43,15 +43,21 @@ sigset_t watched_signals() {
 // fork() into new namespaces; glibc has no function for it.
 pid_t fork_into(int flags) { return static_cast<pid_t>(::syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0)); }
 
+std::string why_no_namespace(int error) {
+  if (error == EPERM) return "a sysctl, a security module or the container forbids it";
+  if (error == ENOSPC) return "no more are allowed, by sysctl user.max_*_namespaces";
+  return std::strerror(error);
+}
+
 // Those of `wanted` that can be had together: tried one after the other, in processes that end at once.
-int obtainable(int wanted, std::string* why) {
+int obtainable(int wanted, std::map<int, std::string>* why) {
   int flags = 0;
   for (const int flag : {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWIPC}) {
     if ((wanted & flag) == 0) continue;
     const pid_t trial = fork_into(flags | flag);
     if (trial == 0) ::_exit(0);
     if (trial < 0) {
-      *why = std::strerror(errno);
+      (*why)[flag] = why_no_namespace(errno);
       continue;
     }
     while (::waitpid(trial, nullptr, 0) < 0 && errno == EINTR) {
@@ -186,10 +192,9 @@ std::optional<Namespaces> start_beneath_keeper(const KeeperOptions& options) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
 
-  Namespaces made{options.wanted, "", ""};
+  Namespaces made{options.wanted, {}, ""};
   pid_t init = fork_into(made.flags);
   if (init < 0) {
-    made.why = std::strerror(errno);
     made.flags = obtainable(options.wanted, &made.why);
     init = fork_into(made.flags);
   }

@@ -7,6 +7,7 @@
 // the keeper adopts orphans and looks for its descendants. Example:
 //   const std::optional<Namespaces> inside = start_beneath_keeper({.parent = daemon, .socket = fd, .wanted = flags});
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,9 +21,9 @@ struct KeeperOptions {
 };
 
 struct Namespaces {
-  int flags = 0;         // those that were made
-  std::string why;       // why the others were not
-  std::string unmapped;  // why the user namespace knows no user; empty: it knows this one
+  int flags = 0;                   // those that were made
+  std::map<int, std::string> why;  // why the others were not, by flag
+  std::string unmapped;            // why the user namespace knows no user; empty: it knows this one
 };
 
 // Returns in the worker; nullopt in the caller when its parent is gone already. Fork-safe code only runs meanwhile.

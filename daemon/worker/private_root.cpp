@@ -13,7 +13,7 @@
 #include <map>
 #include <system_error>
 
-#include "daemon/worker/real_path.h"
+#include "daemon/real_path.h"
 #include "runtime/text.h"
 
 namespace hearth::daemon {

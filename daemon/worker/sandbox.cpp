@@ -73,7 +73,7 @@ class Entrance {
       if (!wants(name)) {
         off(name, kLeftOut);
       } else if ((inside.flags & flag) == 0) {
-        off(name, inside.why);
+        off(name, inside.why.at(flag));
       } else {
         const std::string lacks =
             flag != CLONE_NEWUSER || inside.unmapped.empty() ? "" : "no users: " + inside.unmapped;
@@ -84,7 +84,7 @@ class Entrance {
 
   void change_root(const Namespaces& inside) {
     if (!wants(layer::kMountNamespace)) return off(layer::kMountNamespace, kLeftOut);
-    if ((inside.flags & CLONE_NEWNS) == 0) return off(layer::kMountNamespace, inside.why);
+    if ((inside.flags & CLONE_NEWNS) == 0) return off(layer::kMountNamespace, inside.why.at(CLONE_NEWNS));
     if (options_.folder.empty()) return off(layer::kMountNamespace, "there is no private folder");
     std::vector<std::string> trees = joined(options_.programs ? kSystem : kLibraries, options_.reads);
     trees = joined(std::move(trees), options_.runs);

@@ -1,4 +1,4 @@
-#include "daemon/worker/real_path.h"
+#include "daemon/real_path.h"
 
 #include <sys/stat.h>
 
