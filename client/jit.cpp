@@ -69,7 +69,9 @@ std::size_t PreparedPlan::shared_bytes() const { return state_->plan->shared_byt
 
 const runtime::LoadedPlan& PreparedPlan::loaded() const { return *state_->plan; }
 
-absl::StatusOr<Instance> PreparedPlan::instantiate() const { return instantiate({.threads = state_->threads}); }
+absl::StatusOr<Instance> PreparedPlan::instantiate() const { 
+  return instantiate({.threads = state_->threads, .keep_intermediates = state_->keep_intermediates});
+}
 
 absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config) const {
   return Instance::create(state_->plan, config);
@@ -100,6 +102,7 @@ absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareCon
   state->stats = std::move(stored->stats);
   state->device = config.device;
   state->threads = threads;
+  state->keep_intermediates = config.keep_intermediates;
   state->channel = *channel;
   state->lease_id = stored->lease_id;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/kernels_cache_impl.h"
+#include "runtime/printable.h"
 
 namespace hearth::cache {
 namespace {
@@ -117,7 +118,7 @@ std::int64_t KernelsCache::Impl::now() {
 
 void KernelsCache::Impl::warn(const std::string& text) const {
   if (options_.on_warning) return options_.on_warning(text);
-  std::cerr << absl::StrCat("warning: ", text, "\n");
+  std::cerr << absl::StrCat("warning: ", printable(text), "\n");
 }
 
 // ---- finds -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 #include "daemon/worker/worker_loop.h"
 
-#include <absl/strings/escaping.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
@@ -26,6 +25,7 @@
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "proto/versions.h"
+#include "runtime/printable.h"
 
 namespace hearth::daemon {
 namespace {
@@ -115,7 +115,7 @@ absl::Status make_replay_folder(std::string* folder) {
 int replay(Arguments arguments, CompilerBackend& backend) {
   const int bundle = ::open(arguments.replay.c_str(), O_RDONLY | O_CLOEXEC);
   if (bundle < 0) {
-    std::fprintf(stderr, "hearth-worker: cannot open the bundle '%s': %s\n", arguments.replay.c_str(),
+    std::fprintf(stderr, "hearth-worker: cannot open the bundle '%s': %s\n", printable(arguments.replay).c_str(),
                  std::strerror(errno));
     return 2;
   }
@@ -132,12 +132,12 @@ int replay(Arguments arguments, CompilerBackend& backend) {
     std::fprintf(stderr, "hearth-worker: the sandbox lacks %s\n", missing.c_str());
   v1::WorkerRequest request;
   if (!request.ParseFromFileDescriptor(bundle)) {
-    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", arguments.replay.c_str());
+    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", printable(arguments.replay).c_str());
     return 2;
   }
   const v1::WorkerReply reply = perform(request, backend, program_limits(arguments));
   if (reply.has_error()) {
-    std::fprintf(stderr, "hearth-worker: %s\n", absl::CEscape(reply.error().message()).c_str());
+    std::fprintf(stderr, "hearth-worker: %s\n", printable(reply.error().message()).c_str());
     return 1;
   }
   std::printf("%s\n", reply.has_lowered() ? "lowered" : reply.has_timing() ? "timed" : "compiled");

@@ -9,6 +9,7 @@
 
 #include "client/npy.h"
 #include "tests/integration/place.h"
+#include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
@@ -180,7 +181,7 @@ TEST_CASE("daemons that cannot start: one line that names the cause") {
     row.spoil(place);
     const Ran ran = place.run({"hearth", "run", digits()});
     check_refused(row.what, ran, row.named);
-    CHECK(ran.wall_ms < (sanitized() ? 40'000 : 12'000));
+    CHECK_THAT(ran.err, !Catch::Contains("in time"));  // it is seen to fail, not waited for
   }
   Place place;
   const std::string toml = place.write("bad.toml", "workers = = 3\n");
@@ -199,8 +200,7 @@ TEST_CASE("a full disk: the result comes from memory and health says so") {
   Place place;
   fs::create_directory(place.cache());
   if (::mount("hearth-it", place.cache().c_str(), "tmpfs", 0, "size=128k,mode=0700") != 0) {
-    std::cout << "LEFT OUT: full disk (mount is not permitted: " << std::strerror(errno) << ")\n";
-    return;
+    SKIP_CASE("a file system of its own may not be mounted: " + std::string(std::strerror(errno)));
   }
   struct Unmount {
     std::string path;
@@ -208,10 +208,6 @@ TEST_CASE("a full disk: the result comes from memory and health says so") {
   } unmount{place.cache()};
   const Ran ran = place.run({"hearth", "run", digits(), "--json"});
   INFO(ran.err);
-  if (ran.code == 0) {
-    CHECK(place.stats()["health"].get<std::string>().rfind("degraded", 0) == 0);
-    std::cout << "full disk: prepared from memory, health: " << place.stats()["health"] << "\n";
-  } else {
-    check_refused("full disk", ran, {place.cache()});
-  }
+  REQUIRE(ran.code == 0);
+  CHECK_THAT(place.stats()["health"].get<std::string>(), Catch::StartsWith("degraded"));
 }

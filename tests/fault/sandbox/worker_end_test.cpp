@@ -10,13 +10,13 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
-#include <iostream>
 #include <iterator>
 #include <thread>
 
 #include "daemon/sandbox_layers.h"
 #include "daemon/worker_usage.h"
 #include "tests/fault/sandbox/hijack.h"
+#include "tests/support/skip.h"
 
 namespace hearth::sandbox_test {
 namespace {
@@ -52,18 +52,27 @@ int count_processes(const std::string& folder) {
 
 enum class End { kReply, kWorkerKilled, kKeeperKilled, kAllKilledAtOnce };
 
-void end_by(End end, pid_t keeper, pid_t worker) {
-  if (end == End::kWorkerKilled || end == End::kAllKilledAtOnce) ::kill(worker, SIGKILL);
-  if (end == End::kAllKilledAtOnce) ::kill(daemon::parent_of(worker), SIGKILL);
-  if (end == End::kKeeperKilled || end == End::kAllKilledAtOnce) ::kill(keeper, SIGKILL);
-}
+// The worker and those above it, all found before one of them ends: 0 would be this test's own group.
+struct Family {
+  explicit Family(pid_t of) : worker(of), init(daemon::parent_of(of)), keeper(daemon::parent_of(init)) {
+    REQUIRE(init > 1);
+    REQUIRE(keeper > 1);
+  }
+  void end(End how) const {
+    if (how == End::kWorkerKilled || how == End::kAllKilledAtOnce) ::kill(worker, SIGKILL);
+    if (how == End::kAllKilledAtOnce) ::kill(init, SIGKILL);
+    if (how == End::kKeeperKilled || how == End::kAllKilledAtOnce) ::kill(keeper, SIGKILL);
+  }
+
+  pid_t worker, init, keeper;
+};
 
 void check_end(const Conditions& conditions, End end) {
   const daemon::TestFolder folder;
   const auto command = hijacked_command(folder.path(), conditions);
   auto worker = WorkerProcess::spawn(command, -1);
   REQUIRE(worker.ok());
-  const pid_t pid = (*worker)->pid(), keeper = daemon::parent_of(daemon::parent_of(pid));
+  const Family family((*worker)->pid());
   Targets targets;
   targets.set("tasks", std::to_string(kProcesses));
   bool were_there = false;
@@ -71,7 +80,7 @@ void check_end(const Conditions& conditions, End end) {
   std::thread other([&] {
     were_there = eventually([&] { return count_processes(folder.path()) >= kProcesses; });
     std::this_thread::sleep_for(500ms);
-    end_by(end, keeper, pid);
+    family.end(end);
   });
   const daemon::Exchange exchange = (*worker)->exchange(hijacked_request("start processes", targets.text()), -1);
   other.join();
@@ -116,15 +125,12 @@ TEST_CASE("worker end: a stranger who names the worker's folder lives") {
 TEST_CASE("worker end: a cgroup is killed as one") {
   const absl::StatusOr<std::string> own = daemon::find_own_cgroup();
   if (!own.ok() || ::geteuid() != 0) {
-    std::cout << "LEFT OUT: control groups: " << (own.ok() ? "only root can make one here" : "there is no cgroup v2")
-              << "\n";
-    return;
+    SKIP_CASE(own.ok() ? "only root can make a control group here" : "there is no cgroup v2 here");
   }
   const std::string delegated = *own + "/hearth-test-" + std::to_string(::getpid());
   const auto write = [](const std::string& path, const std::string& text) { std::ofstream(path) << text; };
   if (::mkdir(delegated.c_str(), 0755) != 0) {
-    std::cout << "LEFT OUT: control groups: they are read-only here\n";
-    return;
+    SKIP_CASE("control groups are read-only here");
   }
   CHECK_FALSE(daemon::WorkerCgroups::open(delegated).ok());  // root may write in it, but nobody has given it away
   REQUIRE(::setxattr(delegated.c_str(), "trusted.delegate", "1", 1, 0) == 0);
@@ -140,12 +146,12 @@ TEST_CASE("worker end: a cgroup is killed as one") {
     CHECK(std::any_of(report.layers().begin(), report.layers().end(), [](const v1::SandboxLayer& layer) {
       return layer.name() == daemon::layer::kCgroup && layer.state() != v1::SandboxLayer::OFF;
     }));
-    const pid_t pid = (*worker)->pid(), keeper = daemon::parent_of(daemon::parent_of(pid));
+    const Family family((*worker)->pid());
     Targets targets;
     targets.set("tasks", std::to_string(kProcesses));
     std::thread other([&] {
       eventually([&] { return count_processes(folder.path()) >= kProcesses; });
-      end_by(End::kAllKilledAtOnce, keeper, pid);  // before the daemon's next look, perhaps
+      family.end(End::kAllKilledAtOnce);  // before the daemon's next look, perhaps
     });
     (*worker)->exchange(hijacked_request("start processes", targets.text()), -1);
     other.join();
