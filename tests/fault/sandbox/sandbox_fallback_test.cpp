@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <iostream>
 #include <optional>
 #include <regex>
 #include <sstream>
 
 #include "daemon/sandbox_layers.h"
 #include "tests/fault/sandbox/hijack.h"
+#include "tests/support/skip.h"
 
 namespace hearth::sandbox_test {
 namespace {
@@ -108,10 +108,7 @@ TEST_CASE("sandbox: where no namespace may be made the rest is entered") {
                ? 0
                : 4;
   });
-  if (!result) {
-    std::cout << "LEFT OUT: a container without namespaces: this user cannot make one\n";
-    return;
-  }
+  if (!result) SKIP_CASE("this user cannot make a container without namespaces here");
   CHECK(*result == 0);
 }
 
@@ -126,10 +123,7 @@ TEST_CASE("sandbox: hearthd refuses to start when a required layer is missing, a
     return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
   };
   const std::optional<int> refused = where_no_namespace_may_be_made([&] { return start("required"); });
-  if (!refused) {
-    std::cout << "LEFT OUT: hearthd in a container without namespaces: this user cannot make one\n";
-    return;
-  }
+  if (!refused) SKIP_CASE("this user cannot make a container without namespaces here");
   CHECK(*refused == 1);
   std::ifstream log(folder / "log");
   std::string line;
