@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLockPatience{35'000};  // another daemon's start, or its leaving the cache
 constexpr std::chrono::milliseconds kHandOverEvery{10};     // how often a draining daemon looks for its successor
 constexpr std::chrono::seconds kFlushEvery{10};
-constexpr std::chrono::milliseconds kHangUp{500};  // calls that outlive the drain are cancelled
+constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
 constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
@@ -93,13 +93,14 @@ WorkerPoolOptions blob_pool_options(const Config& config) {
   options.command.setting = "--blob-worker";
   options.command.limits.memory_bytes = config.blob_worker_memory_bytes;
   options.command.limits.tasks = kTasks;
-  // Each program may use all processors for as long as it may run.
-  options.command.limits.processor_s =
-      (config.blob_compile_limit_ms / 1'000 + 1) * std::max(1u, std::thread::hardware_concurrency());
   options.command.runs = compiler_paths(options.command.secrets);
   options.command.runs.insert(options.command.runs.end(), config.sandbox_read.begin(), config.sandbox_read.end());
   options.command.program_limit = std::chrono::milliseconds(config.blob_compile_limit_ms);
   options.command.wall_limit = options.command.program_limit + kMargin;
+  // All processors for as long as a compile may take, from the time on at which a worker would be replaced: at half.
+  const auto wall_s =
+      static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(options.command.wall_limit).count());
+  options.command.limits.processor_s = 2 * (wall_s + 1) * std::max(1u, std::thread::hardware_concurrency());
   options.num_workers = config.blob_workers;
   options.max_queued_lowerings = config.blob_queue_limit;
   return options;

@@ -1,5 +1,6 @@
 #include "daemon/sandbox_layers.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::daemon {
@@ -29,18 +30,21 @@ void add_layer(v1::SandboxReport* report, std::string_view name, v1::SandboxLaye
   layer.set_detail(std::string(detail));
 }
 
+bool has_layer(const v1::SandboxReport& report, std::string_view name) {
+  return std::any_of(report.layers().begin(), report.layers().end(), [name](const v1::SandboxLayer& layer) {
+    return layer.name() == name &&
+           (layer.state() == v1::SandboxLayer::ON || layer.state() == v1::SandboxLayer::PARTIAL);
+  });
+}
+
 std::string missing_layers(const v1::SandboxReport& report) {
   std::string missing;
   for (const auto& [name, lost] : kLost) {
-    if (name == layer::kCgroup) continue;
+    if (name == layer::kCgroup || has_layer(report, name)) continue;
     std::string_view why = "it was not reported";
-    bool is_there = false;
     for (const v1::SandboxLayer& layer : report.layers()) {
-      if (layer.name() != name) continue;
-      is_there = layer.state() == v1::SandboxLayer::ON || layer.state() == v1::SandboxLayer::PARTIAL;
-      why = layer.detail();
+      if (layer.name() == name) why = layer.detail();
     }
-    if (is_there) continue;
     if (!missing.empty()) missing += ", ";
     missing += std::string(name) + " (" + std::string(why) + ")";
   }

@@ -31,6 +31,9 @@ inline constexpr const char* kWorkerLayers[] = {layer::kSeccomp,        layer::k
 void add_layer(v1::SandboxReport* report, std::string_view name, v1::SandboxLayer::State state,
                std::string_view detail = {});
 
+// True where it is on, or a part of it.
+bool has_layer(const v1::SandboxReport& report, std::string_view name);
+
 // "pid_ns (Operation not permitted), landlock (…)": the required layers that are off, with the reason; empty: none.
 std::string missing_layers(const v1::SandboxReport& report);
 

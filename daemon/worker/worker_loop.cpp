@@ -101,6 +101,8 @@ ProgramLimits program_limits(const Arguments& arguments) {
   return limits;
 }
 
+constexpr std::uint64_t kReplayFolderBytes = 1ull << 30;  // as the daemon has it
+
 // A folder of this replay's own, which its keeper removes.
 absl::Status make_replay_folder(std::string* folder) {
   std::error_code ignored;
@@ -126,8 +128,13 @@ int replay(Arguments arguments, CompilerBackend& backend) {
   }
   sandbox.remove_folder = true;
   sandbox.programs = backend.starts_programs();
-  const std::optional<v1::SandboxReport> report = enter_sandbox(sandbox);
+  if (sandbox.folder_bytes == 0) sandbox.folder_bytes = kReplayFolderBytes;
+  std::optional<v1::SandboxReport> report = enter_sandbox(sandbox);
   if (!report) return 1;
+  // As the daemon does for its workers, but nobody looks at this one's.
+  const bool in_memory = has_layer(*report, layer::kMountNamespace);
+  add_layer(&*report, layer::kFolder, in_memory ? v1::SandboxLayer::ON : v1::SandboxLayer::OFF,
+            in_memory ? "in memory" : "on disk, with no limit");
   if (const std::string missing = missing_layers(*report); !missing.empty())
     std::fprintf(stderr, "hearth-worker: the sandbox lacks %s\n", missing.c_str());
   v1::WorkerRequest request;

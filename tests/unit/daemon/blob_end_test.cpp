@@ -103,6 +103,7 @@ TEST_CASE("blob: a compile longer than its limit is ended") {
   BlobFixture fixture([](Config& config) { config.blob_compile_limit_ms = 100; });
   // The fake compiler knows no limits, so this is the daemon's, which comes a little later.
   const BlobReply reply = fixture.compile("spin");
+  INFO(reply.status.error_message());
   CHECK(reply.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
   CHECK(reply.status.error_message().find("did not finish within 5.1 s") != std::string::npos);
 }
