@@ -17,12 +17,14 @@ using daemon::WorkerEnd;
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
 
+// As far as they can be listed.
 std::uint64_t bytes_in(const std::string& folder) {
   std::uint64_t bytes = 0;
   std::error_code error;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
+  std::filesystem::recursive_directory_iterator it(folder, error), end;
+  for (; !error && it != end; it.increment(error)) {
     struct stat info{};
-    if (::lstat(entry.path().c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+    if (::lstat(it->path().c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
   }
   return bytes;
 }
