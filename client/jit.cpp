@@ -7,6 +7,7 @@
 #include "client/prepared_state.h"
 #include "client/request.h"
 #include "runtime/cpu/cpu_target.h"
+#include "runtime/device.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -33,7 +34,11 @@ absl::Status read_env(const char* name, T lowest, T greatest, T* value) {
 
 absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   PrepareConfig config;
-  if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) config.device = device;
+  if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) {
+    const absl::Status known = runtime::find_device(device).status();
+    if (!known.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", known.message()));
+    config.device = device;
+  }
   std::int64_t deadline_ms = config.deadline.count();
   std::int64_t opt_level = config.opt_level;
   std::int64_t fast_math = 0;

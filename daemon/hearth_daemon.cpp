@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "daemon/admin_service.h"
-#include "daemon/build_id.h"
 #include "daemon/compiler_service.h"
 #include "daemon/health.h"
 #include "daemon/installation.h"
@@ -25,6 +24,7 @@
 #include "daemon/sandbox_layers.h"
 #include "daemon/trusted_file.h"
 #include "daemon/tuner.h"
+#include "runtime/build_id.h"
 
 namespace hearth::daemon {
 namespace {

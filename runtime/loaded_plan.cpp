@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/mapped_file.h"
 #include "runtime/text.h"
 #include "runtime/thread_pool.h"
 
@@ -46,7 +47,9 @@ absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBy
     if (!aligned || given.size < buffer.max_bytes) {
       absl::StatusOr<Buffer> copy = Buffer::allocate(buffer.max_bytes, str_cat("parameter '", buffer.name, "'"));
       if (!copy.ok()) return copy.status();
-      std::memcpy(copy->data(), given.data, given.size);
+      if (absl::Status copied = copy_mapped(given.data, given.size, copy->data()); !copied.ok()) {
+        return absl::Status(copied.code(), str_cat("parameter '", buffer.name, "': ", copied.message()));
+      }
       address = copy->data();
       copies_.push_back(*std::move(copy));
     } else if (given.owner) {

@@ -13,7 +13,7 @@
 #include "client/cli/print.h"
 #include "client/cli/sandbox_text.h"
 #include "command_line/command.h"
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {

@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/build_id.h"
 #include "daemon/framing.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "proto/versions.h"
+#include "runtime/build_id.h"
 #include "runtime/printable.h"
 
 namespace hearth::daemon {

@@ -72,6 +72,7 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
     const char* what;
     std::vector<std::string> words;
     std::vector<std::string> named;
+    int code = 1;
   };
   std::string garbage(4096, '\0');
   for (std::size_t i = 0; i < garbage.size(); ++i) garbage[i] = static_cast<char>(i * 2654435761U >> 24);
@@ -91,7 +92,7 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
       {"--dim of another name",
        {place.file("s.onnx"), "--dim", "batch=1", "--dim", "time=2", "--dim", "depth=3"},
        {"depth"}},
-      {"--dim not a number", {place.file("s.onnx"), "--dim", "batch=one", "--dim", "time=2"}, {"batch=one"}},
+      {"--dim not a number", {place.file("s.onnx"), "--dim", "batch=one", "--dim", "time=2"}, {"batch=one"}, 2},
       {"--dim negative", {place.file("s.onnx"), "--dim", "batch=-1", "--dim", "time=2"}, {"batch"}},
       {"a folder as array", {digits(), "--input", "image=" + place.file("")}, {place.file("")}},
       {"no such array", {digits(), "--input", "image=no/such.npy"}, {"no/such.npy"}},
@@ -115,7 +116,7 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
   for (const Row& row : rows) {
     std::vector<std::string> words = {"hearth", "run"};
     words.insert(words.end(), row.words.begin(), row.words.end());
-    check_refused(row.what, place.run(words), row.named);
+    check_refused(row.what, place.run(words), row.named, "hearth: ", row.code);
   }
   check_refused("garbage WAV", place.run({"silero_vad", "--model", digits(), "--wav", place.write("g.wav", garbage)}),
                 {"g.wav"}, "silero_vad: ");

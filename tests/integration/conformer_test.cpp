@@ -32,12 +32,12 @@ class BenchmarkWeights {
         {"onnx::MatMul_232", "att.q.weight"}, {"onnx::MatMul_239", "att.k.weight"},
         {"onnx::MatMul_240", "att.v.weight"}, {"onnx::MatMul_253", "att.o.weight"},
         {"onnx::MatMul_254", "ff2.a.weight"}, {"onnx::MatMul_255", "ff2.b.weight"}};
-    for (const ::onnx::TensorProto& tensor : model_->graph().initializer()) {
+    for (const ::onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
       const auto name = renamed.find(tensor.name());
       add(name == renamed.end() ? tensor.name() : name->second, tensor);
     }
     // One norm's weights serve all five.
-    for (const ::onnx::TensorProto& tensor : model_->graph().initializer()) {
+    for (const ::onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
       if (tensor.name().rfind("n.0.", 0) != 0) continue;
       for (const char* norm : {"n.1.", "n.2.", "n.3.", "n.4."}) add(norm + tensor.name().substr(4), tensor);
     }
@@ -59,7 +59,7 @@ class BenchmarkWeights {
         {"dtype", "F32"}, {"shape", array.shape()}, {"data_offsets", {data_.size(), data_.size() + array.bytes()}}};
     data_.append(array.data(), array.bytes());
   }
-  std::shared_ptr<const ::onnx::ModelProto> model_;
+  hearth::onnx::ModelFilePtr model_;
   nlohmann::json header_;
   std::string data_;
 };

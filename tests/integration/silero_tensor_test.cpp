@@ -60,7 +60,7 @@ std::string with_weights_of(const fs::path& onnx) {
   nlohmann::json header;
   std::string data;
   for (const auto& [name, initializer] : kNames) {
-    for (const ::onnx::TensorProto& tensor : (*model)->graph().initializer()) {
+    for (const ::onnx::TensorProto& tensor : (*model)->proto().graph().initializer()) {
       if (tensor.name() != initializer) continue;
       const auto array = hearth::onnx::to_host_tensor(tensor, *model);
       header[name] = {

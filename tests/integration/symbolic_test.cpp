@@ -104,8 +104,8 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   REQUIRE((got.ok() && want.ok()));
   REQUIRE(got->shape == want->shape);
   CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kTolerance);
-  CHECK(place.run({"hearth", "run", place.file("plan"), "--input", "in0=" + in})
-            .err.find("the plan reads [4, 256, 256]") != std::string::npos);
+  const auto inferred = place.json({"hearth", "run", place.file("plan"), "--input", "in0=" + in, "--json"});
+  CHECK(inferred["outputs"][0]["shape"] == nlohmann::json({3, 37, 256}));
   CHECK(place.daemons().empty());
   CHECK(place.run({"hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:x"}).err ==
         "hearth: --dim batch=1:x: '1:x' is not MIN:MAX\n");

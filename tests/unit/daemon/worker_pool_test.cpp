@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <filesystem>
 
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/test_folder.h"
 #include "tests/unit/daemon/test_graphs.h"
