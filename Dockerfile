@@ -21,7 +21,7 @@ RUN bash scripts/test.sh
 
 FROM debian:12-slim AS daemon
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libzstd1 libspdlog1.10 \
+ && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libseccomp2 libzstd1 libspdlog1.10 \
     libfmt9 libonnx1 libtomlplusplus3 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --create-home --home-dir /var/lib/hearth hearth

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/blob_check.h"
+#include "daemon/readable_paths.h"
 
 namespace hearth::daemon {
 namespace {
@@ -97,6 +98,9 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   // The job stays for the flight, also when its own caller leaves.
   const std::shared_ptr<Job> self = shared_from_this();
   CompileJob job;
+  absl::StatusOr<Paths> reads = blob_paths(spec_, builder_.services_.pool->command().secrets);
+  if (!reads.ok()) return flight->complete(reads.status());
+  job.reads = *std::move(reads);
   *job.request.mutable_blob() = spec_;
   job.key = flight_key_;
   job.what = absl::StrCat("blob '", spec_.stem(), "'");
