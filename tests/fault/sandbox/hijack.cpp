@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "daemon/sandbox_layers.h"
 
 namespace hearth::sandbox_test {
