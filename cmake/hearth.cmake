@@ -71,19 +71,30 @@ function(hearth_program name)
   target_compile_options(${name} PRIVATE ${HEARTH_OWN_OPTIONS})
 endfunction()
 
-# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s]): one Catch2 program, one ctest entry. What a test
-# itself does is not what takes its time: -O1 compiles in two thirds of -O2.
+# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...]): one Catch2 program, one ctest
+# entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any. What a test itself does is not
+# what takes its time: -O1 compiles in two thirds of -O2.
 function(hearth_test name)
-  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE hearth_options hearth_catch_main ${A_DEPENDS})
   target_compile_options(${name} PRIVATE -O1)
   target_compile_definitions(${name} PRIVATE NOMINMAX)  # gRPC's .pc file has it, and Catch2 looks at it
   hearth_use_precompiled(${name} hearth_pch_test)
-  add_test(NAME ${name} COMMAND ${name})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}"
-    ENVIRONMENT "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set(_rest "")
+  foreach(_tag ${A_SHARDS})
+    add_test(NAME ${name}_${_tag} COMMAND ${name} "[${_tag}]")
+    string(APPEND _rest "~[${_tag}]")
+  endforeach()
+  add_test(NAME ${name} COMMAND ${name} ${_rest})
+  foreach(_test ${name} ${A_SHARDS})
+    if(NOT _test STREQUAL name)
+      set(_test ${name}_${_test})
+    endif()
+    set_tests_properties(${_test} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}"
+      ENVIRONMENT "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_REPORT=${_test}")
+  endforeach()
 endfunction()

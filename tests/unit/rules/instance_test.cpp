@@ -104,7 +104,7 @@ Tally check_function(const rewrite::Rule& rule) {
     Generator generator(graph, seed);
     const UOpRef root = random_root(graph, generator, seed);
     for (UOpRef node : ir::toposort(root)) {
-      if (rule.lhs[0].kind == rewrite::NodeKind::AnyOf && !node->is(rule.lhs[0].op)) continue;
+      if (rule.lhs[0].kind == rewrite::NodeKind::AnySources && !node->is(rule.lhs[0].op)) continue;
       const UOpRef result = rewrite::apply(rule, context, node);
       if (result == nullptr) continue;
       const int points = compare(node, result, generator);
