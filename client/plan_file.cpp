@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -271,6 +272,8 @@ absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanCo
 }
 
 bool is_plan_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe waits, reading takes from it
   std::string start(kMagic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
   return start == kMagic;

@@ -24,7 +24,7 @@ struct LoadPlanConfig {
 // Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config = {});
 
-// Whether a file begins as plan files do.
+// Whether a regular file begins as plan files do.
 bool is_plan_file(const std::string& path);
 
 }  // namespace hearth::client

@@ -2,8 +2,6 @@
 // Exit codes: 0 drained; 1 cannot start; 2 bad configuration; 3 another daemon serves the socket.
 #include <poll.h>
 #include <signal.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -14,9 +12,13 @@
 #include <memory>
 #include <string>
 
+#include "daemon/build_id.h"
 #include "daemon/config.h"
 #include "daemon/hearth_daemon.h"
+#include "daemon/log.h"
 #include "daemon/version.h"
+#include "runtime/printable.h"
+#include "runtime/standard_output.h"
 
 namespace {
 
@@ -24,22 +26,8 @@ using hearth::daemon::Config;
 using hearth::daemon::HearthDaemon;
 
 int complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "hearthd: %s\n", std::string(status.message()).c_str());
+  std::fprintf(stderr, "hearthd: %s\n", hearth::printable(std::string(status.message())).c_str());
   return code;
-}
-
-absl::Status start_log(const Config& config) {
-  try {
-    auto log = config.log_file.empty() ? spdlog::stderr_logger_mt("hearthd")
-                                       : spdlog::basic_logger_mt("hearthd", config.log_file);
-    log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
-    log->flush_on(spdlog::level::info);
-    log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-    spdlog::set_default_logger(log);
-  } catch (const spdlog::spdlog_ex& error) {
-    return absl::InvalidArgumentError(std::string("cannot write the log file: ") + error.what());
-  }
-  return absl::OkStatus();
 }
 
 // Signals arrive on a descriptor; blocked before any thread starts.
@@ -82,26 +70,30 @@ void wait_for_end(const HearthDaemon& daemon, int signals) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int hearthd_main(int argc, char** argv) {
   const absl::StatusOr<Config> config = hearth::daemon::load_config(argc, argv);
   if (!config.ok()) return complain(config.status(), 2);
   if (!config->message.empty()) {
-    std::printf("%s\n", config->message.c_str());
+    hearth::print(config->message);
     return 0;
   }
-  if (absl::Status status = start_log(*config); !status.ok()) return complain(status, 2);
+  if (absl::Status status = hearth::daemon::start_log(*config); !status.ok()) return complain(status, 2);
   const int signals = block_signals();
   raise_descriptor_limit();
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
   if (!daemon.ok()) return complain(daemon.status(), absl::IsAlreadyExists(daemon.status()) ? 3 : 1);
-  spdlog::info("hearthd {} serves {} with {} workers, cache {}", hearth::daemon::kVersion, config->socket,
-               config->workers, config->cache_dir);
+  spdlog::info("hearthd {} build {} serves {} with {} workers, cache {}", hearth::daemon::kVersion,
+               hearth::build_id().substr(0, 12), config->socket, config->workers, config->cache_dir);
   tell_ready(config->ready_fd);
   wait_for_end(**daemon, signals);
   const bool all_ended = (*daemon)->drain();
   daemon->reset();
   spdlog::info(all_ended ? "drained" : "drained with cancelled calls");
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return hearth::run_program("hearthd", [&] { return hearthd_main(argc, argv); });
 }

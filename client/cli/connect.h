@@ -9,15 +9,29 @@
 #include "absl/status/statusor.h"
 #include "client/daemon_channel.h"
 
+namespace CLI {
+class App;
+}
+
 namespace hearth::cli {
 
 using Channel = std::shared_ptr<client::DaemonChannel>;
 
 inline constexpr std::chrono::seconds kAdminTimeout{60};
+// Of what a daemon answers from memory: one that needs longer is stopped or hangs.
+inline constexpr std::chrono::seconds kStatusTimeout{2};
 
 // UNAVAILABLE, naming the socket and the remedy, when no daemon runs.
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
 // Starts one when none runs.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
+// For --verbose: says once which daemon serves the socket.
+void note_daemon(const Channel& channel);
+// Likewise, for commands that prepare without a channel of their own.
+void note_daemon_of(const std::string& socket);
+
+// --socket and --json, which most commands have.
+void add_socket_to(CLI::App& command, std::string& socket);
+void add_json_to(CLI::App& command, bool& json);
 
 }  // namespace hearth::cli

@@ -1,15 +1,17 @@
 // hearth explain: how the daemon compiles a model: key and its parts, passes, kernels. Compiles nothing.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/opts_text.h"
+#include "client/cli/print.h"
 #include "client/request.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -74,9 +76,13 @@ void print_passes(const Passes& passes, bool dump) {
   for (const v1::PassReport& pass : passes) {
     rows.push_back({pass.name(), human_time(microseconds(pass.time_ns())), std::to_string(pass.num_nodes())});
   }
-  std::cout << table(rows);
+  print_table(rows);
   if (!dump) return;
-  for (const v1::PassReport& pass : passes) std::cout << "\n--- after " << pass.name() << "\n" << pass.text() << "\n";
+  for (const v1::PassReport& pass : passes) {
+    print_line();
+    print_line("--- after ", pass.name());
+    print_lines(pass.text());
+  }
 }
 
 std::string opts_of(const v1::ExplainedKernel& kernel) {
@@ -85,18 +91,20 @@ std::string opts_of(const v1::ExplainedKernel& kernel) {
 }
 
 void print_text(const v1::ExplainResponse& reply, bool dump) {
-  std::cout << "plan " << hex(reply.plan_key()) << (reply.plan_cached() ? " (cached)" : " (not cached)") << "\n";
+  print_line("plan ", hex(reply.plan_key()), reply.plan_cached() ? " (cached)" : " (not cached)");
   std::vector<std::vector<std::string>> parts = {{"key part", "digest", "detail"}};
   for (const v1::KeyPart& part : reply.key_parts()) {
     parts.push_back({part.name(), hex(part.digest()).substr(0, 16), part.detail()});
   }
-  std::cout << table(parts) << "\n";
+  print_table(parts);
+  print_line();
   if (!reply.nearest_plan_key().empty()) {
-    std::cout << "nearest cached plan " << hex(reply.nearest_plan_key()).substr(0, 16) << " differs in:";
-    for (const std::string& name : reply.differing_parts()) std::cout << " " << name;
-    std::cout << "\n\n";
+    std::string parts;
+    for (const std::string& name : reply.differing_parts()) parts += " " + name;
+    print_line("nearest cached plan ", hex(reply.nearest_plan_key()).substr(0, 16), " differs in:", parts);
+    print_line();
   }
-  for (const std::string& note : reply.notes()) std::cout << "attention  " << note << "\n";
+  for (const std::string& note : reply.notes()) print_line("attention  ", note);
   if (reply.passes_size() > 0) print_passes(reply.passes(), dump);
   std::vector<std::vector<std::string>> rows = {{"kernel", "key", "size", "cached", "runs", "opts", "from"}};
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
@@ -105,13 +113,16 @@ void print_text(const v1::ExplainResponse& reply, bool dump) {
                     kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay", opts_of(kernel),
                     kernel.source()});
   }
-  std::cout << "\n" << table(rows);
-  std::cout << reply.plan().launches_size() << " launches, arena "
-            << human_bytes(static_cast<double>(reply.plan().arena_bytes())) << ", persistent "
-            << human_bytes(static_cast<double>(reply.plan().persistent_bytes())) << "\n";
+  print_line();
+  print_table(rows);
+  print_line(reply.plan().launches_size(), " launches, arena ",
+             human_bytes(static_cast<double>(reply.plan().arena_bytes())), ", persistent ",
+             human_bytes(static_cast<double>(reply.plan().persistent_bytes())));
   if (!dump) return;
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
-    std::cout << "\n=== " << kernel.symbol() << "\n" << kernel.ast() << "\n";
+    print_line();
+    print_line("=== ", kernel.symbol());
+    print_lines(kernel.ast());
     print_passes(kernel.passes(), dump);
   }
 }
@@ -128,7 +139,7 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
   const auto reply = (*channel)->explain(*std::move(request), std::chrono::steady_clock::now() + config.deadline);
   if (!reply.ok()) return reply.status();
   if (flags.model.json) {
-    std::cout << to_json(*reply, flags.dump).dump(2) << "\n";
+    print_json(to_json(*reply, flags.dump));
   } else {
     print_text(*reply, flags.dump);
   }
@@ -139,8 +150,10 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command = app.add_subcommand("explain", "Show how a model is compiled: key, passes, kernels");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* command =
+      command_line::add_command(app, "explain", "Show how a model is compiled: key, passes, kernels",
+                                {.examples = {{"hearth explain model.onnx", "Shows the kernels of a model."}}});
+  add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });

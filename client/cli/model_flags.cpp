@@ -2,11 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "client/cli/checks.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
 #include "client/elements.h"
 #include "runtime/text.h"
 
@@ -56,28 +60,40 @@ absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string
                                                                const std::string& form) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return absl::InvalidArgumentError(str_cat(flag, " ", text, ": expected ", form));
+    return usage_error(flag, " ", text, ": expected ", form);
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
 void ModelFlags::add_to(CLI::App& command, bool with_inputs) {
-  command.add_option("--dim", dims, "Length of a symbolic dimension, or its bounds: NAME=N, NAME=MIN:MAX")->take_all();
+  command.add_option("--dim", dims, "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX")
+      ->type_name("NAME=N")
+      ->take_all()
+      ->each(unique_name("--dim"));
   if (with_inputs) {
-    command.add_option("--input", inputs, "Array for an input: NAME=FILE.npy (others get seeded uniform values)")
-        ->take_all();
+    command.add_option("--input", inputs, "Array for an input; - is standard input. Others get seeded random values")
+        ->type_name("NAME=FILE.npy")
+        ->take_all()
+        ->each(unique_name("--input"));
   }
   add_connection_to(command);
 }
 
 void ModelFlags::add_connection_to(CLI::App& command) {
-  command.add_option("--device", device, "cpu, or null (computes nothing)")->capture_default_str();
-  command.add_option("--threads", threads, "Threads of a replay; 0: every CPU")->capture_default_str();
-  command.add_option("--socket", socket, "The daemon's socket (default: HEARTH_SOCKET, else the user's own)");
-  command.add_option("--timeout", timeout_s, "Seconds until preparing is given up")
+  command.add_option("--device", device, "Where to run; null computes nothing")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "null"}))
+      ->capture_default_str();
+  command.add_option("--threads", threads, "Threads of a replay; 0: HEARTH_THREADS, else every CPU")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  add_socket_to(command, socket);
+  command.add_option("--timeout", timeout_s, "Seconds until preparing is given up; what was compiled is kept")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command.add_flag("--json", json, "Print JSON");
+  add_json_to(command, json);
 }
 
 client::PrepareConfig ModelFlags::prepare_config() const {
@@ -101,6 +117,7 @@ static absl::Status read_arrays(const ModelFlags& flags, Model& model) {
 }
 
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
+  const auto start = std::chrono::steady_clock::now();
   Model model;
   onnx::ImportOptions options;
   for (const std::string& text : flags.dims) {
@@ -108,7 +125,7 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
     if (!flag.ok()) return flag.status();
     const auto range = parse_range(flag->second);
     if (!range.ok()) {
-      return absl::InvalidArgumentError(str_cat("--dim ", text, ": ", std::string(range.status().message())));
+      return usage_error("--dim ", text, ": ", range.status().message());
     }
     options.dims.insert_or_assign(flag->first, *range);
   }
@@ -122,6 +139,8 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   if (!traced.ok())
     return absl::Status(traced.status().code(), str_cat(path, ": ", std::string(traced.status().message())));
   model.traced = *std::move(traced);
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  print_detail(path, " was read and traced in ", human_time(time.count()));
   return model;
 }
 

@@ -2,7 +2,6 @@
 // `conformance` runs ONNX's standard test cases through the daemon to numbers.
 #include <CLI/CLI.hpp>
 #include <cstring>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -10,11 +9,14 @@
 #include "client/cli/connect.h"
 #include "client/cli/coverage_table.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/isolated.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/outputs.h"
+#include "client/cli/print.h"
 #include "client/onnx/conformance.h"
 #include "client/onnx/model_check.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -102,8 +104,7 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
     }
     ++totals[result.verdict];
     if (!flags.model.json && (flags.all || result.verdict != Verdict::kPassed)) {
-      std::cout << to_string(result.verdict) << "  " << result.name
-                << (result.reason.empty() ? "" : ": " + result.reason) << std::endl;
+      print_line(to_string(result.verdict), "  ", result.name, result.reason.empty() ? "" : ": " + result.reason);
     }
     results.push_back(std::move(result));
   };
@@ -121,10 +122,10 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
                        {"failed", totals[Verdict::kFailed]},
                        {"unsupported", totals[Verdict::kUnsupported]},
                        {"results", std::move(rows)}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(json);
   } else {
-    std::cout << results.size() << " cases: " << totals[Verdict::kPassed] << " passed, " << totals[Verdict::kFailed]
-              << " failed, " << totals[Verdict::kUnsupported] << " unsupported\n";
+    print_line(results.size(), " cases: ", totals[Verdict::kPassed], " passed, ", totals[Verdict::kFailed], " failed, ",
+               totals[Verdict::kUnsupported], " unsupported");
   }
   return totals[Verdict::kFailed] == 0 ? 0 : 1;
 }
@@ -153,16 +154,15 @@ absl::StatusOr<int> check(const CheckFlags& flags) {
                        {"nodes", checked->num_nodes},
                        {"missing", std::move(missing)},
                        {"refused", refused.empty() ? Json() : Json(refused)}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(json);
   } else {
     for (const onnx::MissingNode& node : checked->missing) {
-      std::cout << "node '" << node.name << "' (operator " << node.op << "): " << node.reason << "\n";
+      print_line("node '", node.name, "' (operator ", node.op, "): ", node.reason);
     }
-    if (!refused.empty()) std::cout << refused << "\n";
-    std::cout << flags.path << ": opset " << checked->opset << ", " << checked->num_nodes << " nodes, "
-              << (checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
-                                           : str_cat(checked->missing.size(), " not supported"))
-              << "\n";
+    if (!refused.empty()) print_line(refused);
+    print_line(flags.path, ": opset ", checked->opset, ", ", checked->num_nodes, " nodes, ",
+               checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
+                                        : str_cat(checked->missing.size(), " not supported"));
   }
   return checked->missing.empty() && refused.empty() ? 0 : 1;
 }
@@ -170,21 +170,35 @@ absl::StatusOr<int> check(const CheckFlags& flags) {
 }  // namespace
 
 void add_onnx(CLI::App& app, Action& action) {
-  CLI::App* group = app.add_subcommand("onnx", "What of ONNX is supported");
+  CLI::App* group = command_line::add_command(app, "onnx", "See what of ONNX is supported");
   group->require_subcommand(1);
   auto conform = std::make_shared<ConformanceFlags>();
-  CLI::App* command = group->add_subcommand("conformance", "Run ONNX's standard test cases through the daemon");
-  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")->required();
+  CLI::App* command =
+      command_line::add_command(*group, "conformance", "Run ONNX's standard test cases through the daemon",
+                                {.examples = {{"hearth onnx conformance /usr/share/libonnx-testdata/data",
+                                               "Runs all cases of Debian's package."}},
+                                 .exit_statuses = {{1, "A case gives wrong numbers, or something else failed."}}});
+  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")
+      ->type_name("FOLDER")
+      ->required();
   conform->model.add_connection_to(*command);
-  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")->capture_default_str();
-  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")->capture_default_str();
-  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file");
+  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file")->type_name("FILE");
   command->add_flag("--all", conform->all, "Print passed cases too");
   command->callback([conform, &action] { action = [conform] { return conformance(*conform); }; });
 
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* checker = group->add_subcommand("check", "List what a model needs and is not supported");
-  checker->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* checker = command_line::add_command(
+      *group, "check", "List what a model needs and is not supported",
+      {.details = "Needs no daemon.",
+       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
+       .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
+  add_input_file(*checker, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*checker, /*with_inputs=*/false);
   checker->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }

@@ -1,13 +1,16 @@
 // hearth prewarm: compile models into the daemon's cache ahead of use. Goes on after a failure; exits 1 if any.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/tune_model.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -35,6 +38,7 @@ absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const 
   config.progress = bar.callback();
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
   if (!plan.ok()) return plan.status();
+  note_daemon_of(config.socket);
   return plan->stats();
 }
 
@@ -46,7 +50,7 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
     if (!stats.ok()) {
       ++failures;
       models.push_back({{"model", path}, {"error", std::string(stats.status().message())}});
-      if (!flags.model.json) std::cerr << "hearth: " << stats.status().message() << "\n";
+      if (!flags.model.json) complain(stats.status().message());
       continue;
     }
     models.push_back({{"model", path},
@@ -55,10 +59,10 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
                       {"compiled_kernels", stats->compiled_kernels},
                       {"cache_hits", stats->cache_hits}});
     if (flags.model.json) continue;
-    std::cout << path << ": " << stats->kernels << " kernels, " << stats->compiled_kernels << " compiled now, "
-              << human_time(stats->prepare_ms * 1e3) << "\n";
+    print_summary(path, ": ", stats->kernels, " kernels, ", stats->compiled_kernels, " compiled now, ",
+                  human_time(stats->prepare_ms * 1e3));
   }
-  if (flags.model.json) std::cout << Json{{"models", models}, {"failures", failures}}.dump(2) << "\n";
+  if (flags.model.json) print_json({{"models", models}, {"failures", failures}});
   return failures == 0 ? 0 : 1;
 }
 
@@ -66,10 +70,14 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
 
 void add_prewarm(CLI::App& app, Action& action) {
   auto flags = std::make_shared<PrewarmFlags>();
-  CLI::App* command = app.add_subcommand("prewarm", "Compile models into the cache ahead of use");
-  command->add_option("models", flags->paths, "ONNX files")->required();
+  CLI::App* command = command_line::add_command(
+      app, "prewarm", "Compile models into the cache ahead of use",
+      {.details = "Goes on after a model that failed.",
+       .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."}},
+       .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
+  add_input_files(*command, "models", flags->paths, "ONNX files")->required();
   flags->model.add_to(*command, /*with_inputs=*/false);
-  command->add_flag("--tune", flags->tunes, "Search for faster code first (hearth tune)");
+  command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }

@@ -4,18 +4,22 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/numbers.h"
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/outputs.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/plan_file.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -62,7 +66,7 @@ absl::Status set_variables(client::Instance& instance, const Model& model, const
     if (!flag.ok()) return flag.status();
     std::int64_t value = 0;
     if (!absl::SimpleAtoi(flag->second, &value)) {
-      return absl::InvalidArgumentError(str_cat("--var ", text, ": '", flag->second, "' is not a number"));
+      return usage_error("--var ", text, ": '", flag->second, "' is not a number");
     }
     given.insert_or_assign(flag->first, std::pair(value, str_cat("--var ", text)));
   }
@@ -145,8 +149,8 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
   return written;
 }
 
-void print_json(const client::PreparedPlan& plan, const ReplayTimes& times, const std::vector<WrittenOutput>& outputs,
-                const client::Profile* profile) {
+void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
+                   const std::vector<WrittenOutput>& outputs, const client::Profile* profile) {
   const client::PrepareStats& stats = plan.stats();
   Json json = {
       {"prepare_ms", stats.prepare_ms},  {"rpc_ms", stats.rpc_ms},
@@ -169,20 +173,20 @@ void print_json(const client::PreparedPlan& plan, const ReplayTimes& times, cons
                                  {"num_ops", row.num_ops}});
     }
   }
-  std::cout << json.dump(2) << "\n";
+  print_json(json);
 }
 
 void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const ReplayTimes& times,
                 const std::vector<WrittenOutput>& outputs, const client::Profile* profile) {
   const client::PrepareStats& stats = plan.stats();
-  std::cout << flags.path << " on " << plan.device() << ", " << plan.threads() << " thread(s)\n"
-            << "prepared in " << human_time(stats.prepare_ms * 1e3) << ": " << stats.kernels << " kernels, "
-            << stats.compiled_kernels << " compiled now\n"
-            << "replay p50 " << human_time(times.p50) << ", min " << human_time(times.min) << ", p99 "
-            << human_time(times.p99) << " over " << flags.repeat << "\n";
+  print_summary(flags.path, " on ", plan.device(), ", ", plan.threads(), " thread(s)");
+  print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", stats.kernels, " kernels, ",
+                stats.compiled_kernels, " compiled now");
+  print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ", human_time(times.p99),
+                " over ", flags.repeat);
   for (const WrittenOutput& output : outputs) {
-    std::cout << "output " << output.name << " " << dtype_name(output.dtype) << shape_text(output.shape)
-              << (output.file.empty() ? "" : " -> " + output.file) << "\n";
+    print_summary("output ", output.name, " ", dtype_name(output.dtype), shape_text(output.shape),
+                  output.file.empty() ? "" : " -> " + output.file);
   }
   if (profile == nullptr) return;
   std::vector<std::vector<std::string>> rows = {{"kernel", "launches", "time", "share", "GFLOP/s"}};
@@ -192,7 +196,7 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
                     fixed(100 * time / static_cast<double>(std::max<std::uint64_t>(1, profile->total_ns)), 1) + " %",
                     fixed(static_cast<double>(row.num_ops) / std::max(1.0, time), 2)});
   }
-  std::cout << table(rows);
+  print_table(rows);
 }
 
 struct Prepared {
@@ -209,6 +213,7 @@ absl::StatusOr<Prepared> prepare_model(const RunFlags& flags) {
   config.progress = bar.callback();
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
   if (!plan.ok()) return plan.status();
+  note_daemon_of(config.socket);
   return Prepared{*std::move(model), *std::move(plan)};
 }
 
@@ -245,7 +250,7 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   }
   const client::Profile* shown = flags.profile ? &profile : nullptr;
   if (flags.model.json) {
-    print_json(*plan, summarize(times), *outputs, shown);
+    print_as_json(*plan, summarize(times), *outputs, shown);
   } else {
     print_text(flags, *plan, summarize(times), *outputs, shown);
   }
@@ -256,15 +261,29 @@ absl::StatusOr<int> run(const RunFlags& flags) {
 
 void add_run(CLI::App& app, Action& action) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run a model: prepare it through the daemon, replay it here");
-  command->add_option("model", flags->path, "ONNX file, or plan file of hearth export")->required();
+  CLI::App* command = command_line::add_command(
+      app, "run", "Run a model: prepare it through the daemon, replay it here",
+      {.details = "Prints how long preparing and replaying took, and every output's name, type and shape. Outputs are "
+                  "written with --output-dir, each into a file that is named after it: letters of any language stay, "
+                  "what a file name cannot hold becomes _, and the name of the file is printed.",
+       .examples = {{"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
+                    {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
+                    {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}}});
+  add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
-  command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made: NAME=N")->take_all();
-  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder");
+  command->add_option("--var", flags->vars, "Value of a variable that --dim NAME=MIN:MAX made")
+      ->type_name("NAME=N")
+      ->take_all();
+  command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder")
+      ->type_name("FOLDER");
   command->add_option("--repeat", flags->repeat, "Replays to measure")
+      ->type_name("N")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of the values of inputs not given")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of the random values of inputs that are not given")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
   command->add_flag("--profile", flags->profile, "Show the time of every kernel");
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

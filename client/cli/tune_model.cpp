@@ -18,6 +18,7 @@ constexpr std::chrono::seconds kGrace{120};  // of the search that runs when the
 
 void TuneFlags::add_to(CLI::App& command) {
   command.add_option("--budget", budget_s, "Seconds after which no new search begins")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command.add_flag("--again", again, "Also kernels that were tuned before");
@@ -34,7 +35,8 @@ absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& 
   request->set_again(tune.again);
   ProgressBar bar(path, !flags.json);
   const auto budget = std::chrono::milliseconds(request->budget_ms());
-  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace, bar.tune_callback());
+  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace,
+                          bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)));
 }
 
 }  // namespace hearth::cli

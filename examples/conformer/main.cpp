@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <random>
 
+#include "examples/common/example_program.h"
 #include "examples/conformer/conformer.h"
 
 namespace {
@@ -74,9 +74,5 @@ int main(int argc, char** argv) {
   app.add_option("--batch", flags.batch, "Largest batch")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--frames", flags.frames, "Most mel frames")->check(CLI::Range(4, 10000))->capture_default_str();
   app.add_option("--threads", flags.threads, "Threads of a replay; 0: every CPU")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = run(flags);
-  if (status.ok()) return 0;
-  std::cerr << "conformer: " << status.message() << "\n";
-  return 1;
+  return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });
 }

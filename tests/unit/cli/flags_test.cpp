@@ -4,6 +4,7 @@
 
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/table.h"
 
 using namespace hearth;
 using namespace hearth::cli;
@@ -18,9 +19,21 @@ TEST_CASE("sizes, times, tables, names") {
   CHECK(shape_text({}) == "[]");
   CHECK(shape_text({2, 3}) == "[2, 3]");
   CHECK(table({{"a", "long"}, {"bb", "c"}}) == "a   long\nbb  c\n");
+}
+
+TEST_CASE("files are named after outputs: letters of any language stay, what a file name must not hold does not") {
   CHECK(file_name("model/layer:0.out") == "model_layer_0.out");
-  CHECK(file_name("..") == "_..");
+  CHECK(file_name("выход") == "выход");
+  CHECK(file_name("出力_é-2") == "出力_é-2");
+  CHECK(file_name("..") == "__");
+  CHECK(file_name("../../etc/passwd") == "___.._etc_passwd");
+  CHECK(file_name(".hidden") == "_hidden");
+  CHECK(file_name("-rf") == "_rf");
   CHECK(file_name("") == "_");
+  CHECK(file_name("a\n\x1b[2J\u202eb\xff") == "a___2J_b_");
+  std::string most(199, 'x'), longer = most;
+  longer.append("выход");
+  CHECK(file_name(longer) == most);  // not half of a letter
 }
 
 TEST_CASE("values of inputs not given are seeded and uniform") {

@@ -24,6 +24,11 @@ RULES = [
     (["compiler/blobs"], ["hearth/v1/", "google/", "compiler/ir/", "compiler/passes/"], []),
 ]
 
+# (folder, the files in it that write to a stream): everything else prints through those.
+PRINTERS = [
+    ("client/cli", ["client/cli/print.cpp", "client/cli/status_line.cpp"]),
+]
+
 
 class LayeringTest(unittest.TestCase):
     def test_no_station_includes_what_it_must_not_know(self):
@@ -40,6 +45,19 @@ class LayeringTest(unittest.TestCase):
                         with self.subTest(file=name, includes=included):
                             self.assertFalse(included.startswith(tuple(forbidden)) and not allowed)
         self.assertGreater(seen, 500)
+
+    def test_what_prints_to_people_goes_through_the_files_that_escape_and_check(self):
+        prints = re.compile(r"std::(cout|cerr|clog)\b|\bf?printf\(|\bf?puts\(|\bputchar\(|\bfwrite\(|STDERR_FILENO, ")
+        seen = 0
+        for folder, exceptions in PRINTERS:
+            for path in sorted((ROOT / folder).rglob("*.cpp")):
+                name = str(path.relative_to(ROOT))
+                if name in exceptions:
+                    continue
+                seen += 1
+                with self.subTest(file=name):
+                    self.assertNotRegex(path.read_text(), prints)
+        self.assertGreater(seen, 20)
 
 
 if __name__ == "__main__":
