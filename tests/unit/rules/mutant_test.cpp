@@ -1,5 +1,5 @@
 // Mutants of declarative rules: each is refuted, or listed with the reason why it is no mistake. A listed one must
-// still be made, must not be refuted, and must be proved to be right.
+// still be made, must not be refuted, and must be what the list claims of it.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -32,11 +32,19 @@ bool refuted_somewhere(const Family& family, const Rule& rule) {
   return std::ranges::any_of(all, [&](const Domain& domain) { return refuted(rule, domain); });
 }
 
-bool proved_everywhere(const Family& family, const Rule& rule) {
-  return std::ranges::all_of(domains(family, rule), [&](const Domain& domain) {
+// What the table claims, over every domain of the rule.
+bool claim_holds(const Family& family, const Rule& rule, SurvivingMutant::Claim claim) {
+  bool never = true, right = true;
+  for (const Domain& domain : domains(family, rule)) {
     const Verdict verdict = prove(rule, domain).verdict;
-    return verdict == Verdict::Proved || verdict == Verdict::Vacuous;
-  });
+    never &= verdict == Verdict::Vacuous;
+    if (verdict == Verdict::Refuted) return false;
+    right &= verdict == Verdict::Proved || verdict == Verdict::Vacuous;
+  }
+  // A claim that is too weak has to be mended as well.
+  return claim == (never   ? SurvivingMutant::Claim::Never
+                   : right ? SurvivingMutant::Claim::Proved
+                           : SurvivingMutant::Claim::NotRefuted);
 }
 
 }  // namespace
@@ -46,9 +54,9 @@ TEST_CASE("a mutated rule is refuted, or listed with a reason", "[mutants]") {
   for (const SurvivingMutant& row : surviving_mutants()) {
     INFO(row.text);
     CHECK(listed.emplace(row.text, &row).second);
-    CHECK_FALSE(row.reason.empty());
+    CHECK_FALSE(row.reason.text.empty());
   }
-  int killed = 0, survived = 0, conditions = 0;
+  int killed = 0, survived = 0, conditions = 0, unproved = 0;
   for (const Family& family : families()) {
     for (const Rule& rule : instances(family)) {
       if (rule.fn != nullptr) continue;
@@ -61,12 +69,14 @@ TEST_CASE("a mutated rule is refuted, or listed with a reason", "[mutants]") {
         INFO(text << "\n  of " << to_string(rule) << (is_refuted ? ": refuted" : ": not refuted"));
         CHECK(is_refuted == (row == listed.end()));
         if (row == listed.end()) continue;
-        CHECK(proved_everywhere(family, mutant));
+        CHECK(claim_holds(family, mutant, row->second->reason.claim));
+        unproved += row->second->reason.claim == SurvivingMutant::Claim::NotRefuted;
         listed.erase(row);
       }
     }
   }
   for (const auto& [text, row] : listed) FAIL_CHECK(text << ": listed, but no rule has this mutant");
   report("mutants of rules: " + std::to_string(killed) + " refuted (" + std::to_string(conditions) +
-         " of conditions), " + std::to_string(survived) + " listed: proved to be right");
+         " of conditions), " + std::to_string(survived) + " listed as no mistake, of which " +
+         std::to_string(unproved) + " Z3 does not prove");
 }

@@ -1,6 +1,5 @@
 // vmin and vmax are sound: no value leaves the bounds that compiler/ir/bounds derives; and the check that says so finds
-// every one of the mistakes planted in it. HEARTH_BOUNDS_ALL=1 takes every pair of 8-bit intervals, which takes many
-// minutes.
+// every one of the mistakes planted in it.
 #include <catch2/catch.hpp>
 
 #include <set>
