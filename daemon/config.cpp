@@ -20,12 +20,12 @@
 #include "command_line/help.h"
 #include "command_line/manual.h"
 #include "command_line/usage.h"
-#include "daemon/build_id.h"
 #include "daemon/daemon_manual.h"
 #include "daemon/setting.h"
 #include "daemon/trusted_file.h"
 #include "daemon/version.h"
 #include "proto/socket_path.h"
+#include "runtime/build_id.h"
 #include "runtime/utf8.h"
 
 namespace hearth::daemon {

@@ -12,11 +12,11 @@
 #include <memory>
 #include <string>
 
-#include "daemon/build_id.h"
 #include "daemon/config.h"
 #include "daemon/hearth_daemon.h"
 #include "daemon/log.h"
 #include "daemon/version.h"
+#include "runtime/build_id.h"
 #include "runtime/printable.h"
 #include "runtime/standard_output.h"
 

@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 struct CacheFlags {
   std::string socket;
   std::uint32_t limit = 1000;
+  bool tuning = false;
   bool json = false;
 };
 
@@ -76,14 +77,21 @@ absl::StatusOr<int> verify(const CacheFlags& flags) {
 absl::StatusOr<int> clear(const CacheFlags& flags) {
   absl::StatusOr<Channel> channel = any_daemon(flags.socket);
   if (!channel.ok()) return channel.status();
-  const auto reply = (*channel)->cache_clear(kAdminTimeout);
+  v1::CacheClearRequest request;
+  request.set_tuning(flags.tuning);
+  const auto reply = (*channel)->cache_clear(request, kAdminTimeout);
   if (!reply.ok()) return reply.status();
   if (flags.json) {
-    print_json(
-        {{"removed", reply->removed()}, {"kept_leased", reply->kept_leased()}, {"freed_bytes", reply->freed_bytes()}});
+    print_json({{"removed", reply->removed()},
+                {"kept_leased", reply->kept_leased()},
+                {"kept_tuning", reply->kept_tuning()},
+                {"freed_bytes", reply->freed_bytes()}});
   } else {
     print_summary(reply->removed(), " entries removed (", human_bytes(static_cast<double>(reply->freed_bytes())), "), ",
                   reply->kept_leased(), " kept because they are in use");
+    if (reply->kept_tuning() > 0) {
+      print_summary(reply->kept_tuning(), " tuning records kept; --tuning removes them too");
+    }
   }
   return 0;
 }
@@ -112,8 +120,12 @@ void add_cache(CLI::App& app, Action& action) {
       {.details = "A damaged entry is set aside; the next prepare that needs it compiles it again.",
        .examples = {{"hearth cache verify", "Checks every entry."}},
        .exit_statuses = {{1, "An entry is damaged, or something else failed."}}});
-  add("clear", "Remove every entry that is not in use", clear,
-      {.examples = {{"hearth cache clear", "Empties the cache; running plans keep what they use."}}});
+  add("clear", "Remove every entry that is not in use, except tuning records", clear,
+      {.details = "Kernels and plans are compiled again when they are needed. Tuning records would have to be searched "
+                  "for again, so they stay unless they are named.",
+       .examples = {{"hearth cache clear", "Empties the cache; running plans keep what they use."},
+                    {"hearth cache clear --tuning", "Forgets what hearth tune has found, too."}}})
+      ->add_flag("--tuning,--all", flags->tuning, "Remove tuning records too");
 }
 
 }  // namespace hearth::cli

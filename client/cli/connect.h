@@ -25,7 +25,8 @@ inline constexpr std::chrono::seconds kStatusTimeout{2};
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
 // Starts one when none runs.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
-// For --verbose: says once which daemon serves the socket.
+// Says once which daemon serves the socket (--verbose), and warns when its cache is not the folder that
+// HEARTH_CACHE_DIR names: only a daemon that a command starts reads that variable.
 void note_daemon(const Channel& channel);
 // Likewise, for commands that prepare without a channel of their own.
 void note_daemon_of(const std::string& socket);

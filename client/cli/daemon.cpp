@@ -12,7 +12,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {

@@ -7,12 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
-#include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
-#include "client/cli/model_flags.h"
+#include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
-#include "client/cli/progress_bar.h"
 #include "client/cli/terminal.h"
 #include "client/plan_file.h"
 #include "command_line/command.h"
@@ -37,6 +35,9 @@ bool is_standard_output(const std::string& path) {
 }
 
 absl::StatusOr<int> export_model(const ExportFlags& flags) {
+  if (client::is_plan_file(flags.path)) {
+    return refuse_plan_file(flags.path, "copy it, or export the model that it was made of again");
+  }
   const std::string output = flags.output == "-" ? "/proc/self/fd/1" : flags.output;
   const bool to_stdout = is_standard_output(output);
   if (to_stdout && flags.model.json) {
@@ -45,18 +46,9 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
   if (to_stdout && terminal_columns(STDOUT_FILENO) > 0) {
     return usage_error("--output ", flags.output, ": a plan file is not for a terminal; send it to a file or a pipe");
   }
-  client::connect_early(flags.model.prepare_config());
-  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-  if (!model.ok()) return model.status();
-  absl::StatusOr<client::PreparedPlan> plan = absl::InternalError("");
-  {
-    ProgressBar bar(flags.path, !flags.model.json);
-    client::PrepareConfig config = flags.model.prepare_config();
-    config.progress = bar.callback();
-    plan = client::prepare(model->traced, config);
-  }
-  if (!plan.ok()) return plan.status();
-  note_daemon_of(flags.model.socket);
+  absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model);
+  if (!prepared.ok()) return prepared.status();
+  const client::PreparedPlan* plan = &prepared->plan;
   if (absl::Status saved = plan->export_to(output, {.parameters = flags.parameters}); !saved.ok()) return saved;
   if (to_stdout) return 0;
   std::error_code unknown;  // of what was written into a pipe or a device
@@ -86,7 +78,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("-o,--output", flags->output, "Plan file to write; - is standard output")
       ->type_name("FILE")
       ->required();
-  command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; whoever loads the plan gives them");
+  command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; hearth run --parameters gives them");
   flags->model.add_to(*command, /*with_inputs=*/false);
   command->callback([flags, &action] { action = [flags] { return export_model(*flags); }; });
 }

@@ -1,5 +1,5 @@
-// hearth onnx: what of ONNX is here. `check` lists what a model needs and is missing before any work is done;
-// `conformance` runs ONNX's standard test cases through the daemon to numbers.
+// hearth onnx: what of ONNX is here. `conformance` runs ONNX's standard test cases through the daemon to numbers;
+// `check` is in onnx_check.cpp.
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <map>
@@ -9,13 +9,12 @@
 #include "client/cli/connect.h"
 #include "client/cli/coverage_table.h"
 #include "client/cli/format.h"
-#include "client/cli/input_file.h"
 #include "client/cli/isolated.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/onnx_check.h"
 #include "client/cli/outputs.h"
 #include "client/cli/print.h"
 #include "client/onnx/conformance.h"
-#include "client/onnx/model_check.h"
 #include "command_line/command.h"
 #include "runtime/text.h"
 
@@ -84,7 +83,9 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
     return absl::NotFoundError(
         str_cat(flags.folder, ": no test case in it (a folder with model.onnx and test_data_set_0)"));
   }
-  const client::PrepareConfig config = flags.model.prepare_config();
+  const absl::StatusOr<client::PrepareConfig> prepare = flags.model.prepare_config();
+  if (!prepare.ok()) return prepare.status();
+  const client::PrepareConfig& config = *prepare;
   const auto work = [&](std::size_t i) {
     const auto evaluate = [&](const onnx::ImportedModel& model, const std::map<std::string, Array>& arrays) {
       return replay(model, arrays, config);
@@ -130,43 +131,6 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
   return totals[Verdict::kFailed] == 0 ? 0 : 1;
 }
 
-struct CheckFlags {
-  std::string path;
-  ModelFlags model;
-};
-
-absl::StatusOr<int> check(const CheckFlags& flags) {
-  const absl::StatusOr<onnx::ModelCheck> checked = onnx::check_model(flags.path);
-  if (!checked.ok()) return checked.status();
-  std::string refused;
-  if (checked->missing.empty()) {
-    // Every operator is known; whether this use of it is, only importing tells.
-    const absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-    if (!model.ok()) refused = std::string(model.status().message());
-  }
-  if (flags.model.json) {
-    Json missing = Json::array();
-    for (const onnx::MissingNode& node : checked->missing) {
-      missing.push_back({{"node", node.name}, {"operator", node.op}, {"reason", node.reason}});
-    }
-    const Json json = {{"model", flags.path},
-                       {"opset", checked->opset},
-                       {"nodes", checked->num_nodes},
-                       {"missing", std::move(missing)},
-                       {"refused", refused.empty() ? Json() : Json(refused)}};
-    print_json(json);
-  } else {
-    for (const onnx::MissingNode& node : checked->missing) {
-      print_line("node '", node.name, "' (operator ", node.op, "): ", node.reason);
-    }
-    if (!refused.empty()) print_line(refused);
-    print_line(flags.path, ": opset ", checked->opset, ", ", checked->num_nodes, " nodes, ",
-               checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
-                                        : str_cat(checked->missing.size(), " not supported"));
-  }
-  return checked->missing.empty() && refused.empty() ? 0 : 1;
-}
-
 }  // namespace
 
 void add_onnx(CLI::App& app, Action& action) {
@@ -192,15 +156,7 @@ void add_onnx(CLI::App& app, Action& action) {
   command->add_flag("--all", conform->all, "Print passed cases too");
   command->callback([conform, &action] { action = [conform] { return conformance(*conform); }; });
 
-  auto flags = std::make_shared<CheckFlags>();
-  CLI::App* checker = command_line::add_command(
-      *group, "check", "List what a model needs and is not supported",
-      {.details = "Needs no daemon.",
-       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
-       .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
-  add_input_file(*checker, "model", flags->path, "ONNX file")->required();
-  flags->model.add_to(*checker, /*with_inputs=*/false);
-  checker->callback([flags, &action] { action = [flags] { return check(*flags); }; });
+  add_onnx_check(*group, action);
 }
 
 }  // namespace hearth::cli

@@ -36,7 +36,10 @@ Program::Program()
                            {"HEARTH_IDLE_EXIT_S",
                             "Seconds without work after which a daemon that a command starts "
                             "leaves. Default: 600."},
-                           {"HEARTH_THREADS", "Threads of a replay, where --threads is 0."},
+                           {"HEARTH_DEVICE, HEARTH_THREADS, HEARTH_OPT_LEVEL, HEARTH_FAST_MATH",
+                            "What --device, --threads, --opt-level and --fast-math say, where they are not given."},
+                           {"HEARTH_PREPARE_TIMEOUT_MS",
+                            "Milliseconds until preparing is given up, without --timeout."},
                            {"TERM", "With dumb, no progress is shown."}},
            .see_also = {"hearthd(8)"}}) {
   app.require_subcommand(1);
@@ -44,6 +47,7 @@ Program::Program()
       ->group(command_line::kGlobalGroup);
   add_run(app, action);
   add_export(app, action);
+  add_inspect(app, action);
   add_prewarm(app, action);
   add_tune(app, action);
   add_onnx(app, action);

@@ -1,6 +1,8 @@
 // hearth tune: search for faster opts for a model's kernels. What is found is used by everybody on this daemon.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
@@ -33,6 +35,10 @@ const char* name_of(v1::TunedKernel::Outcome outcome) {
       return "skipped";
     case v1::TunedKernel::FAILED:
       return "failed";
+    case v1::TunedKernel::SEARCHED:
+      return "searched before";
+    case v1::TunedKernel::UNFINISHED:
+      return "unfinished";
     default:
       return "unknown";
   }
@@ -57,6 +63,20 @@ Json to_json(const v1::TunedKernel& kernel) {
           {"detail", kernel.detail()}};
 }
 
+// Why kernels were not tuned: each reason once.
+void print_reasons(const v1::TuneResult& result) {
+  std::map<std::pair<int, std::string>, std::vector<std::string>> kernels;  // by outcome and reason
+  for (const v1::TunedKernel& kernel : result.kernels()) {
+    if (kernel.outcome() == v1::TunedKernel::TUNED || kernel.detail().empty()) continue;
+    kernels[{kernel.outcome(), kernel.detail()}].push_back(kernel.symbol());
+  }
+  if (!kernels.empty()) print_line();
+  for (const auto& [why, symbols] : kernels) {
+    print_line(name_of(static_cast<v1::TunedKernel::Outcome>(why.first)), ": ", symbols[0],
+               symbols.size() > 1 ? str_cat(" and ", symbols.size() - 1, " more") : "", ": ", why.second);
+  }
+}
+
 void print_text(const v1::TuneResult& result) {
   std::vector<std::vector<std::string>> rows = {{"kernel", "share", "outcome", "before", "now", "times", "tried"}};
   for (const v1::TunedKernel& kernel : result.kernels()) {
@@ -73,14 +93,15 @@ void print_text(const v1::TuneResult& result) {
       print_line(kernel.symbol());
       print_line("  heuristic ", opts_text(kernel.heuristic()));
       print_line("  tuned     ", opts_text(kernel.best()));
-    } else if (kernel.outcome() == v1::TunedKernel::FAILED) {
-      print_line();
-      print_line(kernel.symbol(), ": ", kernel.detail());
     }
   }
+  print_reasons(result);
 }
 
 absl::StatusOr<int> tune(const Flags& flags) {
+  if (client::is_plan_file(flags.path)) {
+    return refuse_plan_file(flags.path, "tune the model that it was exported from, then export it again");
+  }
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
   const absl::StatusOr<v1::TuneResult> result = tune_model(flags.path, *model, flags.model, flags.tune);

@@ -16,13 +16,13 @@
 #include <string_view>
 #include <system_error>
 
-#include "daemon/build_id.h"
 #include "daemon/framing.h"
 #include "daemon/worker/guardian.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "daemon/worker_usage.h"
 #include "proto/versions.h"
+#include "runtime/build_id.h"
 #include "runtime/printable.h"
 
 namespace hearth::daemon {

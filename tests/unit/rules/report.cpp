@@ -23,12 +23,12 @@ class WriteReport : public Catch::TestEventListenerBase {
   void testRunEnded(const Catch::TestRunStats&) override {
     for (const std::string& line : lines()) std::printf("%s\n", line.c_str());
     std::fflush(stdout);
-    const char* name = std::getenv("HEARTH_REPORT");  // what ctest calls this run
+    const char* name = std::getenv("HEARTH_TEST_REPORT");  // a path that ends in what ctest calls this run
     const char* programs = std::getenv("HEARTH_BIN_DIR");
     if (name == nullptr || programs == nullptr) return;
     const auto folder = std::filesystem::path(programs).parent_path() / "reports";
     std::filesystem::create_directories(folder);
-    std::ofstream file(folder / (std::string(name) + ".txt"));
+    std::ofstream file(folder / (std::filesystem::path(name).filename().string() + ".txt"));
     for (const std::string& line : lines()) file << line << "\n";
   }
 };
