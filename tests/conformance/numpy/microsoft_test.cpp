@@ -11,6 +11,7 @@ using hearth::conformance::numpy::OpCase;
 using hearth::conformance::numpy::Tensors;
 using hearth::onnx::GraphImporter;
 using hearth::onnx::ModelBuilder;
+using hearth::onnx::ModelFile;
 using hearth::onnx::Value;
 
 namespace {
