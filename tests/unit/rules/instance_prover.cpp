@@ -104,7 +104,10 @@ class Instance {
 
   expr any_value(UOpRef node) {
     const std::string name = "v" + std::to_string(known_.size()) + "_" + std::to_string(node->id);
-    if (is_truth(node)) return context_.bool_const(name.c_str());
+    if (is_truth(node)) {
+      const bool known = node->bounds.min == node->bounds.max;
+      return known ? context_.bool_val(node->bounds.min != 0) : context_.bool_const(name.c_str());
+    }
     const expr value = context_.int_const(name.c_str());
     constexpr auto kMin = std::numeric_limits<std::int64_t>::min(), kMax = std::numeric_limits<std::int64_t>::max();
     if (node->bounds.min != kMin) facts_.push_back(value >= context_.int_val(node->bounds.min));
