@@ -42,7 +42,7 @@ BlobRequest request_of(const Library& library, const LibraryBlob& blob) {
 }
 
 struct Acquired {
-  std::string path;
+  CompiledFile file;
   const char* source;  // who gave it, for people
 };
 
@@ -79,8 +79,8 @@ std::vector<void*> load(const Library& library, const BlobRequest& request) {
     const BlobEnvironment environment = read_environment(library);
     verbose = environment.verbose;
     const Acquired acquired = acquire(environment, request);
-    std::vector<void*> functions = load_blob(acquired.path, request.exports);
-    say(std::string(acquired.source) + ", " + acquired.path);
+    std::vector<void*> functions = load_blob(acquired.file.path, acquired.file.sha256_hex, request.exports);
+    say(std::string(acquired.source) + ", " + acquired.file.path);
     return functions;
   } catch (const BlobError& failure) {
     const std::string text = std::string("blob ") + request.stem + " of " + library.name + ": " + failure.what();
