@@ -164,14 +164,17 @@ class FlowTest(unittest.TestCase):
         source = self.place / "own runtime.cpp"
         source.write_text('#include "ck_jit_manifest_embedded.h"\nextern "C" __attribute__((visibility("default"))) '
                           "int own_runtime() { return CK_JIT_IS_FWD + 41; }\n"
-                          "void* hearth::blob::Site::resolve() { return nullptr; }\n")
+                          "void* hearth::blob::Site::resolve() { return nullptr; }\n"
+                          "void hearth::blob::SiteGroup::ask() {}\n")
         tmp = self.place / "O"
         shutil.copytree(self.tmp, tmp, symlinks=True)
         done = hearth("build", "quick", "--tmp-dir", tmp, CK_JIT_RUNTIME_SRC=str(source))
         self.assertEqual(done.returncode, 0, done.stderr)
-        program = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).own_runtime() != 42)"
-        library = tmp / "jit/build/libmha_fwd/build/libmha_fwd.so"
-        subprocess.run([sys.executable, "-c", program, str(library)], check=True)
+        program = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).own_runtime())"
+        for api in self.apis:
+            library = tmp / f"jit/build/libmha_{api}/build/libmha_{api}.so"
+            said = subprocess.run([sys.executable, "-c", program, str(library)], check=True, capture_output=True)
+            self.assertEqual(int(said.stdout), 42 if api == "fwd" else 41)
 
     def test_a_killed_build_goes_on_and_says_what_was_cut_short(self):
         tmp = self.place / "K"
@@ -260,6 +263,20 @@ class FlowTest(unittest.TestCase):
         self.assertRegex(done.stderr, r"fmha_fwd_api\.cpp:\d+: ")
         self.assertIn("fmha_fwd_traits_<96,", done.stderr.replace(" ", ""))
         self.assertFalse((self.place / "P/jit/build/libmha_fwd/build/libmha_fwd.so").exists())
+
+    def test_blobs_that_no_dispatcher_calls_are_counted(self):
+        """ComposableKernel generates some."""
+        tree = self.emit("aiter_uncalled", "2024")
+        generator = tree / "3rdparty/composable_kernel/example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py"
+        text = generator.read_text()
+        self.assertIn("api(members))]", text)
+        generator.write_text(text.replace("api(members))]", "api(members[:-1]))]"))
+        done = full(tree, self.place / "N", "--api", "fwd")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.place / "N/libmha_fwd/post_build.json").read_text())
+        self.assertEqual(len(report["uncalled_blobs"]), 1)
+        self.assertEqual(report["verified_symbols"], report["exports"] - 1)
+        self.assertIn(f"1 blobs are called by no dispatcher, such as {report['uncalled_blobs'][0]}", done.stdout)
 
     def test_intercept_has_the_commands_exit_code(self):
         def code(*command):
