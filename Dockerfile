@@ -21,7 +21,7 @@ RUN bash scripts/test.sh
 
 FROM debian:12-slim AS daemon
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libprotobuf32 libsqlite3-0 libnettle8 libzstd1 libspdlog1.10 \
+ && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libzstd1 libspdlog1.10 \
     libfmt9 libonnx1 libtomlplusplus3 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --create-home --home-dir /var/lib/hearth hearth
@@ -34,7 +34,7 @@ ENTRYPOINT ["hearthd"]
 
 FROM debian:12-slim AS sdk
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libgrpc++1.51 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 \
+ && apt-get install -y --no-install-recommends libnghttp2-14 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /sdk /usr/local
 COPY --from=build /src/build/release/bin/hearth /src/build/release/bin/hearth-hipcc /src/build/release/bin/hearth-blobc /usr/local/bin/

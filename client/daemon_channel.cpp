@@ -1,7 +1,5 @@
 #include "client/daemon_channel.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -10,299 +8,322 @@
 #include <thread>
 
 #include "client/daemon_session.h"
+#include "client/daemon_socket.h"
 #include "client/daemon_starter.h"
-#include "hearth/v1/admin_service.grpc.pb.h"
-#include "hearth/v1/compiler_service.grpc.pb.h"
+#include "client/rpc_connection.h"
+#include "client/rpc_methods.h"
 #include "proto/socket_path.h"
 #include "proto/versions.h"
+#include "runtime/fork.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kAttempts = 5;
+// A daemon that goes away is replaced by another one within this time, by a client or by whatever keeps it running.
+constexpr std::chrono::seconds kRecoverLimit{5};
+constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
 bool auto_start_allowed(bool wanted) {
-  const char* off = std::getenv("HEARTH_NO_AUTOSTART");
+  const char* off = secure_getenv("HEARTH_NO_AUTOSTART");
   return wanted && !(off && *off && std::string_view(off) != "0");
 }
 
-void set_deadline(grpc::ClientContext& context, Clock::time_point deadline) {
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline - Clock::now()));
-}
-
-absl::Status to_absl(const grpc::Status& status, const std::string& socket) {
-  if (status.ok()) return absl::OkStatus();
-  const auto code = static_cast<absl::StatusCode>(status.error_code());
-  switch (status.error_code()) {
-    case grpc::StatusCode::UNAVAILABLE:
-      return absl::Status(code, str_cat("the daemon on ", socket, " is not available: ", status.error_message()));
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      // The daemon's own: a compile that took too long. gRPC's says these two words.
-      if (status.error_message() != "Deadline Exceeded") return absl::Status(code, status.error_message());
-      return absl::Status(code, str_cat("the daemon on ", socket, " did not answer by the deadline"));
-    default:
-      return absl::Status(code, status.error_message());
+// What the daemon says, for a reader who does not know which daemon.
+absl::Status named(const absl::Status& status, const std::string& socket, const DaemonPeer& peer) {
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(
+        str_cat("the daemon on ", socket, " is not available: ", std::string(status.message())));
   }
-}
-
-std::shared_ptr<grpc::Channel> make_channel(const std::string& socket) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new channel starts without old back-off
-  // MIN_RECONNECT_BACKOFF stays at its default: it also limits how long one connection attempt may take.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+  // The daemon's own deadline, of a compile that took too long, has other words.
+  if (absl::IsDeadlineExceeded(status) && status.message() == "Deadline Exceeded") {
+    return absl::DeadlineExceededError(
+        str_cat("the daemon on ", socket, " did not answer by the deadline: ", describe_unresponsive(peer)));
+  }
+  return status;
 }
 
 }  // namespace
 
 struct DaemonChannel::State {
-  std::string socket;
-  bool auto_start = true;
+  const std::string socket;
+  const bool auto_start;
+  const std::uint32_t generation = runtime::fork_generation();
 
   std::mutex mutex;
-  std::shared_ptr<grpc::Channel> channel;  // made at first use, again after the daemon went away
+  std::unique_ptr<RpcConnection> idle;  // of the last call, for the next one
   std::shared_ptr<DaemonSession> session;
 
-  std::shared_ptr<grpc::Channel> current() {
+  State(std::string path, bool starts) : socket(std::move(path)), auto_start(starts) {}
+
+  // Of an earlier call, or a new one to a daemon that is started if need be. NOT_FOUND: no daemon runs and none was
+  // started, for the reason given.
+  absl::StatusOr<std::unique_ptr<RpcConnection>> connection(bool may_start, Clock::time_point deadline) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (std::unique_ptr<RpcConnection> kept = std::move(idle); kept && kept->is_reusable()) return kept;
+    }
+    absl::StatusOr<std::unique_ptr<RpcConnection>> connected = RpcConnection::connect(socket, deadline);
+    if (!absl::IsNotFound(connected.status())) return connected;
+    if (!may_start) return absl::NotFoundError(str_cat("no daemon listens on ", socket));
+    if (!auto_start) {
+      return absl::NotFoundError(str_cat("no daemon listens on ", socket, "; start one with `hearth daemon start`"));
+    }
+    absl::Status started = client::start_daemon(socket, deadline);
+    if (absl::IsUnavailable(started)) return absl::NotFoundError(std::string(started.message()));
+    if (!started.ok()) return started;
+    connected = RpcConnection::connect(socket, deadline);
+    // It served a moment ago: another one can be started.
+    if (absl::IsNotFound(connected.status())) return absl::UnavailableError(std::string(connected.status().message()));
+    return connected;
+  }
+  void give_back(std::unique_ptr<RpcConnection> connection) {
+    if (!connection->is_reusable()) return;
     const std::lock_guard<std::mutex> lock(mutex);
-    if (!channel) channel = make_channel(socket);
-    return channel;
+    idle.swap(connection);
+  }
+  // The daemon went away, and its session with it.
+  void forget() {
+    std::unique_ptr<RpcConnection> old_connection;
+    std::shared_ptr<DaemonSession> old_session;
+    const std::lock_guard<std::mutex> lock(mutex);
+    old_connection.swap(idle);
+    old_session.swap(session);
   }
 
-  void forget(const std::shared_ptr<grpc::Channel>& broken) {
+  std::shared_ptr<DaemonSession> open_session() {
     const std::lock_guard<std::mutex> lock(mutex);
-    if (channel != broken) return;
-    channel.reset();
-    session.reset();
-  }
-
-  // nullptr when `on` is no longer the channel.
-  std::shared_ptr<DaemonSession> session_on(const std::shared_ptr<grpc::Channel>& on) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (channel != on) return nullptr;
-    if (!session || session->ended()) session = DaemonSession::open(on);
+    if (!session || session->ended()) session = DaemonSession::open(socket);
     return session;
   }
-
   // 0 when there is none (yet); leases are a courtesy of the cache, not needed for a plan to work.
-  std::uint64_t session_id(const std::shared_ptr<grpc::Channel>& on, Clock::time_point deadline) {
-    const std::shared_ptr<DaemonSession> open = session_on(on);
-    return open ? open->id(std::min(deadline, Clock::now() + std::chrono::milliseconds(500))) : 0;
+  std::uint64_t session_id(Clock::time_point deadline) {
+    return open_session()->id(std::min(deadline, Clock::now() + std::chrono::milliseconds(500)));
   }
 
-  absl::Status ensure_running(Clock::time_point deadline) {
-    absl::StatusOr<bool> accepts = daemon_accepts(socket);
-    if (!accepts.ok()) return accepts.status();
-    if (*accepts) return absl::OkStatus();
-    if (!auto_start) {
-      return absl::UnavailableError(str_cat("no daemon listens on ", socket, "; start one with `hearth daemon start`"));
+  // Sends one request and gives each answer to `on_response`, which refuses one that cannot be used.
+  template <typename Method, typename OnResponse>
+  absl::Status exchange(RpcConnection& connection, const Method& method, const typename Method::Request& request,
+                        Clock::time_point deadline, OnResponse on_response) {
+    connection.begin(method.path, deadline);
+    connection.send(request.SerializeAsString(), /*last=*/true);
+    std::string message;
+    while (connection.next(&message) == RpcConnection::Event::kMessage) {
+      typename Method::Response response;
+      if (!response.ParseFromString(message)) return absl::DataLossError("the daemon's answer cannot be read");
+      if (absl::Status taken = on_response(std::move(response)); !taken.ok()) return taken;
     }
-    return client::start_daemon(socket, deadline);
+    return connection.status();
   }
 
-  // Runs `call` with a connected channel; when the daemon went away meanwhile, starts over on a new one.
+  // Runs `call` with a connection; when the daemon went away meanwhile, starts over on a new one.
   template <typename Call>
   absl::Status with_daemon(Clock::time_point deadline, bool starts_daemon, Call call) {
-    absl::Status status;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (starts_daemon) {
-        if (status = ensure_running(deadline); !status.ok()) return status;
-      } else {
-        absl::StatusOr<bool> accepts = daemon_accepts(socket);
-        if (!accepts.ok()) return accepts.status();
-        if (!*accepts) return absl::UnavailableError(str_cat("no daemon listens on ", socket));
-      }
-      const std::shared_ptr<grpc::Channel> on = current();
-      grpc::ClientContext context;
-      set_deadline(context, deadline);
-      context.set_wait_for_ready(false);
-      status = to_absl(call(context, on), socket);
-      if (!absl::IsUnavailable(status)) return status;
-      forget(on);
+    Clock::time_point give_up = deadline;
+    for (int attempt = 0;; ++attempt) {
+      absl::StatusOr<std::unique_ptr<RpcConnection>> connected = connection(starts_daemon, deadline);
+      absl::Status status = connected.ok() ? call(**connected) : connected.status();
+      if (generation != runtime::fork_generation()) return status;  // the caller's own code has forked
+      // No daemon is an answer, unless one was there a moment ago.
+      const bool is_missing = !connected.ok() && absl::IsNotFound(status);
+      if (is_missing) status = absl::UnavailableError(std::string(status.message()));
+      const bool may_recover = absl::IsUnavailable(status) && (!is_missing || attempt > 0);
+      const DaemonPeer peer = connected.ok() ? (*connected)->peer() : DaemonPeer();
+      if (connected.ok() && !absl::IsUnavailable(status)) give_back(*std::move(connected));
+      if (!may_recover) return is_missing || !connected.ok() ? status : named(status, socket, peer);
+      if (attempt == 0) give_up = std::min(deadline, Clock::now() + kRecoverLimit);
+      forget();
       thread_local std::minstd_rand random(std::random_device{}());
-      const auto pause = std::chrono::milliseconds((10 << attempt) + random() % (20 << attempt));
-      if (Clock::now() + pause >= deadline) return status;
+      const int longest = std::min(kMaxPauseMs, 20 << std::min(attempt, 10));
+      const auto pause = std::chrono::milliseconds(longest / 2 + static_cast<int>(random() % longest));
+      if (Clock::now() + pause >= give_up) return is_missing || !connected.ok() ? status : named(status, socket, peer);
       std::this_thread::sleep_for(pause);
     }
-    return status;
   }
 
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> admin(grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                                Response*),
-                                 const Request& request, Millis timeout) {
-    Response response;
-    absl::Status status = with_daemon(Clock::now() + timeout, false,
-                                      [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-                                        v1::AdminService::Stub stub(on);
-                                        return (stub.*method)(&context, request, &response);
-                                      });
+  // A call with one answer.
+  template <typename Method>
+  absl::StatusOr<typename Method::Response> unary(const Method& method, const typename Method::Request& request,
+                                                  Clock::time_point deadline, bool starts_daemon) {
+    std::optional<typename Method::Response> response;
+    absl::Status status = with_daemon(deadline, starts_daemon, [&](RpcConnection& connection) {
+      response.reset();
+      return exchange(connection, method, request, deadline, [&](typename Method::Response&& answer) {
+        response = std::move(answer);
+        return absl::OkStatus();
+      });
+    });
     if (!status.ok()) return status;
-    return response;
+    if (!response) return absl::InternalError(str_cat("the daemon ended ", method.path, " without an answer"));
+    return *std::move(response);
+  }
+  // A command of the owner's. A daemon of an earlier version has no socket for them.
+  template <typename Method>
+  absl::StatusOr<typename Method::Response> owner(const Method& method, const typename Method::Request& request,
+                                                  Clock::time_point deadline) {
+    absl::StatusOr<std::unique_ptr<RpcConnection>> connected =
+        RpcConnection::connect(admin_socket_path(socket), deadline);
+    if (absl::IsNotFound(connected.status())) return unary(method, request, deadline, /*starts_daemon=*/false);
+    if (!connected.ok()) return connected.status();
+    std::optional<typename Method::Response> response;
+    absl::Status status = exchange(**connected, method, request, deadline, [&](typename Method::Response&& answer) {
+      response = std::move(answer);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return named(status, socket, (*connected)->peer());
+    if (!response) return absl::InternalError(str_cat("the daemon ended ", method.path, " without an answer"));
+    return *std::move(response);
   }
 
   // A call that answers with events: progress, then the result. `call_ms` as in prepare().
-  template <typename Result, typename Request, typename Event, typename Progress>
-  absl::StatusOr<Result> events(std::unique_ptr<grpc::ClientReader<Event>> (v1::CompilerService::Stub::*method)(
-                                    grpc::ClientContext*, const Request&),
-                                const char* name, Request& request, Clock::time_point deadline,
+  template <typename Result, typename Method, typename Progress>
+  absl::StatusOr<Result> events(const Method& method, typename Method::Request& request, Clock::time_point deadline,
                                 const std::function<void(const Progress&)>& progress, double* call_ms = nullptr) {
     request.set_protocol_version(kProtocolVersion);
     std::optional<Result> result;
-    absl::Status status =
-        with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-          if constexpr (requires { request.session_id(); }) request.set_session_id(session_id(on, deadline));
-          v1::CompilerService::Stub stub(on);
-          const Clock::time_point asked = Clock::now();
-          std::unique_ptr<grpc::ClientReader<Event>> reader = (stub.*method)(&context, request);
-          Event event;
-          while (reader->Read(&event)) {
-            if (event.has_progress() && progress) progress(event.progress());
-            if (event.has_result()) result = std::move(*event.mutable_result());
-          }
-          const grpc::Status ended = reader->Finish();
-          if (call_ms) *call_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
-          return ended;
-        });
+    absl::Status status = with_daemon(deadline, true, [&](RpcConnection& connection) {
+      if constexpr (requires { request.session_id(); }) request.set_session_id(session_id(deadline));
+      const Clock::time_point asked = Clock::now();
+      absl::Status ended = exchange(connection, method, request, deadline, [&](typename Method::Response&& event) {
+        if (event.has_progress() && progress) progress(event.progress());
+        if (event.has_result()) result = std::move(*event.mutable_result());
+        return absl::OkStatus();
+      });
+      if (call_ms) *call_ms = std::chrono::duration<double, std::milli>(Clock::now() - asked).count();
+      return ended;
+    });
     if (!status.ok()) return status;
-    if (!result) return absl::InternalError(str_cat("the daemon ended a ", name, " without a result"));
+    if (!result) return absl::InternalError(str_cat("the daemon ended ", method.path, " without a result"));
     return *std::move(result);
   }
 };
 
-DaemonChannel::DaemonChannel(std::unique_ptr<State> state) : state_(std::move(state)) {}
-DaemonChannel::~DaemonChannel() = default;
+DaemonChannel::DaemonChannel(std::unique_ptr<State> state) : newest_(state.release()) {}
+DaemonChannel::~DaemonChannel() {
+  State* const state = newest_.load();
+  if (state->generation == runtime::fork_generation()) delete state;
+}
+
+// In a forked child the parent's state is left alone and never destroyed: its locks may be held and its threads do not
+// exist. The first call makes a state of the child's own.
+DaemonChannel::State& DaemonChannel::state() const {
+  State* state = newest_.load(std::memory_order_acquire);
+  while (state->generation != runtime::fork_generation()) {
+    auto own = std::make_unique<State>(state->socket, state->auto_start);
+    if (newest_.compare_exchange_strong(state, own.get(), std::memory_order_acq_rel)) return *own.release();
+  }
+  return *state;
+}
 
 absl::StatusOr<std::shared_ptr<DaemonChannel>> DaemonChannel::get(const ChannelConfig& config) {
+  // The channels of one process. Never destroyed: a session's thread may run until the process ends, which also ends
+  // the leases.
+  struct Channels {
+    const std::uint32_t generation = runtime::fork_generation();
+    std::mutex mutex;
+    std::map<std::pair<std::string, bool>, std::shared_ptr<DaemonChannel>> by_socket;
+  };
+  static std::atomic<Channels*> newest{new Channels};
   absl::StatusOr<std::string> socket = resolve_socket_path(config.socket);
   if (!socket.ok()) return socket.status();
-  // Never destroyed: the session's thread may run until the process ends, which also ends the leases.
-  static auto* const mutex = new std::mutex;
-  static auto* const channels = new std::map<std::pair<std::string, bool>, std::shared_ptr<DaemonChannel>>;
-  const bool auto_start = auto_start_allowed(config.auto_start);
-  const std::lock_guard<std::mutex> lock(*mutex);
-  std::shared_ptr<DaemonChannel>& channel = (*channels)[{*socket, auto_start}];
-  if (!channel) {
-    auto state = std::make_unique<State>();
-    state->socket = *socket;
-    state->auto_start = auto_start;
-    channel.reset(new DaemonChannel(std::move(state)));
+  Channels* channels = newest.load(std::memory_order_acquire);
+  while (channels->generation != runtime::fork_generation()) {  // a forked child: the parent's lock may be held
+    auto own = std::make_unique<Channels>();
+    if (newest.compare_exchange_strong(channels, own.get(), std::memory_order_acq_rel)) channels = own.release();
   }
+  const bool auto_start = auto_start_allowed(config.auto_start);
+  const std::lock_guard<std::mutex> lock(channels->mutex);
+  std::shared_ptr<DaemonChannel>& channel = channels->by_socket[{*socket, auto_start}];
+  if (!channel) channel.reset(new DaemonChannel(std::make_unique<State>(*socket, auto_start)));
   return channel;
 }
 
-const std::string& DaemonChannel::socket_path() const { return state_->socket; }
+const std::string& DaemonChannel::socket_path() const { return state().socket; }
 
-bool DaemonChannel::daemon_is_running() const {
-  absl::StatusOr<bool> accepts = daemon_accepts(state_->socket);
-  return accepts.ok() && *accepts;
-}
+absl::StatusOr<bool> DaemonChannel::daemon_is_running() const { return daemon_accepts(socket_path()); }
 
 void DaemonChannel::connect_early() {
-  if (daemon_is_running()) state_->session_on(state_->current());
+  if (daemon_is_running().value_or(false)) state().open_session();
 }
 
 absl::Status DaemonChannel::start_daemon(Deadline deadline) {
-  absl::StatusOr<bool> accepts = daemon_accepts(state_->socket);
-  if (!accepts.ok()) return accepts.status();
-  return *accepts ? absl::OkStatus() : client::start_daemon(state_->socket, deadline);
+  absl::StatusOr<bool> running = daemon_is_running();
+  if (!running.ok()) return running.status();
+  return *running ? absl::OkStatus() : client::start_daemon(socket_path(), deadline);
 }
 
 absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
     v1::PrepareRequest request, Deadline deadline, const std::function<void(const v1::PrepareProgress&)>& progress,
     double* call_ms) {
   request.set_want_progress(static_cast<bool>(progress));
-  return state_->events<v1::PrepareResult>(&v1::CompilerService::Stub::Prepare, "Prepare", request, deadline, progress,
-                                           call_ms);
+  return state().events<v1::PrepareResult>(rpc::kPrepare, request, deadline, progress, call_ms);
 }
 
 absl::StatusOr<std::string> DaemonChannel::fetch_artifact(std::string_view digest, Deadline deadline) {
   v1::FetchArtifactRequest request;
   request.set_digest(std::string(digest));
   std::string bytes;
-  bool too_large = false;
-  absl::Status status =
-      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-        bytes.clear();
-        v1::CompilerService::Stub stub(on);
-        std::unique_ptr<grpc::ClientReader<v1::FetchArtifactChunk>> reader = stub.FetchArtifact(&context, request);
-        v1::FetchArtifactChunk chunk;
-        while (reader->Read(&chunk)) {
-          too_large = too_large || bytes.size() + chunk.data().size() > kMaxArtifactBytes;
-          if (too_large) {
-            context.TryCancel();
-          } else {
-            bytes += chunk.data();
-          }
-        }
-        return reader->Finish();
-      });
-  if (too_large)
-    return absl::ResourceExhaustedError(str_cat("an artifact is larger than ", kMaxArtifactBytes, " bytes"));
+  State& state = this->state();
+  absl::Status status = state.with_daemon(deadline, true, [&](RpcConnection& connection) {
+    bytes.clear();
+    return state.exchange(connection, rpc::kFetchArtifact, request, deadline, [&](v1::FetchArtifactChunk&& chunk) {
+      if (bytes.size() + chunk.data().size() > kMaxArtifactBytes) {
+        return absl::ResourceExhaustedError(str_cat("an artifact is larger than ", kMaxArtifactBytes, " bytes"));
+      }
+      bytes += chunk.data();
+      return absl::OkStatus();
+    });
+  });
   if (!status.ok()) return status;
   return bytes;
 }
 
 absl::StatusOr<v1::ExplainResponse> DaemonChannel::explain(v1::ExplainRequest request, Deadline deadline) {
   request.set_protocol_version(kProtocolVersion);
-  v1::ExplainResponse response;
-  absl::Status status =
-      state_->with_daemon(deadline, true, [&](grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& on) {
-        v1::CompilerService::Stub stub(on);
-        return stub.Explain(&context, request, &response);
-      });
-  if (!status.ok()) return status;
-  return response;
+  return state().unary(rpc::kExplain, request, deadline, /*starts_daemon=*/true);
 }
 
 absl::StatusOr<v1::TuneResult> DaemonChannel::tune(v1::TuneRequest request, Deadline deadline,
                                                    const std::function<void(const v1::TuneProgress&)>& progress) {
-  return state_->events<v1::TuneResult>(&v1::CompilerService::Stub::Tune, "Tune", request, deadline, progress);
+  return state().events<v1::TuneResult>(rpc::kTune, request, deadline, progress);
 }
 
 absl::StatusOr<v1::BlobResult> DaemonChannel::compile_blob(
     v1::CompileBlobRequest request, Deadline deadline, const std::function<void(const v1::BlobProgress&)>& progress) {
   request.set_want_progress(static_cast<bool>(progress));
-  return state_->events<v1::BlobResult>(&v1::CompilerService::Stub::CompileBlob, "CompileBlob", request, deadline,
-                                        progress);
+  return state().events<v1::BlobResult>(rpc::kCompileBlob, request, deadline, progress);
 }
 
 void DaemonChannel::release_lease(std::uint64_t lease_id) {
+  State& state = this->state();
   std::shared_ptr<DaemonSession> session;
   {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    session = state_->session;
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    session = state.session;
   }
   if (session && lease_id != 0) session->release(lease_id);
 }
 
 absl::StatusOr<v1::StatsResponse> DaemonChannel::stats(Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::Stats, v1::StatsRequest(), timeout);
+  return state().unary(rpc::kStats, v1::StatsRequest(), Clock::now() + timeout, /*starts_daemon=*/false);
 }
 absl::StatusOr<v1::CacheListResponse> DaemonChannel::cache_list(const v1::CacheListRequest& request, Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::CacheList, request, timeout);
+  return state().unary(rpc::kCacheList, request, Clock::now() + timeout, /*starts_daemon=*/false);
 }
 absl::StatusOr<v1::CacheVerifyResponse> DaemonChannel::cache_verify(Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::CacheVerify, v1::CacheVerifyRequest(), timeout);
+  return state().owner(rpc::kCacheVerify, v1::CacheVerifyRequest(), Clock::now() + timeout);
 }
 absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::CacheClear, v1::CacheClearRequest(), timeout);
+  return state().owner(rpc::kCacheClear, v1::CacheClearRequest(), Clock::now() + timeout);
 }
 absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
                                                                     Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::RemoveBlobs, request, timeout);
+  return state().owner(rpc::kRemoveBlobs, request, Clock::now() + timeout);
 }
 absl::Status DaemonChannel::shutdown(Millis timeout) {
-  return state_->admin(&v1::AdminService::Stub::Shutdown, v1::ShutdownRequest(), timeout).status();
+  return state().owner(rpc::kShutdown, v1::ShutdownRequest(), Clock::now() + timeout).status();
 }
 
 }  // namespace hearth::client

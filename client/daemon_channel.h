@@ -1,11 +1,13 @@
-// DaemonChannel: the connection to one hearthd over its unix socket. It starts a daemon when none listens (exactly
-// one, however many processes race), reconnects once when the daemon went away, and gives every call a deadline.
-// Thread-safe; shared by the whole process through DaemonChannel::get. gRPC stays inside the .cpp.
+// DaemonChannel: the way to one hearthd over its unix socket. It starts a daemon when none listens (exactly one,
+// however many processes race), connects anew when the daemon went away, and gives every call a deadline. Thread-safe;
+// shared by the whole process through DaemonChannel::get. A forked child may use its parent's channels: it has
+// connections and a session of its own, and nothing that it does ends the parent's.
 // Errors: the daemon's status; UNAVAILABLE with the reason when there is no daemon and none can be started.
 //
 //   absl::StatusOr<std::shared_ptr<DaemonChannel>> channel = DaemonChannel::get({.socket = "", .auto_start = false});
 //   absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(std::chrono::seconds(2));
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -35,10 +37,11 @@ class DaemonChannel {
   ~DaemonChannel();
 
   const std::string& socket_path() const;
-  // True when something accepts connections on the socket now. Starts nothing.
-  bool daemon_is_running() const;
-  // Begins to connect when a daemon listens, and returns at once: a later prepare() finds the connection and its
-  // session made. Starts no daemon; whatever is wrong, the later call says.
+  // Whether a daemon accepts connections on the socket now. Starts nothing. FAILED_PRECONDITION when what listens there
+  // is another user's.
+  absl::StatusOr<bool> daemon_is_running() const;
+  // Begins to connect when a daemon listens, and returns at once: a later prepare() finds its session made. Starts no
+  // daemon; whatever is wrong, the later call says.
   void connect_early();
   // Starts a daemon when none runs and waits until it accepts connections.
   absl::Status start_daemon(Deadline deadline);
@@ -70,7 +73,8 @@ class DaemonChannel {
  private:
   struct State;
   explicit DaemonChannel(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  State& state() const;
+  mutable std::atomic<State*> newest_;  // of this process, or still of the one that it was forked from
 };
 
 }  // namespace hearth::client

@@ -1,8 +1,9 @@
 // Finds and starts hearthd. However many processes race, one daemon starts: the starter holds a lock file beside the
 // socket, everybody else waits for the socket. Thread-safe; no gRPC.
-// Errors: UNAVAILABLE naming the program and quoting the end of its log; DEADLINE_EXCEEDED; NOT_FOUND (no hearthd).
+// Errors: UNAVAILABLE naming the program and quoting the end of its log; DEADLINE_EXCEEDED; NOT_FOUND (no hearthd);
+// FAILED_PRECONDITION when the socket is another user's.
 //
-//   if (!daemon_accepts(socket)) status = start_daemon(socket, Clock::now() + std::chrono::seconds(10));
+//   if (!*daemon_accepts(socket)) status = start_daemon(socket, Clock::now() + std::chrono::seconds(10));
 #pragma once
 #include <chrono>
 #include <string>
@@ -13,10 +14,6 @@
 namespace hearth::client {
 
 inline constexpr std::chrono::seconds kDaemonStartLimit{10};
-
-// Whether something accepts connections on the socket now. FAILED_PRECONDITION when the socket's folder or owner
-// cannot be trusted.
-absl::StatusOr<bool> daemon_accepts(const std::string& socket_path);
 
 // HEARTH_DAEMON, else hearthd beside this program or this library, else on PATH.
 absl::StatusOr<std::string> find_daemon_program();

@@ -95,8 +95,8 @@ class PreparedPlan {
 // Threads a replay uses for PrepareConfig.threads = `wanted`; InvalidArgument out of range.
 absl::StatusOr<int> choose_threads(int wanted);
 
-// Begins to connect to a daemon that runs, in the background: called before a model is read or traced it takes gRPC's
-// set-up (milliseconds) out of the first prepare(). Starts no daemon and reports nothing; prepare() does both.
+// Begins to open the session with a daemon that runs, in the background: called before a model is read or traced, the
+// first prepare() need not wait for it. Starts no daemon and reports nothing; prepare() does both.
 void connect_early(const PrepareConfig& config = {});
 
 absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config = {});

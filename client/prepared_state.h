@@ -7,6 +7,7 @@
 
 #include "client/daemon_channel.h"
 #include "client/jit.h"
+#include "runtime/fork.h"
 #include "runtime/loaded_plan.h"
 
 namespace hearth::client {
@@ -20,12 +21,14 @@ struct PreparedPlan::State {
   std::string plan_bytes;
   std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file
   std::uint64_t lease_id = 0;
+  const std::uint32_t generation = runtime::fork_generation();
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (lease_id != 0) channel->release_lease(lease_id);
+    // A forked child has a copy of the plan, but the lease is its parent's.
+    if (lease_id != 0 && generation == runtime::fork_generation()) channel->release_lease(lease_id);
   }
 };
 

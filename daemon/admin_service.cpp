@@ -1,5 +1,6 @@
 #include "daemon/admin_service.h"
 
+#include <absl/strings/str_cat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "daemon/version.h"
 #include "daemon/worker_usage.h"
 #include "kernels_cache/blob_key.h"
+#include "proto/socket_path.h"
 
 namespace hearth::daemon {
 namespace {
@@ -42,13 +44,30 @@ const char* name_of(cache::EntryKind kind) {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AdminServiceImpl::later(grpc::CallbackServerContext* context, std::function<void()> work) {
+grpc::ServerUnaryReactor* AdminServiceImpl::later(std::function<void()> work) {
   auto* call = new AdminCall(services_.calls.activity);
   services_.executor->post([call, work = std::move(work)] {
     work();
     call->Finish(grpc::Status::OK);
   });
   return call;
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::later_for_owner(const char* what, std::function<void()> work) {
+  const grpc::Status allowed = check_owner(what);
+  return allowed.ok() ? later(std::move(work)) : finish_now(allowed);
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::finish_now(const grpc::Status& status) {
+  auto* call = new AdminCall(services_.calls.activity);
+  call->Finish(status);
+  return call;
+}
+
+grpc::Status AdminServiceImpl::check_owner(const char* what) const {
+  if (rights_ == AdminRights::kOwner) return grpc::Status::OK;
+  return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                      absl::StrCat(what, " is the owner's right: ask on ", admin_socket_path(services_.listener->path())));
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,
@@ -69,6 +88,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   response->set_plan_misses(counters.plan_misses);
   response->set_plan_joined(counters.plan_joined);
   response->set_plan_errors(counters.plan_errors);
+  response->set_requests_in_flight(counters.requests_in_flight);
   response->set_kernels_compiled(counters.kernels_compiled);
   response->set_kernel_hits(counters.kernel_hits);
   response->set_kernel_joined(counters.kernel_joined);
@@ -78,7 +98,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   response->set_worker_timeouts(counters.worker_timeouts);
   response->set_leases(services_.calls.leases->num_leases());
   response->set_sessions(services_.calls.leases->num_sessions());
-  response->set_health(services_.calls.store->health());
+  response->set_health(services_.health());
+  response->set_workers_checked(services_.workers_checked());
+  response->set_log_file(services_.log_file);
+  response->set_connections(services_.listener->num_connections());
   response->set_rss_bytes(static_cast<double>(resident_bytes(::getpid())));
   response->set_blob_requests(counters.blob_requests);
   response->set_blob_hits(counters.blob_hits);
@@ -87,15 +110,15 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   response->set_blob_errors(counters.blob_errors);
   response->set_blobs_compiled(counters.blobs_compiled);
   response->set_blob_workers(services_.blob_pool->num_live_workers());
-  auto* call = new AdminCall(services_.calls.activity);
-  call->Finish(grpc::Status::OK);
-  return call;
+  response->set_blob_requests_in_flight(counters.blob_requests_in_flight);
+  response->set_max_leases(services_.calls.leases->max_leases());
+  return finish_now(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext*,
                                                       const v1::CacheListRequest* request,
                                                       v1::CacheListResponse* response) {
-  return later(context, [cache = services_.cache, limit = request->limit(), response] {
+  return later([cache = services_.cache, limit = request->limit(), response] {
     for (const cache::CacheEntryInfo& info : cache->list(limit)) {
       v1::CacheEntry& entry = *response->add_entries();
       entry.set_key(to_bytes(info.key));
@@ -108,10 +131,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContex
   });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext*,
                                                         const v1::CacheVerifyRequest*,
                                                         v1::CacheVerifyResponse* response) {
-  return later(context, [cache = services_.cache, tuning = services_.tuning, response] {
+  return later_for_owner("CacheVerify", [cache = services_.cache, tuning = services_.tuning, response] {
     const cache::VerifyReport report = cache->verify();
     tuning->forget();
     response->set_checked(report.checked);
@@ -120,9 +143,9 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerCont
   });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext*,
                                                        const v1::CacheClearRequest*, v1::CacheClearResponse* response) {
-  return later(context, [cache = services_.cache, tuning = services_.tuning, response] {
+  return later_for_owner("CacheClear", [cache = services_.cache, tuning = services_.tuning, response] {
     tuning->forget();
     const cache::ClearReport report = cache->clear();
     response->set_removed(report.removed);
@@ -131,11 +154,12 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerConte
   });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerContext*,
                                                         const v1::RemoveBlobsRequest* request,
                                                         v1::RemoveBlobsResponse* response) {
   std::set<std::string> stems(request->stems().begin(), request->stems().end());
-  return later(context, [cache = services_.cache, stems = std::move(stems), all = request->all(), response] {
+  const bool all = request->all();
+  return later_for_owner("RemoveBlobs", [cache = services_.cache, stems = std::move(stems), all, response] {
     const cache::ClearReport report = cache->remove_blobs([&](const cache::KeyMaterial& material) {
       const std::string stem = cache::blob_stem(material);
       return all || (!stem.empty() && stems.count(stem) > 0);
@@ -146,12 +170,11 @@ grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerCont
   });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::Shutdown(grpc::CallbackServerContext* context, const v1::ShutdownRequest*,
+grpc::ServerUnaryReactor* AdminServiceImpl::Shutdown(grpc::CallbackServerContext*, const v1::ShutdownRequest*,
                                                      v1::ShutdownResponse*) {
-  services_.shut_down();
-  auto* call = new AdminCall(services_.calls.activity);
-  call->Finish(grpc::Status::OK);
-  return call;
+  const grpc::Status allowed = check_owner("Shutdown");
+  if (allowed.ok()) services_.shut_down();
+  return finish_now(allowed);
 }
 
 }  // namespace hearth::daemon

@@ -6,7 +6,9 @@ namespace hearth::daemon {
 
 BlobCall::BlobCall(const CallServices& services, BlobBuilder* blobs, grpc::CallbackServerContext* context,
                    const v1::CompileBlobRequest* request)
-    : EventStream(services.activity, context), services_(services) {
+    : EventStream(services.activity, context),
+      services_(services),
+      counted_(services.metrics->arrived(RequestKind::kBlob)) {
   BlobBuilder::Caller caller;
   caller.done = callback(&BlobCall::answer);
   if (request->want_progress()) {

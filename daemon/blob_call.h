@@ -22,6 +22,7 @@ class BlobCall final : public EventStream<v1::CompileBlobEvent> {
   void count_failure() override { services_.metrics->count(BlobOutcome::kError); }
 
   const CallServices services_;
+  const Metrics::Call counted_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::shared_ptr<const BuiltBlob> built_;  // its file stays until the client has the answer
 };

@@ -1,6 +1,7 @@
 #include "daemon/compiler_service.h"
 
 #include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -8,10 +9,11 @@
 namespace hearth::daemon {
 namespace {
 
+// The file is opened and checked on the executor, then read a chunk at a time, as fast as the client takes them.
 class FetchCall : public grpc::ServerWriteReactor<v1::FetchArtifactChunk> {
  public:
   FetchCall(const CallServices& services, grpc::CallbackServerContext* context, const v1::FetchArtifactRequest& request)
-      : token_(services.activity->begin()) {
+      : context_(context), token_(services.activity->begin()) {
     Digest digest;
     if (request.digest().size() != digest.size()) {
       Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
@@ -19,13 +21,7 @@ class FetchCall : public grpc::ServerWriteReactor<v1::FetchArtifactChunk> {
       return;
     }
     std::copy(request.digest().begin(), request.digest().end(), digest.begin());
-    absl::StatusOr<std::string> bytes = services.store->read_artifact(digest);
-    if (!bytes.ok()) {
-      Finish(to_grpc_status(bytes.status(), context));
-      return;
-    }
-    bytes_ = std::move(*bytes);
-    write_next();
+    services.preparer->services().executor->post([this, store = services.store, digest] { open(*store, digest); });
   }
 
   void OnWriteDone(bool ok) override { ok ? write_next() : Finish(grpc::Status::CANCELLED); }
@@ -34,20 +30,26 @@ class FetchCall : public grpc::ServerWriteReactor<v1::FetchArtifactChunk> {
  private:
   static constexpr std::size_t kChunkBytes = 1u << 20;
 
+  void open(ResultStore& store, const Digest& digest) {
+    absl::StatusOr<ResultStore::ReadArtifact> opened = store.open_artifact(digest);
+    spdlog::trace("artifact {} is fetched: {}", to_hex(digest).substr(0, 12), opened.status().ok() ? "found" : "not found");
+    if (!opened.ok()) return Finish(to_grpc_status(opened.status(), context_));
+    read_ = *std::move(opened);
+    write_next();
+  }
+
   void write_next() {
-    if (offset_ == bytes_.size()) {
-      Finish(grpc::Status::OK);
-      return;
-    }
-    const std::size_t size = std::min(kChunkBytes, bytes_.size() - offset_);
-    chunk_.set_data(bytes_.substr(offset_, size));
-    offset_ += size;
+    absl::StatusOr<std::string> bytes = read_(offset_, kChunkBytes);
+    if (!bytes.ok() || bytes->empty()) return Finish(to_grpc_status(bytes.status(), context_));
+    offset_ += bytes->size();
+    chunk_.set_data(*std::move(bytes));
     StartWrite(&chunk_);
   }
 
+  grpc::CallbackServerContext* const context_;
   const Activity::Token token_;
-  std::string bytes_;
-  std::size_t offset_ = 0;
+  ResultStore::ReadArtifact read_;
+  std::uint64_t offset_ = 0;
   v1::FetchArtifactChunk chunk_;
 };
 
@@ -120,6 +122,7 @@ class SessionCall : public grpc::ServerBidiReactor<v1::SessionRequest, v1::Sessi
         return end(grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message())));
       }
       session_ = service_->services_.leases->open_session();
+      spdlog::trace("a session opens, {} are open", service_->services_.leases->num_sessions());
       response_.set_session_id(session_);
       std::lock_guard lock(mutex_);
       if (finished_) return;
@@ -137,7 +140,10 @@ class SessionCall : public grpc::ServerBidiReactor<v1::SessionRequest, v1::Sessi
       std::lock_guard lock(service_->mutex_);
       service_->sessions_.erase(this);
     }
-    if (session_ != 0) service_->services_.leases->close_session(session_);
+    if (session_ != 0) {
+      service_->services_.leases->close_session(session_);
+      spdlog::trace("a session ends, {} are open", service_->services_.leases->num_sessions());
+    }
     delete this;
   }
 

@@ -4,7 +4,6 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <toml++/toml.h>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "daemon/build_id.h"
+#include "daemon/trusted_file.h"
 #include "daemon/version.h"
 #include "proto/socket_path.h"
 
@@ -97,6 +97,7 @@ std::vector<Setting> settings_of(Config& c) {
       {"allow_network_fs", "accept a cache folder on a network file system",
        [&c](const std::string& value) { return parse_flag(value, &c.allow_network_fs); }},
       {"memory_store", "memory for results the disk does not take", bytes(&c.memory_store_bytes)},
+      {"temp_dir", "folder of the workers' temporary files; empty: TMPDIR, else /tmp", text(&c.temp_dir)},
       {"worker", "the hearth-worker program", text(&c.worker)},
       {"workers", "compiler workers; 0: one a processor",
        [&c](const std::string& value) { return store(parse_worker_count(value), &c.workers); }},
@@ -119,9 +120,13 @@ std::vector<Setting> settings_of(Config& c) {
       {"max_graph", "largest graph accepted, in bytes", bytes(&c.limits.graph_bytes)},
       {"max_nodes", "most nodes of a graph", count(&c.limits.nodes)},
       {"max_constants", "most constant bytes of a graph", bytes(&c.limits.constant_bytes)},
+      {"max_connections", "most client connections at once", count(&c.max_connections)},
+      {"max_connections_per_process", "most connections of one client process", count(&c.max_connections_per_process)},
+      {"rpc_memory", "memory for requests and answers under way", bytes(&c.rpc_memory_bytes)},
       {"idle_exit_s", "leave after this long without calls and sessions; 0: never", seconds(&c.idle_exit_ms)},
       {"drain_s", "longest wait for running calls at the end", seconds(&c.drain_ms)},
       {"log", "log file; empty: stderr", text(&c.log_file)},
+      {"default_log", "log file where `log` is not set; clients that start a daemon give it", text(&c.default_log)},
       {"log_level", "trace, debug, info, warn, error or off",
        [&c](const std::string& value) { return parse_level(value, &c.log_level); }},
   };
@@ -143,9 +148,9 @@ absl::Status wrong(const std::string& where, const std::string& value, const abs
 }
 
 absl::Status apply_file(const std::string& path, const std::vector<Setting>& settings) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || ::access(path.c_str(), R_OK) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot read the configuration file '", path, "'"));
+  if (absl::Status trusted = check_trusted_file("the configuration file", path, "--config or HEARTH_CONFIG");
+      !trusted.ok()) {
+    return absl::InvalidArgumentError(std::string(trusted.message()));
   }
   const auto place = [&path](const toml::source_region& source) { return absl::StrCat(path, ":", source.begin.line); };
   try {
@@ -182,7 +187,7 @@ absl::Status apply_file(const std::string& path, const std::vector<Setting>& set
 absl::Status apply_environment(const std::vector<Setting>& settings) {
   for (const Setting& setting : settings) {
     const std::string name = environment_name(setting);
-    const char* value = std::getenv(name.c_str());
+    const char* value = secure_getenv(name.c_str());
     if (value == nullptr || *value == '\0') continue;
     if (absl::Status status = setting.apply(value); !status.ok()) return wrong(name, value, status);
   }
@@ -206,8 +211,8 @@ absl::Status resolve(Config& config) {
   if (!socket.ok()) return socket.status();
   config.socket = *socket;
   if (config.cache_dir.empty()) {
-    const char* cache_home = std::getenv("XDG_CACHE_HOME");
-    const char* home = std::getenv("HOME");
+    const char* cache_home = secure_getenv("XDG_CACHE_HOME");
+    const char* home = secure_getenv("HOME");
     if (cache_home != nullptr && *cache_home == '/') {
       config.cache_dir = absl::StrCat(cache_home, "/hearth");
     } else if (home != nullptr && *home == '/') {
@@ -219,13 +224,29 @@ absl::Status resolve(Config& config) {
   std::error_code error;
   config.cache_dir = std::filesystem::absolute(config.cache_dir, error).lexically_normal().string();
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (self.empty() && (config.worker.empty() || config.blob_worker.empty())) {
+    return absl::InvalidArgumentError(
+        "cannot tell where hearthd lies (is /proc mounted?): give the worker programs with --worker and --blob-worker");
+  }
   if (config.worker.empty()) config.worker = (self.parent_path() / "hearth-worker").string();
   if (config.blob_worker.empty()) config.blob_worker = (self.parent_path() / "hearth-blob-worker").string();
   config.worker = std::filesystem::absolute(config.worker, error).lexically_normal().string();
   config.blob_worker = std::filesystem::absolute(config.blob_worker, error).lexically_normal().string();
+  if (config.log_file.empty()) config.log_file = config.default_log;
+  if (config.temp_dir.empty()) {
+    const char* folder = secure_getenv("TMPDIR");
+    config.temp_dir = folder != nullptr && *folder == '/' ? folder : "/tmp";
+  }
+  if (config.temp_dir[0] != '/') {
+    return absl::InvalidArgumentError(absl::StrCat("temp_dir '", config.temp_dir, "' is not an absolute path"));
+  }
   if (config.workers == 0) config.workers = std::max(1u, std::thread::hardware_concurrency());
   if (config.queue_limit == 0 || config.blob_queue_limit == 0) {
     return absl::InvalidArgumentError("queue_limit and blob_queue_limit must be at least 1");
+  }
+  if (config.max_connections == 0 || config.max_connections_per_process == 0 || config.rpc_memory_bytes < (16u << 20)) {
+    return absl::InvalidArgumentError(
+        "max_connections and max_connections_per_process must be at least 1, rpc_memory at least 16MiB");
   }
   if (config.compile_limit_ms == 0 || config.hang_limit_ms == 0 || config.blob_compile_limit_ms == 0) {
     return absl::InvalidArgumentError("compile_limit_s, hang_limit_s and blob_compile_limit_s must be more than 0");
@@ -265,6 +286,7 @@ absl::StatusOr<std::uint64_t> parse_seconds(const std::string& text) {
 
 absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
   Config config;
+  if (argc > 0) config.program = argv[0];
   const std::vector<Setting> settings = settings_of(config);
   CLI::App app("hearthd: the Hearth compiler daemon", "hearthd");
   std::string file;
@@ -293,7 +315,7 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
     config.message = absl::StrCat("hearthd ", kVersion, " build ", std::string(build_id().substr(0, 12)));
     return config;
   }
-  if (file.empty() && std::getenv("HEARTH_CONFIG") != nullptr) file = std::getenv("HEARTH_CONFIG");
+  if (file.empty() && secure_getenv("HEARTH_CONFIG") != nullptr) file = secure_getenv("HEARTH_CONFIG");
   if (!file.empty()) {
     if (absl::Status status = apply_file(file, settings); !status.ok()) return status;
   }
@@ -304,7 +326,10 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
       return wrong(flag_name(settings[i]), values[i], status);
     }
   }
-  if (foreground) config.log_file.clear();
+  if (foreground) {
+    config.log_file.clear();
+    config.default_log.clear();
+  }
   if (absl::Status status = resolve(config); !status.ok()) return status;
   return config;
 }

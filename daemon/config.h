@@ -27,6 +27,8 @@ struct Config {
   bool allow_network_fs = false;
   std::uint64_t memory_store_bytes = 512ull << 20;
 
+  std::string temp_dir;  // of the workers' private folders; resolved: TMPDIR, else /tmp
+
   std::string worker;    // resolved: beside hearthd unless given
   unsigned workers = 0;  // resolved: the number of processors
   std::uint64_t worker_memory_bytes = 4ull << 30;
@@ -47,12 +49,18 @@ struct Config {
   std::vector<std::string> blob_libraries;  // folders with a manifest whose blobs traced ops may become
 
   RequestLimits limits;
+  std::uint64_t max_connections = 8192;
+  std::uint64_t max_connections_per_process = 256;
+  std::uint64_t rpc_memory_bytes = 1ull << 30;  // of all connections' buffers together
 
   std::uint64_t idle_exit_ms = 0;  // 0: never
   std::uint64_t drain_ms = 30'000;
-  std::string log_file;  // empty: stderr
+  std::string log_file;  // empty: stderr; resolved: default_log unless given
+  std::string default_log;
   std::string log_level = "info";
   int ready_fd = -1;
+
+  std::string program;  // argv[0]; empty for a daemon inside another program, which no upgrade replaces
 
   cache::FileSystem* file_system = nullptr;  // tests inject failing writes; null: the real one
 };

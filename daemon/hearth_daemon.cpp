@@ -1,19 +1,13 @@
 #include "daemon/hearth_daemon.h"
 
 #include <absl/strings/str_cat.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/server_posix.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
@@ -22,23 +16,24 @@
 #include "daemon/admin_service.h"
 #include "daemon/build_id.h"
 #include "daemon/compiler_service.h"
+#include "daemon/health.h"
+#include "daemon/installation.h"
 #include "daemon/listener.h"
+#include "daemon/rpc_server.h"
+#include "daemon/trusted_file.h"
 #include "daemon/tuner.h"
 
 namespace hearth::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kLockPatience{35'000};  // a leaving daemon's drain and a little more
+constexpr std::chrono::milliseconds kLockPatience{35'000};  // another daemon's start, or its leaving the cache
+constexpr std::chrono::milliseconds kHandOverEvery{10};     // how often a draining daemon looks for its successor
 constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};  // calls that outlive the drain are cancelled
+constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
-constexpr int kMessageSlackBytes = 1 << 20;  // of a request beside its graph
-
-std::string temp_folder() {
-  const char* folder = std::getenv("TMPDIR");
-  return folder != nullptr && *folder == '/' ? folder : "/tmp";
-}
+constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
 
 absl::Status make_folders(const std::string& path) {
   std::error_code error;
@@ -54,7 +49,7 @@ absl::Status make_folders(const std::string& path) {
 WorkerPoolOptions pool_options(const Config& config) {
   WorkerPoolOptions options;
   options.command.path = config.worker;
-  options.command.temp_folder = temp_folder();
+  options.command.temp_folder = config.temp_dir;
   options.command.build_id = std::string(build_id());
   options.command.memory_bytes = config.worker_memory_bytes;
   options.command.wall_limit = std::chrono::milliseconds(config.compile_limit_ms);
@@ -84,8 +79,10 @@ WorkerPoolOptions blob_pool_options(const Config& config) {
 // Members stand in order of dependence: each may use those above it, so destruction is safe.
 class HearthDaemon::Impl {
  public:
-  Impl(const Config& config, std::unique_ptr<Listener> listener, std::unique_ptr<cache::KernelsCache> cache)
+  Impl(const Config& config, std::unique_ptr<Installation> installation, std::unique_ptr<Listener> listener,
+       std::unique_ptr<cache::KernelsCache> cache)
       : config_(config),
+        installation_(std::move(installation)),
         listener_(std::move(listener)),
         cache_(std::move(cache)),
         store_(cache_.get(), config.memory_store_bytes),
@@ -93,7 +90,8 @@ class HearthDaemon::Impl {
         blobs_({&store_, &blob_pool_, &executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
-        pool_(pool_options(config), &poison_, &metrics_),
+        maintenance_executor_(1),
+        pool_(with_hooks(pool_options(config)), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &blobs_,
@@ -103,31 +101,30 @@ class HearthDaemon::Impl {
         tuner_(&preparer_, config.workers),
         calls_{&preparer_, &leases_, &metrics_, &store_, &activity_},
         compiler_service_(calls_, &explainer_, &tuner_, &blobs_),
-        admin_service_({calls_, &pool_, &blob_pool_, cache_.get(), &tuning_, &executor_, std::string(build_id()),
-                        config.cache_dir, Clock::now(), [this] { ask_to_stop("asked to by a client"); }}) {}
+        client_admin_service_(admin_services(), AdminRights::kRead),
+        owner_admin_service_(admin_services(), AdminRights::kOwner) {}
 
   ~Impl() {
     drain();
     executor_.stop();  // its steps use the pools, which are destroyed before it
+    maintenance_executor_.stop();
     ::close(stop_event_);
   }
 
   absl::Status serve() {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    grpc::ServerBuilder builder;
-    builder.RegisterService(&compiler_service_);
-    builder.RegisterService(&admin_service_);
-    builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::size_t>(config_.limits.graph_bytes, 1u << 30)) +
-                                     kMessageSlackBytes);
-    // Reflection is the only synchronous service.
-    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
-    server_ = builder.BuildAndStart();
-    if (!server_) return absl::InternalError("gRPC could not start its server");
+    RpcLimits limits;
+    limits.memory_bytes = config_.rpc_memory_bytes;
+    limits.message_bytes = config_.limits.graph_bytes + kMessageSlackBytes;
+    absl::StatusOr<std::unique_ptr<RpcServer>> clients =
+        RpcServer::start({&compiler_service_, &client_admin_service_}, limits);
+    if (!clients.ok()) return clients.status();
+    absl::StatusOr<std::unique_ptr<RpcServer>> owner = RpcServer::start({&owner_admin_service_}, limits);
+    if (!owner.ok()) return owner.status();
+    client_server_ = *std::move(clients);
+    owner_server_ = *std::move(owner);
     accept_thread_ = std::thread([this] {
-      listener_->accept_until_stopped([this](int fd) { grpc::AddInsecureChannelFromFd(server_.get(), fd); });
+      listener_->accept_until_stopped([this](int fd, const Peer&) { client_server_->add_connection(fd); },
+                                      [this](int fd, const Peer&) { owner_server_->add_connection(fd); });
     });
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
@@ -143,18 +140,21 @@ class HearthDaemon::Impl {
     if (drained_) return true;
     drained_ = true;
     bool all_ended = true;
-    if (server_) {
-      server_->GetHealthCheckService()->SetServingStatus(false);
+    if (client_server_) {
+      client_server_->set_serving(false);
+      owner_server_->set_serving(false);
+      cache_->begin_leaving();  // before the socket is free: a successor must know that it need not wait for long
       listener_->stop();
       accept_thread_.join();
       preparer_.close();
       blobs_.close();
       tuner_.stop();
       compiler_service_.end_sessions();
-      all_ended = activity_.wait_until_idle(std::chrono::milliseconds(config_.drain_ms));
+      const Clock::time_point give_up = Clock::now() + std::chrono::milliseconds(config_.drain_ms);
+      while (!(all_ended = activity_.wait_until_idle(kHandOverEvery)) && Clock::now() < give_up) hand_over();
       if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
-      server_->Shutdown(std::chrono::system_clock::now() + kHangUp);
-      server_->Wait();
+      client_server_->shut_down(kHangUp);
+      owner_server_->shut_down(kHangUp);
     }
     {
       std::lock_guard lock(mutex_);
@@ -162,13 +162,54 @@ class HearthDaemon::Impl {
     }
     changed_.notify_all();
     if (maintenance_thread_.joinable()) maintenance_thread_.join();
-    cache_->flush();
+    cache_->hand_over();
     return all_ended;
   }
 
   int stop_event() const { return stop_event_; }
 
  private:
+  AdminServices admin_services() {
+    return {.calls = calls_,
+            .pool = &pool_,
+            .blob_pool = &blob_pool_,
+            .cache = cache_.get(),
+            .tuning = &tuning_,
+            .executor = &maintenance_executor_,
+            .listener = listener_.get(),
+            .build_id = std::string(build_id()),
+            .cache_dir = config_.cache_dir,
+            .log_file = config_.log_file,
+            .started_at = started_at_,
+            .health = [this] { return health(); },
+            .workers_checked = [this] { return workers_checked_.load(); },
+            .shut_down = [this] { ask_to_stop("asked to by its owner"); }};
+  }
+
+  WorkerPoolOptions with_hooks(WorkerPoolOptions options) {
+    options.on_start = [this](absl::Status status) {
+      if (absl::IsFailedPrecondition(status) && installation_ && installation_->wait_until_replaced(kUpgradePatience)) {
+        ask_to_stop("its programs were replaced on disk");
+        return absl::UnavailableError("hearthd was replaced on disk by another build, which takes over: try again");
+      }
+      health_.set("workers", status);
+      workers_checked_ = true;
+      return status;
+    };
+    return options;
+  }
+
+  std::string health() {
+    health_.set("cache", store_.health());
+    return health_.text();
+  }
+
+  void hand_over() {
+    if (handed_over_ || !cache_->hand_over_if_wanted()) return;
+    handed_over_ = true;
+    spdlog::info("another daemon has taken the cache over; calls that still run are answered from memory");
+  }
+
   void maintain() {
     const std::chrono::milliseconds idle_exit(config_.idle_exit_ms);
     const std::chrono::milliseconds tick =
@@ -176,12 +217,13 @@ class HearthDaemon::Impl {
             ? std::clamp(idle_exit / 4, std::chrono::milliseconds(20), std::chrono::milliseconds(1000))
             : std::chrono::milliseconds(1000);
     Clock::time_point last_flush = Clock::now();
-    sweep_worker_folders(temp_folder());
+    sweep_worker_folders(config_.temp_dir);
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, tick, [this] { return ended_; })) {
       lock.unlock();
       if (config_.idle_exit_ms > 0 && activity_.idle_for() >= idle_exit) ask_to_stop("idle");
       if (!listener_->is_reachable()) ask_to_stop("its socket was removed");
+      if (installation_ && installation_->is_replaced()) ask_to_stop("its program was replaced on disk");
       if (Clock::now() - last_flush >= kFlushEvery) {
         cache_->flush();
         last_flush = Clock::now();
@@ -192,15 +234,19 @@ class HearthDaemon::Impl {
   }
 
   void tell_health() {
-    const std::string health = store_.health();
-    if (health == last_health_) return;
-    spdlog::warn("health: {}", health);
-    last_health_ = health;
+    const std::string now = health();
+    if (now == last_health_) return;
+    spdlog::warn("health: {}", now);
+    last_health_ = now;
   }
 
   const Config config_;
+  const Clock::time_point started_at_ = Clock::now();
   const int stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   std::atomic<bool> stop_asked_{false};
+  const std::unique_ptr<Installation> installation_;  // null: upgrades are not noticed
+  Health health_;
+  std::atomic<bool> workers_checked_{false};
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<cache::KernelsCache> cache_;
   ResultStore store_;
@@ -212,6 +258,7 @@ class HearthDaemon::Impl {
   BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
   BlobLibraries blob_libraries_;
   Executor executor_;
+  Executor maintenance_executor_;
   WorkerPool pool_;
   WorkerPool blob_pool_;
   TuningTable tuning_;
@@ -220,30 +267,44 @@ class HearthDaemon::Impl {
   Tuner tuner_;
   const CallServices calls_;
   CompilerServiceImpl compiler_service_;
-  AdminServiceImpl admin_service_;
-  std::unique_ptr<grpc::Server> server_;
+  AdminServiceImpl client_admin_service_;
+  AdminServiceImpl owner_admin_service_;
+  std::unique_ptr<RpcServer> client_server_;
+  std::unique_ptr<RpcServer> owner_server_;
   std::thread accept_thread_;
   std::thread maintenance_thread_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool ended_ = false;    // guarded by mutex_
-  bool drained_ = false;  // touched by drain() only
+  bool ended_ = false;        // guarded by mutex_
+  bool drained_ = false;      // touched by drain() only
+  bool handed_over_ = false;  // likewise
   std::string last_health_ = "ready";
 };
 
 absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& config) {
-  absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::open(config.socket, kLockPatience);
+  if (absl::Status status = check_trusted_program("the compiler worker", config.worker, "--worker"); !status.ok()) {
+    return status;
+  }
+  std::unique_ptr<Installation> installation;
+  if (!config.program.empty()) {
+    absl::StatusOr<std::unique_ptr<Installation>> found = Installation::find(config.program);
+    if (!found.ok()) spdlog::warn("an upgrade will not be noticed: {}", std::string(found.status().message()));
+    if (found.ok()) installation = *std::move(found);
+  }
+  ConnectionLimits limits{config.max_connections, config.max_connections_per_process};
+  absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::open(config.socket, kLockPatience, limits);
   if (!listener.ok()) return listener.status();
   if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
   cache::Options options;
   options.dir = config.cache_dir;
   options.limit_bytes = config.cache_limit_bytes;
   options.allow_network_fs = config.allow_network_fs;
+  options.lock_patience = kLockPatience;
   options.file_system = config.file_system;
   options.on_warning = [](const std::string& message) { spdlog::warn("{}", message); };
   absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache = cache::KernelsCache::open(std::move(options));
   if (!cache.ok()) return cache.status();
-  auto impl = std::make_unique<Impl>(config, std::move(*listener), std::move(*cache));
+  auto impl = std::make_unique<Impl>(config, std::move(installation), std::move(*listener), std::move(*cache));
   if (absl::Status status = impl->serve(); !status.ok()) return status;
   return std::unique_ptr<HearthDaemon>(new HearthDaemon(std::move(impl)));
 }

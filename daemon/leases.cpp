@@ -1,15 +1,32 @@
 #include "daemon/leases.h"
 
 #include <absl/strings/str_cat.h>
+#include <sys/random.h>
 
+#include <random>
 #include <utility>
 
 namespace hearth::daemon {
+namespace {
+
+// Not 0, which means "none" on the wire.
+std::uint64_t random_id() {
+  std::uint64_t id = 0;
+  while (id == 0) {
+    if (::getrandom(&id, sizeof(id), 0) != static_cast<ssize_t>(sizeof(id))) {
+      std::random_device device;
+      id = static_cast<std::uint64_t>(device()) << 32 | device();
+    }
+  }
+  return id;
+}
+
+}  // namespace
 
 std::uint64_t Leases::open_session() {
   std::lock_guard lock(mutex_);
-  const std::uint64_t id = ++last_id_;
-  sessions_[id];
+  std::uint64_t id = random_id();
+  while (!sessions_.try_emplace(id).second) id = random_id();
   return id;
 }
 
@@ -19,6 +36,7 @@ void Leases::close_session(std::uint64_t session) {
   auto it = sessions_.find(session);
   if (it == sessions_.end()) return;
   released.swap(it->second);
+  num_leases_ -= released.size();
   sessions_.erase(it);
 }
 
@@ -29,8 +47,12 @@ absl::StatusOr<std::uint64_t> Leases::add(std::uint64_t session, Held held) {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", session, " is not open: keep a Session stream open while you hold leases"));
   }
-  const std::uint64_t id = ++last_id_;
-  it->second.emplace(id, std::move(held));
+  if (num_leases_ >= max_leases_) {
+    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", num_leases_, " leases, as many as are allowed"));
+  }
+  std::uint64_t id = random_id();
+  while (!it->second.try_emplace(id, held).second) id = random_id();
+  ++num_leases_;
   return id;
 }
 
@@ -43,6 +65,7 @@ void Leases::release(std::uint64_t session, std::uint64_t lease) {
   if (entry == it->second.end()) return;
   released = std::move(entry->second);
   it->second.erase(entry);
+  --num_leases_;
 }
 
 std::size_t Leases::num_sessions() const {
@@ -52,9 +75,7 @@ std::size_t Leases::num_sessions() const {
 
 std::size_t Leases::num_leases() const {
   std::lock_guard lock(mutex_);
-  std::size_t count = 0;
-  for (const auto& [session, leases] : sessions_) count += leases.size();
-  return count;
+  return num_leases_;
 }
 
 }  // namespace hearth::daemon

@@ -2,7 +2,7 @@
 // Exit codes: 0 drained; 1 cannot start; 2 bad configuration; 3 another daemon serves the socket.
 #include <poll.h>
 #include <signal.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/build_id.h"
 #include "daemon/config.h"
 #include "daemon/hearth_daemon.h"
 #include "daemon/version.h"
@@ -28,13 +29,19 @@ int complain(const absl::Status& status, int code) {
   return code;
 }
 
+// A file is appended to, so that it still tells of a daemon that died when its successor has started; it and the two
+// before it are kept.
+constexpr std::size_t kLogBytes = 8u << 20;
+constexpr std::size_t kOldLogs = 2;
+
 absl::Status start_log(const Config& config) {
   try {
-    auto log = config.log_file.empty() ? spdlog::stderr_logger_mt("hearthd")
-                                       : spdlog::basic_logger_mt("hearthd", config.log_file);
+    auto log = config.log_file.empty()
+                   ? spdlog::stderr_logger_mt("hearthd")
+                   : spdlog::rotating_logger_mt("hearthd", config.log_file, kLogBytes, kOldLogs);
     log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
-    log->flush_on(spdlog::level::info);
-    log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+    log->flush_on(spdlog::level::trace);
+    log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ [%P] %l %v", spdlog::pattern_time_type::utc);
     spdlog::set_default_logger(log);
   } catch (const spdlog::spdlog_ex& error) {
     return absl::InvalidArgumentError(std::string("cannot write the log file: ") + error.what());
@@ -96,8 +103,8 @@ int main(int argc, char** argv) {
   raise_descriptor_limit();
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
   if (!daemon.ok()) return complain(daemon.status(), absl::IsAlreadyExists(daemon.status()) ? 3 : 1);
-  spdlog::info("hearthd {} serves {} with {} workers, cache {}", hearth::daemon::kVersion, config->socket,
-               config->workers, config->cache_dir);
+  spdlog::info("hearthd {} build {} serves {} with {} workers, cache {}", hearth::daemon::kVersion,
+               hearth::build_id().substr(0, 12), config->socket, config->workers, config->cache_dir);
   tell_ready(config->ready_fd);
   wait_for_end(**daemon, signals);
   const bool all_ended = (*daemon)->drain();

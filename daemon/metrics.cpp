@@ -2,9 +2,18 @@
 
 namespace hearth::daemon {
 
+Metrics::Call Metrics::arrived(RequestKind kind) {
+  const bool blob = kind == RequestKind::kBlob;
+  std::uint64_t Counters::* const in_flight =
+      blob ? &Counters::blob_requests_in_flight : &Counters::requests_in_flight;
+  std::lock_guard lock(mutex_);
+  ++(counters_.*(blob ? &Counters::blob_requests : &Counters::requests));
+  ++(counters_.*in_flight);
+  return Call(this, in_flight);
+}
+
 void Metrics::count(PrepareOutcome outcome) {
   std::lock_guard lock(mutex_);
-  ++counters_.requests;
   switch (outcome) {
     case PrepareOutcome::kHit:
       ++counters_.plan_hits;
@@ -23,7 +32,6 @@ void Metrics::count(PrepareOutcome outcome) {
 
 void Metrics::count(BlobOutcome outcome) {
   std::lock_guard lock(mutex_);
-  ++counters_.blob_requests;
   switch (outcome) {
     case BlobOutcome::kHit:
       ++counters_.blob_hits;

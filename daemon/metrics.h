@@ -1,11 +1,14 @@
-// Metrics: the daemon's counters. One lock, so that a snapshot is exact:
-// requests = plan_hits + plan_misses + plan_joined + plan_errors at every instant, and the same of blob_requests.
-// Thread-safe. A Prepare or CompileBlob is counted once, when its answer is known. Example:
+// Metrics: the daemon's counters. A Prepare or CompileBlob is counted three times, each at its own place: when it
+// arrives, when its answer is known, and when the call is gone. So requests = plan_hits + plan_misses + plan_joined +
+// plan_errors whenever requests_in_flight is 0 (and the same of blobs), unless a call was lost or counted twice.
+// Thread-safe; one lock, so that a snapshot is of one instant. Example:
+//   const Metrics::Call call = metrics.arrived(RequestKind::kPrepare);   // until the call is gone
 //   metrics.count(PrepareOutcome::kHit);
 //   Counters now = metrics.snapshot();
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 namespace hearth::daemon {
 
@@ -15,8 +18,11 @@ enum class PrepareOutcome { kHit, kMiss, kJoined, kError };
 // The same of a CompileBlob; a hit found the blob in the cache.
 enum class BlobOutcome { kHit, kMiss, kJoined, kError };
 
+enum class RequestKind { kPrepare, kBlob };
+
 struct Counters {
   std::uint64_t requests = 0;
+  std::uint64_t requests_in_flight = 0;
   std::uint64_t plan_hits = 0;
   std::uint64_t plan_misses = 0;
   std::uint64_t plan_joined = 0;
@@ -27,6 +33,7 @@ struct Counters {
   std::uint64_t worker_crashes = 0;
   std::uint64_t worker_timeouts = 0;
   std::uint64_t blob_requests = 0;
+  std::uint64_t blob_requests_in_flight = 0;
   std::uint64_t blob_hits = 0;
   std::uint64_t blob_misses = 0;
   std::uint64_t blob_joined = 0;
@@ -36,6 +43,23 @@ struct Counters {
 
 class Metrics {
  public:
+  // A request that has arrived and is not gone.
+  class Call {
+   public:
+    Call(Call&& other) noexcept : metrics_(std::exchange(other.metrics_, nullptr)), in_flight_(other.in_flight_) {}
+    Call& operator=(Call&&) = delete;
+    ~Call() {
+      if (metrics_ != nullptr) metrics_->add(in_flight_, -1);
+    }
+
+   private:
+    friend class Metrics;
+    Call(Metrics* metrics, std::uint64_t Counters::* in_flight) : metrics_(metrics), in_flight_(in_flight) {}
+    Metrics* metrics_;
+    std::uint64_t Counters::* in_flight_;
+  };
+
+  [[nodiscard]] Call arrived(RequestKind kind);
   void count(PrepareOutcome outcome);
   void count(BlobOutcome outcome);
   void blob_compiled() { add(&Counters::blobs_compiled); }
@@ -51,9 +75,9 @@ class Metrics {
   }
 
  private:
-  void add(std::uint64_t Counters::* counter) {
+  void add(std::uint64_t Counters::* counter, int by = 1) {
     std::lock_guard lock(mutex_);
-    ++(counters_.*counter);
+    counters_.*counter += static_cast<std::uint64_t>(by);
   }
 
   mutable std::mutex mutex_;

@@ -1,5 +1,7 @@
 #include "daemon/prepare_call.h"
 
+#include <spdlog/spdlog.h>
+
 #include <functional>
 #include <utility>
 
@@ -35,7 +37,10 @@ v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultS
 
 PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerContext* context,
                          const v1::PrepareRequest* request)
-    : EventStream(services.activity, context), services_(services), request_(request) {
+    : EventStream(services.activity, context),
+      services_(services),
+      counted_(services.metrics->arrived(RequestKind::kPrepare)),
+      request_(request) {
   if (request->ByteSizeLong() <= kInlineRequestBytes) {
     begin();
   } else {
@@ -75,7 +80,19 @@ void PrepareCall::report(const BuildProgress& progress) {
 }
 
 void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
-  if (!prepared.ok()) return fail(prepared.status());
+  const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+  if (!prepared.ok()) {
+    spdlog::info("prepare failed after {:.1f} ms: {}", took_ms, std::string(prepared.status().message()));
+    return fail(prepared.status());
+  }
+  const BuiltPlan& built = *prepared->built;
+  const std::string key = to_hex(prepared->plan_key).substr(0, 12);
+  if (prepared->outcome == PrepareOutcome::kMiss) {
+    spdlog::info("prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", key, took_ms,
+                 built.compiled_kernels, built.kernel_hits);
+  } else {
+    spdlog::debug("prepare {}: {}, {:.1f} ms", key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined", took_ms);
+  }
   std::uint64_t lease = 0;
   if (request_->session_id() != 0) {
     // A session that ended meanwhile (a draining daemon, a client on its way out) costs the lease, not the plan.

@@ -2,6 +2,8 @@
 // streams progress. Lives as EventStream says.
 //   return new PrepareCall(calls, context, request);
 #pragma once
+#include <chrono>
+
 #include "daemon/activity.h"
 #include "daemon/event_stream.h"
 #include "daemon/leases.h"
@@ -32,9 +34,11 @@ class PrepareCall final : public EventStream<v1::PrepareEvent> {
   void count_failure() override { services_.metrics->count(PrepareOutcome::kError); }
 
   const CallServices services_;
+  const Metrics::Call counted_;
   const v1::PrepareRequest* const request_;
   std::uint32_t kernels_told_ = 0;
   bool reported_ = false;  // some progress was told
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace hearth::daemon

@@ -1,6 +1,7 @@
 // Preparer: what Prepare means, without gRPC: check limits, look the plan up, else build it once for all callers.
 //
-// A hit is answered on the calling thread before prepare() returns; a miss later, on a daemon thread. Thread-safe.
+// A plan that was found a moment ago is answered on the calling thread before prepare() returns; what needs the disk or
+// a compile later, on a daemon thread. Thread-safe.
 // The caller counts its outcome (Metrics) when it has answered. Errors as in request_limits.h, worker_pool.h; after
 // close() UNAVAILABLE. Example:
 //   auto ticket = preparer.prepare(request, {.done = on_done, .progress = on_progress});

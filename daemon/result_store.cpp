@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::daemon {
@@ -25,11 +26,19 @@ std::optional<KernelResult> ResultStore::find_blob(const cache::KeyMaterial& mat
   return std::nullopt;
 }
 
+PlanResult ResultStore::plan_result(cache::PlanEntry entry) {
+  return PlanResult{std::move(entry.plan), std::move(entry.artifacts),
+                    std::make_shared<cache::Pin>(std::move(entry.pin))};
+}
+
+std::optional<PlanResult> ResultStore::find_recent_plan(const cache::KeyMaterial& material) {
+  std::optional<cache::PlanEntry> entry = cache_->find_recent_plan(material);
+  if (!entry) return std::nullopt;
+  return plan_result(*std::move(entry));
+}
+
 std::optional<PlanResult> ResultStore::find_plan(const cache::KeyMaterial& material) {
-  if (std::optional<cache::PlanEntry> entry = cache_->find_plan(material)) {
-    return PlanResult{std::move(entry->plan), std::move(entry->artifacts),
-                      std::make_shared<cache::Pin>(std::move(entry->pin))};
-  }
+  if (std::optional<cache::PlanEntry> entry = cache_->find_plan(material)) return plan_result(*std::move(entry));
   Held entry = recall(material);
   if (!entry) return std::nullopt;
   // A plan in memory is whole only while each of its artifacts is on disk or in memory.
@@ -110,14 +119,21 @@ std::string ResultStore::artifact_path(const Digest& digest) {
   return artifact_in_memory(digest) ? std::string() : cache_->artifact_path(digest);
 }
 
-absl::StatusOr<std::string> ResultStore::read_artifact(const Digest& digest) {
-  if (Held entry = artifact_in_memory(digest)) return entry->bytes;
-  return cache_->read_artifact(digest);
+absl::StatusOr<ResultStore::ReadArtifact> ResultStore::open_artifact(const Digest& digest) {
+  if (Held entry = artifact_in_memory(digest)) {
+    return [entry](std::uint64_t offset, std::uint64_t max_bytes) -> absl::StatusOr<std::string> {
+      return entry->bytes.substr(std::min<std::uint64_t>(offset, entry->bytes.size()), max_bytes);
+    };
+  }
+  absl::StatusOr<cache::ArtifactReader> opened = cache_->open_artifact(digest);
+  if (!opened.ok()) return opened.status();
+  auto file = std::make_shared<const cache::ArtifactReader>(*std::move(opened));
+  return [file](std::uint64_t offset, std::uint64_t max_bytes) { return file->read(offset, max_bytes); };
 }
 
-std::string ResultStore::health() {
+absl::Status ResultStore::health() {
   const cache::CacheHealth health = cache_->health();
-  return health.degraded ? absl::StrCat("degraded: ", health.reason) : "ready";
+  return health.degraded ? absl::UnavailableError(health.reason) : absl::OkStatus();
 }
 
 ResultStore::Held ResultStore::remember(const cache::KeyMaterial& material, Entry entry, bool artifact) {

@@ -1,7 +1,7 @@
 // ResultStore: compiled kernels and plans, on disk when the disk takes them, else in bounded memory.
 //
 // Puts never fail: what cannot be written is kept in memory (least recently used goes first) and served from there, and
-// health() says degraded with the reason. Returned results keep their files from eviction while they live (`hold`).
+// health() gives the reason. Returned results keep their files from eviction while they live (`hold`).
 // Thread-safe; does not own the cache. Example:
 //   if (auto plan = store.find_plan(material)) return answer(*plan);
 //   KernelResult kernel = store.put_kernel(material, artifact.data());
@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -42,6 +43,8 @@ class ResultStore {
 
   std::optional<KernelResult> find_kernel(const cache::KeyMaterial& material);
   std::optional<PlanResult> find_plan(const cache::KeyMaterial& material);
+  // Without reading a file; nothing does not mean a miss.
+  std::optional<PlanResult> find_recent_plan(const cache::KeyMaterial& material);
   // The stored plan most like one that is missing, and in which parts of the key it differs; nothing when none is
   // stored.
   std::optional<cache::MissExplanation> explain_miss(const cache::KeyMaterial& material) {
@@ -58,11 +61,13 @@ class ResultStore {
 
   // Where a same-host client may open the artifact; empty when it must be fetched.
   std::string artifact_path(const Digest& digest);
+  // Gives the bytes of an artifact from `offset` on, `max_bytes` at most; none at its end.
+  using ReadArtifact = std::function<absl::StatusOr<std::string>(std::uint64_t offset, std::uint64_t max_bytes)>;
   // NOT_FOUND when neither tier has it; DATA_LOSS when it was damaged.
-  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+  absl::StatusOr<ReadArtifact> open_artifact(const Digest& digest);
 
-  // "ready" or "degraded: reason".
-  std::string health();
+  // OK, or UNAVAILABLE with the reason why results are kept in memory only.
+  absl::Status health();
 
  private:
   struct Entry {
@@ -74,6 +79,7 @@ class ResultStore {
   using Held = std::shared_ptr<const Entry>;
 
   static KernelResult kernel_result(cache::ArtifactEntry entry);
+  static PlanResult plan_result(cache::PlanEntry entry);
   KernelResult keep_artifact(const cache::KeyMaterial& material, std::string_view artifact, const absl::Status& why);
   Held remember(const cache::KeyMaterial& material, Entry entry, bool artifact);
   void forget(const cache::KeyMaterial& material);

@@ -188,13 +188,17 @@ std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller c
     run = std::make_shared<Run>(preparer_->services(), num_workers_, request, std::move(caller));
     run->report_queued();
     std::lock_guard lock(mutex_);
-    if (!stopping_) {
+    if (stopping_) {
+      status = absl::UnavailableError("the daemon is shutting down");
+    } else if (waiting_.size() >= kMaxWaitingRuns) {
+      status = absl::ResourceExhaustedError(
+          absl::StrCat(waiting_.size(), " tuning runs wait already, as many as may; try again later"));
+    } else {
       waiting_.push_back(run);
       if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
       changed_.notify_one();
       return run;
     }
-    status = absl::UnavailableError("the daemon is shutting down");
   }
   run ? run->refuse(status) : caller.done(status);
   return nullptr;

@@ -1,10 +1,10 @@
 // Tuner: what Tune means, without gRPC: lower the graph, search for better opts for the kernels that have most of its
 // work (daemon/tune_search), write a tuning record for each that was found.
 //
-// One run at a time, on a thread of its own: two would time each other's noise. Runs wait in line. Compiling and timing
+// One run at a time, on a thread of its own: two would time each other's noise. Up to kMaxWaitingRuns wait in line. Compiling and timing
 // happen in workers, behind everybody else's work. Callbacks come on the tuner's thread, `done` exactly once unless the
 // request is refused, then before tune() returns. Thread-safe. Errors: Preparer's; UNIMPLEMENTED for other devices than
-// cpu; UNAVAILABLE after stop(). Example:
+// cpu; RESOURCE_EXHAUSTED when the line is full; UNAVAILABLE after stop(). Example:
 //   auto job = tuner.tune(request, {.done = on_done, .progress = on_progress});
 //   job->cancel();   // the caller hung up
 #pragma once
@@ -24,6 +24,8 @@ namespace hearth::daemon {
 
 class Tuner {
  public:
+  static constexpr std::size_t kMaxWaitingRuns = 32;  // each holds its graph
+
   struct Caller {
     std::function<void(absl::StatusOr<v1::TuneResult>)> done;
     std::function<void(const v1::TuneProgress&)> progress;  // may be null

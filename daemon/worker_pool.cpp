@@ -15,6 +15,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLongSleep{3'600'000};
 
+std::int64_t milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+}
+
 absl::Status from_worker_error(const CompileJob& job, const v1::WorkerError& error) {
   const int code =
       error.code() >= 1 && error.code() <= 16 ? error.code() : static_cast<int>(absl::StatusCode::kInternal);
@@ -150,6 +154,8 @@ void WorkerPool::run(Slot& slot) {
     absl::StatusOr<v1::WorkerReply> reply = absl::CancelledError("cancelled before it was compiled");
     if (begin_job(slot, job->id)) reply = perform(slot, *job);
     end_job(slot, job->id, Clock::now() - begin);
+    spdlog::debug("{}: {} after {} ms", job->what, reply.ok() ? "done" : std::string(reply.status().message()),
+                  milliseconds_since(begin));
     job->done(std::move(reply));
     idle_since = Clock::now();
   }
@@ -168,11 +174,15 @@ bool WorkerPool::take_warm_request(Slot& slot) {
 absl::Status WorkerPool::ensure_worker(Slot& slot) {
   if (slot.worker && !slot.worker->idle_and_alive()) drop_worker(slot);
   if (slot.worker) return absl::OkStatus();
+  const Clock::time_point begin = Clock::now();
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
   if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
-  if (!worker.ok()) return worker.status();
+  absl::Status started = worker.status();
+  if (options_.on_start && !absl::IsCancelled(started)) started = options_.on_start(std::move(started));
+  if (!started.ok()) return started;
   slot.worker = std::move(*worker);
   ++live_workers_;
+  spdlog::debug("worker {} started in {} ms", slot.worker->pid(), milliseconds_since(begin));
   std::lock_guard lock(mutex_);
   slot.pid = slot.worker->pid();
   return absl::OkStatus();
@@ -184,6 +194,7 @@ void WorkerPool::drop_worker(Slot& slot) {
     std::lock_guard lock(mutex_);
     slot.pid = -1;
   }
+  spdlog::debug("worker {} ends", slot.worker->pid());
   slot.worker.reset();
   --live_workers_;
 }

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -32,6 +33,8 @@ struct WorkerPoolOptions {
   unsigned num_workers = 1;
   std::size_t max_queued_lowerings = 256;
   std::chrono::milliseconds idle_limit{60'000};
+  // Told how each start of a worker went; gives back what callers are told. Called on pool threads; null: nothing.
+  std::function<absl::Status(absl::Status)> on_start = nullptr;
 };
 
 // The payload of a RESOURCE_EXHAUSTED status that says when to try again, in decimal milliseconds.

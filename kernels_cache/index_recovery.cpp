@@ -58,7 +58,7 @@ absl::Status KernelsCache::Impl::set_index_aside() {
 
 void KernelsCache::Impl::rebuild_index(std::uint64_t seen_generation) {
   std::unique_lock lock(index_mutex_);
-  if (index_generation_ != seen_generation) return;  // somebody else has done it
+  if (index_generation_ != seen_generation || handed_over_) return;  // another thread rebuilt it, or it is not ours
   bool was_open = index_ != nullptr;
   index_.reset();
   if (was_open) {

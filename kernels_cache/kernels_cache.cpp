@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options
   if (usable.ok()) usable = refuse_network(file_system, options);
   if (usable.ok()) usable = make_private(file_system, options.dir);
   if (!usable.ok()) return with_remedy(usable, options.dir);
-  absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir + "/lock");
+  absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir, options.lock_patience);
   if (absl::IsFailedPrecondition(lock.status())) return lock.status();
   if (!lock.ok()) return with_remedy(lock.status(), options.dir);
   absl::StatusOr<std::unique_ptr<CasStore>> cas = CasStore::open(file_system, options.dir);
@@ -130,24 +130,28 @@ std::optional<ActionRow> KernelsCache::Impl::find_row(const KeyedMaterial& wante
   return std::move(found);
 }
 
-bool KernelsCache::Impl::sound(const Digest& digest) {
-  absl::StatusOr<FileId> id = cas_->identify(digest);
-  if (id.ok()) {
-    std::lock_guard lock(verified_mutex_);
-    auto known = verified_.find(digest);
-    if (known != verified_.end() && known->second == *id) return true;
-  } else if (absl::IsNotFound(id.status())) {
+bool KernelsCache::Impl::known_sound(const Digest& digest) {
+  const absl::StatusOr<FileId> id = cas_->identify(digest);
+  std::lock_guard lock(verified_mutex_);
+  const auto known = verified_.find(digest);
+  return id.ok() && known != verified_.end() && known->second == *id;
+}
+
+absl::Status KernelsCache::Impl::check(const Digest& digest) {
+  if (known_sound(digest)) return absl::OkStatus();
+  const absl::StatusOr<FileId> id = cas_->identify(digest);
+  if (absl::IsNotFound(id.status())) {
     drop_missing(digest);
-    return false;
+    return absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
   }
-  absl::StatusOr<std::string> bytes = cas_->read(digest);
+  const absl::StatusOr<std::string> bytes = cas_->read(digest);
   if (bytes.ok() && id.ok()) {
     std::lock_guard lock(verified_mutex_);
     verified_[digest] = *id;
-    return true;
+    return absl::OkStatus();
   }
   if (absl::IsDataLoss(bytes.status()) || absl::IsFailedPrecondition(bytes.status())) quarantine(digest);
-  return false;
+  return bytes.ok() ? id.status() : bytes.status();
 }
 
 void KernelsCache::Impl::remember(const Digest& digest) {
@@ -189,6 +193,18 @@ std::optional<PlanEntry> KernelsCache::Impl::find_plan(const KeyMaterial& materi
   return found_plan(entry, *std::move(pin));
 }
 
+std::optional<PlanEntry> KernelsCache::Impl::find_recent_plan(const KeyMaterial& material) {
+  const KeyedMaterial wanted = keyed(material);
+  const std::shared_ptr<const RecentPlans::Entry> recent = recent_plans_.find(wanted.key, wanted.bytes);
+  if (!recent || handed_over_) return std::nullopt;
+  std::optional<Pin> pin = PinTable::pin(pins_, digests_of(recent->row.blobs));
+  for (const ArtifactRef& blob : recent->row.blobs) {
+    if (pin && !known_sound(blob.digest)) pin.reset();
+  }
+  if (!pin) return std::nullopt;
+  return found_plan(*recent, *std::move(pin));
+}
+
 std::optional<Pin> KernelsCache::Impl::pin_sound(const ActionRow& row) {
   std::optional<Pin> pin = PinTable::pin(pins_, digests_of(row.blobs));
   for (const ArtifactRef& blob : row.blobs) {
@@ -205,18 +221,6 @@ PlanEntry KernelsCache::Impl::found_plan(const RecentPlans::Entry& entry, Pin pi
 void KernelsCache::Impl::touch(const ActionRow& row) {
   std::shared_lock lock(index_mutex_);
   if (index_) index_->touch(row, now());
-}
-
-absl::StatusOr<std::string> KernelsCache::Impl::read_artifact(const Digest& digest) {
-  std::optional<Pin> pin = PinTable::pin(pins_, {&digest, 1});
-  if (!pin) return absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
-  absl::StatusOr<std::string> bytes = cas_->read(digest);
-  if (bytes.ok()) return bytes;
-  sound(digest);
-  if (absl::IsNotFound(bytes.status())) {
-    return absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
-  }
-  return bytes.status();
 }
 
 // ---- puts --------------------------------------------------------------------------------------------------------
@@ -252,13 +256,18 @@ absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, st
     }
     row.blobs.push_back({digest, id->size_bytes});
   }
-  const Digest key = row.key;
+  RecentPlans::Entry entry{row, std::make_shared<const std::string>(plan)};
+  const std::uint64_t before = recent_plans_.generation();
   absl::StatusOr<Pin> stored = publish(std::move(row), plan);
-  recent_plans_.forget(key);
+  const std::uint64_t after = recent_plans_.forget(entry.row.key);
+  // Unless another plan was stored meanwhile, perhaps under this key: then the index says which is the newer one.
+  if (stored.ok() && after == before + 1) recent_plans_.add(std::move(entry), after);
   return stored;
 }
 
 absl::StatusOr<Pin> KernelsCache::Impl::publish(ActionRow row, std::string_view fresh_bytes) {
+  std::shared_lock owner(owner_mutex_);
+  if (absl::Status owned = check_owned(); !owned.ok()) return owned;
   row.created_unix_ns = row.last_used_unix_ns = now();
   const Digest fresh = row.blobs[0].digest;
   if (absl::IsNotFound(cas_->identify(fresh).status()) || !sound(fresh)) {
@@ -314,6 +323,7 @@ std::optional<ArtifactEntry> KernelsCache::find_kernel(const KeyMaterial& m) {
   return impl_->find_artifact(m, EntryKind::kKernel);
 }
 std::optional<PlanEntry> KernelsCache::find_plan(const KeyMaterial& m) { return impl_->find_plan(m); }
+std::optional<PlanEntry> KernelsCache::find_recent_plan(const KeyMaterial& m) { return impl_->find_recent_plan(m); }
 absl::StatusOr<ArtifactEntry> KernelsCache::put_kernel(const KeyMaterial& material, std::string_view artifact) {
   return impl_->put_artifact(material, EntryKind::kKernel, artifact);
 }
@@ -322,7 +332,6 @@ absl::StatusOr<Pin> KernelsCache::put_plan(const KeyMaterial& material, std::str
   return impl_->put_plan(material, plan, digests);
 }
 std::string KernelsCache::artifact_path(const Digest& digest) const { return impl_->cas().path_of(digest); }
-absl::StatusOr<std::string> KernelsCache::read_artifact(const Digest& digest) { return impl_->read_artifact(digest); }
 std::optional<Pin> KernelsCache::pin(std::span<const Digest> digests) { return PinTable::pin(impl_->pins(), digests); }
 std::vector<CacheEntryInfo> KernelsCache::list(std::size_t limit) { return impl_->list(limit); }
 VerifyReport KernelsCache::verify() { return impl_->verify(); }
@@ -331,5 +340,8 @@ CacheStats KernelsCache::stats() const { return impl_->stats(); }
 CacheHealth KernelsCache::health() { return impl_->health(); }
 std::optional<MissExplanation> KernelsCache::explain_miss(const KeyMaterial& m) { return impl_->explain_miss(m); }
 void KernelsCache::flush() { impl_->flush(); }
+void KernelsCache::begin_leaving() { impl_->begin_leaving(); }
+bool KernelsCache::hand_over_if_wanted() { return impl_->hand_over_if_wanted(); }
+void KernelsCache::hand_over() { impl_->hand_over(); }
 
 }  // namespace hearth::cache

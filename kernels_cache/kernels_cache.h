@@ -10,6 +10,7 @@
 //   if (auto hit = (*cache)->find_plan(material)) return reply(*hit->plan, hit->artifacts);
 //   absl::Status stored = (*cache)->put_plan(material, plan_bytes, digests).status();
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels_cache/action_key.h"
+#include "kernels_cache/artifact_reader.h"
 #include "kernels_cache/entry.h"
 #include "kernels_cache/file_system.h"
 #include "kernels_cache/pin_table.h"
@@ -33,6 +35,8 @@ struct Options {
   std::string dir = {};                     // created 0700 if missing
   std::uint64_t limit_bytes = 10ull << 30;  // 0: unlimited
   bool allow_network_fs = false;
+  // How long open() waits for a daemon that holds the directory and has said that it leaves.
+  std::chrono::milliseconds lock_patience{0};
   FileSystem* file_system = nullptr;                            // null: posix_file_system(); must outlive the cache
   std::size_t recent_plan_bytes = 64u << 20;                    // of plans found last, kept in memory
   std::function<void(const std::string&)> on_warning = {};      // null: one line on stderr
@@ -113,6 +117,9 @@ class KernelsCache {
   // file has changed since. A plan is a hit only if all its artifacts are there and sound.
   std::optional<ArtifactEntry> find_kernel(const KeyMaterial& material);
   std::optional<PlanEntry> find_plan(const KeyMaterial& material);
+  // The same of a plan that was found a moment ago and whose files have not changed since: for threads that must not
+  // wait, since it looks at the files (stat) and reads none. Nothing does not mean a miss.
+  std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
 
   // Atomic and durable before they return OK. The returned pin lets a caller finish its plan before eviction.
   absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact);
@@ -136,8 +143,8 @@ class KernelsCache {
 
   // Where an artifact's file is if it is in the cache. Does not check it: use entries from a find or put.
   std::string artifact_path(const Digest& digest) const;
-  // Verified bytes. NOT_FOUND; DATA_LOSS when damaged (quarantined).
-  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+  // Verified bytes. NOT_FOUND; DATA_LOSS when damaged (quarantined); UNAVAILABLE when the disk cannot be read.
+  absl::StatusOr<ArtifactReader> open_artifact(const Digest& digest);
 
   // Keeps these files from eviction; nothing when one of them is just being evicted. Drop the Pin to unpin.
   std::optional<Pin> pin(std::span<const Digest> digests);
@@ -155,6 +162,14 @@ class KernelsCache {
 
   // Writes batched last-used times; call now and then (a hit itself never writes). Also done by puts and on close.
   void flush();
+
+  // For a daemon that ends: begin_leaving() tells other processes that the directory is about to be free; hand_over()
+  // gives it up, hand_over_if_wanted() when one of them waits for it (true once it is given up). From then on this cache
+  // changes nothing in the directory: finds miss, puts fail with UNAVAILABLE, and open_artifact() serves the files that
+  // are still there.
+  void begin_leaving();
+  bool hand_over_if_wanted();
+  void hand_over();
 
  private:
   class Impl;

@@ -1,8 +1,9 @@
 // KernelsCache::Impl: the state behind the facade. Internal; kernels_cache.cpp has finds and puts, maintenance.cpp
 // eviction, verification and health, index_recovery.cpp opening and rebuilding the index.
 //
-// Locks, in this order: write_mutex_ (commit, eviction, quarantine; never taken by a hit) → index_mutex_ (shared by
-// every use of the index, exclusive while it is rebuilt) → the leaf mutexes of the members.
+// Locks, in this order: owner_mutex_ (shared by publishing, exclusive while the directory is handed over) →
+// write_mutex_ (commit, eviction, quarantine; never taken by a hit) → index_mutex_ (shared by every use of the index,
+// exclusive while it is rebuilt or closed) → the leaf mutexes of the members.
 #pragma once
 #include <atomic>
 #include <map>
@@ -29,8 +30,9 @@ class KernelsCache::Impl {
   std::optional<ArtifactEntry> find_artifact(const KeyMaterial& material, EntryKind kind);
   absl::StatusOr<ArtifactEntry> put_artifact(const KeyMaterial& material, EntryKind kind, std::string_view artifact);
   std::optional<PlanEntry> find_plan(const KeyMaterial& material);
+  std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
-  absl::StatusOr<std::string> read_artifact(const Digest& digest);
+  absl::StatusOr<ArtifactReader> open_artifact(const Digest& digest);  // artifact_reader.cpp
 
   // tuning_entries.cpp
   absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);
@@ -50,6 +52,11 @@ class KernelsCache::Impl {
   std::optional<MissExplanation> explain_miss(const KeyMaterial& material);
   void flush();
 
+  // handover.cpp
+  void begin_leaving();
+  bool hand_over_if_wanted();
+  void hand_over();
+
   const CasStore& cas() const { return *cas_; }
   const std::shared_ptr<PinTable>& pins() const { return pins_; }
 
@@ -67,8 +74,12 @@ class KernelsCache::Impl {
 
   // A row for exactly this material and kind.
   std::optional<ActionRow> find_row(const KeyedMaterial& wanted, EntryKind kind);
-  // Is the file there with the right bytes? Hashes it unless it is known and unchanged; quarantines a damaged one.
-  bool sound(const Digest& digest);
+  // OK when the file is there with the right bytes: hashes it unless it is known and unchanged; quarantines a damaged
+  // one. NOT_FOUND, DATA_LOSS, UNAVAILABLE.
+  absl::Status check(const Digest& digest);
+  bool sound(const Digest& digest) { return check(digest).ok(); }
+  // Whether it was hashed before and is unchanged.
+  bool known_sound(const Digest& digest);
   // Pins the files of `row`; nothing when one of them is not sound.
   std::optional<Pin> pin_sound(const ActionRow& row);
   PlanEntry found_plan(const RecentPlans::Entry& entry, Pin pin);
@@ -100,13 +111,17 @@ class KernelsCache::Impl {
   absl::Status open_or_create_index(bool starting);
   absl::Status set_index_aside();
   std::string index_path() const { return options_.dir + "/index.sqlite"; }
+  // UNAVAILABLE once the directory is another daemon's.
+  absl::Status check_owned() const;
 
   const Options options_;
   FileSystem& file_system_;
-  DirectoryLock lock_;
+  DirectoryLock lock_;  // guarded by owner_mutex_
+  std::atomic<bool> handed_over_{false};  // set with owner_mutex_ and write_mutex_ held
   const std::unique_ptr<CasStore> cas_;
   const std::shared_ptr<PinTable> pins_ = std::make_shared<PinTable>();
 
+  std::shared_mutex owner_mutex_;
   std::mutex write_mutex_;
   mutable std::shared_mutex index_mutex_;
   std::unique_ptr<ActionCache> index_;  // null while it cannot be opened
@@ -138,6 +153,7 @@ auto KernelsCache::Impl::with_index(Use use) -> decltype(use(std::declval<Action
       if (!absl::IsDataLoss(status_of(result))) return result;
     }
   }
+  if (absl::Status owned = check_owned(); !owned.ok()) return owned;
   rebuild_index(generation);
   return absl::UnavailableError("the cache index was damaged and is being rebuilt");
 }

@@ -70,6 +70,7 @@ std::uint64_t KernelsCache::Impl::sweep_orphans_locked() {
 
 void KernelsCache::Impl::quarantine(const Digest& digest) {
   std::lock_guard lock(write_mutex_);
+  if (handed_over_) return;
   absl::StatusOr<std::string> bytes = cas_->read(digest);
   if (bytes.ok()) return;  // a put has replaced it meanwhile
   forget(digest);
@@ -84,6 +85,7 @@ void KernelsCache::Impl::quarantine(const Digest& digest) {
 
 void KernelsCache::Impl::drop_missing(const Digest& digest) {
   std::lock_guard lock(write_mutex_);
+  if (handed_over_) return;
   if (!absl::IsNotFound(cas_->identify(digest).status())) return;
   forget(digest);
   with_index([&](ActionCache& index) { return index.drop_blobs({&digest, 1}); }).status().IgnoreError();
@@ -146,6 +148,7 @@ VerifyReport KernelsCache::Impl::verify() {
     last = rows->back();
   }
   std::lock_guard lock(write_mutex_);
+  if (handed_over_) return report;
   if (std::uint64_t orphans = sweep_orphans_locked(); orphans > 0) {
     report.problems.push_back(absl::StrCat(orphans, " files that no entry points to were removed"));
   }
@@ -154,6 +157,7 @@ VerifyReport KernelsCache::Impl::verify() {
 
 ClearReport KernelsCache::Impl::clear() {
   std::lock_guard lock(write_mutex_);
+  if (handed_over_) return {};
   CacheStats before = stats();
   std::uint64_t evicted_before = evicted_;
   Digest cursor{};
@@ -195,6 +199,7 @@ absl::Status KernelsCache::Impl::note_write(absl::Status status) {
 }
 
 CacheHealth KernelsCache::Impl::health() {
+  if (absl::Status owned = check_owned(); !owned.ok()) return {true, absl::StrCat("cache: ", owned.message())};
   {
     std::lock_guard lock(health_mutex_);
     if (last_write_.ok()) return {};

@@ -30,10 +30,10 @@ void RecentPlans::add(Entry entry, std::uint64_t seen_generation) {
   while (bytes_ > limit_bytes_) drop_locked(slots_.find(order_.back()));
 }
 
-void RecentPlans::forget(const Digest& key) {
+std::uint64_t RecentPlans::forget(const Digest& key) {
   std::lock_guard lock(mutex_);
-  ++generation_;
   if (auto slot = slots_.find(key); slot != slots_.end()) drop_locked(slot);
+  return ++generation_;
 }
 
 void RecentPlans::drop_locked(std::map<Digest, Slot>::iterator slot) {

@@ -1,7 +1,7 @@
-// RecentPlans: the plans found last, in bounded memory, so that a hit on a warm daemon reads neither index nor plan
+// RecentPlans: the plans found or stored last, in bounded memory, so that a hit on a warm daemon reads neither index nor plan
 // file.
 //
-// It answers only what the index answered before: the owner still pins the files and checks that each is unchanged
+// It answers only what the index answered or took before: the owner still pins the files and checks that each is unchanged
 // before it believes an entry. Least recently used goes first. Thread-safe; entries are immutable and shared. Example:
 //   const std::uint64_t seen = recent.generation();
 //   ... look the row up ...
@@ -32,7 +32,8 @@ class RecentPlans {
   // Changes with every forget(): what was looked up before one is not added after it.
   std::uint64_t generation() const;
   void add(Entry entry, std::uint64_t seen_generation);
-  void forget(const Digest& key);
+  // The new generation.
+  std::uint64_t forget(const Digest& key);
 
  private:
   struct Slot {

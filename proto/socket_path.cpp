@@ -43,16 +43,25 @@ std::string default_socket_path() {
 absl::Status check_socket_path(std::string_view path) {
   if (path.empty()) return absl::InvalidArgumentError("the socket path is empty: give --socket an absolute path");
   if (path.find('\0') != std::string_view::npos) return absl::InvalidArgumentError("the socket path has a zero byte");
-  if (path.size() > kMaxSocketPathBytes) {
+  if (const std::size_t longest = admin_socket_path(path).size(); longest > kMaxSocketPathBytes) {
     return absl::InvalidArgumentError(absl::StrCat("socket path '", std::string(path), "' has ", path.size(),
-                                                   " bytes; the system allows ", kMaxSocketPathBytes,
-                                                   ": choose a shorter one with --socket or HEARTH_SOCKET"));
+                                                   " bytes; at most ", kMaxSocketPathBytes - (longest - path.size()),
+                                                   " are possible: choose a shorter one with --socket or "
+                                                   "HEARTH_SOCKET"));
   }
   if (path.front() != '/' || path.back() == '/') {
     return absl::InvalidArgumentError(
         absl::StrCat("socket path '", std::string(path), "' is not an absolute file path"));
   }
   return absl::OkStatus();
+}
+
+std::string admin_socket_path(std::string_view path) {
+  constexpr std::string_view kSuffix = ".sock";
+  if (path.size() > kSuffix.size() && path.substr(path.size() - kSuffix.size()) == kSuffix) {
+    path.remove_suffix(kSuffix.size());
+  }
+  return std::string(path) + ".admin";
 }
 
 absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path) {

@@ -13,14 +13,19 @@
 
 namespace hearth {
 
-// The longest path that fits sockaddr_un with its terminator.
+// The longest path that fits the system's sockaddr_un with its terminator.
 inline constexpr std::size_t kMaxSocketPathBytes = 107;
 
 // The absolute path of the daemon's socket; touches no file. INVALID_ARGUMENT when it cannot be used.
 absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path);
 
-// INVALID_ARGUMENT when `path` is empty, relative or longer than kMaxSocketPathBytes.
+// INVALID_ARGUMENT when `path` is empty, relative, or when it or its admin socket's path is longer than
+// kMaxSocketPathBytes.
 absl::Status check_socket_path(std::string_view path);
+
+// Where the daemon that serves clients on `path` takes the commands that only its owner may give: `path` with ".admin"
+// in place of ".sock", or added.
+std::string admin_socket_path(std::string_view path);
 
 // OK when the socket's folder exists and belongs to this user (or root), nobody else may replace what is in it, and the
 // socket, if there, is this user's (or root's) too.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "proto/versions.h"
 #include "runtime/text.h"
@@ -163,10 +164,30 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
   return absl::OkStatus();
 }
 
-bool overlap(const PlanBuffer& a, const PlanBuffer& b) {
-  const bool in_block = a.kind == v1::PlanBuffer::ARENA || a.kind == v1::PlanBuffer::PERSISTENT;
-  if (!in_block || a.kind != b.kind || a.max_bytes == 0 || b.max_bytes == 0) return false;
-  return a.offset < b.offset + b.max_bytes && b.offset < a.offset + a.max_bytes;
+// All slots of one launch are alive together, so different buffers never share bytes.
+absl::Status check_overlaps(const PlanLaunch& launch, const Plan& plan, const std::string& place) {
+  std::vector<std::uint32_t> in_blocks;
+  for (const std::uint32_t index : launch.buffers) {
+    const PlanBuffer& buffer = plan.buffers[index];
+    const bool in_block = buffer.kind == v1::PlanBuffer::ARENA || buffer.kind == v1::PlanBuffer::PERSISTENT;
+    if (in_block && buffer.max_bytes > 0) in_blocks.push_back(index);
+  }
+  const auto begins_at = [&](std::uint32_t index) {
+    return std::tuple(static_cast<int>(plan.buffers[index].kind), plan.buffers[index].offset, index);
+  };
+  std::sort(in_blocks.begin(), in_blocks.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return begins_at(a) < begins_at(b); });
+  in_blocks.erase(std::unique(in_blocks.begin(), in_blocks.end()), in_blocks.end());
+  // In this order two that overlap have neighbours that do.
+  for (std::size_t i = 1; i < in_blocks.size(); ++i) {
+    const PlanBuffer& before = plan.buffers[in_blocks[i - 1]];
+    const PlanBuffer& buffer = plan.buffers[in_blocks[i]];
+    if (before.kind == buffer.kind && buffer.offset < before.offset + before.max_bytes) {
+      const auto [first, second] = std::minmax(in_blocks[i - 1], in_blocks[i]);
+      return invalid(place, ": buffers ", first, " and ", second, " overlap");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status check_launch_buffers(const PlanLaunch& launch, const Plan& plan, const std::string& place) {
@@ -182,14 +203,8 @@ absl::Status check_launch_buffers(const PlanLaunch& launch, const Plan& plan, co
       return invalid(place, ": slot ", i, ": a once launch uses buffer ", launch.buffers[i],
                      ", which belongs to an instance");
     }
-    // All slots of one launch are alive together, so different buffers never share bytes.
-    for (std::size_t k = 0; k < i; ++k) {
-      if (launch.buffers[k] != launch.buffers[i] && overlap(plan.buffers[launch.buffers[k]], buffer)) {
-        return invalid(place, ": buffers ", launch.buffers[k], " and ", launch.buffers[i], " overlap");
-      }
-    }
   }
-  return absl::OkStatus();
+  return check_overlaps(launch, plan, place);
 }
 
 absl::Status check_launches(const v1::Plan& wire, Plan& plan) {

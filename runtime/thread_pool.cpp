@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/fork.h"
+
 namespace hearth::runtime {
 namespace {
 
@@ -33,12 +35,22 @@ void await_change(std::atomic<std::uint32_t>& value, std::uint32_t old, F other_
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+ThreadPool::ThreadPool(int threads) { start(threads - 1); }
+
+void ThreadPool::start(int workers) {
+  generation_ = fork_generation();
+  for (int i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>());
   for (auto& worker : workers_) worker->thread = std::thread([this, &worker = *worker] { work(worker); });
 }
 
+// The threads are the parent's: they can be neither joined nor detached here.
+void ThreadPool::leave_to_parent() {
+  for (auto& worker : workers_) static_cast<void>(worker.release());
+  workers_.clear();
+}
+
 ThreadPool::~ThreadPool() {
+  if (generation_ != fork_generation()) leave_to_parent();
   stop_.store(true, std::memory_order_relaxed);
   for (auto& worker : workers_) {
     worker->job.fetch_add(1, std::memory_order_release);
@@ -85,6 +97,11 @@ void ThreadPool::run(std::int64_t units, std::int64_t min_units_per_thread, Task
   if (parts == 1) {
     if (units > 0) task(context, 0, units);
     return;
+  }
+  if (generation_ != fork_generation()) {
+    const int workers = threads() - 1;
+    leave_to_parent();
+    start(workers);
   }
   task_ = task;
   context_ = context;

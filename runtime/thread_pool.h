@@ -4,6 +4,7 @@
 // core, or for one that other processes use, no longer than a piece. Workers spin briefly for the next job, then park.
 // Nobody spins for a thread that has the same core, and a worker there is asked now and then only.
 // One thread calls run() at a time. run() allocates nothing and takes no lock; with one part it is a direct call.
+// In a forked child, which has none of the threads, the first run() starts them anew.
 //
 //   ThreadPool pool(4);
 //   pool.run(units, /*min_units_per_thread=*/64, [](void* context, std::int64_t begin, std::int64_t end) { … }, &job);
@@ -45,6 +46,8 @@ class ThreadPool {
     bool asked = false;  // for its part; the caller's alone
     std::thread thread;
   };
+  void start(int workers);
+  void leave_to_parent();
   void work(Worker& worker);
   void finish(Part& part) const;
   static bool take(Worker& worker, std::uint32_t offer);
@@ -57,6 +60,7 @@ class ThreadPool {
   std::atomic<bool> stop_{false};
   std::atomic<int> caller_cpu_{-1};
   std::uint32_t num_runs_ = 0;
+  std::uint32_t generation_ = 0;  // runtime/fork.h, of the threads
   alignas(64) Part own_;                                  // the caller's
   alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // workers that may be at work
 };

@@ -14,6 +14,8 @@ namespace hearth::cli {
 using Channel = std::shared_ptr<client::DaemonChannel>;
 
 inline constexpr std::chrono::seconds kAdminTimeout{60};
+// Of what a daemon answers from memory: one that needs longer is stopped or hangs.
+inline constexpr std::chrono::seconds kStatusTimeout{2};
 
 // UNAVAILABLE, naming the socket and the remedy, when no daemon runs.
 absl::StatusOr<Channel> running_daemon(const std::string& socket);

@@ -1,4 +1,8 @@
-// hearth daemon start | stop | status.
+// hearth daemon start | stop | restart | status.
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
@@ -8,39 +12,49 @@
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "daemon/build_id.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kStopTimeout{35};  // the daemon drains for at most 30 s
-constexpr int kNotRunning = 3;                    // exit code of `status`, as init scripts have it
+constexpr std::chrono::seconds kStartTimeout{15};
+constexpr std::chrono::seconds kStopTimeout{35};  // the daemon drains for 30 s, unless it was told otherwise
+constexpr std::chrono::milliseconds kLookEvery{20};
+constexpr int kNotRunning = 3;    // exit code of `status`, as init scripts have it
+constexpr int kNotAnswering = 4;  // likewise: the state is unknown
 
 struct DaemonFlags {
   std::string socket;
   bool json = false;
 };
 
-absl::StatusOr<int> report(const DaemonFlags& flags, const Channel& channel, const std::string& state) {
-  const auto stats = channel->stats(kAdminTimeout);
-  if (!stats.ok()) return stats.status();
+void print(const DaemonFlags& flags, const Channel& channel, const std::string& state, const v1::StatsResponse& stats) {
+  const bool same_build = stats.build_id() == build_id();
   if (flags.json) {
     std::cout << Json{{"running", true},
                       {"state", state},
-                      {"pid", stats->pid()},
+                      {"pid", stats.pid()},
                       {"socket", channel->socket_path()},
-                      {"version", stats->version()},
-                      {"health", stats->health()},
-                      {"cache_dir", stats->cache_dir()}}
+                      {"version", stats.version()},
+                      {"build_id", stats.build_id()},
+                      {"same_build", same_build},
+                      {"health", stats.health()},
+                      {"cache_dir", stats.cache_dir()},
+                      {"log_file", stats.log_file()}}
                      .dump(2)
               << "\n";
-  } else {
-    std::cout << "hearthd " << state << ": pid " << stats->pid() << ", socket " << channel->socket_path() << ", cache "
-              << stats->cache_dir() << ", " << stats->health() << "\n";
+    return;
   }
-  return 0;
+  std::cout << "hearthd " << state << ": pid " << stats.pid() << ", " << stats.health() << "\n"
+            << table({{"socket", channel->socket_path()},
+                      {"cache", stats.cache_dir()},
+                      {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
+                      {"build", stats.version() + " " + stats.build_id().substr(0, 12) +
+                                    (same_build ? "" : ", another one than this program's")}});
 }
 
 int report_stopped(const DaemonFlags& flags, const std::string& socket, const std::string& text, int code) {
@@ -55,35 +69,87 @@ int report_stopped(const DaemonFlags& flags, const std::string& socket, const st
 absl::StatusOr<int> start(const DaemonFlags& flags) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = true});
   if (!channel.ok()) return channel.status();
-  const bool running = (*channel)->daemon_is_running();
-  if (!running) {
-    absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
-    if (!started.ok()) return started;
+  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
+  if (!running.ok()) return running.status();
+  const Clock::time_point deadline = Clock::now() + kStartTimeout;
+  if (!*running) {
+    if (absl::Status started = (*channel)->start_daemon(deadline); !started.ok()) return started;
   }
-  return report(flags, *channel, running ? "already running" : "started");
+  // A daemon that serves may still find that it cannot compile.
+  absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(kStatusTimeout);
+  while (stats.ok() && !stats->workers_checked() && Clock::now() < deadline) {
+    std::this_thread::sleep_for(kLookEvery);
+    stats = (*channel)->stats(kStatusTimeout);
+  }
+  if (!stats.ok()) return stats.status();
+  print(flags, *channel, *running ? "already running" : "started", *stats);
+  return stats->health() == "ready" ? 0 : 1;
+}
+
+// Waits until the process is gone, which takes as long as its drain.
+bool wait_for_end(pid_t pid, Clock::time_point deadline) {
+  const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) return errno == ESRCH;
+  pollfd entry{process, POLLIN, 0};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const bool ended = ::poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(0, left))) == 1;
+  ::close(process);
+  return ended;
+}
+
+// True when one was running.
+absl::StatusOr<bool> stop_and_wait(const Channel& channel) {
+  absl::StatusOr<bool> running = channel->daemon_is_running();
+  if (!running.ok() || !*running) return running;
+  const absl::StatusOr<v1::StatsResponse> stats = channel->stats(kStatusTimeout);
+  if (!stats.ok()) return stats.status();
+  if (absl::Status asked = channel->shutdown(kAdminTimeout); !asked.ok()) return asked;
+  if (!wait_for_end(static_cast<pid_t>(stats->pid()), Clock::now() + kStopTimeout)) {
+    return absl::DeadlineExceededError(str_cat("hearthd (pid ", stats->pid(), ") takes no more requests on ",
+                                               channel->socket_path(),
+                                               " and still finishes those it had; it ends by itself"));
+  }
+  return true;
 }
 
 absl::StatusOr<int> stop(const DaemonFlags& flags) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = false});
   if (!channel.ok()) return channel.status();
-  const std::string& socket = (*channel)->socket_path();
-  if (!(*channel)->daemon_is_running()) return report_stopped(flags, socket, "no daemon was running", 0);
-  if (absl::Status asked = (*channel)->shutdown(kAdminTimeout); !asked.ok()) return asked;
-  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
-  while ((*channel)->daemon_is_running()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return absl::DeadlineExceededError(str_cat("the daemon on ", socket, " is still draining; try again later"));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return report_stopped(flags, socket, "hearthd stopped", 0);
+  absl::StatusOr<bool> stopped = stop_and_wait(*channel);
+  if (!stopped.ok()) return stopped.status();
+  return report_stopped(flags, (*channel)->socket_path(), *stopped ? "hearthd stopped" : "no daemon was running", 0);
+}
+
+absl::StatusOr<int> restart(const DaemonFlags& flags) {
+  absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = true});
+  if (!channel.ok()) return channel.status();
+  if (absl::StatusOr<bool> stopped = stop_and_wait(*channel); !stopped.ok()) return stopped.status();
+  return start(flags);
 }
 
 absl::StatusOr<int> status(const DaemonFlags& flags) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = false});
   if (!channel.ok()) return channel.status();
-  if ((*channel)->daemon_is_running()) return report(flags, *channel, "running");
-  return report_stopped(flags, (*channel)->socket_path(), "no daemon is running", kNotRunning);
+  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
+  if (!running.ok()) return running.status();
+  if (!*running) return report_stopped(flags, (*channel)->socket_path(), "no daemon is running", kNotRunning);
+  const absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(kStatusTimeout);
+  if (absl::IsDeadlineExceeded(stats.status())) {
+    if (flags.json) {
+      std::cout << Json{{"running", true},
+                        {"state", "not answering"},
+                        {"socket", (*channel)->socket_path()},
+                        {"detail", std::string(stats.status().message())}}
+                       .dump(2)
+                << "\n";
+    } else {
+      std::cout << stats.status().message() << "\n";
+    }
+    return kNotAnswering;
+  }
+  if (!stats.ok()) return stats.status();
+  print(flags, *channel, "running", *stats);
+  return 0;
 }
 
 }  // namespace
@@ -98,9 +164,10 @@ void add_daemon(CLI::App& app, Action& action) {
     command->add_flag("--json", flags->json, "Print JSON");
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
   };
-  add("start", "Start hearthd unless it runs", start);
+  add("start", "Start hearthd unless it runs; exit 1 when it cannot compile", start);
   add("stop", "Stop it after its requests are done", stop);
-  add("status", "Exit 0 when it runs, 3 when not", status);
+  add("restart", "Stop it after its requests are done and start it again", restart);
+  add("status", "Exit 0 when it runs, 3 when not, 4 when it does not answer", status);
 }
 
 }  // namespace hearth::cli

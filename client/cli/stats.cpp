@@ -54,7 +54,7 @@ Json to_json(const v1::StatsResponse& s) {
 absl::StatusOr<int> stats(const StatsFlags& flags) {
   absl::StatusOr<Channel> channel = running_daemon(flags.socket);
   if (!channel.ok()) return channel.status();
-  const auto s = (*channel)->stats(kAdminTimeout);
+  const auto s = (*channel)->stats(kStatusTimeout);
   if (!s.ok()) return s.status();
   if (flags.json) {
     std::cout << to_json(*s).dump(2) << "\n";

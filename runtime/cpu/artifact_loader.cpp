@@ -72,6 +72,35 @@ absl::StatusOr<std::string> read_all(int fd, std::size_t size, const std::string
   return bytes;
 }
 
+// An empty memory file that can be sealed and executed; -1 with errno.
+int memory_file() {
+#ifndef MFD_EXEC
+  constexpr unsigned MFD_EXEC = 0x10;  // needed where vm.memfd_noexec is 1; unknown to kernels before 6.3
+#endif
+  const int fd = memfd_create("hearth-artifact", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+  return fd >= 0 || errno != EINVAL ? fd : memfd_create("hearth-artifact", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+// `file` is where the bytes come from, or -1.
+absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_sealed(std::string_view bytes, int file,
+                                                               const std::string& shown) {
+  const Descriptor fd(memory_file());
+  if (fd.get() < 0) {
+    if (file >= 0 && (errno == EACCES || errno == EPERM || errno == ENOSYS)) return open_library(file, shown);
+    return absl::ResourceExhaustedError(str_cat(shown, ": no memory file: ", std::strerror(errno)));
+  }
+  while (!bytes.empty()) {
+    const ssize_t count = write(fd.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return absl::ResourceExhaustedError(str_cat(shown, ": no memory: ", std::strerror(errno)));
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return absl::FailedPreconditionError(str_cat(shown, ": sealing failed: ", std::strerror(errno)));
+  }
+  return open_library(fd.get(), shown);
+}
+
 absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_file(const ArtifactSource& source) {
   const std::string shown = str_cat("artifact ", source.path);
   const Descriptor fd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -96,24 +125,13 @@ absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_file(const ArtifactSourc
   absl::StatusOr<std::string> bytes = read_all(fd.get(), static_cast<std::size_t>(info.st_size), shown);
   if (!bytes.ok()) return bytes.status();
   if (absl::Status status = check_digest(*bytes, source.digest, shown); !status.ok()) return status;
-  return open_library(fd.get(), shown);
+  return load_sealed(*bytes, fd.get(), shown);
 }
 
 absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_bytes(const ArtifactSource& source) {
   const std::string shown = str_cat("artifact ", to_hex(source.digest));
   if (absl::Status status = check_digest(source.bytes, source.digest, shown); !status.ok()) return status;
-  const Descriptor fd(memfd_create("hearth-artifact", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (fd.get() < 0) return absl::ResourceExhaustedError(str_cat(shown, ": no memory file: ", std::strerror(errno)));
-  for (std::size_t done = 0; done < source.bytes.size();) {
-    const ssize_t count = write(fd.get(), source.bytes.data() + done, source.bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return absl::ResourceExhaustedError(str_cat(shown, ": no memory: ", std::strerror(errno)));
-    done += static_cast<std::size_t>(count);
-  }
-  if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return absl::FailedPreconditionError(str_cat(shown, ": sealing failed: ", std::strerror(errno)));
-  }
-  return open_library(fd.get(), shown);
+  return load_sealed(source.bytes, -1, shown);
 }
 
 struct Cache {

@@ -24,6 +24,7 @@ BlobPlace::BlobPlace() : root_(file("root")) {
   fs::create_directories(root_ + "/include");
   fs::create_directories(file("tmp"));
   environment()["TMPDIR"] = file("tmp");
+  environment()["HEARTH_TEMP_DIR"] = file("tmp");  // a daemon that a client starts does not take over TMPDIR
   const std::string compiler = write("compiler", kCompiler);
   ::chmod(compiler.c_str(), 0755);
   environment()["HEARTH_BLOB_CXX"] = compiler;

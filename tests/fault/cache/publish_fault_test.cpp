@@ -140,7 +140,7 @@ TEST_CASE("files that cannot be read, moved away or removed are misses, not cras
   KernelsCache& cache = fixture.open();
   file_system.fail(Call::kRead, EIO, 1, true);
   CHECK(!cache.find_kernel(material_of(1)));
-  CHECK(absl::IsUnavailable(cache.read_artifact(digest).status()));
+  CHECK(absl::IsUnavailable(read_artifact(cache, digest).status()));
   file_system.heal();
   CHECK(cache.find_kernel(material_of(1)));  // a passing read error loses nothing
 

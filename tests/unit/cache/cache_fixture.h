@@ -50,6 +50,12 @@ inline void spill(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+inline absl::StatusOr<std::string> read_artifact(KernelsCache& cache, const Digest& digest) {
+  absl::StatusOr<ArtifactReader> file = cache.open_artifact(digest);
+  if (!file.ok()) return file.status();
+  return file->read(0, file->size_bytes());
+}
+
 struct CacheFixture {
   TempDir dir;
   Options options;

@@ -1,5 +1,6 @@
 // A FileSystem that fails on command: the n-th call of one operation, once or from then on. Counts every call.
 #pragma once
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,20 @@ class FaultFileSystem final : public FileSystem {
   void heal() {
     std::lock_guard lock(mutex_);
     faults_.clear();
+  }
+  // Every `call` waits in the middle of the disk, as it were, until let_go().
+  void hold(Call call) {
+    std::lock_guard lock(mutex_);
+    held_ = call;
+  }
+  void wait_until_one_is_held() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return num_held_ > 0; });
+  }
+  void let_go() {
+    std::lock_guard lock(mutex_);
+    held_.reset();
+    changed_.notify_all();
   }
   int count(Call call) {
     std::lock_guard lock(mutex_);
@@ -89,8 +104,14 @@ class FaultFileSystem final : public FileSystem {
   };
 
   int next(Call call) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     ++counts_[call];
+    if (held_ == call) {
+      ++num_held_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return held_ != call; });
+      --num_held_;
+    }
     auto fault = faults_.find(call);
     if (fault == faults_.end() || --fault->second.remaining > 0) return 0;
     int error = fault->second.error;
@@ -100,6 +121,9 @@ class FaultFileSystem final : public FileSystem {
 
   FileSystem& real_ = posix_file_system();
   std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Call> held_;
+  int num_held_ = 0;
   std::map<Call, Fault> faults_;
   std::map<Call, int> counts_;
   std::optional<std::uint64_t> magic_;

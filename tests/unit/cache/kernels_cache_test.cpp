@@ -34,9 +34,9 @@ TEST_CASE("a kernel that was put is found, also after a restart; files are priva
 
   KernelsCache& reopened = fixture.open();
   CHECK(reopened.find_kernel(material_of(1)));
-  CHECK(*reopened.read_artifact(digest) == artifact_of(1));
+  CHECK(*read_artifact(reopened, digest) == artifact_of(1));
   CHECK(reopened.stats().entries == 1);
-  CHECK(absl::IsNotFound(reopened.read_artifact(sha256("no such artifact")).status()));
+  CHECK(absl::IsNotFound(read_artifact(reopened, sha256("no such artifact")).status()));
   CHECK(fixture.warnings.empty());
 }
 

@@ -1,5 +1,5 @@
 // A stand-in for hearthd in tests of the start: listens on --socket, writes to --ready-fd, accepts and never answers.
-// Every start appends a line to SOCKET.starts. FAKE_HEARTHD=die: complains and ends; mute: never becomes ready.
+// Every start appends a line to SOCKET.starts. HEARTH_FAKE_DAEMON=die: complains and ends; mute: never becomes ready.
 // It ends by itself after 20 s.
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   }
   std::ofstream(socket_path + ".starts", std::ios::app) << getpid() << "\n";
   alarm(20);
-  const std::string mode = std::getenv("FAKE_HEARTHD") ? std::getenv("FAKE_HEARTHD") : "";
+  const std::string mode = std::getenv("HEARTH_FAKE_DAEMON") ? std::getenv("HEARTH_FAKE_DAEMON") : "";
   if (mode == "die") {
     std::cerr << "the fake daemon was told to die\n";
     return 1;

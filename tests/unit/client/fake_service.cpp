@@ -24,7 +24,7 @@ struct FakeService::State final : v1::CompilerService::Service {
       writer->Write(event);
     }
     v1::PrepareResult* result = event.mutable_result();
-    result->set_plan_key(std::string(32, 'k'));
+    result->set_plan_key(std::string(behaviour.padding > 0 ? behaviour.padding.load() : 32, 'k'));
     result->set_plan(plan.plan.SerializeAsString());
     result->set_compiled_kernels(3);
     result->set_lease_id(7);

@@ -21,6 +21,7 @@ class FakeService {
     std::atomic<bool> damage_paths{false};  // paths lead to files that do not exist
     std::atomic<bool> lose_bytes{false};    // FetchArtifact: NOT_FOUND
     std::atomic<int> unavailable{0};        // so many Prepares end UNAVAILABLE first
+    std::atomic<std::size_t> padding{0};    // of the plan's key, in bytes
     std::atomic<int> prepares{0};
     std::atomic<int> fetches{0};
     std::atomic<int> sessions{0};

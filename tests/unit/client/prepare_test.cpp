@@ -119,9 +119,12 @@ TEST_CASE("a daemon that goes away mid-call is asked again") {
   service.behaviour().unavailable = 1;
   CHECK(prepare(saxpy(), config_for(socket)).ok());
   CHECK(service.behaviour().prepares == 2);
-  service.behaviour().unavailable = 100;
-  CHECK(absl::IsUnavailable(prepare(saxpy(), config_for(socket)).status()));
-  CHECK(service.behaviour().prepares == 7);  // five attempts
+  service.behaviour().unavailable = 1000;
+  PrepareConfig config = config_for(socket);
+  config.deadline = std::chrono::milliseconds(400);
+  CHECK(absl::IsUnavailable(prepare(saxpy(), config).status()));
+  CHECK(service.behaviour().prepares > 3);  // again and again, with growing pauses
+  CHECK(service.behaviour().prepares < 30);
 }
 
 TEST_CASE("a plan replays without its daemon, and a new daemon is found") {

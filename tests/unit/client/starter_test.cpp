@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "client/daemon_channel.h"
+#include "client/daemon_socket.h"
 #include "client/daemon_starter.h"
 
 using namespace hearth::client;
@@ -25,13 +26,13 @@ class Folder {
     const char* bin = std::getenv("HEARTH_BIN_DIR");
     const auto self = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     setenv("HEARTH_DAEMON", ((bin ? std::filesystem::path(bin) : self) / "fake_hearthd").c_str(), 1);
-    unsetenv("FAKE_HEARTHD");
+    unsetenv("HEARTH_FAKE_DAEMON");
     unsetenv("HEARTH_NO_AUTOSTART");
   }
   ~Folder() {
     for (pid_t pid : starts()) kill(pid, SIGKILL);
     unsetenv("HEARTH_DAEMON");
-    unsetenv("FAKE_HEARTHD");
+    unsetenv("HEARTH_FAKE_DAEMON");
     std::filesystem::remove_all(path_);
   }
   std::string socket() const { return path_ + "/d.sock"; }
@@ -71,7 +72,7 @@ TEST_CASE("50 processes race and exactly one daemon starts") {
 
 TEST_CASE("a daemon that dies is quoted") {
   const Folder folder;
-  setenv("FAKE_HEARTHD", "die", 1);
+  setenv("HEARTH_FAKE_DAEMON", "die", 1);
   const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(10));
   CHECK(absl::IsUnavailable(status));
   CHECK_THAT(std::string(status.message()), Catch::Contains("ended before it was ready"));
@@ -80,7 +81,7 @@ TEST_CASE("a daemon that dies is quoted") {
 
 TEST_CASE("a daemon that never gets ready costs no more than the deadline") {
   const Folder folder;
-  setenv("FAKE_HEARTHD", "mute", 1);
+  setenv("HEARTH_FAKE_DAEMON", "mute", 1);
   const Clock::time_point start = Clock::now();
   const absl::Status status = start_daemon(folder.socket(), start + std::chrono::milliseconds(300));
   CHECK(absl::IsDeadlineExceeded(status));
@@ -105,9 +106,9 @@ TEST_CASE("a daemon that accepts and never answers costs no more than the deadli
   const Folder folder;
   auto channel = DaemonChannel::get({.socket = folder.socket(), .auto_start = true});
   REQUIRE(channel.ok());
-  CHECK_FALSE((*channel)->daemon_is_running());
+  CHECK_FALSE((*channel)->daemon_is_running().value());
   REQUIRE((*channel)->start_daemon(Clock::now() + std::chrono::seconds(10)).ok());
-  CHECK((*channel)->daemon_is_running());
+  CHECK((*channel)->daemon_is_running().value());
   const Clock::time_point start = Clock::now();
   const absl::Status prepared = (*channel)->prepare({}, start + std::chrono::milliseconds(400)).status();
   CHECK((absl::IsDeadlineExceeded(prepared) || absl::IsUnavailable(prepared)));

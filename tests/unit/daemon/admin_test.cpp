@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "daemon/build_id.h"
+#include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {
@@ -48,6 +49,51 @@ TEST_CASE("admin: stats, list, verify, clear") {
   CHECK(fixture.stats().cache_entries() == 0);
 }
 
+TEST_CASE("admin: a client of the compile service can neither stop the daemon nor empty its cache") {
+  DaemonFixture fixture;
+  REQUIRE(fixture.prepare(test_request({"kernel:a"})).status.ok());
+  const auto stub = v1::AdminService::NewStub(fixture.channel());
+  const std::uint64_t entries = fixture.stats().cache_entries();
+  const auto is_denied = [&](auto method, auto request, auto response) {
+    grpc::ClientContext context;
+    const grpc::Status status = ((*stub).*method)(&context, request, &response);
+    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
+           status.error_message().find(admin_socket_path(fixture.config().socket)) != std::string::npos;
+  };
+  using Stub = v1::AdminService::Stub;
+  CHECK(is_denied(&Stub::Shutdown, v1::ShutdownRequest(), v1::ShutdownResponse()));
+  CHECK(is_denied(&Stub::CacheClear, v1::CacheClearRequest(), v1::CacheClearResponse()));
+  CHECK(is_denied(&Stub::CacheVerify, v1::CacheVerifyRequest(), v1::CacheVerifyResponse()));
+  v1::RemoveBlobsRequest all;
+  all.set_all(true);
+  CHECK(is_denied(&Stub::RemoveBlobs, all, v1::RemoveBlobsResponse()));
+  pollfd entry{fixture.daemon().stop_event(), POLLIN, 0};
+  CHECK(::poll(&entry, 1, 0) == 0);
+  grpc::ClientContext context;
+  v1::StatsResponse stats;
+  REQUIRE(stub->Stats(&context, {}, &stats).ok());
+  CHECK(stats.cache_entries() == entries);
+}
+
+TEST_CASE("admin: walks over the whole cache keep no request waiting") {
+  cache::testing::FaultFileSystem disk;
+  DaemonFixture fixture([&](Config& config) { config.file_system = &disk; });
+  REQUIRE(fixture.prepare(test_request({"kernel:a"})).status.ok());
+  disk.hold(cache::testing::Call::kRead);
+  std::vector<std::thread> walks;
+  for (int i = 0; i < 4; ++i) {
+    walks.emplace_back([&] {
+      grpc::ClientContext context;
+      v1::CacheVerifyResponse report;
+      fixture.admin().CacheVerify(&context, {}, &report);
+    });
+  }
+  disk.wait_until_one_is_held();
+  CHECK(fixture.prepare(test_request({"kernel:b"})).status.ok());  // a miss, with all four verifies under way
+  disk.let_go();
+  for (std::thread& walk : walks) walk.join();
+}
+
 TEST_CASE("admin: shutdown is answered and wakes the owner") {
   DaemonFixture fixture;
   pollfd entry{fixture.daemon().stop_event(), POLLIN, 0};
@@ -78,6 +124,12 @@ TEST_CASE("fetch: an artifact in chunks, or a clear error") {
   CHECK(bytes == "artifact of (kernel a) for fake-unknown-linux-gnu");
   CHECK(fetch(std::string(32, 'x'), &bytes).error_code() == grpc::StatusCode::NOT_FOUND);
   CHECK(fetch("short", &bytes).error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  const std::string path = answer.result.artifacts(0).path();
+  std::filesystem::permissions(path, std::filesystem::perms::owner_write, std::filesystem::perm_options::add);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(0).put('#');
+  std::string damaged;
+  CHECK(fetch(answer.result.artifacts(0).digest(), &damaged).error_code() == grpc::StatusCode::DATA_LOSS);
+  CHECK(damaged.empty());
 }
 
 }  // namespace

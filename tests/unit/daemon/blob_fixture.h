@@ -85,9 +85,12 @@ class BlobFixture {
     return reply;
   }
 
-  // Every answered CompileBlob is exactly one of these.
+  // Every CompileBlob that arrived is exactly one of these, once its call is gone.
   v1::StatsResponse check_identity(std::uint64_t requests) {
-    const v1::StatsResponse now = daemon_->stats();
+    v1::StatsResponse now = daemon_->stats();
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (now.blob_requests_in_flight() > 0 && std::chrono::steady_clock::now() < give_up) now = daemon_->stats();
+    CHECK(now.blob_requests_in_flight() == 0);
     CHECK(now.blob_requests() == requests);
     CHECK(now.blob_requests() == now.blob_hits() + now.blob_misses() + now.blob_joined() + now.blob_errors());
     return now;

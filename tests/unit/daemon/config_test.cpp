@@ -1,5 +1,8 @@
 #include "daemon/config.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -71,13 +74,32 @@ TEST_CASE("config: whatever is wrong is one line with its place") {
   CHECK(with("log_level = \"loud\"").find("expected trace") != std::string::npos);
   CHECK(with("queue_limit = 0").find("queue_limit") != std::string::npos);
   CHECK(failure({"--config", "/nowhere.toml"}).find("'/nowhere.toml'") != std::string::npos);
-  CHECK(failure({"--config", folder.path().c_str()}).find("cannot read") != std::string::npos);
+  CHECK(failure({"--config", folder.path().c_str()}).find("is not a file") != std::string::npos);
   CHECK(failure({"--workers", "x"}) == "--workers 'x': expected a whole number");
   CHECK(failure({"--nonsense"}).find("nonsense") != std::string::npos);
-  CHECK(failure({"--socket", std::string(200, 'x').c_str()}).find("the system allows 107") != std::string::npos);
+  CHECK(failure({"--socket", std::string(200, 'x').c_str()}).find("at most 101 are possible") != std::string::npos);
   ::setenv("HEARTH_IDLE_EXIT_S", "soon", 1);
   CHECK(failure({"--socket", "/s/x.sock"}) == "HEARTH_IDLE_EXIT_S 'soon': expected seconds such as 60 or 0.5");
   ::unsetenv("HEARTH_IDLE_EXIT_S");
+}
+
+TEST_CASE("config: a file that another user may have written is not obeyed") {
+  TestFolder folder;
+  const std::string file = folder / "hearth.toml";
+  std::ofstream(file) << "worker = \"/bin/true\"\n";
+  const std::vector<const char*> arguments = {"--config", file.c_str(), "--socket", "/s/x.sock"};
+  CHECK(load(arguments).ok());
+  REQUIRE(::chmod(file.c_str(), 0666) == 0);
+  CHECK(failure(arguments).find("'" + file + "' can be written by other users") != std::string::npos);
+  REQUIRE(::chmod(file.c_str(), 0620) == 0);
+  CHECK(load(arguments).ok());  // the user's own group, as with a umask of 002
+  if (::geteuid() == 0) {
+    REQUIRE(::chown(file.c_str(), static_cast<uid_t>(-1), 12345) == 0);
+    CHECK(failure(arguments).find("can be written by other users") != std::string::npos);
+    REQUIRE(::chmod(file.c_str(), 0600) == 0);
+    REQUIRE(::chown(file.c_str(), 12345, 0) == 0);
+    CHECK(failure(arguments).find("belongs to user 12345") != std::string::npos);
+  }
 }
 
 TEST_CASE("config: sizes and seconds") {

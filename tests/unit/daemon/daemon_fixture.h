@@ -11,6 +11,7 @@
 #include "daemon/hearth_daemon.h"
 #include "hearth/v1/admin_service.grpc.pb.h"
 #include "hearth/v1/compiler_service.grpc.pb.h"
+#include "proto/socket_path.h"
 #include "tests/unit/daemon/test_folder.h"
 #include "tests/unit/daemon/test_graphs.h"
 
@@ -30,6 +31,7 @@ class DaemonFixture {
     config_.worker = program("hearth-fake-worker");
     config_.workers = 2;
     config_.drain_ms = 5000;
+    config_.temp_dir = folder_.path();
     if (change) change(config_);
     start();
   }
@@ -45,13 +47,14 @@ class DaemonFixture {
 
   void connect() {
     compiler_ = v1::CompilerService::NewStub(channel());
-    admin_ = v1::AdminService::NewStub(channel());
+    admin_ = v1::AdminService::NewStub(channel(admin_socket_path(config_.socket)));
   }
   // A connection of its own, as another process would have.
-  std::shared_ptr<grpc::Channel> channel() const {
+  std::shared_ptr<grpc::Channel> channel() const { return channel(config_.socket); }
+  static std::shared_ptr<grpc::Channel> channel(const std::string& socket) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel("unix:" + config_.socket, grpc::InsecureChannelCredentials(), arguments);
+    return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
   }
 
   Answer prepare(const v1::PrepareRequest& request, std::chrono::milliseconds deadline = std::chrono::seconds(60)) {
@@ -82,9 +85,12 @@ class DaemonFixture {
     REQUIRE(status.ok());
     return response;
   }
-  // Every answered Prepare is exactly one of these.
+  // Every Prepare that arrived is exactly one of these, once its call is gone.
   void check_identity(std::uint64_t requests) {
-    const v1::StatsResponse now = stats();
+    v1::StatsResponse now = stats();
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (now.requests_in_flight() > 0 && std::chrono::steady_clock::now() < give_up) now = stats();
+    CHECK(now.requests_in_flight() == 0);
     CHECK(now.requests() == requests);
     CHECK(now.requests() == now.plan_hits() + now.plan_misses() + now.plan_joined() + now.plan_errors());
   }

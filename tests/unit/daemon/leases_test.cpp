@@ -25,5 +25,34 @@ TEST_CASE("leases: release, double release and a session's end let go") {
   CHECK(absl::IsFailedPrecondition(leases.add(a, held).status()));
 }
 
+TEST_CASE("leases: an id of an earlier daemon, or a guessed one, holds and releases nothing") {
+  Leases before, after;
+  auto held = std::make_shared<const int>(1);
+  std::vector<std::uint64_t> old_sessions, old_leases;
+  for (int i = 0; i < 100; ++i) {
+    old_sessions.push_back(before.open_session());
+    old_leases.push_back(before.add(old_sessions.back(), nullptr).value());
+  }
+  // As many again, so that counters would meet.
+  const std::uint64_t session = after.open_session();
+  for (int i = 0; i < 200; ++i) REQUIRE(after.add(session, held).ok());
+  for (std::uint64_t lease : old_leases) after.release(session, lease);
+  CHECK(after.num_leases() == 200);
+  for (std::uint64_t old : old_sessions) CHECK(absl::IsFailedPrecondition(after.add(old, held).status()));
+  for (std::uint64_t guess = 0; guess < 1000; ++guess) CHECK_FALSE(after.add(guess, held).ok());
+}
+
+TEST_CASE("leases: there is a limit, and what is released makes room") {
+  Leases leases(2);
+  const std::uint64_t session = leases.open_session();
+  const std::uint64_t first = leases.add(session, nullptr).value();
+  REQUIRE(leases.add(session, nullptr).ok());
+  CHECK(absl::IsResourceExhausted(leases.add(session, nullptr).status()));
+  leases.release(session, first);
+  CHECK(leases.add(session, nullptr).ok());
+  leases.close_session(session);
+  CHECK(leases.num_leases() == 0);
+}
+
 }  // namespace
 }  // namespace hearth::daemon

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "runtime/sha256.h"
+#include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {
@@ -58,6 +59,33 @@ TEST_CASE("prepare: a miss compiles, a hit does not, a restart still hits") {
   const Answer shared = fixture.prepare(test_request({"kernel:b", "kernel:c"}));
   CHECK((shared.result.compiled_kernels() == 1 && shared.result.cache_hits() == 1));
   fixture.check_identity(2);
+}
+
+TEST_CASE("prepare: hits that wait for a slow disk leave the network threads to others") {
+  cache::testing::FaultFileSystem disk;
+  DaemonFixture fixture([&](Config& config) { config.file_system = &disk; });
+  REQUIRE(fixture.prepare(test_request({"kernel:a"})).status.ok());
+  fixture.stop();
+  fixture.start();  // nothing is known to be sound: each hit has to read its files
+  disk.hold(cache::testing::Call::kRead);
+  constexpr int kCallers = 64;
+  std::vector<std::thread> callers;
+  std::atomic<int> hits{0};
+  for (int i = 0; i < kCallers; ++i) {
+    callers.emplace_back([&] { hits += fixture.prepare(test_request({"kernel:a"})).result.plan_hit(); });
+  }
+  disk.wait_until_one_is_held();
+  v1::StatsResponse stats;
+  for (int i = 0; i < 100 && stats.requests() < kCallers; ++i) {
+    grpc::ClientContext another;
+    another.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    REQUIRE(fixture.admin().Stats(&another, {}, &stats).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  disk.let_go();
+  for (std::thread& caller : callers) caller.join();
+  CHECK(hits == kCallers);
+  fixture.check_identity(kCallers);
 }
 
 TEST_CASE("prepare: 100 clients, one cold graph, each kernel compiled once") {

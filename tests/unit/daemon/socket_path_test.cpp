@@ -50,11 +50,20 @@ TEST_CASE("socket path: flag, variable, runtime folder, temp folder") {
 }
 
 TEST_CASE("socket path: too long is a clear error") {
-  const std::string longest = "/" + std::string(kMaxSocketPathBytes - 1, 'x');
-  CHECK(resolve_socket_path(longest).ok());
-  const absl::Status status = resolve_socket_path(longest + "x").status();
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(std::string(status.message()).find("108 bytes; the system allows 107") != std::string::npos);
+  // The admin socket beside it has to fit, too.
+  for (const std::string suffix : {"", ".sock"}) {
+    const std::size_t most = kMaxSocketPathBytes - (suffix.empty() ? 6 : 1);
+    const std::string longest = "/" + std::string(most - 1 - suffix.size(), 'x');
+    CHECK(resolve_socket_path(longest + suffix).ok());
+    CHECK(admin_socket_path(longest + suffix).size() == kMaxSocketPathBytes);
+    const absl::Status status = resolve_socket_path(longest + "x" + suffix).status();
+    CHECK(absl::IsInvalidArgument(status));
+    CHECK(std::string(status.message())
+              .find(std::to_string(most + 1) + " bytes; at most " + std::to_string(most) + " are possible") !=
+          std::string::npos);
+  }
+  CHECK(admin_socket_path("/run/hearth/hearthd.sock") == "/run/hearth/hearthd.admin");
+  CHECK(admin_socket_path("/run/hearth/.sock") == "/run/hearth/.admin");
   CHECK_FALSE(check_socket_path("").ok());
   CHECK_FALSE(check_socket_path("/folder/").ok());
 }

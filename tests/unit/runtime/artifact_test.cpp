@@ -77,6 +77,24 @@ TEST_CASE("a flipped byte in an artifact is refused before it is loaded") {
   CHECK(absl::IsDataLoss(load_cpu_artifact(source).status()));
 }
 
+TEST_CASE("an artifact's file that is cut short or overwritten after it was loaded changes nothing in the process") {
+  for (const int answer : {43, 44}) {
+    ArtifactSource source = answer_kernel(answer);
+    const std::string path = scratch_folder() + "/cut" + std::to_string(answer) + ".so";
+    std::filesystem::copy_file(source.path, path);
+    source.path = path;
+    const auto artifact = load_cpu_artifact(source);
+    REQUIRE(artifact.ok());
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    if (answer == 43) {
+      std::filesystem::resize_file(path, 0);
+    } else {
+      std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << std::string(source.bytes.size(), '\xcc');
+    }
+    CHECK(ask(**artifact) == answer);  // no SIGBUS, no other code
+  }
+}
+
 TEST_CASE("links, foreign modes, missing files and non-libraries are refused by name") {
   namespace fs = std::filesystem;
   ArtifactSource source = answer_kernel(8);

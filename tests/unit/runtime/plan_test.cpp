@@ -126,6 +126,32 @@ TEST_CASE("every corruption of a plan is refused and named") {
   }
 }
 
+TEST_CASE("a plan whose launches have as many slots as they may is checked in a moment") {
+  constexpr std::uint32_t kSlots = 1 << 17, kLaunches = 20;
+  hearth::v1::Plan plan = saxpy_plan(100, true).plan;
+  const auto first = static_cast<std::uint32_t>(plan.buffers_size());
+  const std::uint64_t begin = (plan.arena_bytes() + 63) / 64 * 64;
+  for (std::uint32_t i = 0; i < kSlots; ++i) {
+    PlanBuffer& buffer = *plan.add_buffers();
+    buffer.set_kind(PlanBuffer::ARENA);
+    buffer.set_dtype(hearth::v1::F32);
+    buffer.set_offset(begin + 64 * ((i * 7919ull) % kSlots));  // in no order
+    buffer.set_max_bytes(64);
+    push_const(buffer.add_shape(), 16);
+  }
+  plan.set_arena_bytes(begin + 64ull * kSlots);
+  for (std::uint32_t launch = 0; launch < kLaunches; ++launch) {
+    hearth::v1::Launch& wide = *plan.add_launches() = plan.launches(1);
+    wide.clear_buffers();
+    for (std::uint32_t i = 0; i < kSlots; ++i) wide.add_buffers(first + i);
+  }
+  const auto parsed = parse_plan(plan.SerializeAsString());
+  INFO(parsed.status().message());
+  CHECK(parsed.ok());
+  plan.mutable_buffers(static_cast<int>(first) + 77)->set_max_bytes(128);
+  CHECK_THAT(std::string(parse_plan(plan.SerializeAsString()).status().message()), Catch::Contains("overlap"));
+}
+
 TEST_CASE("truncated and garbled plans never crash the parser") {
   const std::string bytes = saxpy_plan(100, true).plan.SerializeAsString();
   std::size_t accepted = 0;

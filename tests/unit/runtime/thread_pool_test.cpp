@@ -3,6 +3,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -145,4 +146,31 @@ TEST_CASE("a pool survives many short jobs and parked workers") {
 TEST_CASE("pools start and stop without a job") {
   for (int i = 0; i < 50; ++i) ThreadPool pool(1 + i % 5);
   SUCCEED();
+}
+
+TEST_CASE("a pool that a forked child inherits works and ends there, with threads of the child's own") {
+#ifdef __SANITIZE_THREAD__
+  WARN("SKIPPED: ThreadSanitizer ends a process that starts threads after a fork");
+  return;
+#endif
+  auto pool = std::make_unique<ThreadPool>(3);
+  Marks marks;
+  marks.counts.assign(64, 0);
+  pool->run(64, 1, mark, &marks);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);  // a child that waits for threads it does not have ends by this
+    const std::size_t inherited = thread_ids().size();
+    for (int job = 0; job < 100; ++job) pool->run(64, 1, mark, &marks);
+    const bool started = thread_ids().size() == inherited + 2;
+    pool.reset();
+    const bool all = std::all_of(marks.counts.begin(), marks.counts.end(), [](int count) { return count == 101; });
+    _exit(started && all ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  pool->run(64, 1, mark, &marks);
+  CHECK(std::all_of(marks.counts.begin(), marks.counts.end(), [](int count) { return count == 2; }));
 }

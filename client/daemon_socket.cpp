@@ -1,0 +1,107 @@
+#include "client/daemon_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "proto/socket_path.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kRetryEvery{2};
+
+absl::Status not_connected(const std::string& socket_path, int error) {
+  const std::string message = str_cat("cannot connect to ", socket_path, ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ECONNREFUSED:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+      return absl::FailedPreconditionError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+absl::Status check_peer(const std::string& socket_path, const DaemonPeer& peer) {
+  if (peer.uid == ::geteuid() || peer.uid == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(str_cat("the daemon on ", socket_path, " (pid ", peer.pid, ") runs as user ",
+                                               peer.uid, ", not as you (", ::geteuid(),
+                                               "): choose another socket with --socket or HEARTH_SOCKET"));
+}
+
+}  // namespace
+
+absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::time_point deadline, DaemonPeer* peer) {
+  absl::Status trusted = check_socket_path(socket_path);
+  if (trusted.ok()) trusted = check_socket_folder(socket_path);
+  if (absl::IsNotFound(trusted) || absl::IsInvalidArgument(trusted)) return trusted;
+  if (!trusted.ok()) return absl::FailedPreconditionError(std::string(trusted.message()));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return absl::ResourceExhaustedError(str_cat("no socket: ", std::strerror(errno)));
+  absl::Status status;
+  while (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    // A full backlog: somebody listens and is slow to accept.
+    const int error = errno;
+    if ((error == EAGAIN || error == EINTR) && Clock::now() < deadline) {
+      std::this_thread::sleep_for(kRetryEvery);
+      continue;
+    }
+    status = error == EAGAIN ? absl::UnavailableError(str_cat("nobody accepted on ", socket_path, " by the deadline"))
+                             : not_connected(socket_path, error);
+    break;
+  }
+  if (status.ok()) {
+    DaemonPeer found;
+    ucred credentials{};
+    socklen_t size = sizeof credentials;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) found = {credentials.pid, credentials.uid};
+    if (peer != nullptr) *peer = found;
+    status = check_peer(socket_path, found);
+  }
+  if (status.ok()) return fd;
+  ::close(fd);
+  return status;
+}
+
+absl::StatusOr<bool> daemon_accepts(const std::string& socket_path) {
+  // A listener whose backlog stays full is one.
+  const absl::StatusOr<int> fd = connect_to_daemon(socket_path, Clock::now());
+  if (fd.ok()) {
+    ::close(*fd);
+    return true;
+  }
+  if (absl::IsUnavailable(fd.status())) return true;
+  if (absl::IsNotFound(fd.status())) return false;
+  return fd.status();
+}
+
+std::string describe_unresponsive(const DaemonPeer& peer) {
+  if (peer.pid <= 0) return "its process is in another container";
+  std::ifstream file(str_cat("/proc/", peer.pid, "/stat"));
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::size_t name_end = text.rfind(") ");
+  const char state = name_end == std::string::npos ? '?' : text[name_end + 2];
+  const std::string process = str_cat("process ", peer.pid);
+  if (state == 'T' || state == 't') return str_cat(process, " is stopped: continue it with kill -CONT ", peer.pid);
+  if (state == 'Z' || state == 'X') return str_cat(process, " has died");
+  return str_cat(process, " is busy or hangs; if it stays so, end it with kill -9 ", peer.pid,
+                 ": the next request starts another");
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,62 @@
+// UnixSocket: a listening unix socket that only its owner may connect to, bound to a path of the file system.
+//
+// Owns its descriptor; the destructor closes it and leaves the file, remove() removes the file if it is still this
+// socket's. Thread-safe after open(), but for close(). Errors: PERMISSION_DENIED when something else than a socket is at the path,
+// UNAVAILABLE when the system refuses. Example:
+//   auto socket = UnixSocket::open(path);
+//   const int connection = ::accept4(socket->fd(), nullptr, nullptr, SOCK_CLOEXEC);
+#pragma once
+#include <absl/status/statusor.h>
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+
+namespace hearth::daemon {
+
+// Who connected, as the kernel says.
+struct Peer {
+  pid_t pid = 0;
+  uid_t uid = static_cast<uid_t>(-1);
+};
+
+class UnixSocket {
+ public:
+  // Replaces a socket that nobody serves; the caller knows that nobody does. Mode 0600.
+  static absl::StatusOr<UnixSocket> open(const std::string& path);
+  ~UnixSocket();
+  UnixSocket(UnixSocket&& other) noexcept { swap(other); }
+  UnixSocket& operator=(UnixSocket&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  int fd() const { return fd_; }
+  // Whether clients that open path() still reach this socket: false once its file was removed or replaced.
+  bool is_reachable() const;
+  void remove();
+  // Refuses those that wait to be accepted.
+  void close();
+
+ private:
+  UnixSocket() = default;
+  void swap(UnixSocket& other) {
+    std::swap(path_, other.path_);
+    std::swap(fd_, other.fd_);
+    std::swap(device_, other.device_);
+    std::swap(inode_, other.inode_);
+  }
+
+  std::string path_;
+  int fd_ = -1;
+  dev_t device_ = 0;  // of the socket's file
+  ino_t inode_ = 0;
+};
+
+// True when somebody accepts connections at `path`.
+bool is_served(const std::string& path);
+
+// Of a connected unix socket; the uid is -1 when the kernel does not tell.
+Peer peer_of(int fd);
+
+}  // namespace hearth::daemon

@@ -1,0 +1,201 @@
+// A daemon as its owner sees it: started by whoever comes first, looked at, stopped, and read about afterwards.
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <regex>
+#include <thread>
+
+#include "tests/integration/place.h"
+
+using namespace hearth::integration;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<std::string> run_digits() {
+  return {"hearth", "run", source_dir() / "examples" / "digits" / "digits.onnx", "--json", "--threads", "1"};
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a stopped daemon is told from one that runs, at once, with what to do") {
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  const pid_t daemon = place.daemons().at(0);
+  REQUIRE(::kill(daemon, SIGSTOP) == 0);
+  const Ran status = place.run({"hearth", "daemon", "status"});
+  const Ran json = place.run({"hearth", "daemon", "status", "--json"});
+  const Ran stats = place.run({"hearth", "stats"});
+  ::kill(daemon, SIGCONT);
+  CHECK(status.code == 4);
+  CHECK(contains(status.out, "kill -CONT " + std::to_string(daemon)));
+  CHECK(json.code == 4);
+  CHECK(nlohmann::json::parse(json.out)["state"] == "not answering");
+  CHECK(stats.code == 1);
+  CHECK(contains(stats.err, "is stopped"));
+  CHECK(place.run({"hearth", "daemon", "status"}).code == 0);
+}
+
+TEST_CASE("another user's daemon is said to be another user's") {
+  if (::geteuid() != 0) {
+    WARN("needs root, to be another user");
+    return;
+  }
+  Place place;
+  // A folder as /tmp is: anybody may put a socket there.
+  const std::string folder = place.file("shared");
+  fs::create_directory(folder);
+  REQUIRE(::chmod(folder.c_str(), 01777) == 0);
+  REQUIRE(::chmod(fs::path(folder).parent_path().c_str(), 0755) == 0);
+  const std::string path = folder + "/s.sock";
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  // The file is root's, the process that listens is not: only the kernel knows.
+  for (const bool file_of_root : {false, true}) {
+    const pid_t other = ::fork();
+    if (other == 0) {
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      std::strcpy(address.sun_path, path.c_str());
+      ::unlink(path.c_str());
+      const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      const auto become_other = [] { return ::setgroups(0, nullptr) == 0 && ::setuid(12345) == 0; };
+      bool ok = file_of_root || become_other();
+      ok = ok && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+      ok = ok && (!file_of_root || become_other()) && ::listen(fd, 8) == 0;
+      if (::write(ready[1], ok ? "y" : "n", 1) == 1) ::pause();
+      ::_exit(0);
+    }
+    char word = 0;
+    REQUIRE(::read(ready[0], &word, 1) == 1);
+    REQUIRE(word == 'y');
+    INFO("the socket's file is root's: " << file_of_root);
+    place.environment()["HEARTH_SOCKET"] = path;
+    for (const auto& words : {std::vector<std::string>{"hearth", "daemon", "status"}, {"hearth", "stats"}, run_digits()}) {
+      const Ran ran = place.run(words);
+      CHECK(ran.code == 1);
+      CHECK(contains(ran.err, "user 12345"));
+    }
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+    ::unlink(path.c_str());
+  }
+  for (int fd : ready) ::close(fd);
+  place.environment()["HEARTH_SOCKET"] = place.socket();
+}
+
+TEST_CASE("who starts the daemon first does not shape it") {
+  Place place;
+  place.environment()["LD_LIBRARY_PATH"] = "/nowhere";
+  place.environment()["TMPDIR"] = place.file("job");  // of a batch system: gone when the job ends
+  place.environment()["PYTHONPATH"] = "/nowhere";
+  place.environment()["HEARTH_QUEUE_LIMIT"] = "17";   // a setting is meant for the daemon
+  fs::create_directory(place.file("job"));
+  const pid_t starter = ::fork();
+  if (starter == 0) {
+    ::umask(0);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 1u << 30;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::getrlimit(RLIMIT_CPU, &limit);
+    limit.rlim_cur = 5000;
+    ::setrlimit(RLIMIT_CPU, &limit);
+    ::signal(SIGTERM, SIG_IGN);
+    ::signal(SIGHUP, SIG_IGN);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+    sched_param normal{};
+    ::sched_setscheduler(0, SCHED_BATCH, &normal);
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : place.environment()) variables.push_back(name + "=" + value);
+    std::vector<char*> environment;
+    for (std::string& text : variables) environment.push_back(text.data());
+    environment.push_back(nullptr);
+    const std::string program = (bin_dir() / "hearth").string();
+    const char* arguments[] = {program.c_str(), "daemon", "start", nullptr};
+    ::execve(program.c_str(), const_cast<char**>(arguments), environment.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(starter, &status, 0) == starter);
+  REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  const pid_t daemon = place.daemons().at(0);
+  const std::string proc = "/proc/" + std::to_string(daemon) + "/";
+  const std::string environment = content(proc + "environ");
+  for (const char* name : {"LD_LIBRARY_PATH=", "TMPDIR=", "PYTHONPATH="}) {
+    INFO(name);
+    CHECK_FALSE(contains('\0' + environment, '\0' + std::string(name)));
+  }
+  CHECK(contains(environment, "HEARTH_QUEUE_LIMIT=17"));
+  const std::string limits = content(proc + "limits"), state = content(proc + "status");
+  CHECK_FALSE(std::regex_search(limits, std::regex("Max file size +1073741824")));
+  CHECK_FALSE(std::regex_search(limits, std::regex("Max cpu time +5000")));
+  CHECK(contains(state, "Umask:\t0077"));
+  CHECK(::sched_getscheduler(daemon) == SCHED_OTHER);
+  cpu_set_t mine, its;
+  REQUIRE(::sched_getaffinity(0, sizeof mine, &mine) == 0);
+  REQUIRE(::sched_getaffinity(daemon, sizeof its, &its) == 0);
+  CHECK(CPU_COUNT(&its) == CPU_COUNT(&mine));
+  ::kill(daemon, SIGTERM);  // not ignored
+  const auto give_up = std::chrono::steady_clock::now() + 60s;
+  while (alive(daemon) && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(2ms);
+  CHECK_FALSE(alive(daemon));
+}
+
+TEST_CASE("the log tells of daemons that are gone, in UTC, and every report says where it is") {
+  Place place;
+  const std::string path = place.socket() + ".log";
+  place.environment()["HEARTH_LOG_LEVEL"] = "debug";
+  place.run_ok(run_digits());
+  const pid_t first = place.daemons().at(0);
+  CHECK(place.json({"hearth", "daemon", "status", "--json"})["log_file"] == path);
+  CHECK(contains(place.run({"hearth", "daemon", "status"}).out, path));
+  ::kill(first, SIGKILL);
+  while (alive(first)) std::this_thread::sleep_for(1ms);
+  place.run_ok(run_digits());
+  const pid_t second = place.daemons().at(0);
+  const std::string log = content(path);
+  for (const pid_t pid : {first, second}) {
+    CHECK(contains(log, "Z [" + std::to_string(pid) + "] info hearthd "));
+    CHECK(std::regex_search(log, std::regex("Z \\[" + std::to_string(pid) + "\\] (info prepare [0-9a-f]{12}: miss|debug prepare [0-9a-f]{12}: hit)")));
+  }
+  CHECK(std::regex_search(log, std::regex("^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z ")));
+  // One that cannot start says why, where it says so, and nothing of its predecessors.
+  place.stop_daemon();
+  place.environment()["HEARTH_WORKERS"] = "many";
+  const Ran failed = place.run(run_digits());
+  CHECK(failed.code == 1);
+  CHECK(contains(failed.err, "HEARTH_WORKERS 'many'"));
+  CHECK(contains(failed.err, path));
+  CHECK_FALSE(contains(failed.err, "prepare "));
+}
+
+TEST_CASE("stop waits for the daemon's end, restart starts another, and no file is left but the log") {
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  const pid_t first = place.daemons().at(0);
+  CHECK(contains(place.run_ok({"hearth", "daemon", "restart"}).out, "started"));
+  CHECK_FALSE(alive(first));
+  const pid_t second = place.daemons().at(0);
+  place.run_ok({"hearth", "daemon", "stop"});
+  CHECK_FALSE(alive(second));
+  for (const auto& entry : fs::directory_iterator(place.file(""))) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("hearthd")) CHECK(name == "hearthd.sock.log");
+  }
+  CHECK(place.run({"hearth", "daemon", "status"}).code == 3);
+}
