@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "client/cli/blobs.h"
 #include "compiler/blobs/toolchain.h"
@@ -17,8 +18,14 @@ struct DoctorFlags {
   bool json = false;
 };
 
-bool works(const blobs::ToolchainReport& report) {
-  return std::any_of(report.archs.begin(), report.archs.end(), [](const auto& arch) { return arch.works; });
+// Archs that were asked for must all work; otherwise one that works is enough.
+bool good(const std::vector<blobs::ToolchainReport>& reports, const std::vector<std::string>& asked) {
+  std::set<std::string> working;
+  for (const auto& report : reports)
+    for (const auto& arch : report.archs)
+      if (arch.works) working.insert(arch.arch);
+  if (asked.empty()) return !working.empty();
+  return std::all_of(asked.begin(), asked.end(), [&](const std::string& arch) { return working.contains(arch); });
 }
 
 Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
@@ -28,6 +35,8 @@ Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
     for (const auto& arch : report.archs)
       archs.push_back({{"arch", arch.arch}, {"works", arch.works}, {"detail", arch.detail}});
     list.push_back({{"toolchain", report.kind}, {"found", report.found}, {"detail", report.detail}, {"archs", archs}});
+    if (const auto& host = report.host_sources; !host.arch.empty())
+      list.back()["host_sources"] = {{"works", host.works}, {"detail", host.detail}};
   }
   return list;
 }
@@ -41,9 +50,11 @@ int doctor(const DoctorFlags& flags) {
       std::cout << report.kind << "  " << report.detail << "\n";
       for (const auto& arch : report.archs)
         std::cout << "  " << (arch.works ? "yes  " : "no   ") << arch.arch << "  " << arch.detail << "\n";
+      if (const auto& host = report.host_sources; !host.arch.empty())
+        std::cout << "  " << (host.works ? "yes  " : "no   ") << host.arch << "  " << host.detail << "\n";
     }
   }
-  return std::any_of(reports.begin(), reports.end(), works) ? 0 : 1;
+  return good(reports, flags.archs) ? 0 : 1;
 }
 
 }  // namespace
@@ -51,7 +62,8 @@ int doctor(const DoctorFlags& flags) {
 void add_blobs_doctor(CLI::App& blobs, Action& action) {
   auto flags = std::make_shared<DoctorFlags>();
   CLI::App* command = blobs.add_subcommand("doctor", "Which kernel blobs this machine can compile, and why not others");
-  command->add_option("--arch", flags->archs, "GPU architectures to try, e.g. gfx942 (default: those commonly used)");
+  command->add_option("--arch", flags->archs,
+                      "GPU architectures that must work, e.g. gfx942; default: the common ones are tried");
   command->add_flag("--json", flags->json, "Machine-readable output");
   command->callback([&action, flags] { action = [flags]() -> absl::StatusOr<int> { return doctor(*flags); }; });
 }

@@ -27,17 +27,23 @@ absl::Status with_symbols(const std::string& object, const Use& use) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<std::string>> undefined_symbols(const std::string& object) {
+absl::StatusOr<std::vector<std::string>> names_of(const std::string& object, bool defined) {
   std::set<std::string> names;
   const absl::Status read = with_symbols(object, [&](const std::vector<ElfSymbol>& symbols) {
     for (const ElfSymbol& symbol : symbols)
-      if (!symbol.is_defined && !symbol.name.empty()) names.emplace(symbol.name);
+      if (symbol.is_defined == defined && !symbol.name.empty()) names.emplace(symbol.name);
   });
   if (!read.ok()) return read;
   return std::vector<std::string>(names.begin(), names.end());
 }
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> undefined_symbols(const std::string& object) {
+  return names_of(object, false);
+}
+
+absl::StatusOr<std::vector<std::string>> defined_symbols(const std::string& object) { return names_of(object, true); }
 
 absl::StatusOr<bool> has_kernels(const std::string& object) {
   bool has = false;

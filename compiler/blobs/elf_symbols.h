@@ -1,4 +1,4 @@
-// What a relocatable object leaves to others, read by its symbols and relocations. Thread-safe. Errors: those of
+// What a relocatable object defines and leaves to others, read by its symbols and relocations. Thread-safe. Errors: those of
 // reading a file; DataLoss naming the file (elf_file.h).
 //
 //   absl::StatusOr<std::vector<std::string>> names = undefined_symbols("fmha_fwd_api.o");
@@ -15,6 +15,7 @@ namespace hearth::blobs {
 
 // Sorted, without repetition.
 absl::StatusOr<std::vector<std::string>> undefined_symbols(const std::string& object);
+absl::StatusOr<std::vector<std::string>> defined_symbols(const std::string& object);
 
 struct ObjectReferences {
   std::vector<std::string> listed;  // symbols that a table of addresses names, in its order

@@ -11,6 +11,7 @@
 #include "compiler/blobs/build_progress.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/dispatchers.h"
+#include "compiler/blobs/host_calls.h"
 #include "compiler/blobs/intercept_config.h"
 #include "compiler/blobs/quick_state.h"
 #include "compiler/blobs/record.h"
@@ -181,6 +182,10 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
           compile_dispatchers(*config, report.library, folder, *dispatchers, &progress, &report.verified_symbols);
       !status.ok())
     return status;
+
+  std::vector<std::string> objects;
+  for (const Dispatcher& dispatcher : *dispatchers) objects.push_back(dispatcher.object);
+  if (absl::Status status = check_host_calls(link->host_objects, objects); !status.ok()) return status;
 
   progress.step("linking");
   const std::string manifest_file = str_cat(folder, "/", runtime::kBlobManifestFile);

@@ -278,6 +278,42 @@ class FlowTest(unittest.TestCase):
         self.assertEqual(report["verified_symbols"], report["exports"] - 1)
         self.assertIn(f"1 blobs are called by no dispatcher, such as {report['uncalled_blobs'][0]}", done.stdout)
 
+    def test_a_build_leaves_the_checkout_as_it_was_and_can_be_repeated(self):
+        """compile.py imports what an earlier run left beside it, as aiter's does."""
+        tree = self.emit("aiter_again", "2024")
+        beside = tree / "op_tests/cpp/mha"
+        program = beside / "compile.py"
+        program.write_text(program.read_text().replace(
+            "if __name__", "if os.path.exists(f'{this_dir}/libmha_fwd.so'):\n    raise ImportError('no module')\n\n\n"
+                           "if __name__"))
+        before = sorted(path.name for path in beside.iterdir())
+        for _ in range(2):
+            done = full(tree, self.place / "again", "--api", "fwd")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sorted(path.name for path in beside.iterdir()), before)
+        (beside / "libmha_fwd.so").write_text("the user's own")
+        self.assertEqual(full(tree, self.place / "again", "--api", "fwd").returncode, 0)
+        self.assertEqual((beside / "libmha_fwd.so").read_text(), "the user's own")
+
+    def test_a_generator_that_fails_is_a_failure_though_compile_py_goes_on(self):
+        tree = self.emit("aiter_ignores", "2024")
+        core, mha = tree / "aiter/jit/core.py", tree / "op_tests/cpp/mha/compile.py"
+        text = core.read_text()
+        self.assertIn('"--output_dir", blob_dir, *extra], check=True)', text)
+        core.write_text(text.replace('"--output_dir", blob_dir, *extra], check=True)',
+                                     '"--output_dir", blob_dir, *extra], check=False)'))
+        mha.write_text(mha.read_text().replace('generator("fwd_appendkv")', 'generator("batch_prefill")'))
+        tmp = self.place / "ignores"
+        done = full(tree, tmp, "--api", "fwd")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("fmha_fwd_appendkv(", done.stderr)
+        self.assertIn("neither a dispatcher nor another object defines", done.stderr)
+        # Nothing calls it: then the log tells.
+        mha.write_text(mha.read_text().replace(', "mha_fwd_append"', ""))
+        done = full(tree, self.place / "ignores too", "--api", "fwd")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("did not write: generate: error: no such API: 'batch_prefill'", done.stderr)
+
     def test_intercept_has_the_commands_exit_code(self):
         def code(*command):
             return hearth("intercept", "--toolchain", "c++", "--compiler", "g++", "--tmp-dir", self.place / "I", "--",
