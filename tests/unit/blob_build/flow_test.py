@@ -116,6 +116,59 @@ class FlowTest(unittest.TestCase):
         self.assertEqual((again, (cache / f"{blobs[0]}.so").stat().st_mtime_ns), (blobs, stamp))
         shutil.rmtree(moved)
 
+    def test_the_installed_programs_by_their_old_names_compile_list_and_clean(self):
+        root, cache = self.install / "ck_jit", self.place / "drop in"
+        stems = [blob["stem"] for blob in self.manifest()["blobs"]][:3]
+        manifest = root / "ck_jit_manifest.json"
+
+        def prebuild(command, *args, given="", **environment):
+            env = {name: value for name, value in os.environ.items() if not name.startswith("CK_JIT_")}
+            return subprocess.run([sys.executable, str(root / "ck_jit_prebuild.py"), command, *map(str, args)],
+                                  input=given, capture_output=True, text=True, check=False, env={**env, **environment})
+        listing = self.place / "blobs.txt"
+        listing.write_text(f"# captured\n{cache}/{stems[1]}.so\n")
+        done = prebuild("build", "--manifest", manifest, "--cache-dir", cache, "--root", root, "--blob-list", listing,
+                        f"{stems[0]}.cpp")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(sorted(path.stem for path in cache.glob("*.so")), stems[:2])
+        # The manifest and root beside the program; the list from standard input; again: nothing is compiled.
+        stamps = [(cache / f"{stem}.so").stat().st_mtime_ns for stem in stems[:2]]
+        done = prebuild("build", "--cache-dir", cache, "--blob-list", "-", given="\n".join(stems))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([(cache / f"{stem}.so").stat().st_mtime_ns for stem in stems[:2]], stamps)
+        self.assertTrue((cache / f"{stems[2]}.so").exists())
+        done = prebuild("list", "--cache-dir", cache)
+        self.assertEqual(len(re.findall("  cached$", done.stdout, re.MULTILINE)), 3)
+        self.assertEqual(len(done.stdout.splitlines()),
+                         len(json.loads(manifest.read_text())["blobs"]))
+        done = prebuild("build", "--cache-dir", cache, "no_such_blob")
+        self.assertEqual((done.returncode, "no_such_blob is not in" in done.stderr), (1, True))
+        self.assertIn("1 blobs removed", prebuild("clean", "--cache-dir", cache, stems[2]).stdout)
+        # One blob by the shell program, both ways, gives the same bytes as above.
+        script, blob = root / "ck_jit_compile.sh", self.manifest()["blobs"][0]
+        flags = " ".join(self.manifest()["flag_sets"][blob["flags"]])
+        for number, how in enumerate((["--blob", stems[0]], ["--blob-source", root / blob["source"], "--blob-flags",
+                                                              flags])):
+            output = self.place / f"compiled {number}" / f"{stems[0]}.so"
+            done = subprocess.run([script, *how, "--output", output], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.strip(), str(output))
+            self.assertEqual(output.read_bytes(), (cache / f"{stems[0]}.so").read_bytes())
+        bad = subprocess.run([script, "--blob", "no_such_blob", "--output", self.place / "x.so"], capture_output=True,
+                             text=True, check=False)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("has no blob no_such_blob", bad.stderr)
+        self.assertIn("3 blobs" if (cache / f"{stems[2]}.so").exists() else "2 blobs",
+                      prebuild("clean", "--cache-dir", cache, "--all").stdout)
+        self.assertEqual(list(cache.glob("*.so")), [])
+
+    def test_prewarm_finds_the_sources_of_a_build_that_is_not_installed(self):
+        stem = self.manifest()["blobs"][0]["stem"]
+        done = hearth("prewarm", "build", "--manifest", self.tmp / "libmha_fwd/ck_jit_manifest.json", "--cache-dir",
+                      self.place / "not installed", stem)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 compiled", done.stdout)
+
     def test_quick_follows_a_moved_temporary_folder_and_compiles_nothing_but_the_manifest(self):
         moved = self.place / "U"
         shutil.copytree(self.tmp, moved, symlinks=True)
