@@ -1,5 +1,6 @@
 #include "daemon/blob_builder.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
 
@@ -26,7 +27,7 @@ absl::Status source_problem(const v1::BlobSpec& spec, const absl::Status& status
 }  // namespace
 
 bool is_absence(const absl::Status& status) {
-  return absl::IsNotFound(status) && status.message().ends_with(kAbsence);
+  return absl::IsNotFound(status) && absl::EndsWith(status.message(), kAbsence);
 }
 
 BlobBuilder::BlobBuilder(const BlobServices& services, std::chrono::milliseconds retry_after)

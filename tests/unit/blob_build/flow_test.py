@@ -162,6 +162,53 @@ class FlowTest(unittest.TestCase):
                       prebuild("clean", "--cache-dir", cache, "--all").stdout)
         self.assertEqual(list(cache.glob("*.so")), [])
 
+    def test_a_blobs_symbols_do_not_leak_into_the_process(self):
+        cache = self.place / "cache local"
+        look = ("\nimport pathlib, subprocess\n"
+                "blob, = pathlib.Path(sys.argv[3]).glob('*.so')\n"
+                "out = subprocess.run(['nm', '-D', '--defined-only', blob], check=True, capture_output=True, text=True)\n"
+                "names = [line.split()[-1] for line in out.stdout.splitlines()]\n"
+                "names = [name for name in names if 'fmha_fwd_' in name]\n"
+                "assert names\n"
+                "leaked = [name for name in names if hasattr(ctypes.CDLL(None), name)]\n"
+                "assert not leaked, leaked\n"
+                "assert any(hasattr(ctypes.CDLL(str(blob), ctypes.RTLD_GLOBAL), name) for name in names)\n"
+                "assert any(hasattr(ctypes.CDLL(None), name) for name in names), 'the look itself finds nothing'\n")
+        done = subprocess.run([sys.executable, "-c", CALL + look, self.install / "libmha_fwd.so", SAMPLE, cache],
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, "HEARTH_BLOB_MODE": "direct", "CK_JIT_CACHE_DIR": str(cache)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_way_of_rounding_to_bf16_reaches_compile_py(self):
+        tree = self.emit("aiter_bf16", "2024")
+        program = tree / "op_tests/cpp/mha/compile.py"
+        program.write_text("import os, sys\nsys.exit('bf16 ' + os.environ['CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT'])\n")
+        for given, wanted in (([], "bf16 3"), (["--ck-tile-bf16", "2"], "bf16 2")):
+            done = full(tree, self.place / "bf16", "--api", "fwd", *given, CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT="0")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(wanted, done.stderr)
+
+    def test_a_runtime_of_ones_own_is_compiled_with_the_include_folders_that_variables_name(self):
+        tmp, folders = self.place / "V", {}
+        shutil.copytree(self.tmp, tmp, symlinks=True)
+        source = self.place / "including.cpp"
+        text = ('#include "ck_jit_manifest_embedded.h"\nvoid* hearth::blob::Site::resolve() { return nullptr; }\n'
+                "void hearth::blob::SiteGroup::ask() {}\n")
+        for name in ("CK", "AITER", "ROCM"):
+            folders[f"CK_JIT_{name}_INCLUDE"] = str(self.place / f"{name} headers")
+            (self.place / f"{name} headers").mkdir()
+            (self.place / f"{name} headers" / f"only_{name}.h").write_text(f"#define HAS_{name} 1\n")
+            text += f"#include <only_{name}.h>\nstatic_assert(HAS_{name} == 1);\n"
+        source.write_text(text)
+        folders["CK_JIT_RUNTIME_SRC"] = str(source)
+        done = hearth("build", "quick", "--tmp-dir", tmp, **folders)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("CK", "AITER", "ROCM"):
+            less = {key: value for key, value in folders.items() if name not in key.split("_")[2:3]}
+            done = hearth("build", "quick", "--tmp-dir", tmp, **less)
+            self.assertEqual(done.returncode, 1, name)
+            self.assertIn(f"only_{name}.h", done.stderr)
+
     def test_prewarm_finds_the_sources_of_a_build_that_is_not_installed(self):
         stem = self.manifest()["blobs"][0]["stem"]
         done = hearth("prewarm", "build", "--manifest", self.tmp / "libmha_fwd/ck_jit_manifest.json", "--cache-dir",
