@@ -56,15 +56,16 @@ mkdir -p "$work/root/blob"
 ln -s "$checkout" "$work/root/ck"
 
 generate() {  # $1: library; further: apis
-  local library=$1 api
+  local library=$1 api before
   shift
   mkdir -p "$work/root/blob/$library"
   for api; do
+    before=$(find "$work/root/blob/$library" -name '*_api.cpp' | wc -l)
     local args=(--direction "$api" --output_dir "$work/root/blob/$library")
     [[ $api != bwd || -z $receipt ]] || args+=(--receipt "$receipt")
     PYTHONDONTWRITEBYTECODE=1 python3 "$checkout/$example/generate.py" "${args[@]}"
-    [[ -f $work/root/blob/$library/fmha_${api}_api.cpp ]] ||
-      { echo "ck_real: the generator wrote no fmha_${api}_api.cpp" >&2; exit 1; }
+    (($(find "$work/root/blob/$library" -name '*_api.cpp' | wc -l) > before)) ||
+      { echo "ck_real: the generator wrote no dispatcher for $api" >&2; exit 1; }
   done
 }
 
@@ -100,7 +101,7 @@ echo "ck_real: generating ${apis[*]} and bwd of $(git -C "$checkout" log -1 --fo
 measured "generate libmha_fwd (${apis[*]})" generate libmha_fwd "${apis[@]}"
 measured "generate libmha_bwd (receipt ${receipt:-of the generator})" generate libmha_bwd bwd
 for library in libmha_fwd libmha_bwd; do
-  echo "ck_real: recording and linking $library, $(ls "$work/root/blob/$library" | wc -l) files"
+  echo "ck_real: recording and linking $library, $(find "$work/root/blob/$library" -name "*.cpp" | wc -l) files"
   measured "record and link $library" record_and_link "$library"
 done
 for library in libmha_fwd libmha_bwd; do
@@ -109,7 +110,7 @@ for library in libmha_fwd libmha_bwd; do
     'NR % int(all / n) == 1' | head -n "$compile")
   measured "compile ${#some[@]} blobs of $library for $arch through the daemon" \
     hearth blobs prewarm build --manifest "$work/$library/$library/ck_jit_manifest.json" \
-    --root "$work/$library/ck_jit" --daemon "${some[@]}"
+    --daemon "${some[@]}"
 done
 
 echo

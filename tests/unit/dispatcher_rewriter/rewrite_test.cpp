@@ -27,6 +27,21 @@ std::vector<std::string> sites(const RewriteInput& input) {
 
 using Lines = std::vector<std::string>;
 
+// The same dispatcher and blobs under the name of another API.
+RewriteInput renamed(RewriteInput input, const std::string& from, const std::string& to) {
+  const auto rename = [&](std::string* text) {
+    for (std::size_t at = text->find(from); at != std::string::npos; at = text->find(from, at + to.size()))
+      text->replace(at, from.size(), to);
+  };
+  rename(&input.path);
+  rename(&input.source);
+  for (BlobSource& blob : input.blobs) {
+    rename(&blob.stem);
+    rename(&blob.text);
+  }
+  return input;
+}
+
 }  // namespace
 
 TEST_CASE("fwd: each site leads to the blob of its type") {
@@ -40,6 +55,18 @@ TEST_CASE("splitkv: a site leads to two blobs, discarded branches to none") {
                                        "17 traits2_ fmha_fwd_splitkv_combine_d64 fmha_fwd_splitkv_"});
   CHECK(sites(splitkv_2026()) == Lines{"28 traits_ fmha_fwd_splitkv_d64_gfx942 fmha_fwd_splitkv_",
                                        "28 traits2_ fmha_fwd_splitkv_combine_d64_gfx942 fmha_fwd_splitkv_"});
+}
+
+TEST_CASE("APIs that came later are rewritten by the same rules") {
+  for (const std::string api : {"fmha_batch_prefill", "fmha_fwd_pagedkv", "fmha_fwd_v3"}) {
+    const RewrittenDispatcher out = rewritten(renamed(fwd_2026(), "fmha_fwd", api));
+    INFO(api);
+    REQUIRE(out.sites.size() == 4);
+    CHECK(out.sites[0].stem == api + "_d64_gfx942");
+    CHECK(out.sites[1].stem == api + "_d64_gfx9");
+    CHECK(out.exports.at(api + "_d64_gfx9") == Lines{"_Z" + std::to_string(api.size() + 1) + api + "_I"});
+  }
+  CHECK(sites(renamed(splitkv_2026(), "splitkv", "batch_prefill")).size() == 2);
 }
 
 TEST_CASE("a branch is only discarded when its condition is known") {
