@@ -11,6 +11,10 @@ absl::Status expect_dtype(DType dtype, DType expected) {
       str_cat("the array has elements of ", dtype_name(dtype), ", not ", dtype_name(expected)));
 }
 
+Array copy_of(const runtime::ConstView& view) {
+  return {view.dtype, view.shape, std::string(static_cast<const char*>(view.data), view.size_bytes)};
+}
+
 absl::Status check_array(const ArrayView& array, std::string_view what) {
   std::size_t size = dtype_bytes(array.dtype);
   for (std::int64_t length : array.shape) {

@@ -9,31 +9,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/dtype.h"
+#include "runtime/element_type.h"
+#include "runtime/view.h"
 
 namespace hearth::client {
-
-// The dtype of a C++ element type.
-template <typename T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) {
-    return DType::kBool;
-  } else if constexpr (std::is_same_v<T, float>) {
-    return DType::kF32;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return DType::kF64;
-  } else {
-    static_assert(std::is_integral_v<T>, "no dtype for this element type");
-    if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? DType::kI8 : DType::kU8;
-    if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? DType::kI16 : DType::kU16;
-    if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? DType::kI32 : DType::kU32;
-    return std::is_signed_v<T> ? DType::kI64 : DType::kU64;
-  }
-}
 
 // InvalidArgument when the elements are of another dtype.
 absl::Status expect_dtype(DType dtype, DType expected);
@@ -73,6 +56,9 @@ Array array_of(const std::vector<T>& elements, std::vector<std::int64_t> shape) 
   return {dtype_of<T>(), std::move(shape),
           std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T))};
 }
+
+// A copy of what a view shows, for when the view is no longer valid.
+Array copy_of(const runtime::ConstView& view);
 
 // InvalidArgument naming `what` when the size is not that of shape and dtype, a length is negative, or the elements
 // are null.

@@ -26,9 +26,12 @@ constexpr std::chrono::seconds kRecoverLimit{5};
 constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
-bool auto_start_allowed(bool wanted) {
+absl::StatusOr<bool> auto_start_allowed(bool wanted) {
   const char* off = secure_getenv("HEARTH_NO_AUTOSTART");
-  return wanted && !(off && *off && std::string_view(off) != "0");
+  const std::string_view text = off == nullptr ? "" : off;
+  if (text.empty() || text == "0") return wanted;
+  if (text == "1") return false;
+  return absl::InvalidArgumentError(str_cat("HEARTH_NO_AUTOSTART is '", text, "'; expected 0 or 1"));
 }
 
 // What the daemon says, for a reader who does not know which daemon.
@@ -233,10 +236,11 @@ absl::StatusOr<std::shared_ptr<DaemonChannel>> DaemonChannel::get(const ChannelC
     auto own = std::make_unique<Channels>();
     if (newest.compare_exchange_strong(channels, own.get(), std::memory_order_acq_rel)) channels = own.release();
   }
-  const bool auto_start = auto_start_allowed(config.auto_start);
+  const absl::StatusOr<bool> auto_start = auto_start_allowed(config.auto_start);
+  if (!auto_start.ok()) return auto_start.status();
   const std::lock_guard<std::mutex> lock(channels->mutex);
-  std::shared_ptr<DaemonChannel>& channel = channels->by_socket[{*socket, auto_start}];
-  if (!channel) channel.reset(new DaemonChannel(std::make_unique<State>(*socket, auto_start)));
+  std::shared_ptr<DaemonChannel>& channel = channels->by_socket[{*socket, *auto_start}];
+  if (!channel) channel.reset(new DaemonChannel(std::make_unique<State>(*socket, *auto_start)));
   return channel;
 }
 
@@ -315,8 +319,9 @@ absl::StatusOr<v1::CacheListResponse> DaemonChannel::cache_list(const v1::CacheL
 absl::StatusOr<v1::CacheVerifyResponse> DaemonChannel::cache_verify(Millis timeout) {
   return state().owner(rpc::kCacheVerify, v1::CacheVerifyRequest(), Clock::now() + timeout);
 }
-absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(Millis timeout) {
-  return state().owner(rpc::kCacheClear, v1::CacheClearRequest(), Clock::now() + timeout);
+absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(const v1::CacheClearRequest& request,
+                                                                  Millis timeout) {
+  return state().owner(rpc::kCacheClear, request, Clock::now() + timeout);
 }
 absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
                                                                     Millis timeout) {

@@ -66,7 +66,7 @@ class DaemonChannel {
   absl::StatusOr<v1::StatsResponse> stats(Millis timeout);
   absl::StatusOr<v1::CacheListResponse> cache_list(const v1::CacheListRequest& request, Millis timeout);
   absl::StatusOr<v1::CacheVerifyResponse> cache_verify(Millis timeout);
-  absl::StatusOr<v1::CacheClearResponse> cache_clear(Millis timeout);
+  absl::StatusOr<v1::CacheClearResponse> cache_clear(const v1::CacheClearRequest& request, Millis timeout);
   absl::StatusOr<v1::RemoveBlobsResponse> remove_blobs(const v1::RemoveBlobsRequest& request, Millis timeout);
   absl::Status shutdown(Millis timeout);
 

@@ -5,6 +5,7 @@
 #include "client/tracer.h"
 #include "proto/versions.h"
 #include "runtime/text.h"
+#include "runtime/utf8.h"
 
 namespace hearth::client {
 namespace {
@@ -43,6 +44,12 @@ v1::Node encode_node(const Node& node, const std::vector<Variable>& vars,
   return out;
 }
 
+// No message can carry another name: gRPC's own error would name nothing.
+const std::string& require_utf8(const char* what, const std::string& name) {
+  if (is_utf8(name)) return name;
+  throw JitError(absl::InvalidArgumentError(str_cat(what, " '", name, "': its name is not UTF-8; rename it")));
+}
+
 TracedGraph encode(const NamedTensors& outputs) {
   TracedGraph traced;
   v1::Graph& graph = traced.graph;
@@ -54,7 +61,7 @@ TracedGraph encode(const NamedTensors& outputs) {
   }
   for (const Variable& variable : vars) {
     v1::Variable* out = graph.add_vars();
-    out->set_name(variable.name);
+    out->set_name(require_utf8("variable", variable.name));
     out->set_min(variable.min);
     out->set_max(variable.max);
   }
@@ -62,6 +69,7 @@ TracedGraph encode(const NamedTensors& outputs) {
   std::unordered_map<std::string, std::uint32_t> by_bytes;  // equal nodes are sent once
   std::set<std::string> leaf_names;
   for (const Node* node : order) {
+    require_utf8(node->op == v1::PARAMETER ? "parameter" : "input", node->name);
     v1::Node encoded = encode_node(*node, vars, index);
     auto [found, fresh] = by_bytes.try_emplace(encoded.SerializeAsString(), graph.nodes_size());
     index[node] = found->second;
@@ -82,14 +90,14 @@ TracedGraph encode(const NamedTensors& outputs) {
     if (!node->provenance.empty()) {
       v1::Provenance* provenance = graph.add_provenance();
       provenance->set_node(graph.nodes_size());
-      provenance->set_text(node->provenance);
+      provenance->set_text(valid_utf8(node->provenance));  // for people; a message's text must be UTF-8
     }
     *graph.add_nodes() = std::move(encoded);
     traced.shapes.push_back(node->shape);
   }
   for (const auto& [name, tensor] : outputs) {
     v1::GraphOutput* out = graph.add_outputs();
-    out->set_name(name);
+    out->set_name(require_utf8("output", name));
     out->set_node(index.at(tensor.node().get()));
   }
   return traced;

@@ -7,6 +7,7 @@
 #include "client/prepared_state.h"
 #include "client/request.h"
 #include "runtime/cpu/cpu_target.h"
+#include "runtime/device.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -33,7 +34,11 @@ absl::Status read_env(const char* name, T lowest, T greatest, T* value) {
 
 absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   PrepareConfig config;
-  if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) config.device = device;
+  if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) {
+    const absl::Status known = runtime::find_device(device).status();
+    if (!known.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", known.message()));
+    config.device = device;
+  }
   std::int64_t deadline_ms = config.deadline.count();
   std::int64_t opt_level = config.opt_level;
   std::int64_t fast_math = 0;
@@ -69,7 +74,9 @@ std::size_t PreparedPlan::shared_bytes() const { return state_->plan->shared_byt
 
 const runtime::LoadedPlan& PreparedPlan::loaded() const { return *state_->plan; }
 
-absl::StatusOr<Instance> PreparedPlan::instantiate() const { return instantiate({.threads = state_->threads}); }
+absl::StatusOr<Instance> PreparedPlan::instantiate() const { 
+  return instantiate({.threads = state_->threads, .keep_intermediates = state_->keep_intermediates});
+}
 
 absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config) const {
   return Instance::create(state_->plan, config);
@@ -100,6 +107,7 @@ absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareCon
   state->stats = std::move(stored->stats);
   state->device = config.device;
   state->threads = threads;
+  state->keep_intermediates = config.keep_intermediates;
   state->channel = *channel;
   state->lease_id = stored->lease_id;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -5,7 +5,7 @@
 //
 //   absl::StatusOr<PreparedPlan> plan = prepare({{"y", y}}, {.threads = 4});
 //   absl::StatusOr<Instance> run = plan->instantiate();
-//   run->bind_input("x", x.data(), x.size() * sizeof(float)); run->execute(); run->output("y")->data;
+//   run->bind_input("x", x.data(), x.size() * sizeof(float)); run->execute(); run->output("y")->as<float>();
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -22,6 +22,8 @@
 
 namespace hearth::client {
 
+using runtime::BufferInfo;
+using runtime::BufferKind;
 using runtime::ConstView;
 using runtime::Instance;
 using runtime::InstanceConfig;
@@ -46,6 +48,7 @@ struct PrepareConfig {
   bool auto_start = true;                                          // HEARTH_NO_AUTOSTART=1 also turns it off
   std::uint32_t opt_level = 2;
   bool fast_math = false;
+  bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
@@ -79,7 +82,7 @@ class PreparedPlan {
   int threads() const;
   const runtime::LoadedPlan& loaded() const;  // for tools: buffers, kernels, launches
   std::size_t shared_bytes() const;           // what all instances share: LoadedPlan::shared_bytes
-  // Uses PrepareConfig.threads; the second form its own.
+  // Uses PrepareConfig.threads and .keep_intermediates; the second form its own.
   absl::StatusOr<Instance> instantiate() const;
   absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
   // Writes a file that load_plan (client/plan_file.h, which names the errors) reads; whole or not at all.

@@ -45,8 +45,15 @@ std::string_view to_string(JitErrorKind kind) {
 absl::Status with_kind(JitErrorKind kind, const absl::Status& status) {
   if (status.ok() || jit_error_kind(status)) return status;
   absl::Status tagged(status.code(), str_cat(to_string(kind), ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) { tagged.SetPayload(type, payload); });
   tagged.SetPayload(kPayload, absl::Cord(as_alpha(to_string(kind))));
   return tagged;
+}
+
+absl::Status without_kind(const absl::Status& status) {
+  absl::Status plain = status;
+  plain.ErasePayload(kPayload);
+  return plain;
 }
 
 std::optional<JitErrorKind> jit_error_kind(const absl::Status& status) {

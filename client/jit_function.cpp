@@ -1,7 +1,10 @@
 #include "client/jit_function.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <optional>
 
+#include "runtime/fork.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -15,27 +18,72 @@ std::string JitCache::key_of(std::span<const ArrayView> arrays, const std::strin
   return key;
 }
 
-absl::StatusOr<TracedFunction> JitCache::find_or_trace(const TensorFunction& fn, std::span<const ArrayView> arrays,
-                                                       const std::string& scalars, Loc loc) {
-  // Tracing under the lock: callers of the same new shape wait for one trace instead of making many.
+struct JitCache::Flight {
+  std::string key;
+  std::condition_variable landed;
+  bool is_over = false;
+  std::optional<absl::StatusOr<TracedFunction>> result;  // none when the function threw
+  const std::uint32_t generation = runtime::fork_generation();
+};
+
+// Null: the function threw, and whoever waited tries for himself.
+void JitCache::land(Flight& flight, const absl::StatusOr<TracedFunction>* result) {
   const std::lock_guard lock(mutex_);
-  const std::string key = key_of(arrays, scalars);
-  if (const auto found = by_key_.find(key); found != by_key_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    ++stats_.hits;
-    return entries_.front().function;
+  if (result != nullptr) flight.result = *result;
+  flight.is_over = true;
+  flight.landed.notify_all();
+  if (const auto at = flights_.find(flight.key); at != flights_.end() && at->second.get() == &flight) {
+    flights_.erase(at);
   }
-  absl::StatusOr<TracedFunction> traced = trace_function(fn, arrays, options_.config, loc);
-  if (!traced.ok()) return traced.status();
+  if (result == nullptr || !result->ok()) return;
   ++stats_.traces;
-  entries_.push_front({key, *traced});
-  by_key_[key] = entries_.begin();
+  entries_.push_front({flight.key, **result});
+  by_key_[flight.key] = entries_.begin();
   while (entries_.size() > std::max<std::size_t>(1, options_.capacity)) {
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
     ++stats_.evictions;
   }
-  return traced;
+}
+
+absl::StatusOr<TracedFunction> JitCache::find_or_trace(const TensorFunction& fn, std::span<const ArrayView> arrays,
+                                                       const std::string& scalars, Loc loc) {
+  std::unique_lock lock(mutex_);
+  const PrepareConfig config = options_.config;
+  const std::string key = key_of(arrays, scalars);
+  for (;;) {
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+      entries_.splice(entries_.begin(), entries_, found->second);
+      ++stats_.hits;
+      return entries_.front().function;
+    }
+    const auto other = flights_.find(key);
+    // In a forked child nobody goes on with what the parent's threads had begun.
+    if (other == flights_.end() || other->second->generation != runtime::fork_generation()) break;
+    const std::shared_ptr<Flight> flight = other->second;
+    flight->landed.wait(lock, [&] { return flight->is_over; });
+    if (!flight->result) continue;
+    if (flight->result->ok()) ++stats_.hits;
+    return *flight->result;
+  }
+  const auto flight = std::make_shared<Flight>();
+  flight->key = key;
+  flights_[key] = flight;
+  lock.unlock();
+  try {
+    absl::StatusOr<TracedGraph> graph = absl::UnknownError("not traced");
+    {
+      const std::lock_guard turn(trace_mutex_);
+      graph = trace_graph(fn, arrays, loc);
+    }
+    absl::StatusOr<TracedFunction> traced =
+        graph.ok() ? prepare_traced(*std::move(graph), arrays, config) : graph.status();
+    land(*flight, &traced);
+    return traced;
+  } catch (...) {
+    land(*flight, nullptr);
+    throw;
+  }
 }
 
 absl::StatusOr<std::vector<Array>> JitCache::call(const TensorFunction& fn, std::span<const ArrayView> arrays,

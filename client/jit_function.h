@@ -3,7 +3,8 @@
 // the least recently used one goes when there are more than JitOptions::capacity. Arguments are arrays (ArrayView,
 // Array) or scalars (arithmetic types and enums), which the function takes by value as C++ values: a branch on one is
 // guarded, and calling with another value traces anew. Values that are no arguments are captured as they were when the
-// plan was traced. Copies share plans; thread-safe: calls of traced plans run side by side, tracing takes turns.
+// plan was traced. Copies share plans; thread-safe: calls of traced plans run side by side, whatever is prepared
+// meanwhile; the function is traced by one thread at a time, and callers of one new shape share one trace and one plan.
 // Errors: absl::Status; FailedPrecondition when called while this thread traces.
 //
 //   auto forward = jit([&](const Tensor& x, bool negate) { return negate ? -relu(x) : relu(x); });
@@ -49,12 +50,16 @@ class JitCache {
     std::string key;
     TracedFunction function;
   };
+  struct Flight;  // a trace and its prepare that are under way
   std::string key_of(std::span<const ArrayView> arrays, const std::string& scalars) const;
   absl::StatusOr<TracedFunction> find_or_trace(const TensorFunction& fn, std::span<const ArrayView> arrays,
                                                const std::string& scalars, Loc loc);
+  void land(Flight& flight, const absl::StatusOr<TracedFunction>* result);
 
-  mutable std::mutex mutex_;  // of all below
+  std::mutex trace_mutex_;    // one thread at a time calls the function; never taken with mutex_ held
+  mutable std::mutex mutex_;  // of all below; not held while anything is traced or prepared
   JitOptions options_;
+  std::map<std::string, std::shared_ptr<Flight>> flights_;
   std::list<Entry> entries_;  // most recently used first
   std::map<std::string, std::list<Entry>::iterator> by_key_;
   JitStats stats_;

@@ -151,9 +151,9 @@ std::string widened(DType dtype, std::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<Array> read_npy(const std::string& path) {
-  const absl::StatusOr<std::string> content = runtime::read_file(path);
+  const absl::StatusOr<std::string> content = runtime::read_input(path);
   if (!content.ok()) return content.status();
-  return parse_npy(*content, path);
+  return parse_npy(*content, runtime::input_name(path));
 }
 
 absl::StatusOr<Array> parse_npy(std::string_view content, const std::string& path) {

@@ -18,6 +18,7 @@
 
 namespace hearth::client {
 
+// "-" is standard input; a pipe is read to its end.
 absl::StatusOr<Array> read_npy(const std::string& path);
 // The file's content; `path` only names it in errors.
 absl::StatusOr<Array> parse_npy(std::string_view content, const std::string& path);

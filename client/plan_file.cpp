@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -56,14 +57,17 @@ std::string label(const Section& section, int index) {
 class Writer {
  public:
   // `bytes` stay alive until the file is written.
-  void add(Section::Kind kind, const std::string& name, std::string_view bytes, bool external = false) {
+  absl::Status add(Section::Kind kind, const std::string& name, std::string_view bytes, bool external = false) {
+    const absl::StatusOr<Digest> digest = runtime::sha256_mapped(bytes);
+    if (!digest.ok()) return absl::Status(digest.status().code(), str_cat("'", name, "': ", digest.status().message()));
     Section* section = manifest_.add_sections();
     section->set_kind(kind);
     section->set_name(name);
     section->set_size(bytes.size());
-    section->set_sha256(to_bytes(sha256(bytes)));
+    section->set_sha256(to_bytes(*digest));
     section->set_external(external);
     if (!external) sections_.push_back(bytes);
+    return absl::OkStatus();
   }
 
   absl::Status write(const std::string& path, int threads) {
@@ -129,7 +133,9 @@ class Reader {
       return damaged(str_cat(what, " needs ", size, " bytes at offset ", at_, "; the file ends at ", file_.size()));
     }
     const std::string_view bytes = file_.substr(at_, size), padding = file_.substr(at_ + size, padding_after(size));
-    if (to_bytes(sha256(bytes)) != digest) {
+    const absl::StatusOr<Digest> found = runtime::sha256_mapped(bytes);
+    if (!found.ok()) return found.status();
+    if (to_bytes(*found) != digest) {
       return damaged(str_cat(what, " at offset ", at_, ", ", size, " bytes: its SHA-256 is not the one recorded"));
     }
     at_ += size;
@@ -159,7 +165,9 @@ absl::StatusOr<runtime::ParameterBytes> external_parameter(const Section& sectio
         str_cat(what, " is given ", data.size, " bytes; the plan needs ", section.size()));
   }
   if (data.size > 0 && !data.data) return absl::InvalidArgumentError(str_cat(what, " is given a null pointer"));
-  if (to_bytes(sha256({static_cast<const char*>(data.data), data.size})) != section.sha256()) {
+  const absl::StatusOr<Digest> digest = runtime::sha256_mapped({static_cast<const char*>(data.data), data.size});
+  if (!digest.ok()) return absl::Status(digest.status().code(), str_cat(what, ": ", digest.status().message()));
+  if (to_bytes(*digest) != section.sha256()) {
     return absl::InvalidArgumentError(str_cat(what, " is given other bytes than the plan was exported with"));
   }
   return runtime::ParameterBytes{data.data, data.size, data.owner};
@@ -204,11 +212,10 @@ absl::Status read_sections(const std::shared_ptr<const runtime::MappedFile>& fil
   return absl::OkStatus();
 }
 
-absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFile>& file, const LoadPlanConfig& config,
-                                  std::chrono::steady_clock::time_point start) {
-  const absl::StatusOr<Header> header = read_header(file->bytes());
+// Leaves the reader at the first section.
+absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
+  const absl::StatusOr<Header> header = read_header(file);
   if (!header.ok()) return header.status();
-  Reader reader(file->bytes());
   const std::string digest(reinterpret_cast<const char*>(header->manifest_sha256), sizeof header->manifest_sha256);
   const auto text = reader.take(header->manifest_bytes, digest, "the manifest");
   if (!text.ok()) return text.status();
@@ -217,6 +224,30 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   if (!manifest.ParseFromArray(text->data(), static_cast<int>(text->size())) || manifest.sections_size() == 0) {
     return absl::InvalidArgumentError("the manifest is not one this version understands");
   }
+  return manifest;
+}
+
+absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
+  PlanFileContents contents;
+  contents.file_bytes = file.size();
+  Reader reader(file);
+  absl::StatusOr<v1::PlanFileManifest> manifest = read_manifest(file, reader);
+  if (!manifest.ok()) return manifest.status();
+  contents.manifest = *std::move(manifest);
+  const Section& first = contents.manifest.sections(0);
+  const auto plan = reader.take(first.size(), first.sha256(), label(first, 0));
+  if (!plan.ok()) return plan.status();
+  if (absl::Status checked = runtime::parse_plan(*plan).status(); !checked.ok()) return checked;
+  contents.plan.ParseFromArray(plan->data(), static_cast<int>(plan->size()));
+  return contents;
+}
+
+absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFile>& file, const LoadPlanConfig& config,
+                                  std::chrono::steady_clock::time_point start) {
+  Reader reader(file->bytes());
+  const absl::StatusOr<v1::PlanFileManifest> read = read_manifest(file->bytes(), reader);
+  if (!read.ok()) return read.status();
+  const v1::PlanFileManifest& manifest = *read;
   const absl::StatusOr<int> threads =
       choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads()));
   if (!threads.ok()) return threads.status();
@@ -240,7 +271,7 @@ absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig
   Writer writer;
   std::vector<std::string> artifacts;
   artifacts.reserve(state_->source.artifacts.size());  // the writer refers to them
-  writer.add(Section::PLAN, "", state_->plan_bytes);
+  if (absl::Status added = writer.add(Section::PLAN, "", state_->plan_bytes); !added.ok()) return added;
   for (const runtime::ArtifactSource& source : state_->source.artifacts) {
     if (source.path.empty()) {
       artifacts.push_back(source.bytes);
@@ -253,10 +284,11 @@ absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig
       }
       artifacts.push_back(*std::move(bytes));
     }
-    writer.add(Section::ARTIFACT, "", artifacts.back());
+    if (absl::Status added = writer.add(Section::ARTIFACT, "", artifacts.back()); !added.ok()) return added;
   }
   for (const auto& [name, data] : state_->source.parameters) {
-    writer.add(Section::PARAMETER, name, {static_cast<const char*>(data.data), data.size}, !config.parameters);
+    const std::string_view bytes(static_cast<const char*>(data.data), data.size);
+    if (absl::Status added = writer.add(Section::PARAMETER, name, bytes, !config.parameters); !added.ok()) return added;
   }
   return writer.write(path, state_->threads);
 }
@@ -270,7 +302,17 @@ absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanCo
   return absl::Status(plan.status().code(), str_cat(path, ": ", std::string(plan.status().message())));
 }
 
+absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {
+  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<PlanFileContents> contents = read_contents((*file)->bytes());
+  if (contents.ok()) return contents;
+  return absl::Status(contents.status().code(), str_cat(path, ": ", std::string(contents.status().message())));
+}
+
 bool is_plan_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe waits, reading takes from it
   std::string start(kMagic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
   return start == kMagic;

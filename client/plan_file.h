@@ -7,11 +7,14 @@
 //   absl::Status saved = plan->export_to("model.hearth");
 //   absl::StatusOr<PreparedPlan> plan = load_plan("model.hearth", {.threads = 4});
 #pragma once
+#include <cstdint>
 #include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "client/jit.h"
+#include "hearth/v1/plan.pb.h"
+#include "hearth/v1/plan_file.pb.h"
 
 namespace hearth::client {
 
@@ -24,7 +27,16 @@ struct LoadPlanConfig {
 // Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config = {});
 
-// Whether a file begins as plan files do.
+// What a plan file says of itself: its kernels are not loaded, its other sections not read.
+struct PlanFileContents {
+  std::uint64_t file_bytes = 0;
+  v1::PlanFileManifest manifest;
+  v1::Plan plan;  // checked as runtime/plan.h does
+};
+// Errors as load_plan's, of the manifest and the plan.
+absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path);
+
+// Whether a regular file begins as plan files do.
 bool is_plan_file(const std::string& path);
 
 }  // namespace hearth::client

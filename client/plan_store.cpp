@@ -62,6 +62,17 @@ absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::P
   return absl::OkStatus();
 }
 
+// Of a call that took too long: a daemon that still answers was at work on the plan, and keeps what it has of it.
+absl::Status explained(const absl::Status& status, DaemonChannel& channel, const PrepareConfig& config,
+                       DaemonChannel::Deadline deadline) {
+  constexpr std::chrono::seconds kLook{1};
+  const bool is_ours = absl::IsDeadlineExceeded(status) && std::chrono::steady_clock::now() >= deadline;
+  if (!is_ours || !channel.stats(kLook).ok()) return status;
+  return absl::DeadlineExceededError(
+      str_cat("the plan was not ready within ", std::chrono::duration<double>(config.deadline).count(),
+              " s; the kernels that were compiled are kept: another try goes on from there, or allow more time"));
+}
+
 }  // namespace
 
 absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
@@ -73,7 +84,7 @@ absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest
   for (int attempt = 0; attempt < 2; ++attempt) {
     StoredPlan stored;
     absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress, &stored.stats.rpc_ms);
-    if (!result.ok()) return result.status();
+    if (!result.ok()) return explained(result.status(), channel, config, deadline);
     stored.stats.compiled_kernels = result->compiled_kernels();
     stored.stats.cache_hits = result->cache_hits();
     stored.stats.plan_hit = result->plan_hit();

@@ -17,6 +17,7 @@ struct PreparedPlan::State {
   PrepareStats stats;
   std::string device;
   int threads = 1;
+  bool keep_intermediates = false;
   runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
   std::string plan_bytes;
   std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file

@@ -4,21 +4,6 @@
 
 namespace hearth::client {
 
-absl::Status copy_into(const absl::StatusOr<MutableView>& input, std::span<const float> elements) {
-  if (!input.ok()) return input.status();
-  if (input->dtype != DType::kF32) {
-    return with_kind(JitErrorKind::kRuntime,
-                     absl::InvalidArgumentError(str_cat("the input is ", dtype_name(input->dtype), ", not f32")));
-  }
-  if (elements.size_bytes() > input->size_bytes) {
-    return with_kind(JitErrorKind::kRuntime,
-                     absl::InvalidArgumentError(
-                         str_cat(elements.size(), " elements for an input of ", input->size_bytes / sizeof(float))));
-  }
-  if (!elements.empty()) std::memcpy(input->data, elements.data(), elements.size_bytes());
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::span<const float>> recurrent_output(const absl::StatusOr<ConstView>& output, std::size_t head,
                                                         const LstmState& state) {
   if (!output.ok()) return output.status();

@@ -2,7 +2,7 @@
 // output is one flat f32 block [head | h | c]; its length is checked once, when the JitRecurrent is made. One thread at
 // a time. Errors: absl::Status with a JitErrorKind; a step that fails leaves the state as it was.
 //
-//   absl::Status pack_state(SileroJit::Prepared& jit, const LstmState& s) { …memcpy into state_h_mut(), state_c_mut() }
+//   absl::Status pack_state(SileroJit::Prepared& jit, const LstmState& s) { …copy_into(jit.state_h_mut(), s.h)… }
 //   auto vad = JitRecurrent<SileroJit::Prepared>::make(std::move(*jit), LstmState::zeros(128), 1);
 //   auto head = vad->step([&](SileroJit::Prepared& jit) { return copy_into(jit.chunk_mut(), chunk); });
 //   float probability = head->front();
@@ -11,7 +11,6 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,10 +32,6 @@ struct StepTiming {
   std::chrono::nanoseconds execute{};  // the replay
   std::chrono::nanoseconds read{};     // splitting the output
 };
-
-// Copies elements to the front of an input's memory; Runtime (InvalidArgument) when the dtype differs or they do not
-// fit.
-absl::Status copy_into(const absl::StatusOr<MutableView>& input, std::span<const float> elements);
 
 // The output as `head + size of the state` floats; OutputLayoutMismatch (FailedPrecondition) otherwise.
 absl::StatusOr<std::span<const float>> recurrent_output(const absl::StatusOr<ConstView>& output, std::size_t head,

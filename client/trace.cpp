@@ -194,17 +194,22 @@ absl::StatusOr<TracedFunction> prepare_traced(TracedGraph graph, std::span<const
   return TracedFunction(std::move(state));
 }
 
-absl::StatusOr<TracedFunction> trace_function(const TensorFunction& fn, std::span<const ArrayView> examples,
-                                              const PrepareConfig& config, Loc loc) {
-  const auto graph = catch_jit_error([&]() -> absl::StatusOr<TracedGraph> {
+absl::StatusOr<TracedGraph> trace_graph(const TensorFunction& fn, std::span<const ArrayView> examples, Loc loc) {
+  auto graph = catch_jit_error([&]() -> absl::StatusOr<TracedGraph> {
     Tracer tracer;
     std::vector<Tensor> inputs;
     for (const ArrayView& example : examples) inputs.push_back(tracer.register_input(example, loc));
     return tracer.build(fn(inputs));
   });
   if (!graph.ok()) return graph.status();
-  if (!graph->ok()) return graph->status();
-  return prepare_traced(**graph, examples, config);
+  return *std::move(graph);
+}
+
+absl::StatusOr<TracedFunction> trace_function(const TensorFunction& fn, std::span<const ArrayView> examples,
+                                              const PrepareConfig& config, Loc loc) {
+  absl::StatusOr<TracedGraph> graph = trace_graph(fn, examples, loc);
+  if (!graph.ok()) return graph.status();
+  return prepare_traced(*std::move(graph), examples, config);
 }
 
 }  // namespace hearth::client

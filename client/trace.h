@@ -71,6 +71,8 @@ absl::StatusOr<TracedFunction> prepare_traced(TracedGraph graph, std::span<const
                                               const PrepareConfig& config);
 
 using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+absl::StatusOr<TracedGraph> trace_graph(const TensorFunction& fn, std::span<const ArrayView> examples, Loc loc);
+// Both, one after the other.
 absl::StatusOr<TracedFunction> trace_function(const TensorFunction& fn, std::span<const ArrayView> examples,
                                               const PrepareConfig& config, Loc loc);
 

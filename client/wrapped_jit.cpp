@@ -1,8 +1,11 @@
 #include "client/wrapped_jit.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "client/build_error.h"
 #include "client/errors.h"
 #include "client/graph_inputs.h"
 #include "client/op_scope.h"
@@ -65,12 +68,16 @@ absl::StatusOr<NamedTensors> record(
     const std::function<BuildResult(std::span<const Tensor>, std::span<const Dim>)>& build) {
   try {
     const BuildResult built = build(inputs, vars);
-    if (built.outputs() == nullptr) return with_kind(JitErrorKind::kBuild, built.status());
+    if (built.outputs() == nullptr) return build_failed(built.status());
     return *built.outputs();
   } catch (const JitError& error) {
+    // An op's own has no kind yet; one that has was an error that the body was given by something else.
+    if (jit_error_kind(error.status())) return build_failed(error.status(), std::current_exception());
     return with_kind(JitErrorKind::kTensor, error.status());
-  } catch (const std::exception& error) {
-    return with_kind(JitErrorKind::kBuild, absl::InternalError(error.what()));
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is being cancelled
+  } catch (...) {
+    return build_failed(std::current_exception());
   }
 }
 
@@ -218,14 +225,27 @@ absl::StatusOr<PreparedJit> PreparedJit::instantiate() const {
   return jit;
 }
 
-absl::StatusOr<std::span<const runtime::PlanBuffer>> PreparedJit::buffers() const {
+absl::StatusOr<std::span<const BufferInfo>> PreparedJit::buffers() const {
   if (!state_) return not_prepared("buffers");
-  return std::span(state_->shared->plan.loaded().plan().buffers);
+  return std::span(state_->shared->plan.loaded().buffers());
 }
 
-absl::StatusOr<std::span<const ValueInfo>> PreparedJit::output_buffers() const {
+absl::StatusOr<ConstView> PreparedJit::buffer(std::uint32_t id) const {
+  if (!state_) return not_prepared("buffer");
+  absl::StatusOr<ConstView> view = state_->instance.buffer(id);
+  if (!view.ok()) return with_kind(JitErrorKind::kRuntime, view.status());
+  return view;
+}
+
+absl::StatusOr<std::vector<ConstView>> PreparedJit::output_buffers() const {
   if (!state_) return not_prepared("output_buffers");
-  return std::span(state_->shared->plan.outputs());
+  std::vector<ConstView> views;
+  for (const ValueInfo& info : state_->shared->plan.outputs()) {
+    absl::StatusOr<ConstView> view = output(info.name);
+    if (!view.ok()) return view.status();
+    views.push_back(*std::move(view));
+  }
+  return views;
 }
 
 absl::StatusOr<std::vector<std::uint32_t>> PreparedJit::input_buffer_ids() const {

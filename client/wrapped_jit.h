@@ -18,7 +18,6 @@
 #include "client/jit_error.h"
 
 namespace hearth::runtime {
-struct PlanBuffer;
 struct PlanKernel;
 }  // namespace hearth::runtime
 
@@ -86,9 +85,11 @@ class PreparedJit {
   absl::Status carry(std::string_view output, std::string_view input);
   absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);
 
-  // For tools. Spans live as long as the plan.
-  absl::StatusOr<std::span<const runtime::PlanBuffer>> buffers() const;  // every buffer of the plan, by id
-  absl::StatusOr<std::span<const ValueInfo>> output_buffers() const;
+  // For tools. Spans live as long as the plan, views until the next execute.
+  absl::StatusOr<std::span<const BufferInfo>> buffers() const;  // every buffer of the plan, by id
+  // What is in one, see Instance::buffer: intermediates need PrepareConfig::keep_intermediates to be sure.
+  absl::StatusOr<ConstView> buffer(std::uint32_t id) const;
+  absl::StatusOr<std::vector<ConstView>> output_buffers() const;        // in the order of the body's outputs
   absl::StatusOr<std::vector<std::uint32_t>> input_buffer_ids() const;  // of the declared inputs, in order
   absl::StatusOr<std::span<const runtime::PlanKernel>> prepared_kernels() const;
   absl::StatusOr<PrepareStats> stats() const;
@@ -97,7 +98,7 @@ class PreparedJit {
   struct State;
 
  protected:
-  // Zeroed memory of the input at its largest shape.
+  // Memory of the input, zeroed at first, at its largest shape.
   absl::StatusOr<MutableView> input(std::size_t index);
   // The same plan with an instance of its own.
   absl::StatusOr<PreparedJit> instantiate() const;
@@ -111,6 +112,13 @@ class PreparedJit {
 
   std::unique_ptr<State> state_;
 };
+
+// Copies elements to the front of an input: copy_into(jit.mel_mut(), samples). MutableView::copy_from, but for the
+// error of a wrapper that is not prepared, which is passed on; its own are of the kind Runtime.
+template <runtime::ElementRange R>
+absl::Status copy_into(const absl::StatusOr<MutableView>& input, const R& elements) {
+  return input.ok() ? with_kind(JitErrorKind::kRuntime, input->copy_from(elements)) : input.status();
+}
 
 // Records the build body over placeholders and prepares it. `model` is kept alive as long as the plan.
 absl::StatusOr<PreparedJit> prepare_wrapped(

@@ -1,6 +1,6 @@
 # The compiler build id: SHA-256 over compiler/, proto/, runtime/kernel_abi.h and the LLVM version. Two builds with one
 # id produce the same plans and artifacts, so the id is part of every key. Regenerated at build when any input changes.
-# Included, this file makes target hearth_build_id (daemon/build_id.h); run with -P it writes the source file.
+# Included, this file makes target hearth_build_id (runtime/build_id.h); run with -P it writes the source file.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(GLOB_RECURSE _files RELATIVE ${ROOT} ${ROOT}/compiler/*.cpp ${ROOT}/compiler/*.h ${ROOT}/compiler/*.def
        ${ROOT}/compiler/*.c ${ROOT}/compiler/*.txt ${ROOT}/proto/*.proto ${ROOT}/runtime/kernel_abi.h)
@@ -15,7 +15,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     string(APPEND _all "${_file} ${_digest}\n")
   endforeach()
   string(SHA256 _id "${_all}")
-  file(CONFIGURE OUTPUT ${OUT} CONTENT "#include \"daemon/build_id.h\"
+  file(CONFIGURE OUTPUT ${OUT} CONTENT "#include \"runtime/build_id.h\"
 namespace hearth {
 std::string_view build_id() { return \"${_id}\"; }
 }  // namespace hearth

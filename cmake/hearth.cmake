@@ -71,6 +71,18 @@ function(hearth_program name)
   target_compile_options(${name} PRIVATE ${HEARTH_OWN_OPTIONS})
 endfunction()
 
+# What a test entry gets: the folders, and a file for its skips and seeds (tests/support/skip.h, fresh_seed.h, skipping.py); exit code 77
+# is ctest's "Skipped".
+set(HEARTH_TEST_REPORT_DIR ${CMAKE_BINARY_DIR}/test_reports)
+file(MAKE_DIRECTORY ${HEARTH_TEST_REPORT_DIR})
+function(hearth_test_properties name timeout labels)
+  if(NOT timeout)
+    set(timeout 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT
+    "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
+endfunction()
+
 # hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s]): one Catch2 program, one ctest entry. What a test
 # itself does is not what takes its time: -O1 compiles in two thirds of -O2.
 function(hearth_test name)
@@ -81,9 +93,46 @@ function(hearth_test name)
   target_compile_definitions(${name} PRIVATE NOMINMAX)  # gRPC's .pc file has it, and Catch2 looks at it
   hearth_use_precompiled(${name} hearth_pch_test)
   add_test(NAME ${name} COMMAND ${name})
-  if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 300)
+  hearth_test_properties(${name} "${A_TIMEOUT}" "${A_LABELS}")
+endfunction()
+
+# hearth_python_test(NAME SCRIPT [ARGUMENTS ...] [LABELS ...] [TIMEOUT s]): by Debian's Python, which has numpy.
+function(hearth_python_test name script)
+  cmake_parse_arguments(A "" "TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${A_ARGUMENTS})
+  hearth_test_properties(${name} "${A_TIMEOUT}" "${A_LABELS}")
+endfunction()
+
+# hearth_skipped_test(NAME REASON): a test that this build cannot have; it is counted as skipped, with the reason.
+function(hearth_skipped_test name reason)
+  add_test(NAME ${name} COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tests/support/skipping.py ${name} ${reason})
+  hearth_test_properties(${name} "" "")
+endfunction()
+
+# hearth_planted_sources(VAR BUGS FOLDER FILE...): copies of FILEs of FOLDER with the bugs of BUGS planted in them
+# (tests/support/plant_bugs.py), for a test to link in place of the sources themselves. VAR: the copies.
+function(hearth_planted_sources var bugs folder)
+  set(_out ${CMAKE_CURRENT_BINARY_DIR}/planted)
+  file(MAKE_DIRECTORY ${_out})
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/${folder}/ OUTPUT_VARIABLE _sources)
+  list(TRANSFORM ARGN PREPEND ${_out}/ OUTPUT_VARIABLE _copies)
+  set(_script ${PROJECT_SOURCE_DIR}/tests/support/plant_bugs.py)
+  add_custom_command(OUTPUT ${_copies} ${_out}/planted_bug_names.inc
+    COMMAND /usr/bin/python3 ${_script} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${bugs} ${_out}
+    DEPENDS ${_script} ${bugs} ${_sources} VERBATIM)
+  set_source_files_properties(${_copies} PROPERTIES COMPILE_OPTIONS -Wno-misleading-indentation)
+  set(${var} ${_copies} ${_out}/planted_bug_names.inc PARENT_SCOPE)
+endfunction()
+
+# hearth_orders_grpc(NAME...): test programs in which ThreadSanitizer is told of the order that gRPC gives.
+function(hearth_orders_grpc)
+  if(NOT "thread" IN_LIST HEARTH_SANITIZE)
+    return()
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}"
-    ENVIRONMENT "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  foreach(_name ${ARGN})
+    target_sources(${_name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/grpc_edges_tsan.cpp)
+    target_link_libraries(${_name} PRIVATE hearth_grpc ${CMAKE_DL_LIBS})
+    target_link_options(${_name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/tests/support/own_std.map)
+    set_property(TARGET ${_name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/own_std.map)
+  endforeach()
 endfunction()

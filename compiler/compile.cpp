@@ -83,6 +83,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   } else {
     plan.clear_kernel_sources();
     plan.clear_choices();
+    plan.clear_kernel_costs();
   }
   for (const std::string& warning : std::set<std::string>(warnings.begin(), warnings.end()))
     plan.add_warnings(warning);  // one, however many stages are the same kernel
@@ -118,6 +119,9 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
     if (options.dump()) {
       HEARTH_ASSIGN_OR_RETURN(std::string text, codegen::emit_llvm_ir(linear, target, options));
       log.attach(std::move(text));
+      HEARTH_ASSIGN_OR_RETURN(std::string assembly,
+                              log.time("assembly", [&] { return codegen::emit_assembly(linear, target, options); }));
+      log.attach(std::move(assembly));
     }
   }
   if (options.dump()) out.mutable_passes()->Swap(&reports);

@@ -66,8 +66,8 @@ grpc::ServerUnaryReactor* AdminServiceImpl::finish_now(const grpc::Status& statu
 
 grpc::Status AdminServiceImpl::check_owner(const char* what) const {
   if (rights_ == AdminRights::kOwner) return grpc::Status::OK;
-  return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
-                      absl::StrCat(what, " is the owner's right: ask on ", admin_socket_path(services_.listener->path())));
+  return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat(what, " is the owner's right: ask on ",
+                                                                        admin_socket_path(services_.listener->path())));
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,
@@ -115,8 +115,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   return finish_now(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext*,
-                                                      const v1::CacheListRequest* request,
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext*, const v1::CacheListRequest* request,
                                                       v1::CacheListResponse* response) {
   return later([cache = services_.cache, limit = request->limit(), response] {
     for (const cache::CacheEntryInfo& info : cache->list(limit)) {
@@ -131,8 +130,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContex
   });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext*,
-                                                        const v1::CacheVerifyRequest*,
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext*, const v1::CacheVerifyRequest*,
                                                         v1::CacheVerifyResponse* response) {
   return later_for_owner("CacheVerify", [cache = services_.cache, tuning = services_.tuning, response] {
     const cache::VerifyReport report = cache->verify();
@@ -144,10 +142,13 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerCont
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext*,
-                                                       const v1::CacheClearRequest*, v1::CacheClearResponse* response) {
-  return later_for_owner("CacheClear", [cache = services_.cache, tuning = services_.tuning, response] {
-    tuning->forget();
-    const cache::ClearReport report = cache->clear();
+                                                       const v1::CacheClearRequest* request,
+                                                       v1::CacheClearResponse* response) {
+  const bool records_too = request->tuning();
+  return later_for_owner("CacheClear", [cache = services_.cache, tuning = services_.tuning, records_too, response] {
+    if (records_too) tuning->forget();
+    const cache::ClearReport report = cache->clear(/*keep_tuning=*/!records_too);
+    response->set_kept_tuning(report.kept_tuning);
     response->set_removed(report.removed);
     response->set_kept_leased(report.kept_leased);
     response->set_freed_bytes(report.freed_bytes);

@@ -17,19 +17,19 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/build_id.h"
+#include "command_line/help.h"
+#include "command_line/manual.h"
+#include "command_line/usage.h"
+#include "daemon/daemon_manual.h"
+#include "daemon/setting.h"
 #include "daemon/trusted_file.h"
 #include "daemon/version.h"
 #include "proto/socket_path.h"
+#include "runtime/build_id.h"
+#include "runtime/utf8.h"
 
 namespace hearth::daemon {
 namespace {
-
-struct Setting {
-  const char* name;  // as in the file
-  const char* help;
-  std::function<absl::Status(const std::string&)> apply;
-};
 
 template <class T>
 absl::Status store(const absl::StatusOr<std::uint64_t>& value, T* place) {
@@ -75,48 +75,53 @@ absl::Status parse_level(const std::string& text, std::string* place) {
 }
 
 std::vector<Setting> settings_of(Config& c) {
-  const auto text = [](std::string* place) {
-    return [place](const std::string& value) {
+  const auto text = [](std::string* place, const char* kind = "FILE") {
+    const auto apply = [place](const std::string& value) {
       *place = value;
       return absl::OkStatus();
     };
+    return Value(apply, kind, *place);
   };
   const auto bytes = [](auto* place) {
-    return [place](const std::string& value) { return store(parse_bytes(value), place); };
+    const auto apply = [place](const std::string& value) { return store(parse_bytes(value), place); };
+    return Value(apply, "SIZE", bytes_text(*place));
   };
   const auto seconds = [](auto* place) {
-    return [place](const std::string& value) { return store(parse_seconds(value), place); };
+    const auto apply = [place](const std::string& value) { return store(parse_seconds(value), place); };
+    return Value(apply, "SECONDS", absl::StrCat(static_cast<double>(*place) / 1000));
   };
   const auto count = [](auto* place) {
-    return [place](const std::string& value) { return store(parse_count(value), place); };
+    const auto apply = [place](const std::string& value) { return store(parse_count(value), place); };
+    return Value(apply, "N", absl::StrCat(*place));
   };
   return {
-      {"socket", "unix socket to serve", text(&c.socket)},
-      {"cache_dir", "folder of compiled kernels and plans", text(&c.cache_dir)},
-      {"cache_limit", "size limit of the cache, e.g. 10GiB; 0: none", bytes(&c.cache_limit_bytes)},
+      {"socket", "unix socket to serve; empty: the user's own", text(&c.socket)},
+      {"cache_dir", "folder of compiled kernels and plans; empty: hearth in XDG_CACHE_HOME, else ~/.cache/hearth",
+       text(&c.cache_dir, "FOLDER")},
+      {"cache_limit", "size limit of the cache; 0: none", bytes(&c.cache_limit_bytes)},
       {"allow_network_fs", "accept a cache folder on a network file system",
-       [&c](const std::string& value) { return parse_flag(value, &c.allow_network_fs); }},
+       Value([&c](const std::string& value) { return parse_flag(value, &c.allow_network_fs); }, "true|false", "false")},
       {"memory_store", "memory for results the disk does not take", bytes(&c.memory_store_bytes)},
-      {"temp_dir", "folder of the workers' temporary files; empty: TMPDIR, else /tmp", text(&c.temp_dir)},
-      {"worker", "the hearth-worker program", text(&c.worker)},
+      {"temp_dir", "folder of the workers' temporary files; empty: TMPDIR, else /tmp", text(&c.temp_dir, "FOLDER")},
+      {"worker", "the hearth-worker program; empty: the one beside hearthd", text(&c.worker)},
       {"workers", "compiler workers; 0: one a processor",
-       [&c](const std::string& value) { return store(parse_worker_count(value), &c.workers); }},
+       Value([&c](const std::string& value) { return store(parse_worker_count(value), &c.workers); }, "N", "0")},
       {"worker_memory", "memory limit of a worker", bytes(&c.worker_memory_bytes)},
       {"worker_idle_s", "an idle worker leaves after this", seconds(&c.worker_idle_ms)},
       {"compile_limit_s", "longest time for lowering a graph or compiling a kernel", seconds(&c.compile_limit_ms)},
       {"hang_limit_s", "longest time without progress of a worker", seconds(&c.hang_limit_ms)},
       {"refuse_s", "how long a request that killed three workers is refused", seconds(&c.refuse_ms)},
       {"queue_limit", "graphs that may wait to be compiled", count(&c.queue_limit)},
-      {"blob_worker", "the hearth-blob-worker program", text(&c.blob_worker)},
+      {"blob_worker", "the hearth-blob-worker program; empty: the one beside hearthd", text(&c.blob_worker)},
       {"blob_workers", "kernel blobs compiled at once; 0: one a processor, as far as blob_memory goes",
-       [&c](const std::string& value) { return store(parse_worker_count(value), &c.blob_workers); }},
+       Value([&c](const std::string& value) { return store(parse_worker_count(value), &c.blob_workers); }, "N", "0")},
       {"blob_worker_memory", "memory limit of one blob's compile", bytes(&c.blob_worker_memory_bytes)},
       {"blob_memory", "memory limit of all blobs' compiles; 0: half of the machine's", bytes(&c.blob_memory_bytes)},
       {"blob_compile_limit_s", "longest time for compiling a blob", seconds(&c.blob_compile_limit_ms)},
       {"blob_queue_limit", "blobs that may wait to be compiled", count(&c.blob_queue_limit)},
       {"blob_retry_s", "how long a blob that failed to compile is not tried again", seconds(&c.blob_retry_ms)},
       {"blob_libraries", "folders of blobs that traced attention may use, with ':' between them",
-       [&c](const std::string& value) { return parse_folders(value, &c.blob_libraries); }},
+       Value([&c](const std::string& value) { return parse_folders(value, &c.blob_libraries); }, "FOLDERS", "")},
       {"max_graph", "largest graph accepted, in bytes", bytes(&c.limits.graph_bytes)},
       {"max_nodes", "most nodes of a graph", count(&c.limits.nodes)},
       {"max_constants", "most constant bytes of a graph", bytes(&c.limits.constant_bytes)},
@@ -127,20 +132,13 @@ std::vector<Setting> settings_of(Config& c) {
       {"drain_s", "longest wait for running calls at the end", seconds(&c.drain_ms)},
       {"log", "log file; empty: stderr", text(&c.log_file)},
       {"default_log", "log file where `log` is not set; clients that start a daemon give it", text(&c.default_log)},
-      {"log_level", "trace, debug, info, warn, error or off",
-       [&c](const std::string& value) { return parse_level(value, &c.log_level); }},
+      {"log_level", "least grave records that are logged: trace, debug, info, warn, error or off",
+       Value([&c](const std::string& value) { return parse_level(value, &c.log_level); }, "LEVEL", c.log_level)},
   };
 }
 
-std::string environment_name(const Setting& setting) {
-  return absl::StrCat("HEARTH_", absl::AsciiStrToUpper(setting.name));
-}
-
-std::string flag_name(const Setting& setting) {
-  std::string name = setting.name;
-  for (char& c : name) c = c == '_' ? '-' : c;
-  if (name.size() > 2 && name.compare(name.size() - 2, 2, "-s") == 0) name.resize(name.size() - 2);
-  return "--" + name;
+std::string version_text() {
+  return absl::StrCat("hearthd ", kVersion, " build ", std::string(build_id().substr(0, 12)));
 }
 
 absl::Status wrong(const std::string& where, const std::string& value, const absl::Status& status) {
@@ -174,7 +172,7 @@ absl::Status apply_file(const std::string& path, const std::vector<Setting>& set
       } else {
         return absl::InvalidArgumentError(absl::StrCat(place(node.source()), ": '", name, "' must be a plain value"));
       }
-      if (absl::Status status = setting->apply(value); !status.ok()) {
+      if (absl::Status status = setting->value.apply(value); !status.ok()) {
         return wrong(absl::StrCat(place(node.source()), ": ", name), value, status);
       }
     }
@@ -189,7 +187,7 @@ absl::Status apply_environment(const std::vector<Setting>& settings) {
     const std::string name = environment_name(setting);
     const char* value = secure_getenv(name.c_str());
     if (value == nullptr || *value == '\0') continue;
-    if (absl::Status status = setting.apply(value); !status.ok()) return wrong(name, value, status);
+    if (absl::Status status = setting.value.apply(value); !status.ok()) return wrong(name, value, status);
   }
   return absl::OkStatus();
 }
@@ -204,6 +202,17 @@ unsigned blob_workers_of(const Config& config) {
   const unsigned wanted = config.blob_workers > 0 ? config.blob_workers : std::thread::hardware_concurrency();
   const std::uint64_t affordable = config.blob_memory_bytes / config.blob_worker_memory_bytes;
   return static_cast<unsigned>(std::max<std::uint64_t>(1, std::min<std::uint64_t>(wanted, affordable)));
+}
+
+// They travel in messages, whose text must be UTF-8.
+absl::Status check_paths(const Config& config) {
+  for (const auto& [name, path] : {std::pair("socket", &config.socket), std::pair("cache_dir", &config.cache_dir),
+                                   std::pair("temp_dir", &config.temp_dir), std::pair("log", &config.log_file)}) {
+    if (!is_utf8(*path)) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " '", *path, "': the path is not UTF-8; choose another"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status resolve(Config& config) {
@@ -288,31 +297,38 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
   Config config;
   if (argc > 0) config.program = argv[0];
   const std::vector<Setting> settings = settings_of(config);
-  CLI::App app("hearthd: the Hearth compiler daemon", "hearthd");
+  command_line::Command app("hearthd", "Serve compiled plans and kernels to the processes of this user",
+                            daemon_manual());
+  app.set_version_flag("--version", version_text(), "Show version and build and exit.")
+      ->group(command_line::kGlobalGroup);
   std::string file;
   bool foreground = false;
-  bool version = false;
+  bool wants_manual = false;
   std::vector<std::string> values(settings.size());
   std::vector<CLI::Option*> options;
-  app.add_option("--config", file, "TOML file with settings (HEARTH_CONFIG)");
+  app.add_option("--config", file, "TOML file with settings. Environment: HEARTH_CONFIG")->type_name("FILE");
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    options.push_back(app.add_option(flag_name(settings[i]), values[i],
-                                     absl::StrCat(settings[i].help, " (", environment_name(settings[i]), ")")));
+    options.push_back(app.add_option(flag_name(settings[i]), values[i], help_of(settings[i])));
+    options.back()->type_name(settings[i].value.kind);
   }
-  app.add_option("--ready-fd", config.ready_fd, "write \"1\" to this descriptor once serving")
+  app.add_option("--ready-fd", config.ready_fd, "Write \"1\" to this descriptor once serving")
+      ->type_name("N")
       ->check(CLI::Range(3, 1 << 20));
-  app.add_flag("--foreground", foreground, "log to stderr whatever `log` says");
-  app.add_flag("--version", version, "print the version and leave");
+  app.add_flag("--foreground", foreground, "Log to stderr whatever the setting log says");
+  app.add_flag("--manual", wants_manual, "Print the manual page")->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    config.message = app.help();
+    config.message = command_line::help_text(command_line::page_of(app));
+    return config;
+  } catch (const CLI::CallForVersion& version) {
+    config.message = absl::StrCat(version.what(), "\n");
     return config;
   } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(absl::StrCat(error.what(), " (see hearthd --help)"));
+    return absl::InvalidArgumentError(command_line::usage_message(app, argc, argv, error));
   }
-  if (version) {
-    config.message = absl::StrCat("hearthd ", kVersion, " build ", std::string(build_id().substr(0, 12)));
+  if (wants_manual) {
+    config.message = command_line::manual_page(command_line::page_of(app), 8, absl::StrCat("Hearth ", kVersion));
     return config;
   }
   if (file.empty() && secure_getenv("HEARTH_CONFIG") != nullptr) file = secure_getenv("HEARTH_CONFIG");
@@ -322,7 +338,7 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
   if (absl::Status status = apply_environment(settings); !status.ok()) return status;
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (options[i]->count() == 0) continue;
-    if (absl::Status status = settings[i].apply(values[i]); !status.ok()) {
+    if (absl::Status status = settings[i].value.apply(values[i]); !status.ok()) {
       return wrong(flag_name(settings[i]), values[i], status);
     }
   }
@@ -331,6 +347,7 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
     config.default_log.clear();
   }
   if (absl::Status status = resolve(config); !status.ok()) return status;
+  if (absl::Status status = check_paths(config); !status.ok()) return status;
   return config;
 }
 

@@ -2,7 +2,7 @@
 // Every setting has one name: `cache_limit` in the file, HEARTH_CACHE_LIMIT, --cache-limit.
 // Errors are one line naming the file with its line, the variable or the flag: INVALID_ARGUMENT. Example:
 //   absl::StatusOr<Config> config = load_config(argc, argv);
-//   if (config.ok() && !config->message.empty()) std::puts(config->message.c_str());   // --help, --version
+//   if (config.ok() && !config->message.empty()) print(config->message);   // --help, --version
 #pragma once
 #include <absl/status/statusor.h>
 
@@ -19,7 +19,7 @@ class FileSystem;
 namespace hearth::daemon {
 
 struct Config {
-  std::string message;  // not empty: print this and exit 0
+  std::string message;  // not empty: print this text, which ends its last line, and exit 0
 
   std::string socket;     // resolved
   std::string cache_dir;  // resolved

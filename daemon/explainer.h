@@ -1,6 +1,8 @@
-// Explainer: what Explain means, without gRPC: lower once more with dumps and tell what the cache has of it. Kernels
-// that are not cached are compiled for their sizes and pass times; nothing is stored. Thread-safe; the callback comes
-// once, on a daemon thread or before explain() returns. Example:
+// Explainer: what Explain means, without gRPC: lower with dumps, tell what the cache had of it, then prepare the plan
+// as Prepare does, so that what was compiled to be explained is kept. The passes, LLVM IR and assembly of kernels that
+// were asked for come from compiling these once more, with dumps; same input, same code. Thread-safe; the callback
+// comes once, on a daemon thread or before explain() returns. Errors: Preparer's; NOT_FOUND naming a kernel that the
+// plan has not. Example:
 //   auto job = explainer.explain(request, [](absl::StatusOr<v1::ExplainResponse> explained) { … });
 //   job->cancel();
 #pragma once
@@ -23,12 +25,12 @@ class Explainer {
     virtual void cancel() = 0;
   };
 
-  explicit Explainer(const Preparer* preparer) : preparer_(preparer) {}
+  explicit Explainer(Preparer* preparer) : preparer_(preparer) {}
 
   std::shared_ptr<Job> explain(const v1::ExplainRequest& request, Done done);
 
  private:
-  const Preparer* const preparer_;
+  Preparer* const preparer_;
 };
 
 }  // namespace hearth::daemon

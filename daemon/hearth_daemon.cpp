@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "daemon/admin_service.h"
-#include "daemon/build_id.h"
 #include "daemon/compiler_service.h"
 #include "daemon/health.h"
 #include "daemon/installation.h"
@@ -22,6 +21,7 @@
 #include "daemon/rpc_server.h"
 #include "daemon/trusted_file.h"
 #include "daemon/tuner.h"
+#include "runtime/build_id.h"
 
 namespace hearth::daemon {
 namespace {
@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLockPatience{35'000};  // another daemon's start, or its leaving the cache
 constexpr std::chrono::milliseconds kHandOverEvery{10};     // how often a draining daemon looks for its successor
 constexpr std::chrono::seconds kFlushEvery{10};
-constexpr std::chrono::milliseconds kHangUp{500};  // calls that outlive the drain are cancelled
+constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
 constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph

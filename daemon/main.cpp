@@ -2,8 +2,6 @@
 // Exit codes: 0 drained; 1 cannot start; 2 bad configuration; 3 another daemon serves the socket.
 #include <poll.h>
 #include <signal.h>
-#include <spdlog/sinks/rotating_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -14,10 +12,13 @@
 #include <memory>
 #include <string>
 
-#include "daemon/build_id.h"
 #include "daemon/config.h"
 #include "daemon/hearth_daemon.h"
+#include "daemon/log.h"
 #include "daemon/version.h"
+#include "runtime/build_id.h"
+#include "runtime/printable.h"
+#include "runtime/standard_output.h"
 
 namespace {
 
@@ -25,28 +26,8 @@ using hearth::daemon::Config;
 using hearth::daemon::HearthDaemon;
 
 int complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "hearthd: %s\n", std::string(status.message()).c_str());
+  std::fprintf(stderr, "hearthd: %s\n", hearth::printable(std::string(status.message())).c_str());
   return code;
-}
-
-// A file is appended to, so that it still tells of a daemon that died when its successor has started; it and the two
-// before it are kept.
-constexpr std::size_t kLogBytes = 8u << 20;
-constexpr std::size_t kOldLogs = 2;
-
-absl::Status start_log(const Config& config) {
-  try {
-    auto log = config.log_file.empty()
-                   ? spdlog::stderr_logger_mt("hearthd")
-                   : spdlog::rotating_logger_mt("hearthd", config.log_file, kLogBytes, kOldLogs);
-    log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
-    log->flush_on(spdlog::level::trace);
-    log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ [%P] %l %v", spdlog::pattern_time_type::utc);
-    spdlog::set_default_logger(log);
-  } catch (const spdlog::spdlog_ex& error) {
-    return absl::InvalidArgumentError(std::string("cannot write the log file: ") + error.what());
-  }
-  return absl::OkStatus();
 }
 
 // Signals arrive on a descriptor; blocked before any thread starts.
@@ -89,16 +70,14 @@ void wait_for_end(const HearthDaemon& daemon, int signals) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int hearthd_main(int argc, char** argv) {
   const absl::StatusOr<Config> config = hearth::daemon::load_config(argc, argv);
   if (!config.ok()) return complain(config.status(), 2);
   if (!config->message.empty()) {
-    std::printf("%s\n", config->message.c_str());
+    hearth::print(config->message);
     return 0;
   }
-  if (absl::Status status = start_log(*config); !status.ok()) return complain(status, 2);
+  if (absl::Status status = hearth::daemon::start_log(*config); !status.ok()) return complain(status, 2);
   const int signals = block_signals();
   raise_descriptor_limit();
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
@@ -111,4 +90,10 @@ int main(int argc, char** argv) {
   daemon->reset();
   spdlog::info(all_ended ? "drained" : "drained with cancelled calls");
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return hearth::run_program("hearthd", [&] { return hearthd_main(argc, argv); });
 }

@@ -68,8 +68,20 @@ class Search {
     result_.heuristic = result_.best = *std::move(base);
     tried_.insert(text_of(result_.heuristic.opts()));
     code_.insert(code_of(result_.heuristic));
-    for (int round = 0; round < options_.most_rounds && !bench_.is_over() && result_.status.ok(); ++round) {
-      if (!climb()) break;
+    google::protobuf::RepeatedPtrField<v1::Opt> center = result_.heuristic.opts();
+    if (options_.best.opts_size() > 0) look_again_at(options_.best);
+    std::uint32_t next = options_.from.next();
+    if (options_.from.has_around()) {
+      center = options_.from.around().opts();
+      look_again_at(options_.from.around());
+    }
+    for (int round = 0; round < options_.most_rounds; ++round) {
+      const Round found = climb(center, next);
+      if (found == Round::kCutShort) break;
+      result_.finished = found == Round::kNothing || round + 1 == options_.most_rounds;
+      if (result_.finished) break;
+      center = result_.best.opts();
+      next = 0;
     }
     prove();
     if (!result_.improved) result_.best = result_.heuristic;
@@ -77,35 +89,68 @@ class Search {
   }
 
  private:
-  // One round; false when it found nothing better.
-  bool climb() {
+  enum class Round { kBetter, kNothing, kCutShort };
+
+  // What an earlier search has tried enters this one's competition.
+  void look_again_at(const v1::OptList& opts) {
+    v1::CandidateSpec spec;
+    *spec.mutable_kernel() = kernel_;
+    *spec.mutable_opts() = opts;
+    if (!tried_.insert(text_of(opts.opts())).second) return;
+    absl::StatusOr<v1::Candidate> candidate = std::move(bench_.compile({&spec, 1}).front());
+    if (candidate.ok() && divides_enough(*candidate) && code_.insert(code_of(*candidate)).second)
+      look_at(*std::move(candidate));
+  }
+
+  // One round around `center`, from candidate `first` on.
+  Round climb(const google::protobuf::RepeatedPtrField<v1::Opt>& center, std::uint32_t first) {
     v1::NeighboursSpec spec;
     *spec.mutable_kernel() = kernel_;
-    *spec.mutable_opts() = result_.best.opts();
+    *spec.mutable_opts() = center;
     const absl::StatusOr<v1::Neighbours> near = bench_.neighbours(spec);
-    if (!near.ok()) return fail(near.status());
-    std::vector<v1::CandidateSpec> specs;
-    for (const v1::OptList& list : near->lists()) {
-      if (static_cast<int>(specs.size()) == options_.most_candidates) break;
-      if (!tried_.insert(text_of(list.opts())).second) continue;
-      v1::CandidateSpec& added = specs.emplace_back();
-      *added.mutable_kernel() = kernel_;
-      *added.mutable_opts() = list;
+    if (!near.ok()) {
+      fail(near.status());
+      return Round::kNothing;
     }
     const double before = best_ratio_;
-    for (std::size_t begin = 0; begin < specs.size() && !bench_.is_over(); begin += options_.wave) {
-      const std::size_t count = std::min(options_.wave, specs.size() - begin);
-      for (absl::StatusOr<v1::Candidate>& candidate : bench_.compile({specs.data() + begin, count})) {
-        ++result_.candidates;
-        if (!candidate.ok()) {
-          fail(candidate.status());
-        } else if (divides_enough(*candidate) && code_.insert(code_of(*candidate)).second) {
-          look_at(*std::move(candidate));
-        }
-        if (options_.progress) options_.progress(result_.candidates, best_ratio_);
+    const auto end = static_cast<std::uint32_t>(near->lists_size());
+    std::uint32_t at = std::min(first, end);
+    for (int left = options_.most_candidates - static_cast<int>(at); at < end && left > 0;) {
+      if (num_waves_ > 0 && bench_.is_over()) {
+        if (text_of(center) != text_of(result_.heuristic.opts()))
+          *result_.rest.mutable_around()->mutable_opts() = center;
+        result_.rest.set_next(at);
+        return Round::kCutShort;
       }
+      std::vector<v1::CandidateSpec> specs;
+      for (; at < end && left > 0 && specs.size() < options_.wave; ++at) {
+        const v1::OptList& list = near->lists(static_cast<int>(at));
+        if (!tried_.insert(text_of(list.opts())).second) continue;
+        v1::CandidateSpec& added = specs.emplace_back();
+        *added.mutable_kernel() = kernel_;
+        *added.mutable_opts() = list;
+        --left;
+      }
+      try_all(specs);
     }
-    return best_ratio_ > before * kWorthClimbing;
+    // A round that goes on where another search was cut short: what that one found counts as this round's.
+    const bool better =
+        best_ratio_ > before * kWorthClimbing || (first > 0 && text_of(result_.best.opts()) != text_of(center));
+    return better ? Round::kBetter : Round::kNothing;
+  }
+
+  void try_all(const std::vector<v1::CandidateSpec>& specs) {
+    if (specs.empty()) return;
+    ++num_waves_;
+    for (absl::StatusOr<v1::Candidate>& candidate : bench_.compile(specs)) {
+      ++result_.candidates;
+      if (!candidate.ok()) {
+        fail(candidate.status());
+      } else if (divides_enough(*candidate) && code_.insert(code_of(*candidate)).second) {
+        look_at(*std::move(candidate));
+      }
+      if (options_.progress) options_.progress(result_.candidates, best_ratio_);
+    }
   }
 
   // Threads divide the grid: one core's time must not be bought with theirs.
@@ -125,7 +170,6 @@ class Search {
   // A candidate that looks fastest is looked at again: the luckiest of many is not the best of them.
   void look_at(v1::Candidate candidate) {
     for (const std::uint32_t rounds : {kLookRounds, kSecondLookRounds}) {
-      if (bench_.is_over()) return;
       v1::TimeSpec spec = pair(candidate, rounds);
       spec.set_give_up_ratio(kGiveUp / best_ratio_);
       const absl::StatusOr<v1::Timing> timing = bench_.time(spec);
@@ -168,10 +212,9 @@ class Search {
     if (lucky) result_.detail = "the best candidate did not stay 3 % faster when it was timed again";
   }
 
-  bool fail(const absl::Status& status) {
+  void fail(const absl::Status& status) {
     ++result_.failed;
     result_.detail = std::string(status.message());
-    return false;
   }
 
   const v1::FlatKernel& kernel_;
@@ -184,6 +227,7 @@ class Search {
   };
 
   double best_ratio_ = 1;
+  int num_waves_ = 0;
   std::vector<Leader> leaders_;  // each faster than those before it
   std::set<std::string> tried_;  // opts
   std::set<Digest> code_;

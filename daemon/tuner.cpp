@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "daemon/worker_bench.h"
@@ -111,13 +112,21 @@ class Tuner::Run : public Tuner::Job {
     progress_.set_speedup(1);
     report(v1::TuneProgress::TUNING);
     told.set_outcome(v1::TunedKernel::SKIPPED);
-    if (tunable.choice.tuned() && !request_.again()) {
+    const v1::TuningRecord known =
+        services_.tuning->find(tunable.choice.digest(), request_.target(), options_).value_or(v1::TuningRecord());
+    const bool is_done = !request_.again() && !known.has_rest();
+    if (is_done && tunable.choice.tuned()) {
       told.set_outcome(v1::TunedKernel::KNOWN);
       *told.mutable_best() = tunable.choice.opts();
+    } else if (is_done && known.no_gain()) {
+      told.set_outcome(v1::TunedKernel::SEARCHED);
+      told.set_heuristic_ns(known.heuristic_ns());
+      told.set_best_ns(known.heuristic_ns());
+      told.set_detail(absl::StrCat("an earlier search tried ", known.candidates(), " candidates"));
     } else if (told.share() < kLeastShare) {
       told.set_detail(absl::StrCat("has less than ", kLeastShare * 100, " % of the work"));
-    } else if (bench_.is_over()) {
-      told.set_detail(absl::StrCat("the budget of ", budget_ms / 1000, " s was used up before"));
+    } else if (has_searched_ && bench_.is_over()) {
+      told.set_detail(absl::StrCat("the budget of ", static_cast<double>(budget_ms) / 1000, " s was used up before"));
     } else {
       SearchOptions options;
       options.wave = kCandidatesAWave * std::max(1u, num_workers_);
@@ -127,11 +136,16 @@ class Tuner::Run : public Tuner::Job {
         progress_.set_speedup(speedup);
         report(v1::TuneProgress::TUNING);
       };
-      tell(search(tunable.choice.flat(), bench_, options), tunable);
+      if (!request_.again()) {
+        options.from = known.rest();
+        *options.best.mutable_opts() = known.opts();
+      }
+      tell(search(tunable.choice.flat(), bench_, options), known, tunable);
     }
   }
 
-  void tell(SearchResult found, Tunable& tunable) {
+  // `known`: what earlier searches have found.
+  void tell(const SearchResult& found, const v1::TuningRecord& known, Tunable& tunable) {
     v1::TunedKernel& told = tunable.told;
     told.set_candidates(found.candidates);
     told.set_failed_candidates(found.failed);
@@ -141,24 +155,47 @@ class Tuner::Run : public Tuner::Job {
       told.set_detail(std::string(found.status.message()));
       return;
     }
+    has_searched_ = true;  // however small the budget, one search of a run gets somewhere
+    const v1::TuningRecord record = remembered(found, known, tunable);
     *told.mutable_heuristic() = found.heuristic.opts();
-    *told.mutable_best() = found.best.opts();
+    *told.mutable_best() = record.no_gain() ? found.heuristic.opts() : record.opts();
     told.set_heuristic_ns(found.heuristic_ns);
     told.set_best_ns(found.improved ? found.best_ns : found.heuristic_ns);
-    told.set_outcome(found.improved ? v1::TunedKernel::TUNED : v1::TunedKernel::HEURISTIC);
-    if (!found.improved || bench_.cancelled()) return;
-    v1::TuningRecord record;
-    record.set_kernel(tunable.choice.digest());
-    *record.mutable_opts() = found.best.opts();
-    record.set_heuristic_ns(found.heuristic_ns);
-    record.set_tuned_ns(found.best_ns);
+    told.set_outcome(found.improved      ? v1::TunedKernel::TUNED
+                     : !record.no_gain() ? v1::TunedKernel::KNOWN
+                     : record.has_rest() ? v1::TunedKernel::UNFINISHED
+                                         : v1::TunedKernel::HEURISTIC);
+    if (record.has_rest()) {
+      told.set_detail(absl::StrCat("the budget ended the search after ", record.candidates(),
+                                   " candidates; the next run goes on with it"));
+    }
+    if (bench_.cancelled()) return;
     const absl::Status kept = services_.tuning->put(tunable.choice.flat(), request_.target(), options_, record);
     if (!kept.ok()) {
       told.set_outcome(v1::TunedKernel::SKIPPED);
       told.set_detail(std::string(kept.message()));
       return;
     }
+    if (!found.improved) return;
     spdlog::info("tuned kernel '{}': {:.2f} times as fast", told.symbol(), found.heuristic_ns / found.best_ns);
+  }
+
+  // The record that follows from a search: a search that goes on, or begins again, loses nothing that was found before.
+  static v1::TuningRecord remembered(const SearchResult& found, const v1::TuningRecord& known, const Tunable& tunable) {
+    v1::TuningRecord record = known;
+    record.set_kernel(tunable.choice.digest());
+    record.set_candidates(known.candidates() + found.candidates);
+    record.clear_rest();
+    if (!found.finished) *record.mutable_rest() = found.rest;
+    if (found.improved) {
+      *record.mutable_opts() = found.best.opts();
+      record.set_tuned_ns(found.best_ns);
+    } else if (record.opts_size() == 0 && tunable.choice.tuned()) {
+      *record.mutable_opts() = tunable.choice.opts();
+    }
+    record.set_no_gain(record.opts_size() == 0);
+    if (found.improved || record.no_gain()) record.set_heuristic_ns(found.heuristic_ns);
+    return record;
   }
 
   void report(v1::TuneProgress::State state) {
@@ -173,6 +210,7 @@ class Tuner::Run : public Tuner::Job {
   const Caller caller_;
   WorkerBench bench_;
   v1::TuneProgress progress_;
+  bool has_searched_ = false;
 };
 
 Tuner::Tuner(const Preparer* preparer, unsigned num_workers) : preparer_(preparer), num_workers_(num_workers) {}

@@ -32,6 +32,16 @@ std::shared_ptr<const TuningSnapshot> TuningTable::snapshot(const v1::Target& ta
   return scope == scopes_.end() ? no_records() : scope->second.snapshot;
 }
 
+std::optional<v1::TuningRecord> TuningTable::find(const std::string& kernel, const v1::Target& target,
+                                                  const v1::CompileOptions& options) {
+  std::lock_guard lock(mutex_);
+  if (!loaded_) load_locked();
+  const auto scope = scopes_.find(cache::tuning_scope(target, options, build_id_));
+  if (scope == scopes_.end()) return std::nullopt;
+  const auto record = scope->second.records.find(kernel);
+  return record == scope->second.records.end() ? std::nullopt : std::optional(record->second);
+}
+
 absl::Status TuningTable::put(const v1::FlatKernel& kernel, const v1::Target& target, const v1::CompileOptions& options,
                               const v1::TuningRecord& record) {
   std::lock_guard lock(mutex_);
@@ -39,8 +49,8 @@ absl::Status TuningTable::put(const v1::FlatKernel& kernel, const v1::Target& ta
   Scope& scope = scopes_[cache::tuning_scope(target, options, build_id_)];
   if (scope.records.size() >= kMostRecords && scope.records.count(record.kernel()) == 0) {
     return absl::ResourceExhaustedError(absl::StrCat("there are ", kMostRecords,
-                                                     " tuning records for this target already; `hearth cache clear` "
-                                                     "removes them all"));
+                                                     " tuning records for this target already; `hearth cache clear "
+                                                     "--tuning` removes them all"));
   }
   absl::StatusOr<cache::Pin> stored =
       cache_->put_tuning(cache::tuning_key_material(kernel, target, options, build_id_), record.SerializeAsString());
@@ -85,6 +95,7 @@ std::shared_ptr<const TuningSnapshot> TuningTable::snapshot_of(const Scope& scop
   auto snapshot = std::make_shared<TuningSnapshot>();
   cache::Writer bytes;
   for (const auto& [kernel, record] : scope.records) {
+    if (record.no_gain()) continue;
     v1::TuningRecord& added = *snapshot->records.Add();
     added.set_kernel(kernel);
     *added.mutable_opts() = record.opts();
@@ -92,7 +103,7 @@ std::shared_ptr<const TuningSnapshot> TuningTable::snapshot_of(const Scope& scop
     for (const v1::Opt& opt : record.opts())
       bytes.u32(static_cast<std::uint32_t>(opt.kind())).u32(opt.axis()).i64(opt.amount());
   }
-  if (!scope.records.empty()) snapshot->digest = to_bytes(sha256(bytes.take()));
+  if (!snapshot->records.empty()) snapshot->digest = to_bytes(sha256(bytes.take()));
   return snapshot;
 }
 

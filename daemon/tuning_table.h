@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "hearth/v1/artifact.pb.h"
@@ -21,8 +22,9 @@
 namespace hearth::daemon {
 
 struct TuningSnapshot {
-  google::protobuf::RepeatedPtrField<v1::TuningRecord> records;  // kernels and opts only, by kernel
-  std::string digest;                                            // 32 bytes; empty when there are no records
+  // Those with something better than the heuristic: kernels and opts only, by kernel.
+  google::protobuf::RepeatedPtrField<v1::TuningRecord> records;
+  std::string digest;  // 32 bytes; empty when there are no records
 };
 
 class TuningTable {
@@ -33,6 +35,10 @@ class TuningTable {
   TuningTable(cache::KernelsCache* cache, std::string build_id) : cache_(cache), build_id_(std::move(build_id)) {}
 
   std::shared_ptr<const TuningSnapshot> snapshot(const v1::Target& target, const v1::CompileOptions& options);
+
+  // Of the flat kernel with this digest; also one that says that nothing was found.
+  std::optional<v1::TuningRecord> find(const std::string& kernel, const v1::Target& target,
+                                       const v1::CompileOptions& options);
 
   // RESOURCE_EXHAUSTED when the table is full. A record of the same kernel is replaced.
   absl::Status put(const v1::FlatKernel& kernel, const v1::Target& target, const v1::CompileOptions& options,

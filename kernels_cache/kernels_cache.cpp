@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/kernels_cache_impl.h"
+#include "runtime/printable.h"
 
 namespace hearth::cache {
 namespace {
@@ -117,7 +118,7 @@ std::int64_t KernelsCache::Impl::now() {
 
 void KernelsCache::Impl::warn(const std::string& text) const {
   if (options_.on_warning) return options_.on_warning(text);
-  std::cerr << absl::StrCat("warning: ", text, "\n");
+  std::cerr << absl::StrCat("warning: ", printable(text), "\n");
 }
 
 // ---- finds -------------------------------------------------------------------------------------------------------
@@ -335,7 +336,7 @@ std::string KernelsCache::artifact_path(const Digest& digest) const { return imp
 std::optional<Pin> KernelsCache::pin(std::span<const Digest> digests) { return PinTable::pin(impl_->pins(), digests); }
 std::vector<CacheEntryInfo> KernelsCache::list(std::size_t limit) { return impl_->list(limit); }
 VerifyReport KernelsCache::verify() { return impl_->verify(); }
-ClearReport KernelsCache::clear() { return impl_->clear(); }
+ClearReport KernelsCache::clear(bool keep_tuning) { return impl_->clear(keep_tuning); }
 CacheStats KernelsCache::stats() const { return impl_->stats(); }
 CacheHealth KernelsCache::health() { return impl_->health(); }
 std::optional<MissExplanation> KernelsCache::explain_miss(const KeyMaterial& m) { return impl_->explain_miss(m); }

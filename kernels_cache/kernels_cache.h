@@ -79,8 +79,9 @@ struct VerifyReport {
 
 struct ClearReport {
   std::uint64_t removed = 0;      // entries (plans, kernels, tuning records, blobs and their records)
-  std::uint64_t kept_leased = 0;  // entries kept because pinned
+  std::uint64_t kept_leased = 0;  // entries kept because pinned; without kept_tuning
   std::uint64_t freed_bytes = 0;
+  std::uint64_t kept_tuning = 0;  // tuning records kept because they were to be
 };
 
 struct CacheStats {
@@ -99,7 +100,7 @@ struct CacheHealth {
 };
 
 struct MissExplanation {
-  Digest nearest_key{};                // the most similar stored entry
+  Digest nearest_key{};                // the most similar stored entry of the same model
   std::vector<std::string> differing;  // names of key parts, see differing_parts()
 };
 
@@ -153,11 +154,13 @@ class KernelsCache {
   std::vector<CacheEntryInfo> list(std::size_t limit = 0);
   // Hashes every file, quarantines bad ones, drops entries that point to them, removes files nothing points to.
   VerifyReport verify();
-  ClearReport clear();
+  // Removes all that is not pinned; with `keep_tuning` no tuning record.
+  ClearReport clear(bool keep_tuning = false);
   CacheStats stats() const;
   // Degraded after a failed write until one succeeds; probes the disk itself at most every 5 s.
   CacheHealth health();
-  // The stored entry most like `material` and what differs; nothing when the cache holds none of its domain.
+  // The stored entry of the same model (same_model.h) that is most like `material`, and what differs; nothing when the
+  // entries used last have none.
   std::optional<MissExplanation> explain_miss(const KeyMaterial& material);
 
   // Writes batched last-used times; call now and then (a hit itself never writes). Also done by puts and on close.

@@ -46,7 +46,7 @@ class KernelsCache::Impl {
   // maintenance.cpp
   std::vector<CacheEntryInfo> list(std::size_t limit);
   VerifyReport verify();
-  ClearReport clear();
+  ClearReport clear(bool keep_tuning);
   CacheStats stats() const;
   CacheHealth health();
   std::optional<MissExplanation> explain_miss(const KeyMaterial& material);

@@ -1,15 +1,19 @@
 // KernelsCache::Impl: eviction, quarantine, verification, listing and health.
 #include <limits>
+#include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/kernels_cache_impl.h"
+#include "kernels_cache/same_model.h"
 
 namespace hearth::cache {
 namespace {
 
 constexpr std::size_t kEvictionBatch = 64;
 constexpr std::size_t kPage = 256;
-constexpr std::size_t kMostCompared = 256;  // entries explain_miss() looks at
+constexpr std::size_t kMostCompared = 256;  // entries of the same kind that explain_miss() looks at
+constexpr std::size_t kMostRead = 8192;     // entries of all kinds that it reads for them
 constexpr std::int64_t kProbePeriod_ns = 5'000'000'000;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
@@ -155,22 +159,38 @@ VerifyReport KernelsCache::Impl::verify() {
   return report;
 }
 
-ClearReport KernelsCache::Impl::clear() {
+ClearReport KernelsCache::Impl::clear(bool keep_tuning) {
   std::lock_guard lock(write_mutex_);
   if (handed_over_) return {};
   CacheStats before = stats();
+  std::set<Digest> kept;
+  ClearReport report;
+  if (keep_tuning) {
+    constexpr std::size_t kAll = std::numeric_limits<std::int64_t>::max();
+    const auto records = with_index([&](ActionCache& index) { return index.tuning_actions(kAll); });
+    // An index that cannot tell which files are records must not lose them.
+    if (!records.ok()) return {.kept_leased = before.entries};
+    for (const ActionRow& record : *records) {
+      for (const ArtifactRef& file : record.blobs) kept.insert(file.digest);
+    }
+    report.kept_tuning = records->size();
+  }
   std::uint64_t evicted_before = evicted_;
   Digest cursor{};
   for (const Digest* after = nullptr;; after = &cursor) {
     auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });
     if (!rows.ok() || rows->empty()) break;
     cursor = rows->back().digest;
+    std::erase_if(*rows, [&](const BlobRow& row) { return kept.count(row.digest) > 0; });
     drop_unpinned_locked(*rows, std::numeric_limits<std::uint64_t>::max());
   }
   evicted_ = evicted_before;  // cleared is not evicted
   sweep_orphans_locked();
   CacheStats after = stats();
-  return {before.entries - after.entries, after.entries, before.bytes - std::min(before.bytes, after.bytes)};
+  report.removed = before.entries - after.entries;
+  report.kept_leased = after.entries - std::min(after.entries, report.kept_tuning);
+  report.freed_bytes = before.bytes - std::min(before.bytes, after.bytes);
+  return report;
 }
 
 CacheStats KernelsCache::Impl::stats() const {
@@ -216,15 +236,23 @@ CacheHealth KernelsCache::Impl::health() {
 
 std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMaterial& material) {
   flush();
-  auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kMostCompared); });
-  if (!rows.ok()) return std::nullopt;
   std::optional<MissExplanation> nearest;
-  for (const ActionRow& row : *rows) {
-    absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(row.material);
-    if (!other.ok() || other->domain() != material.domain()) continue;
-    std::vector<std::string> differing = differing_parts(material, *other);
-    if (nearest && nearest->differing.size() <= differing.size()) continue;
-    nearest = MissExplanation{row.key, std::move(differing)};
+  std::size_t num_compared = 0;
+  ActionRow last;
+  for (std::size_t num_read = 0; num_read < kMostRead && num_compared < kMostCompared; num_read += kPage) {
+    auto rows =
+        with_index([&](ActionCache& index) { return index.recent_actions(kPage, num_read == 0 ? nullptr : &last); });
+    if (!rows.ok() || rows->empty()) break;
+    for (const ActionRow& row : *rows) {
+      absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(row.material);
+      if (!other.ok() || other->domain() != material.domain()) continue;
+      ++num_compared;
+      if (!is_same_model(material, *other)) continue;
+      std::vector<std::string> differing = differing_parts(material, *other);
+      if (nearest && nearest->differing.size() <= differing.size()) continue;
+      nearest = MissExplanation{row.key, std::move(differing)};
+    }
+    last = rows->back();
   }
   return nearest;
 }

@@ -2,19 +2,28 @@
 
 #include <cstring>
 
+#include "runtime/mapped_file.h"
 #include "runtime/text.h"
 #include "runtime/thread_pool.h"
 
 namespace hearth::runtime {
 namespace {
 
-ValueInfo describe(const PlanBuffer& buffer) {
-  ValueInfo info;
-  info.name = buffer.name;
-  info.dtype = buffer.dtype;
-  info.max_bytes = buffer.max_bytes;
-  for (const Expr& length : buffer.shape) info.max_shape.push_back(length.max());
-  return info;
+BufferKind kind_of(const PlanBuffer& buffer) {
+  switch (buffer.kind) {
+    case v1::PlanBuffer::INPUT:
+      return BufferKind::kInput;
+    case v1::PlanBuffer::OUTPUT:
+      return BufferKind::kOutput;
+    case v1::PlanBuffer::PARAMETER:
+      return BufferKind::kParameter;
+    case v1::PlanBuffer::CONSTANT:
+      return BufferKind::kConstant;
+    case v1::PlanBuffer::PERSISTENT:
+      return BufferKind::kPersistent;
+    default:
+      return BufferKind::kIntermediate;
+  }
 }
 
 }  // namespace
@@ -38,7 +47,9 @@ absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBy
     if (!aligned || given.size < buffer.max_bytes) {
       absl::StatusOr<Buffer> copy = Buffer::allocate(buffer.max_bytes, str_cat("parameter '", buffer.name, "'"));
       if (!copy.ok()) return copy.status();
-      std::memcpy(copy->data(), given.data, given.size);
+      if (absl::Status copied = copy_mapped(given.data, given.size, copy->data()); !copied.ok()) {
+        return absl::Status(copied.code(), str_cat("parameter '", buffer.name, "': ", copied.message()));
+      }
       address = copy->data();
       copies_.push_back(*std::move(copy));
     } else if (given.owner) {
@@ -78,6 +89,30 @@ std::size_t LoadedPlan::shared_bytes() const {
   return bytes;
 }
 
+void LoadedPlan::describe_buffers() {
+  for (const PlanBuffer& buffer : plan_.buffers) {
+    BufferInfo info;
+    info.id = static_cast<std::uint32_t>(buffers_.size());
+    info.kind = kind_of(buffer);
+    info.name = buffer.name;
+    info.dtype = buffer.dtype;
+    info.max_bytes = buffer.max_bytes;
+    for (const Expr& length : buffer.shape) info.max_shape.push_back(length.max());
+    if (info.kind == BufferKind::kInput) inputs_.push_back({info.name, info.dtype, info.max_shape, info.max_bytes});
+    if (info.kind == BufferKind::kOutput) outputs_.push_back({info.name, info.dtype, info.max_shape, info.max_bytes});
+    buffers_.push_back(std::move(info));
+  }
+  // What a kernel is the first to use was not there before: it is what the kernel makes.
+  for (const PlanLaunch& launch : plan_.launches) {
+    for (const std::uint32_t id : launch.buffers) {
+      BufferInfo& info = buffers_[id];
+      const bool is_made = info.kind == BufferKind::kOutput || info.kind == BufferKind::kIntermediate ||
+                           info.kind == BufferKind::kPersistent;
+      if (is_made && info.kernel.empty()) info.kernel = plan_.kernels[launch.kernel].symbol;
+    }
+  }
+}
+
 void LoadedPlan::run_once_launches(int threads) const {
   std::unique_ptr<ThreadPool> pool;
   for (const PlanLaunch& launch : plan_.launches) {
@@ -115,10 +150,7 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   loaded->addresses_.assign(loaded->plan_.buffers.size(), nullptr);
   if (absl::Status status = loaded->bind_parameters(request.parameters); !status.ok()) return status;
   if (absl::Status status = loaded->bind_shared(); !status.ok()) return status;
-  for (const PlanBuffer& buffer : loaded->plan_.buffers) {
-    if (buffer.kind == v1::PlanBuffer::INPUT) loaded->inputs_.push_back(describe(buffer));
-    if (buffer.kind == v1::PlanBuffer::OUTPUT) loaded->outputs_.push_back(describe(buffer));
-  }
+  loaded->describe_buffers();
   for (const PlanVariable& variable : loaded->plan_.vars) {
     loaded->variables_.push_back({variable.name, variable.min, variable.max});
   }

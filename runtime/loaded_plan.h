@@ -42,6 +42,7 @@ class LoadedPlan {
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
   const std::vector<VariableInfo>& variables() const { return variables_; }
+  const std::vector<BufferInfo>& buffers() const { return buffers_; }  // all, by id
 
   // Parameters (borrowed or not), constants and what `once` launches made: held once, whatever the instances.
   std::size_t shared_bytes() const;
@@ -53,12 +54,14 @@ class LoadedPlan {
   LoadedPlan() = default;
   absl::Status bind_parameters(const std::map<std::string, ParameterBytes>& parameters);
   absl::Status bind_shared();
+  void describe_buffers();
   void run_once_launches(int threads) const;
 
   Plan plan_;
   std::unique_ptr<Executable> executable_;
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<VariableInfo> variables_;
+  std::vector<BufferInfo> buffers_;
   std::vector<void*> addresses_;
   std::vector<Buffer> copies_;  // constants, and parameters that were not aligned to their element
   std::vector<std::shared_ptr<const void>> owners_;

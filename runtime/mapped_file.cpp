@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/sha256_stream.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
@@ -15,20 +18,56 @@ namespace hearth::runtime {
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, str_cat(path, ": cannot open"));
-  struct stat info{};
-  const bool is_file = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  const auto size = static_cast<std::size_t>(is_file ? info.st_size : 0);
-  void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-  const int error = errno;
+  auto file = map(fd, path);
   ::close(fd);
-  if (!is_file) return absl::InvalidArgumentError(str_cat(path, ": not a regular file"));
+  return file;
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const std::string& path) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(str_cat(path, ": not a regular file"));
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED)
-    return absl::ResourceExhaustedError(str_cat(path, ": cannot be mapped: ", std::strerror(error)));
+    return absl::ResourceExhaustedError(str_cat(path, ": cannot be mapped: ", std::strerror(errno)));
   return std::shared_ptr<const MappedFile>(new MappedFile(data, size));
 }
 
 MappedFile::~MappedFile() {
   if (data_) ::munmap(data_, size_);
+}
+
+// The kernel reads on our behalf: where a page is gone it says EFAULT instead of raising a signal.
+absl::Status copy_mapped(const void* from, std::size_t size, void* to) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // a call copies less than 2 GiB
+  for (std::size_t done = 0; done < size;) {
+    iovec target{static_cast<char*>(to) + done, std::min(size - done, kMost)};
+    iovec source{const_cast<char*>(static_cast<const char*>(from)) + done, target.iov_len};
+    const ssize_t copied = ::process_vm_readv(::getpid(), &target, 1, &source, 1, 0);
+    if (copied > 0) {
+      done += static_cast<std::size_t>(copied);
+    } else if (copied < 0 && errno == EFAULT) {
+      return absl::DataLossError("the file became shorter while it was in use");
+    } else {  // a sandbox without this call
+      std::memcpy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, size - done);
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Digest> sha256_mapped(std::string_view bytes) {
+  constexpr std::size_t kChunk = std::size_t{1} << 18;
+  std::string chunk(std::min(kChunk, bytes.size()), '\0');
+  Sha256Stream stream;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kChunk, bytes.size()))) {
+    const std::size_t size = std::min(kChunk, bytes.size());
+    if (absl::Status copied = copy_mapped(bytes.data(), size, chunk.data()); !copied.ok()) return copied;
+    stream.update({chunk.data(), size});
+  }
+  return stream.digest();
 }
 
 }  // namespace hearth::runtime

@@ -1,21 +1,27 @@
 // MappedFile: a regular file's bytes, mapped read-only and shared with whoever else maps it. Immutable; thread-safe.
-// The file must not be truncated while it is mapped: reading beyond its end would raise SIGBUS.
+// The file must not be truncated while it is mapped: reading beyond its end raises SIGBUS. copy_mapped reads without
+// that risk; kernels that read a mapped weight do not have it. Replacing a file by renaming another one is safe.
 // Errors: those of read_file (runtime/file.h); messages begin with the path.
 //
 //   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::open("weights.safetensors");
 //   std::string_view bytes = (*file)->bytes();
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/sha256.h"
 
 namespace hearth::runtime {
 
 class MappedFile {
  public:
   static absl::StatusOr<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  // Of an open file, which may be closed then; `path` only names it in errors.
+  static absl::StatusOr<std::shared_ptr<const MappedFile>> map(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -27,5 +33,10 @@ class MappedFile {
   void* data_;  // null for an empty file
   std::size_t size_;
 };
+
+// Copies `size` bytes that may be of a mapped file. DATA_LOSS when the file has become shorter and they are gone.
+absl::Status copy_mapped(const void* from, std::size_t size, void* to);
+// SHA-256 of bytes that may be of a mapped file; likewise.
+absl::StatusOr<Digest> sha256_mapped(std::string_view bytes);
 
 }  // namespace hearth::runtime

@@ -6,63 +6,10 @@
 
 #include "absl/strings/str_join.h"
 #include "runtime/cpu/cpu_target.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/instance_state.h"
 #include "runtime/text.h"
-#include "runtime/thread_pool.h"
 
 namespace hearth::runtime {
-
-// Everything execute() touches is laid out here once: per launch a row of addresses, a row of variable values and the
-// evaluated grid. Binding and set_var only mark the rows stale.
-struct Instance::State {
-  struct Slot {
-    void* address = nullptr;
-    std::size_t size_bytes = 0;
-    void* own = nullptr;                // the instance's memory for an input or output
-    std::shared_ptr<const void> owner;  // of what is bound
-  };
-  struct Carry {
-    std::uint32_t output = 0;  // plan buffers
-    std::uint32_t input = 0;
-    bool is_due = false;                   // they trade places before the next execute
-    std::vector<std::uint32_t> addresses;  // of either, in `addresses`
-  };
-  struct Step {
-    std::uint32_t launch = 0;
-    std::uint32_t kernel = 0;
-    std::uint32_t first_address = 0;
-    std::uint32_t first_value = 0;
-    std::int64_t grid = 0;
-    std::int64_t min_units_per_thread = 1;
-  };
-
-  std::shared_ptr<const LoadedPlan> plan;
-  Buffer arena;
-  std::vector<Buffer> owned;         // inputs and outputs
-  std::vector<Slot> slots;           // one a plan buffer
-  std::vector<std::int64_t> values;  // one a plan variable
-  std::vector<Step> steps;
-  std::vector<std::uint32_t> step_buffers;  // plan buffer of every address
-  std::vector<std::uint32_t> step_vars;     // plan variable of every value
-  std::vector<void*> addresses;
-  std::vector<std::int64_t> step_values;
-  std::vector<Carry> carries;
-  std::unique_ptr<ThreadPool> pool;  // null: one thread
-  bool slots_stale = true;
-  bool values_stale = true;
-
-  const Plan& wire() const { return plan->plan(); }
-  absl::StatusOr<std::uint32_t> find(std::string_view name, v1::PlanBuffer::Kind kind) const;
-  std::vector<std::int64_t> shape_of(const PlanBuffer& buffer) const;
-  absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
-                    std::shared_ptr<const void> owner);
-  const Carry* carry_of(std::uint32_t buffer) const;
-  absl::Status check_carried(const Carry& carry) const;
-  void trade_places(Carry& carry);
-  void begin();
-  absl::Status refresh();
-  void run(const Step& step);
-};
 
 namespace {
 
@@ -79,6 +26,20 @@ void run_job(void* context, std::int64_t begin, std::int64_t end) {
 }
 
 std::string_view word(v1::PlanBuffer::Kind kind) { return kind == v1::PlanBuffer::INPUT ? "input" : "output"; }
+
+// Where each intermediate lies in the arena, by buffer, and the end of the last: as planned, or one after the other.
+std::vector<std::size_t> arena_offsets(const Plan& plan, bool one_after_the_other) {
+  std::vector<std::size_t> offsets;
+  std::size_t end = 0;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    offsets.push_back(one_after_the_other ? end : buffer.offset);
+    if (buffer.kind == v1::PlanBuffer::ARENA) {
+      end += (buffer.max_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    }
+  }
+  offsets.push_back(end);
+  return offsets;
+}
 
 }  // namespace
 
@@ -99,13 +60,16 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   auto state = std::make_unique<State>();
   state->plan = std::move(plan);
   const Plan& wire = state->wire();
-  absl::StatusOr<Buffer> arena = Buffer::allocate(wire.arena_bytes, "the arena");
+  state->keeps_intermediates = config.keep_intermediates;
+  const std::vector<std::size_t> offsets = arena_offsets(wire, config.keep_intermediates);
+  absl::StatusOr<Buffer> arena =
+      Buffer::allocate(config.keep_intermediates ? offsets.back() : wire.arena_bytes, "the arena");
   if (!arena.ok()) return arena.status();
   state->arena = *std::move(arena);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
     const PlanBuffer& buffer = wire.buffers[i];
     State::Slot slot{state->plan->shared_address(i), buffer.max_bytes, nullptr, nullptr};
-    if (buffer.kind == v1::PlanBuffer::ARENA) slot.address = static_cast<char*>(state->arena.data()) + buffer.offset;
+    if (buffer.kind == v1::PlanBuffer::ARENA) slot.address = static_cast<char*>(state->arena.data()) + offsets[i];
     if (buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT) {
       absl::StatusOr<Buffer> own =
           Buffer::allocate(buffer.max_bytes, str_cat(word(buffer.kind), " '", buffer.name, "'"));
@@ -116,6 +80,7 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
     state->slots.push_back(slot);
   }
   for (const PlanVariable& variable : wire.vars) state->values.push_back(variable.max);
+  state->executed_values = state->values;
   const int threads = config.threads > 0 ? config.threads : available_cpus();
   std::int64_t most_parts = 1;
   for (std::uint32_t i = 0; i < wire.launches.size(); ++i) {
@@ -150,7 +115,8 @@ absl::StatusOr<std::uint32_t> Instance::State::find(std::string_view name, v1::P
       str_cat("there is no ", word(kind), " '", name, "'; the plan has: ", absl::StrJoin(known, ", ")));
 }
 
-std::vector<std::int64_t> Instance::State::shape_of(const PlanBuffer& buffer) const {
+std::vector<std::int64_t> Instance::State::shape_at(const PlanBuffer& buffer,
+                                                    const std::vector<std::int64_t>& values) {
   std::vector<std::int64_t> shape;
   for (const Expr& length : buffer.shape) shape.push_back(length.evaluate(values.data()));
   return shape;
@@ -182,7 +148,7 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
         str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
   }
   return MutableView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
-                     state_->shape_of(buffer)};
+                     state_->shape_of(buffer), buffer.name};
 }
 
 absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
@@ -190,7 +156,7 @@ absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = state_->wire().buffers[*index];
   return ConstView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
-                   state_->shape_of(buffer)};
+                   state_->shape_of(buffer), buffer.name};
 }
 
 absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
@@ -319,6 +285,7 @@ absl::Status Instance::State::refresh() {
   for (std::size_t i = 0; i < addresses.size(); ++i) addresses[i] = slots[step_buffers[i]].address;
   for (std::size_t i = 0; i < step_values.size(); ++i) step_values[i] = values[step_vars[i]];
   for (Step& step : steps) step.grid = wire().launches[step.launch].grid.evaluate(values.data());
+  std::copy(values.begin(), values.end(), executed_values.begin());
   slots_stale = values_stale = false;
   return absl::OkStatus();
 }
@@ -329,6 +296,7 @@ void Instance::State::begin() {
     if (carry.is_due) trade_places(carry);
     carry.is_due = true;
   }
+  has_executed = true;
 }
 
 void Instance::State::run(const Step& step) {

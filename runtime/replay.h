@@ -4,8 +4,8 @@
 // Errors: absl::Status naming the value; a refused call changes nothing.
 //
 //   absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
-//   std::memcpy(instance->input("x")->data, pixels, bytes);
-//   absl::Status ran = instance->execute();          // then read instance->output("y")->data
+//   absl::Status written = instance->input("x")->copy_from(pixels);
+//   absl::Status ran = instance->execute();          // then read instance->output("y")->as<float>()
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/dtype.h"
 #include "runtime/profiler.h"
+#include "runtime/view.h"
 
 namespace hearth::runtime {
 
@@ -35,18 +36,18 @@ struct VariableInfo {
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
-// Memory of an input or output, dense and row-major at `shape`, which follows the variables' present values.
-struct MutableView {
-  void* data = nullptr;
-  std::size_t size_bytes = 0;
+enum class BufferKind { kInput, kOutput, kParameter, kConstant, kIntermediate, kPersistent };
+std::string_view to_string(BufferKind kind);
+
+// One buffer of a plan; its id is its place in LoadedPlan::buffers().
+struct BufferInfo {
+  std::uint32_t id = 0;
+  BufferKind kind = BufferKind::kIntermediate;
+  std::string name;  // of an input, output or parameter
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;
-};
-struct ConstView {
-  const void* data = nullptr;
-  std::size_t size_bytes = 0;
-  DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> max_shape;
+  std::size_t max_bytes = 0;
+  std::string kernel;  // symbol of the kernel that fills it; empty for what the caller or the plan gives
 };
 
 // What one instance holds for itself.
@@ -57,6 +58,9 @@ struct InstanceMemory {
 
 struct InstanceConfig {
   int threads = 1;  // of this instance's own pool, the calling thread included; 0: every CPU this process may use
+  // Gives every intermediate memory of its own, so that all of them can be read after an execute. The results are the
+  // same, the arena is larger.
+  bool keep_intermediates = false;
 };
 
 class Instance {
@@ -82,6 +86,10 @@ class Instance {
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
   // Valid until the next execute().
   absl::StatusOr<ConstView> output(std::string_view name) const;
+  // Any buffer of the plan: an input or output as input() and output() give it, an intermediate as the last execute left
+  // it, at that execute's variables. Valid until the next execute(). FailedPrecondition for an intermediate before the
+  // first execute, and without InstanceConfig::keep_intermediates for one whose memory another has used since.
+  absl::StatusOr<ConstView> buffer(std::uint32_t id) const;
 
   // From now on the input reads what the output held after the execute before: two buffers of the instance that trade
   // places, no copy. Zeros at first. One dtype and shape; neither can be bound any more, nor the input written except
@@ -94,8 +102,9 @@ class Instance {
   // Slower: measures every launch.
   absl::StatusOr<Profile> execute_profiled();
 
+  struct State;  // runtime/instance_state.h
+
  private:
-  struct State;
   explicit Instance(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test: release, AddressSanitizer + UndefinedBehaviorSanitizer, and the threaded parts under ThreadSanitizer.
-# Does all its set-up (scripts/setup.sh). Ends with ctest's own summary line of the release tests.
+# Does all its set-up (scripts/setup.sh). Ends with what was skipped and why, and ctest's own summary lines.
 #
 #   scripts/test.sh            everything
 #   scripts/test.sh release    one of: release asan tsan
@@ -10,16 +10,14 @@ bash scripts/setup.sh
 
 export LC_ALL=C.UTF-8 CTEST_OUTPUT_ON_FAILURE=1
 for name in $(compgen -e HEARTH_ || true); do unset "$name"; done  # a user's own daemon is none of the tests' business
-export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp:halt_on_error=1:second_deadlock_stack=1
 # Objects are shared between clones and build trees of one machine.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 jobs=${HEARTH_TEST_JOBS:-$(nproc)}
 phases=("${@:-release}")
 (($# > 0)) || phases=(release asan tsan)
 # Test programs (a test is named after its program) for the ThreadSanitizer build: thread pool and replay, daemon,
-# cache, client, blob loader.
-threaded='^(runtime|daemon_core|daemon_service|cache|client|blob_loader)_test$'
+# cache, client, blob loader; and whether ThreadSanitizer sees the code that gRPC calls.
+threaded='^(runtime|daemon_core|daemon_service|cache|client|blob_loader|tsan_sees_handlers)_test$'
 # Tests that run hardly any code of ours, so that the sanitizers' build would only repeat them: Z3 proves rules, and
 # compilers build the sample library and its device code.
 unsanitized='^(rules_test|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
@@ -50,6 +48,7 @@ run_phase() {
     fi
   fi
   say "$phase: test"
+  rm -f "build/$phase"/test_reports/*
   "${run[@]}" ctest --preset "$phase" --parallel "$jobs" "${select[@]}" | tee "build/$phase/ctest.log"
 }
 
@@ -67,6 +66,9 @@ done
 
 say "summary"
 summary() { grep -h 'tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
+for phase in "${phases[@]}"; do
+  /usr/bin/python3 tests/support/run_report.py "$phase" "build/$phase/test_reports"
+done
 for phase in "${phases[@]}"; do
   echo "$phase: $(summary "$phase")"
 done

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "client/cli/print.h"
 #include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "runtime/text.h"
@@ -88,8 +89,7 @@ absl::StatusOr<BlobSelection> select_blobs(const BlobNames& names, bool all_unle
   BlobSelection selection;
   selection.manifest_path = given_manifest(names);
   if (selection.manifest_path.empty()) {
-    return absl::InvalidArgumentError(
-        str_cat("no manifest: give --manifest, --root, or set CK_JIT_MANIFEST or CK_JIT_ROOT"));
+    return usage_error("no manifest: give --manifest, --root, or set CK_JIT_MANIFEST or CK_JIT_ROOT");
   }
   absl::StatusOr<blobs::Manifest> manifest = blobs::read_manifest(selection.manifest_path);
   if (!manifest.ok()) return manifest.status();
@@ -112,7 +112,7 @@ absl::StatusOr<BlobSelection> select_blobs(const BlobNames& names, bool all_unle
     for (const blobs::Blob& blob : selection.manifest.blobs) selection.stems.push_back(blob.stem);
   }
   if (!all && given->empty() && names.list_file.empty()) {
-    return absl::InvalidArgumentError("name blobs, or give --blob-list FILE or --all");
+    return usage_error("name blobs, or give --blob-list FILE or --all");
   }
   return selection;
 }

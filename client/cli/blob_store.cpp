@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "client/cli/connect.h"
+#include "client/cli/print.h"
 #include "compiler/blobs/direct_cache.h"
 #include "runtime/text.h"
 
@@ -146,7 +147,7 @@ absl::StatusOr<std::string> direct_folder(const BlobStoreFlags& flags) {
 
 absl::StatusOr<std::unique_ptr<BlobStore>> open_blob_store(const BlobStoreFlags& flags) {
   if (flags.daemon && (flags.direct || !flags.cache_dir.empty())) {
-    return absl::InvalidArgumentError("--daemon excludes --direct and --cache-dir: the daemon has its own cache");
+    return usage_error("--daemon excludes --direct and --cache-dir: the daemon has its own cache");
   }
   const std::string mode = set_in_environment("HEARTH_BLOB_MODE");
   const bool direct = flags.direct || !flags.cache_dir.empty() || mode == "direct" ||

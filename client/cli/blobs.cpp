@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 
 #include "client/cli/command.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 
 void add_blobs(CLI::App& app, Action& action) {
-  CLI::App* blobs = app.add_subcommand("blobs", "Kernel blobs: build libraries that compile them on first call");
+  CLI::App* blobs =
+      command_line::add_command(app, "blobs", "Build and use libraries whose kernels are compiled on first call");
   blobs->require_subcommand(1);
   add_blobs_build(*blobs, action);
   add_blobs_intercept(*blobs, action);

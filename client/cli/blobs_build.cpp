@@ -1,9 +1,10 @@
 // hearth blobs build full|quick: aiter's attention libraries with blobs that are compiled on first call.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "client/cli/blobs.h"
+#include "client/cli/print.h"
+#include "command_line/command.h"
 #include "compiler/blobs/build.h"
 
 namespace hearth::cli {
@@ -11,51 +12,84 @@ namespace {
 
 absl::StatusOr<int> print(const absl::StatusOr<blobs::BuildReport>& report) {
   if (!report.ok()) return report.status();
-  for (const std::string& line : report->lines) std::cout << line << "\n";
-  std::cout << "temporary folder, for `hearth blobs build quick`: " << report->tmp_dir << "\n";
+  for (const std::string& line : report->lines) print_summary(line);
+  print_summary("temporary folder, for `hearth blobs build quick`: ", report->tmp_dir);
   return 0;
 }
 
 void add_full(CLI::App& build, Action& action) {
-  CLI::App* command = build.add_subcommand("full", "Build the libraries; their blobs are only recorded");
+  CLI::App* command = command_line::add_command(
+      build, "full", "Build the libraries; their blobs are only recorded",
+      {.examples = {
+           {"hearth blobs build full --aiter-dir aiter --gpu-archs gfx942 --tmp-dir tmp",
+            "Builds the libraries for one GPU architecture."}}});
   auto input = std::make_shared<blobs::FullBuildInput>();
   auto no_verify = std::make_shared<bool>(false);
-  command->add_option("--aiter-dir", input->aiter_dir, "An aiter checkout")->required()->envname("CK_JIT_AITER_DIR");
-  command->add_option("--gpu-archs", input->gpu_archs, "Archs with semicolons between: \"gfx942;gfx950\"")->required();
-  command->add_option("--ck-tile-bf16", input->ck_tile_bf16, "CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT")
+  command->add_option("--aiter-dir", input->aiter_dir, "An aiter checkout")
+      ->type_name("FOLDER")
+      ->required()
+      ->envname("CK_JIT_AITER_DIR");
+  command->add_option("--gpu-archs", input->gpu_archs, "GPU architectures with semicolons between: \"gfx942;gfx950\"")
+      ->type_name("ARCHS")
+      ->required();
+  command->add_option("--ck-tile-bf16", input->ck_tile_bf16, "What CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT is defined as")
+      ->type_name("N")
       ->capture_default_str();
-  command->add_option("--tmp-dir", input->tmp_dir, "Scratch folder, kept for quick rebuilds; default: a new one");
-  command->add_option("--install-dir", input->install_dir, "Where to put the libraries and ck_jit/");
-  command->add_option("--python", input->python, "Runs compile.py")->capture_default_str();
-  command->add_option("--rocm-home", input->rocm_home, "The real ROCm; default: $ROCM_HOME, $ROCM_PATH, /opt/rocm");
-  command->add_option("--compiler", input->compiler, "The real compiler; default: bin/hipcc of the ROCm home");
-  command->add_option("--toolchain", input->toolchain, "hip, or c++ for libraries of plain C++")->capture_default_str();
-  command->add_option("--api", input->apis, "fwd, bwd or both")->delimiter(',')->check(CLI::IsMember({"fwd", "bwd"}));
+  command->add_option("--tmp-dir", input->tmp_dir, "Scratch folder, kept for quick rebuilds; without it a new one")
+      ->type_name("FOLDER");
+  command->add_option("--install-dir", input->install_dir, "Where to put the libraries and ck_jit/")
+      ->type_name("FOLDER");
+  command->add_option("--python", input->python, "Python program that runs compile.py")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->add_option("--rocm-home", input->rocm_home, "The real ROCm; without it ROCM_HOME, ROCM_PATH, /opt/rocm")
+      ->type_name("FOLDER");
+  command->add_option("--compiler", input->compiler, "The real compiler; without it bin/hipcc of the ROCm home")
+      ->type_name("FILE");
+  command->add_option("--toolchain", input->toolchain, "What compiles blobs; c++ is for libraries of plain C++")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(std::vector<std::string>{blobs::kHipToolchain, blobs::kCxxToolchain}))
+      ->capture_default_str();
+  command->add_option("--api", input->apis, "Which libraries, with commas between; without it both")
+      ->type_name("API")
+      ->delimiter(',')
+      ->check(CLI::IsMember(std::vector<std::string>{"fwd", "bwd"}));
   command->add_flag("--no-verify", *no_verify, "Do not compare with the original dispatchers' undefined symbols");
-  command->add_flag("-v,--verbose", input->verbose, "Show what compile.py prints");
   command->callback([input, no_verify, &action] {
     input->verify = !*no_verify;
-    input->progress = [](const std::string& line) { std::cerr << "hearth: " << line << "\n"; };
-    action = [input] { return print(blobs::build_full(*input)); };
+    input->progress = [](const std::string& line) { note(line); };
+    action = [input] {
+      input->verbose = verbosity() == Verbosity::kVerbose;
+      return print(blobs::build_full(*input));
+    };
   });
 }
 
 void add_quick(CLI::App& build, Action& action) {
   CLI::App* command =
-      build.add_subcommand("quick", "Link the libraries of a full build again with this hearth's loader");
+      command_line::add_command(build, "quick", "Link the libraries of a full build again with this hearth's loader",
+                                {.examples = {{"hearth blobs build quick --tmp-dir /tmp/mha --install-dir /opt/mha",
+                                               "Links and installs again."}}});
   auto input = std::make_shared<blobs::QuickBuildInput>();
-  command->add_option("--tmp-dir", input->tmp_dir, "The full build's")->required();
-  command->add_option("--aiter-dir", input->aiter_dir, "Where the checkout is now; default: where it was")
+  command->add_option("--tmp-dir", input->tmp_dir, "Scratch folder of the full build")->type_name("FOLDER")->required();
+  command->add_option("--aiter-dir", input->aiter_dir, "Where the checkout is now; without it where it was")
+      ->type_name("FOLDER")
       ->envname("CK_JIT_AITER_DIR");
-  command->add_option("--install-dir", input->install_dir, "Where to put the libraries and ck_jit/");
-  command->add_flag("-v,--verbose", input->verbose, "Say more");
-  command->callback([input, &action] { action = [input] { return print(blobs::build_quick(*input)); }; });
+  command->add_option("--install-dir", input->install_dir, "Where to put the libraries and ck_jit/")
+      ->type_name("FOLDER");
+  command->callback([input, &action] {
+    action = [input] {
+      input->verbose = verbosity() == Verbosity::kVerbose;
+      return print(blobs::build_quick(*input));
+    };
+  });
 }
 
 }  // namespace
 
 void add_blobs_build(CLI::App& app, Action& action) {
-  CLI::App* build = app.add_subcommand("build", "Build aiter's attention libraries with lazily compiled blobs");
+  CLI::App* build = command_line::add_command(
+      app, "build", "Build aiter's attention libraries with blobs that are compiled on first call");
   build->require_subcommand(1);
   add_full(*build, action);
   add_quick(*build, action);

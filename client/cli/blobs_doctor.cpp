@@ -1,11 +1,13 @@
 // hearth blobs doctor: which kernel blobs this machine can compile, and what to install for the others.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "client/cli/blobs.h"
+#include "client/cli/connect.h"
+#include "client/cli/print.h"
+#include "command_line/command.h"
 #include "compiler/blobs/toolchain.h"
 
 namespace hearth::cli {
@@ -44,14 +46,14 @@ Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
 int doctor(const DoctorFlags& flags) {
   const std::vector<blobs::ToolchainReport> reports = blobs::examine_toolchains(flags.archs);
   if (flags.json) {
-    std::cout << to_json(reports).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(to_json(reports));
   } else {
     for (const auto& report : reports) {
-      std::cout << report.kind << "  " << report.detail << "\n";
+      print_line(report.kind, "  ", report.detail);
       for (const auto& arch : report.archs)
-        std::cout << "  " << (arch.works ? "yes  " : "no   ") << arch.arch << "  " << arch.detail << "\n";
+        print_line("  ", arch.works ? "yes  " : "no   ", arch.arch, "  ", arch.detail);
       if (const auto& host = report.host_sources; !host.arch.empty())
-        std::cout << "  " << (host.works ? "yes  " : "no   ") << host.arch << "  " << host.detail << "\n";
+        print_line("  ", host.works ? "yes  " : "no   ", host.arch, "  ", host.detail);
     }
   }
   return good(reports, flags.archs) ? 0 : 1;
@@ -61,10 +63,15 @@ int doctor(const DoctorFlags& flags) {
 
 void add_blobs_doctor(CLI::App& blobs, Action& action) {
   auto flags = std::make_shared<DoctorFlags>();
-  CLI::App* command = blobs.add_subcommand("doctor", "Which kernel blobs this machine can compile, and why not others");
-  command->add_option("--arch", flags->archs,
-                      "GPU architectures that must work, e.g. gfx942; default: the common ones are tried");
-  command->add_flag("--json", flags->json, "Machine-readable output");
+  CLI::App* command = command_line::add_command(
+      blobs, "doctor", "Say which kernel blobs this machine can compile, and what the others need",
+      {.examples = {{"hearth blobs doctor --arch gfx942", "Tries one GPU architecture."}},
+       .exit_statuses = {{1, "No blob can be compiled here, or not for an architecture that was named."}}});
+  command
+      ->add_option("--arch", flags->archs,
+                   "GPU architectures that must work, such as gfx942; without it the common ones are tried")
+      ->type_name("ARCH");
+  add_json_to(*command, flags->json);
   command->callback([&action, flags] { action = [flags]() -> absl::StatusOr<int> { return doctor(*flags); }; });
 }
 

@@ -4,10 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <iostream>
 #include <memory>
 
 #include "client/cli/blobs.h"
+#include "client/cli/print.h"
+#include "command_line/command.h"
 #include "compiler/blobs/build.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/fake_home.h"
@@ -44,7 +45,7 @@ absl::StatusOr<int> intercept(InterceptFlags flags) {
   const absl::StatusOr<blobs::FakeHome> fake = blobs::make_fake_home(home);
   if (!fake.ok()) return fake.status();
   for (const auto& [name, value] : fake->environment) setenv(name.c_str(), value.c_str(), 1);
-  std::cerr << "hearth: blobs are recorded in " << fake->config.records << "\n";
+  note("blobs are recorded in ", fake->config.records);
   std::vector<char*> argv;
   for (std::string& word : flags.command) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -53,8 +54,8 @@ absl::StatusOr<int> intercept(InterceptFlags flags) {
 }
 
 void add_post_build(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("post-build", "What hearth-hipcc runs in place of a library's link");
-  command->group("");  // not in the help
+  CLI::App* command =
+      command_line::add_hidden_command(app, "post-build", "What hearth-hipcc runs in place of a library's link");
   auto config = std::make_shared<std::string>(), link = std::make_shared<std::string>();
   command->add_option("--config", *config)->required();
   command->add_option("--link", *link)->required();
@@ -63,7 +64,7 @@ void add_post_build(CLI::App& app, Action& action) {
       const auto line = [](const std::string& text) { std::cerr << "hearth: " << text << "\n"; };
       const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link, line);
       if (!report.ok()) return report.status();
-      std::cout << "hearth: " << blobs::describe(*report) << "\n";
+      print_line("hearth: ", blobs::describe(*report));
       return 0;
     };
   });
@@ -72,21 +73,29 @@ void add_post_build(CLI::App& app, Action& action) {
 }  // namespace
 
 void add_blobs_intercept(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("intercept", "Run a build with its blobs recorded instead of compiled");
+  CLI::App* command = command_line::add_command(
+      app, "intercept", "Run a build with its blobs recorded instead of compiled",
+      {.details = "The build's exit code is this command's.",
+       .examples = {{"hearth blobs intercept --tmp-dir /tmp/mha -- make -j8", "Runs a build of one's own."}},
+       .exit_statuses = {{0, "The build succeeded."}, {1, "The build ended with 1, or could not be run."}}});
   auto flags = std::make_shared<InterceptFlags>();
   flags->home.toolchain = blobs::kHipToolchain;
   flags->root = ".";
-  command->add_option("--rocm-home", flags->home.rocm_home, "The real ROCm");
-  command->add_option("--compiler", flags->home.compiler, "The real compiler; default: bin/hipcc of the ROCm home");
-  command->add_option("--toolchain", flags->home.toolchain, "hip, or c++ for libraries of plain C++")
-      ->check(CLI::IsMember({blobs::kHipToolchain, blobs::kCxxToolchain}))
+  command->add_option("--rocm-home", flags->home.rocm_home, "The real ROCm")->type_name("FOLDER");
+  command->add_option("--compiler", flags->home.compiler, "The real compiler; without it bin/hipcc of the ROCm home")
+      ->type_name("FILE");
+  command->add_option("--toolchain", flags->home.toolchain, "What compiles blobs; c++ is for libraries of plain C++")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(std::vector<std::string>{blobs::kHipToolchain, blobs::kCxxToolchain}))
       ->capture_default_str();
-  command->add_option("--tmp-dir", flags->home.folder, "Scratch folder, kept for quick rebuilds; default: a new one");
+  command->add_option("--tmp-dir", flags->home.folder, "Scratch folder, kept for quick rebuilds; without it a new one")
+      ->type_name("FOLDER");
   command->add_option("--aiter-dir", flags->root, "Root of the sources")
+      ->type_name("FOLDER")
       ->envname("CK_JIT_AITER_DIR")
       ->capture_default_str();
   command->add_flag("--no-verify", flags->no_verify, "Do not compare with the original dispatchers' undefined symbols");
-  command->add_option("command", flags->command, "The build, after --")->required();
+  command->add_option("command", flags->command, "The build, after --")->type_name("COMMAND")->required();
   command->callback([flags, &action] { action = [flags] { return intercept(*flags); }; });
   add_post_build(app, action);
 }

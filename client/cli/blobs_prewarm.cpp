@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -14,7 +13,11 @@
 #include "client/cli/blob_selection.h"
 #include "client/cli/blob_store.h"
 #include "client/cli/blobs.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
+#include "client/cli/status_line.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -38,7 +41,7 @@ struct BlobFailure {
 // What has happened so far; on a terminal one line that is drawn over, else a line a blob.
 class BlobProgress {
  public:
-  BlobProgress(std::size_t total, bool quiet) : total_(total), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+  BlobProgress(std::size_t total, bool quiet) : total_(total), quiet_(quiet), line_(!quiet && total > 0) {}
 
   void count(const std::string& stem, const absl::StatusOr<BuiltNow>& built) {
     std::lock_guard lock(mutex_);
@@ -47,30 +50,31 @@ class BlobProgress {
     if (built.ok()) ++(built->compiled ? compiled_ : cached_);
     if (quiet_) return;
     const std::string how = !built.ok() ? "FAILED" : !built->compiled ? "cached" : fixed(built->seconds, 1) + " s";
-    const std::string line = str_cat("[", done_, "/", total_, "] ", stem, " ", how);
-    std::cerr << (terminal_ ? str_cat("\r\x1b[K", line) : line + "\n") << std::flush;
+    if (line_.is_shown()) {
+      line_.show({.title = str_cat("blob ", done_, " of ", total_),
+                  .state = str_cat(stem, " ", how),
+                  .done = done_,
+                  .total = total_});
+    } else {
+      note("[", done_, "/", total_, "] ", stem, " ", how);
+    }
   }
 
   // Called by the thread that got the signal; ends the process and with it every call to the daemon.
   [[noreturn]] void interrupt(int signal) {
     std::lock_guard lock(mutex_);
-    std::cerr << str_cat("\ninterrupted: ", compiled_, " compiled, ", total_ - done_,
-                         " left; run the command again to go on\n")
-              << std::flush;
+    complain("interrupted: ", compiled_, " compiled, ", total_ - done_, " left; run the command again to go on");
     ::_exit(128 + signal);
   }
 
   std::size_t compiled() const { return compiled_; }
   std::size_t cached() const { return cached_; }
   const std::vector<BlobFailure>& failures() const { return failures_; }
-  void end_line() const {
-    if (!quiet_ && terminal_ && total_ > 0) std::cerr << "\n";
-  }
 
  private:
   const std::size_t total_;
   const bool quiet_;
-  const bool terminal_;
+  StatusLine line_;
   std::mutex mutex_;
   std::size_t done_ = 0, compiled_ = 0, cached_ = 0;
   std::vector<BlobFailure> failures_;
@@ -111,7 +115,7 @@ unsigned jobs_of(const BlobPrewarmFlags& flags, const BlobStore& store) {
 
 void tell_unknown(const BlobSelection& selection) {
   for (const std::string& name : selection.unknown) {
-    std::cerr << "hearth: " << name << " is not in " << selection.manifest_path << "\n";
+    complain(name, " is not in ", selection.manifest_path);
   }
 }
 
@@ -129,17 +133,15 @@ absl::StatusOr<int> list_blobs(const BlobPrewarmFlags& flags) {
     Json list = Json::array();
     for (std::size_t i = 0; i < states.size(); ++i)
       list.push_back({{"stem", selection->stems[i]}, {"state", states[i]}});
-    std::cout << Json{{"manifest", selection->manifest_path},
-                      {"place", (*store)->place()},
-                      {"blobs", list},
-                      {"unknown", selection->unknown}}
-                     .dump(2)
-              << "\n";
+    print_json({{"manifest", selection->manifest_path},
+                {"place", (*store)->place()},
+                {"blobs", list},
+                {"unknown", selection->unknown}});
   } else {
     std::vector<std::vector<std::string>> rows = {{"blob", "state"}};
     for (std::size_t i = 0; i < states.size(); ++i) rows.push_back({selection->stems[i], states[i]});
     for (const std::string& name : selection->unknown) rows.push_back({name, "unknown"});
-    std::cout << table(rows);
+    print_table(rows);
   }
   return selection->unknown.empty() ? 0 : 1;
 }
@@ -155,26 +157,22 @@ absl::StatusOr<int> build_blobs(const BlobPrewarmFlags& flags) {
     const std::string& stem = selection->stems[i];
     progress->count(stem, (*store)->build(spec_of(*selection, stem)));
   });
-  progress->end_line();
   const bool good = progress->failures().empty() && selection->unknown.empty();
   if (flags.json) {
     Json failed = Json::array();
     for (const BlobFailure& failure : progress->failures())
       failed.push_back({{"stem", failure.stem}, {"error", failure.message}});
-    std::cout << Json{{"compiled", progress->compiled()},
-                      {"cached", progress->cached()},
-                      {"failed", failed},
-                      {"unknown", selection->unknown}}
-                     .dump(2)
-              << "\n";
+    print_json({{"compiled", progress->compiled()},
+                {"cached", progress->cached()},
+                {"failed", failed},
+                {"unknown", selection->unknown}});
     return good ? 0 : 1;
   }
   tell_unknown(*selection);
-  for (const BlobFailure& failure : progress->failures())
-    std::cerr << "hearth: " << failure.stem << ": " << failure.message << "\n";
-  std::cout << progress->compiled() << " compiled, " << progress->cached() << " cached before, "
-            << progress->failures().size() << " failed, " << selection->unknown.size() << " unknown, in "
-            << (*store)->place() << "\n";
+  for (const BlobFailure& failure : progress->failures()) complain(failure.stem, ": ", failure.message);
+  print_summary(progress->compiled(), " compiled, ", progress->cached(), " cached before, ",
+                progress->failures().size(), " failed, ", selection->unknown.size(), " unknown, in ",
+                (*store)->place());
   return good ? 0 : 1;
 }
 
@@ -182,7 +180,7 @@ absl::StatusOr<int> clean_blobs(const BlobPrewarmFlags& flags) {
   const absl::StatusOr<std::vector<std::string>> given = given_names(flags.names);
   if (!given.ok()) return given.status();
   if (given->empty() && !flags.names.all && flags.names.list_file.empty()) {
-    return absl::InvalidArgumentError("name blobs, or give --blob-list FILE or --all");
+    return usage_error("name blobs, or give --blob-list FILE or --all");
   }
   absl::StatusOr<std::unique_ptr<BlobStore>> store = open_blob_store(flags.store);
   if (!store.ok()) return store.status();
@@ -201,50 +199,66 @@ absl::StatusOr<int> clean_blobs(const BlobPrewarmFlags& flags) {
   }
   if (!removed.ok()) return removed.status();
   if (flags.json) {
-    std::cout << Json{{"removed", removed->blobs}, {"kept", removed->kept}}.dump(2) << "\n";
+    print_json({{"removed", removed->blobs}, {"kept", removed->kept}});
   } else {
-    std::cout << removed->blobs << " removed, " << removed->kept << " kept because they are in use, in "
-              << (*store)->place() << "\n";
+    print_summary(removed->blobs, " removed, ", removed->kept, " kept because they are in use, in ", (*store)->place());
   }
   return 0;
 }
 
 void add_options(CLI::App& command, BlobPrewarmFlags& flags) {
-  command.add_option("blobs", flags.names.names, "Stems, file names, source paths or cached .so paths");
-  command.add_option("--blob-list", flags.names.list_file, "File with one blob a line; - is standard input");
-  command.add_flag("--all", flags.names.all, "Every blob (clean: of the manifest given with --manifest, else of all)");
-  command.add_option("--manifest", flags.names.manifest, "Else CK_JIT_MANIFEST, else ck_jit_manifest.json of the root");
-  command.add_option("--root", flags.names.root, "Folder of the sources; else CK_JIT_ROOT, else the manifest's");
-  command.add_option("--cache-dir", flags.store.cache_dir, "Keep blobs in this folder, without a daemon");
-  command.add_flag("--direct", flags.store.direct, "Without a daemon; in CK_JIT_CACHE_DIR, else ~/.cache/ck_jit");
-  command.add_flag("--daemon", flags.store.daemon, "With the daemon, whatever the environment says");
-  command.add_option("--socket", flags.store.socket, "The daemon's socket");
+  command.add_option("blobs", flags.names.names, "Stems, file names, source paths or cached .so paths")
+      ->type_name("FILE");
+  command.add_option("--blob-list", flags.names.list_file, "File with one blob a line; - is standard input")
+      ->type_name("FILE");
+  command.add_flag("--all", flags.names.all, "Every blob; clean: of the manifest given with --manifest, else of all");
+  command
+      .add_option("--manifest", flags.names.manifest,
+                  "The manifest; without it CK_JIT_MANIFEST, else ck_jit_manifest.json of "
+                  "the root")
+      ->type_name("FILE");
+  command.add_option("--root", flags.names.root, "Folder of the sources; without it CK_JIT_ROOT, else the manifest's")
+      ->type_name("FOLDER");
+  command.add_option("--cache-dir", flags.store.cache_dir, "Keep blobs in this folder, without a daemon")
+      ->type_name("FOLDER");
+  command.add_flag("--direct", flags.store.direct,
+                   "Keep them without a daemon, in CK_JIT_CACHE_DIR, else ~/.cache/ck_jit");
+  command.add_flag("--daemon", flags.store.daemon, "Keep them in the daemon's cache, whatever the environment says");
+  add_socket_to(command, flags.store.socket);
   command.add_option("--timeout", flags.store.timeout_s, "Seconds to wait for one blob")
+      ->type_name("SECONDS")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  command.add_option("-j,--jobs", flags.jobs, "Blobs at once; else as many as processors and memory allow")
+  command.add_option("-j,--jobs", flags.jobs, "Blobs at once; without it as many as processors and memory allow")
+      ->type_name("N")
       ->check(CLI::Range(1, 1024));
   command.add_flag("--resume", flags.resume,
                    "Go on where an earlier run ended; always done: what is cached is skipped");
-  command.add_flag("--json", flags.json, "Print JSON");
+  add_json_to(command, flags.json);
 }
 
 }  // namespace
 
 void add_blobs_prewarm(CLI::App& blobs, Action& action) {
-  CLI::App* prewarm = blobs.add_subcommand("prewarm", "Compile blobs ahead of use");
+  CLI::App* prewarm = command_line::add_command(blobs, "prewarm", "Compile blobs ahead of use");
   prewarm->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const BlobPrewarmFlags&)) {
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const BlobPrewarmFlags&),
+                       command_line::Manual manual) {
     auto flags = std::make_shared<BlobPrewarmFlags>();
-    CLI::App* command = prewarm->add_subcommand(name, help);
+    CLI::App* command = command_line::add_command(*prewarm, name, help, std::move(manual));
     add_options(*command, *flags);
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
     return command;
   };
-  add("list", "Which blobs the manifest has and which are cached", list_blobs);
-  add("build", "Compile blobs that are not cached, so a run that was ended goes on; exits 1 when one fails",
-      build_blobs);
-  add("clean", "Remove cached blobs", clean_blobs);
+  add("list", "List the blobs of a manifest and which are cached", list_blobs,
+      {.examples = {{"hearth blobs prewarm list --root /opt/mha/ck_jit", "Lists all blobs of an installation."}},
+       .exit_statuses = {{1, "A blob that was named is unknown, or something else failed."}}});
+  add("build", "Compile blobs that are not cached", build_blobs,
+      {.details = "Goes on after a failure. A run that was ended goes on where it was: what is cached is skipped.",
+       .examples = {{"hearth blobs prewarm build --all --root /opt/mha/ck_jit", "Compiles what is missing."}},
+       .exit_statuses = {{1, "A blob failed to compile or is unknown."}}});
+  add("clean", "Remove cached blobs", clean_blobs,
+      {.examples = {{"hearth blobs prewarm clean --all", "Removes every blob that is not in use."}}});
 }
 
 }  // namespace hearth::cli

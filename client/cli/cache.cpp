@@ -1,12 +1,13 @@
 // hearth cache ls | verify | clear. Starts a daemon when none runs, since only a daemon touches its cache folder.
 #include <CLI/CLI.hpp>
 #include <ctime>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -16,6 +17,7 @@ using Json = nlohmann::ordered_json;
 struct CacheFlags {
   std::string socket;
   std::uint32_t limit = 1000;
+  bool tuning = false;
   bool json = false;
 };
 
@@ -45,7 +47,7 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
                          {"last_used_unix_s", entry.last_used_unix_s()},
                          {"leased", entry.leased()}});
     }
-    std::cout << Json{{"entries", entries}}.dump(2) << "\n";
+    print_json({{"entries", entries}});
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"key", "kind", "size", "last used (UTC)", "leased"}};
@@ -53,7 +55,7 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
     rows.push_back({hex(entry.key()).substr(0, 16), entry.kind(), human_bytes(static_cast<double>(entry.bytes())),
                     date(entry.last_used_unix_s()), entry.leased() ? "yes" : "no"});
   }
-  std::cout << table(rows);
+  print_table(rows);
   return 0;
 }
 
@@ -64,12 +66,10 @@ absl::StatusOr<int> verify(const CacheFlags& flags) {
   if (!reply.ok()) return reply.status();
   if (flags.json) {
     const std::vector<std::string> problems(reply->problems().begin(), reply->problems().end());
-    std::cout
-        << Json{{"checked", reply->checked()}, {"quarantined", reply->quarantined()}, {"problems", problems}}.dump(2)
-        << "\n";
+    print_json({{"checked", reply->checked()}, {"quarantined", reply->quarantined()}, {"problems", problems}});
   } else {
-    std::cout << reply->checked() << " entries checked, " << reply->quarantined() << " quarantined\n";
-    for (const std::string& problem : reply->problems()) std::cout << problem << "\n";
+    print_line(reply->checked(), " entries checked, ", reply->quarantined(), " quarantined");
+    for (const std::string& problem : reply->problems()) print_line(problem);
   }
   return reply->quarantined() == 0 && reply->problems_size() == 0 ? 0 : 1;
 }
@@ -77,17 +77,21 @@ absl::StatusOr<int> verify(const CacheFlags& flags) {
 absl::StatusOr<int> clear(const CacheFlags& flags) {
   absl::StatusOr<Channel> channel = any_daemon(flags.socket);
   if (!channel.ok()) return channel.status();
-  const auto reply = (*channel)->cache_clear(kAdminTimeout);
+  v1::CacheClearRequest request;
+  request.set_tuning(flags.tuning);
+  const auto reply = (*channel)->cache_clear(request, kAdminTimeout);
   if (!reply.ok()) return reply.status();
   if (flags.json) {
-    std::cout << Json{{"removed", reply->removed()},
-                      {"kept_leased", reply->kept_leased()},
-                      {"freed_bytes", reply->freed_bytes()}}
-                     .dump(2)
-              << "\n";
+    print_json({{"removed", reply->removed()},
+                {"kept_leased", reply->kept_leased()},
+                {"kept_tuning", reply->kept_tuning()},
+                {"freed_bytes", reply->freed_bytes()}});
   } else {
-    std::cout << reply->removed() << " entries removed (" << human_bytes(static_cast<double>(reply->freed_bytes()))
-              << "), " << reply->kept_leased() << " kept because they are in use\n";
+    print_summary(reply->removed(), " entries removed (", human_bytes(static_cast<double>(reply->freed_bytes())), "), ",
+                  reply->kept_leased(), " kept because they are in use");
+    if (reply->kept_tuning() > 0) {
+      print_summary(reply->kept_tuning(), " tuning records kept; --tuning removes them too");
+    }
   }
   return 0;
 }
@@ -96,20 +100,32 @@ absl::StatusOr<int> clear(const CacheFlags& flags) {
 
 void add_cache(CLI::App& app, Action& action) {
   auto flags = std::make_shared<CacheFlags>();
-  CLI::App* cache = app.add_subcommand("cache", "The daemon's kernel cache");
+  CLI::App* cache = command_line::add_command(app, "cache", "Look at, check or clear the daemon's cache");
   cache->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const CacheFlags&)) {
-    CLI::App* command = cache->add_subcommand(name, help);
-    command->add_option("--socket", flags->socket, "The daemon's socket");
-    command->add_flag("--json", flags->json, "Print JSON");
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const CacheFlags&),
+                       command_line::Manual manual) {
+    CLI::App* command = command_line::add_command(*cache, name, help, std::move(manual));
+    add_socket_to(*command, flags->socket);
+    add_json_to(*command, flags->json);
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
     return command;
   };
-  add("ls", "List entries, last used first", list)
+  add("ls", "List entries, last used first", list,
+      {.examples = {{"hearth cache ls --limit 20", "Lists the twenty entries that were used last."}}})
       ->add_option("--limit", flags->limit, "Entries at most")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
-  add("verify", "Check every entry's digest; exits 1 when one is damaged", verify);
-  add("clear", "Remove every entry that is not in use", clear);
+  add("verify", "Check the digest of every entry", verify,
+      {.details = "A damaged entry is set aside; the next prepare that needs it compiles it again.",
+       .examples = {{"hearth cache verify", "Checks every entry."}},
+       .exit_statuses = {{1, "An entry is damaged, or something else failed."}}});
+  add("clear", "Remove every entry that is not in use, except tuning records", clear,
+      {.details = "Kernels and plans are compiled again when they are needed. Tuning records would have to be searched "
+                  "for again, so they stay unless they are named.",
+       .examples = {{"hearth cache clear", "Empties the cache; running plans keep what they use."},
+                    {"hearth cache clear --tuning", "Forgets what hearth tune has found, too."}}})
+      ->add_flag("--tuning,--all", flags->tuning, "Remove tuning records too");
 }
 
 }  // namespace hearth::cli

@@ -9,6 +9,10 @@
 #include "absl/status/statusor.h"
 #include "client/daemon_channel.h"
 
+namespace CLI {
+class App;
+}
+
 namespace hearth::cli {
 
 using Channel = std::shared_ptr<client::DaemonChannel>;
@@ -21,5 +25,14 @@ inline constexpr std::chrono::seconds kStatusTimeout{2};
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
 // Starts one when none runs.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
+// Says once which daemon serves the socket (--verbose), and warns when its cache is not the folder that
+// HEARTH_CACHE_DIR names: only a daemon that a command starts reads that variable.
+void note_daemon(const Channel& channel);
+// Likewise, for commands that prepare without a channel of their own.
+void note_daemon_of(const std::string& socket);
+
+// --socket and --json, which most commands have.
+void add_socket_to(CLI::App& command, std::string& socket);
+void add_json_to(CLI::App& command, bool& json);
 
 }  // namespace hearth::cli

@@ -5,20 +5,19 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
-#include "client/cli/format.h"
-#include "daemon/build_id.h"
+#include "client/cli/print.h"
+#include "command_line/command.h"
+#include "runtime/build_id.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStartTimeout{15};
@@ -27,41 +26,43 @@ constexpr std::chrono::milliseconds kLookEvery{20};
 constexpr int kNotRunning = 3;    // exit code of `status`, as init scripts have it
 constexpr int kNotAnswering = 4;  // likewise: the state is unknown
 
+constexpr char kRunning[] = "running";
+
 struct DaemonFlags {
   std::string socket;
   bool json = false;
 };
 
-void print(const DaemonFlags& flags, const Channel& channel, const std::string& state, const v1::StatsResponse& stats) {
+void print_state(const DaemonFlags& flags, const Channel& channel, const std::string& state,
+                 const v1::StatsResponse& stats) {
   const bool same_build = stats.build_id() == build_id();
   if (flags.json) {
-    std::cout << Json{{"running", true},
-                      {"state", state},
-                      {"pid", stats.pid()},
-                      {"socket", channel->socket_path()},
-                      {"version", stats.version()},
-                      {"build_id", stats.build_id()},
-                      {"same_build", same_build},
-                      {"health", stats.health()},
-                      {"cache_dir", stats.cache_dir()},
-                      {"log_file", stats.log_file()}}
-                     .dump(2)
-              << "\n";
+    print_json({{"running", true},
+                {"state", state},
+                {"pid", stats.pid()},
+                {"socket", channel->socket_path()},
+                {"version", stats.version()},
+                {"build_id", stats.build_id()},
+                {"same_build", same_build},
+                {"health", stats.health()},
+                {"cache_dir", stats.cache_dir()},
+                {"log_file", stats.log_file()}});
     return;
   }
-  std::cout << "hearthd " << state << ": pid " << stats.pid() << ", " << stats.health() << "\n"
-            << table({{"socket", channel->socket_path()},
-                      {"cache", stats.cache_dir()},
-                      {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
-                      {"build", stats.version() + " " + stats.build_id().substr(0, 12) +
-                                    (same_build ? "" : ", another one than this program's")}});
+  if (verbosity() == Verbosity::kQuiet && state != kRunning) return;  // asked for is that it runs
+  print_line("hearthd ", state, ": pid ", stats.pid(), ", ", stats.health());
+  print_facts({{"socket", channel->socket_path()},
+               {"cache", stats.cache_dir()},
+               {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
+               {"build", stats.version() + " " + stats.build_id().substr(0, 12) +
+                             (same_build ? "" : ", another one than this program's")}});
 }
 
 int report_stopped(const DaemonFlags& flags, const std::string& socket, const std::string& text, int code) {
   if (flags.json) {
-    std::cout << Json{{"running", false}, {"socket", socket}}.dump(2) << "\n";
+    print_json({{"running", false}, {"socket", socket}});
   } else {
-    std::cout << text << " (" << socket << ")\n";
+    code == 0 ? print_summary(text, " (", socket, ")") : print_line(text, " (", socket, ")");
   }
   return code;
 }
@@ -82,7 +83,7 @@ absl::StatusOr<int> start(const DaemonFlags& flags) {
     stats = (*channel)->stats(kStatusTimeout);
   }
   if (!stats.ok()) return stats.status();
-  print(flags, *channel, *running ? "already running" : "started", *stats);
+  print_state(flags, *channel, *running ? "already running" : "started", *stats);
   return stats->health() == "ready" ? 0 : 1;
 }
 
@@ -136,19 +137,17 @@ absl::StatusOr<int> status(const DaemonFlags& flags) {
   const absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(kStatusTimeout);
   if (absl::IsDeadlineExceeded(stats.status())) {
     if (flags.json) {
-      std::cout << Json{{"running", true},
-                        {"state", "not answering"},
-                        {"socket", (*channel)->socket_path()},
-                        {"detail", std::string(stats.status().message())}}
-                       .dump(2)
-                << "\n";
+      print_json({{"running", true},
+                  {"state", "not answering"},
+                  {"socket", (*channel)->socket_path()},
+                  {"detail", std::string(stats.status().message())}});
     } else {
-      std::cout << stats.status().message() << "\n";
+      print_line(stats.status().message());
     }
     return kNotAnswering;
   }
   if (!stats.ok()) return stats.status();
-  print(flags, *channel, "running", *stats);
+  print_state(flags, *channel, kRunning, *stats);
   return 0;
 }
 
@@ -156,18 +155,28 @@ absl::StatusOr<int> status(const DaemonFlags& flags) {
 
 void add_daemon(CLI::App& app, Action& action) {
   auto flags = std::make_shared<DaemonFlags>();
-  CLI::App* daemon = app.add_subcommand("daemon", "Start, stop or look at the daemon");
+  CLI::App* daemon =
+      command_line::add_command(app, "daemon", "Start, stop or look at the daemon", {.see_also = {"hearthd(8)"}});
   daemon->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const DaemonFlags&)) {
-    CLI::App* command = daemon->add_subcommand(name, help);
-    command->add_option("--socket", flags->socket, "The daemon's socket");
-    command->add_flag("--json", flags->json, "Print JSON");
+  const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const DaemonFlags&),
+                       command_line::Manual manual) {
+    CLI::App* command = command_line::add_command(*daemon, name, help, std::move(manual));
+    add_socket_to(*command, flags->socket);
+    add_json_to(*command, flags->json);
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
   };
-  add("start", "Start hearthd unless it runs; exit 1 when it cannot compile", start);
-  add("stop", "Stop it after its requests are done", stop);
-  add("restart", "Stop it after its requests are done and start it again", restart);
-  add("status", "Exit 0 when it runs, 3 when not, 4 when it does not answer", status);
+  add("start", "Start hearthd unless it runs", start,
+      {.details = "Most commands start one themselves.",
+       .examples = {{"hearth daemon start", "Starts a daemon for this user."}},
+       .exit_statuses = {{1, "It cannot start, or it serves and cannot compile."}},
+       .see_also = {"hearthd(8)"}});
+  add("stop", "Stop the daemon after its requests are done", stop,
+      {.examples = {{"hearth daemon stop", "Ends the daemon; plans that are loaded go on running."}}});
+  add("restart", "Stop the daemon after its requests are done and start it again", restart,
+      {.examples = {{"hearth daemon restart", "Starts one with the present settings."}}});
+  add("status", "Say whether the daemon runs", status,
+      {.examples = {{"hearth daemon status || hearth daemon start", "Starts one where none runs."}},
+       .exit_statuses = {{0, "It runs."}, {3, "It does not run."}, {4, "It does not answer."}}});
 }
 
 }  // namespace hearth::cli

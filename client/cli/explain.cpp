@@ -1,136 +1,88 @@
-// hearth explain: how the daemon compiles a model: key and its parts, passes, kernels. Compiles nothing.
+// hearth explain: how a model is compiled, what its kernels do and, on request, how long they take. What has to be
+// compiled for that is kept, as for any other command.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
-#include "client/cli/connect.h"
-#include "client/cli/format.h"
-#include "client/cli/model_flags.h"
-#include "client/cli/opts_text.h"
-#include "client/request.h"
+#include "client/cli/explain_plan.h"
+#include "client/cli/explain_report.h"
+#include "client/cli/input_file.h"
+#include "client/cli/prepare_model.h"
+#include "client/cli/print.h"
+#include "client/cli/replay_inputs.h"
+#include "client/cli/status_line.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct ExplainFlags {
   ModelFlags model;
   std::string path;
+  std::string kernel;
+  std::string show;
+  std::vector<std::string> vars;
+  std::uint64_t seed = 0;
   bool dump = false;
+  bool measure = false;
 };
 
-double microseconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e3; }
-
-template <typename Passes>
-Json passes_json(const Passes& passes, bool dump) {
-  Json list = Json::array();
-  for (const v1::PassReport& pass : passes) {
-    Json item = {{"name", pass.name()}, {"time_us", microseconds(pass.time_ns())}, {"nodes", pass.num_nodes()}};
-    if (dump) item["text"] = pass.text();
-    list.push_back(item);
-  }
-  return list;
-}
-
-Json to_json(const v1::ExplainResponse& reply, bool dump) {
-  Json json = {{"plan_key", hex(reply.plan_key())}, {"plan_cached", reply.plan_cached()}};
-  json["key_parts"] = Json::array();
-  for (const v1::KeyPart& part : reply.key_parts()) {
-    json["key_parts"].push_back({{"name", part.name()}, {"digest", hex(part.digest())}, {"detail", part.detail()}});
-  }
-  if (!reply.nearest_plan_key().empty()) {
-    json["miss"] = {
-        {"nearest_plan_key", hex(reply.nearest_plan_key())},
-        {"differing_parts", std::vector<std::string>(reply.differing_parts().begin(), reply.differing_parts().end())}};
-  }
-  json["notes"] = Json(std::vector<std::string>(reply.notes().begin(), reply.notes().end()));
-  json["passes"] = passes_json(reply.passes(), dump);
-  json["kernels"] = Json::array();
-  for (const v1::ExplainedKernel& kernel : reply.kernels()) {
-    Json item = {{"symbol", kernel.symbol()},
-                 {"key", hex(kernel.key())},
-                 {"source", kernel.source()},
-                 {"artifact_bytes", kernel.artifact_bytes()},
-                 {"cached", kernel.cached()},
-                 {"once", kernel.once()},
-                 {"tuned", kernel.tuned()},
-                 {"opts", opts_text(kernel.opts())},
-                 {"passes", passes_json(kernel.passes(), dump)}};
-    if (dump) item["ast"] = kernel.ast();
-    json["kernels"].push_back(item);
-  }
-  json["launches"] = reply.plan().launches_size();
-  json["arena_bytes"] = reply.plan().arena_bytes();
-  json["persistent_bytes"] = reply.plan().persistent_bytes();
-  return json;
-}
-
-template <typename Passes>
-void print_passes(const Passes& passes, bool dump) {
-  std::vector<std::vector<std::string>> rows = {{"pass", "time", "nodes"}};
-  for (const v1::PassReport& pass : passes) {
-    rows.push_back({pass.name(), human_time(microseconds(pass.time_ns())), std::to_string(pass.num_nodes())});
-  }
-  std::cout << table(rows);
-  if (!dump) return;
-  for (const v1::PassReport& pass : passes) std::cout << "\n--- after " << pass.name() << "\n" << pass.text() << "\n";
-}
-
-std::string opts_of(const v1::ExplainedKernel& kernel) {
-  if (kernel.ast().rfind("blob ", 0) == 0) return "blob";
-  return (kernel.tuned() ? "tuned: " : "heuristic: ") + opts_text(kernel.opts());
-}
-
-void print_text(const v1::ExplainResponse& reply, bool dump) {
-  std::cout << "plan " << hex(reply.plan_key()) << (reply.plan_cached() ? " (cached)" : " (not cached)") << "\n";
-  std::vector<std::vector<std::string>> parts = {{"key part", "digest", "detail"}};
-  for (const v1::KeyPart& part : reply.key_parts()) {
-    parts.push_back({part.name(), hex(part.digest()).substr(0, 16), part.detail()});
-  }
-  std::cout << table(parts) << "\n";
-  if (!reply.nearest_plan_key().empty()) {
-    std::cout << "nearest cached plan " << hex(reply.nearest_plan_key()).substr(0, 16) << " differs in:";
-    for (const std::string& name : reply.differing_parts()) std::cout << " " << name;
-    std::cout << "\n\n";
-  }
-  for (const std::string& note : reply.notes()) std::cout << "attention  " << note << "\n";
-  if (reply.passes_size() > 0) print_passes(reply.passes(), dump);
-  std::vector<std::vector<std::string>> rows = {{"kernel", "key", "size", "cached", "runs", "opts", "from"}};
-  for (const v1::ExplainedKernel& kernel : reply.kernels()) {
-    rows.push_back({kernel.symbol(), hex(kernel.key()).substr(0, 16),
-                    kernel.artifact_bytes() == 0 ? "-" : human_bytes(static_cast<double>(kernel.artifact_bytes())),
-                    kernel.cached() ? "yes" : "no", kernel.once() ? "once" : "every replay", opts_of(kernel),
-                    kernel.source()});
-  }
-  std::cout << "\n" << table(rows);
-  std::cout << reply.plan().launches_size() << " launches, arena "
-            << human_bytes(static_cast<double>(reply.plan().arena_bytes())) << ", persistent "
-            << human_bytes(static_cast<double>(reply.plan().persistent_bytes())) << "\n";
-  if (!dump) return;
-  for (const v1::ExplainedKernel& kernel : reply.kernels()) {
-    std::cout << "\n=== " << kernel.symbol() << "\n" << kernel.ast() << "\n";
-    print_passes(kernel.passes(), dump);
-  }
+// Replays the plan with what the flags give as inputs.
+absl::StatusOr<KernelTimes> measure(const ExplainFlags& flags, Model& model, const client::PrepareConfig& config,
+                                    std::vector<KernelRow>* rows) {
+  const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(flags.path, model, config, !flags.model.json);
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<client::Instance> instance = plan->instantiate();
+  if (!instance.ok()) return instance.status();
+  if (absl::Status set = set_variables(*instance, model, flags.vars); !set.ok()) return set;
+  const auto random = fill_inputs(*instance, *plan, model, flags.seed);
+  if (!random.ok()) return random.status();
+  note_random_inputs(*random, flags.seed);
+  absl::StatusOr<KernelTimes> times = measure_kernels(*instance, *plan, /*least_replays=*/5);
+  if (!times.ok()) return times.status();
+  add_times(*times, rows);
+  return times;
 }
 
 absl::StatusOr<int> explain(const ExplainFlags& flags) {
+  if (!flags.show.empty() && flags.kernel.empty()) {
+    return usage_error("--show ", flags.show, " needs a kernel: --kernel N or --kernel NAME");
+  }
+  if (client::is_plan_file(flags.path)) {
+    if (!flags.kernel.empty() || flags.measure || flags.dump) {
+      return refuse_plan_file(
+          flags.path, "--kernel, --dump and --measure explain a model; `hearth run --profile` measures a plan file");
+    }
+    return explain_plan_file(flags.path, flags.model.json);
+  }
+  const absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
+  if (!config.ok()) return config.status();
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
-  const client::PrepareConfig config = flags.model.prepare_config();
-  auto request = client::request_for<v1::ExplainRequest>(model->traced, config);
-  if (!request.ok()) return request.status();
-  absl::StatusOr<Channel> channel = any_daemon(config.socket);
-  if (!channel.ok()) return channel.status();
-  request->mutable_options()->set_dump(flags.dump);
-  const auto reply = (*channel)->explain(*std::move(request), std::chrono::steady_clock::now() + config.deadline);
+  ExplainWish wish;
+  wish.dump = flags.dump;
+  if (!flags.kernel.empty()) wish.kernels = {flags.kernel};
+  absl::StatusOr<v1::ExplainResponse> reply = absl::UnknownError("");
+  {
+    StatusLine line(/*wanted=*/!flags.model.json);
+    line.show({.title = flags.path, .state = "compiling what is not cached"});
+    reply = explain_model(*model, *config, wish);
+  }
   if (!reply.ok()) return reply.status();
+  ExplainReport report{flags.path, *std::move(reply), {}, std::nullopt, flags.dump};
+  report.rows = kernel_rows(report.reply);
+  if (flags.measure) {
+    absl::StatusOr<KernelTimes> times = measure(flags, *model, *config, &report.rows);
+    if (!times.ok()) return times.status();
+    report.times = *std::move(times);
+  }
   if (flags.model.json) {
-    std::cout << to_json(*reply, flags.dump).dump(2) << "\n";
+    print_json(report_json(report));
+  } else if (!flags.kernel.empty()) {
+    if (absl::Status printed = print_kernel(report, flags.kernel, flags.show); !printed.ok()) return printed;
   } else {
-    print_text(*reply, flags.dump);
+    print_report(report);
   }
   return 0;
 }
@@ -139,9 +91,32 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command = app.add_subcommand("explain", "Show how a model is compiled: key, passes, kernels");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* command = command_line::add_command(
+      app, "explain", "Show how a model is compiled: memory, kernels, their work, passes",
+      {.details =
+           "What is not in the cache is compiled and kept. Work is counted at the upper bounds of variables: FLOP "
+           "are operations on elements, a multiply-add counts two, and conversions, comparisons and selections "
+           "none; bytes are the elements of its buffers that a kernel touches, each once.",
+       .examples = {{"hearth explain model.onnx", "Shows the kernels of a model."},
+                    {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel."},
+                    {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."}}});
+  add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
+  command->add_option("--kernel", flags->kernel, "One kernel alone, by its number in the table or its name")
+      ->type_name("KERNEL");
+  command
+      ->add_option("--show", flags->show,
+                   "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm) or every pass (passes)")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "passes"}));
+  command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel");
+  add_repeated(*command, "--var", flags->vars, "With --measure: value of a variable that --dim NAME=MIN:MAX made")
+      ->type_name("NAME=N")
+      ->each(unique_name("--var"));
+  command->add_option("--seed", flags->seed, "With --measure: seed of the random values of inputs that are not given")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });
 }

@@ -1,8 +1,10 @@
 #include "client/cli/format.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdio>
+
+#include "runtime/printable.h"
+#include "runtime/utf8.h"
 
 namespace hearth::cli {
 
@@ -41,29 +43,18 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return text + "]";
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    text += line + "\n";
-  }
-  return text;
-}
-
 std::string file_name(std::string_view name) {
+  constexpr std::size_t kLongest = 200;  // bytes; file systems take 255, and more is appended
   std::string text;
-  for (unsigned char c : name) text += std::isalnum(c) || c == '.' || c == '-' ? static_cast<char>(c) : '_';
-  if (text.empty() || text.front() == '.') text.insert(text.begin(), '_');
-  return text;
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::string_view letter = rest.substr(0, first_code_point(rest).bytes);
+    const auto c = static_cast<unsigned char>(letter[0]);
+    const bool is_kept = c < 0x80 ? std::isalnum(c) || c == '.' || c == '-' || c == '_' : printable(letter) == letter;
+    text += is_kept ? letter : "_";
+    rest.remove_prefix(letter.size());
+  }
+  for (std::size_t i = 0; i < text.size() && (text[i] == '.' || text[i] == '-'); ++i) text[i] = '_';
+  return text.empty() ? "_" : std::string(utf8_prefix(text, kLongest));
 }
 
 }  // namespace hearth::cli

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 
 #include "runtime/text.h"
 
@@ -57,8 +56,7 @@ class Child {
                                      const std::function<std::string(std::size_t)>& work) {
     int ends[2];
     if (pipe(ends) != 0) return absl::ResourceExhaustedError(str_cat("pipe: ", std::strerror(errno)));
-    std::cout.flush();  // what is buffered would be written by both
-    std::fflush(nullptr);
+    std::fflush(nullptr);  // what is buffered would be written by both
     const pid_t pid = fork();
     if (pid < 0) {
       close(ends[0]);

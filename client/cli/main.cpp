@@ -1,33 +1,57 @@
-// hearth: the command line of the compiler daemon. Every subcommand is one file of this folder.
-#include <CLI/CLI.hpp>
-#include <iostream>
+// hearth: the command line of the compiler daemon. Every command is one file of this folder (program.cpp lists them).
+#include <chrono>
 
-#include "client/cli/command.h"
+#include "client/cli/format.h"
+#include "client/cli/input_file.h"
+#include "client/cli/print.h"
+#include "client/cli/program.h"
+#include "command_line/help.h"
+#include "command_line/usage.h"
+#include "runtime/standard_output.h"
+
+namespace {
+
+using namespace hearth::cli;
+
+// Which option gives a command that was late more time.
+std::string time_hint(const absl::Status& error, const CLI::App& app) {
+  const CLI::Option* option = hearth::command_line::parsed_command(app).get_option_no_throw("--timeout");
+  if (!absl::IsDeadlineExceeded(error) || option == nullptr) return "";
+  return " (--timeout SECONDS)";
+}
+
+int hearth_main(int argc, char** argv) {
+  const auto start = std::chrono::steady_clock::now();
+  Program program;
+  try {
+    program.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print_lines(hearth::command_line::help_text(
+        hearth::command_line::page_of(hearth::command_line::parsed_command(program.app))));
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    print_line(version.what());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    complain(hearth::command_line::usage_message(program.app, argc, argv, error));
+    return kUsageError;
+  }
+  if (program.quiet && program.verbose) {
+    complain("--quiet and --verbose exclude each other");
+    return kUsageError;
+  }
+  set_verbosity(program.quiet ? Verbosity::kQuiet : program.verbose ? Verbosity::kVerbose : Verbosity::kNormal);
+  const absl::Status kept = keep_streams(hearth::command_line::parsed_command(program.app));
+  const absl::StatusOr<int> code = kept.ok() ? program.action() : kept;
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  print_detail("the command took ", human_time(time.count()));
+  if (code.ok()) return *code;
+  complain(code.status().message(), time_hint(code.status(), program.app));
+  return exit_code_of(code.status());
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Compiles and runs models through hearthd, the compiler daemon.", "hearth");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "hearth " HEARTH_VERSION);
-  hearth::cli::Action action;
-  hearth::cli::add_run(app, action);
-  hearth::cli::add_export(app, action);
-  hearth::cli::add_prewarm(app, action);
-  hearth::cli::add_tune(app, action);
-  hearth::cli::add_onnx(app, action);
-  hearth::cli::add_explain(app, action);
-  hearth::cli::add_stats(app, action);
-  hearth::cli::add_cache(app, action);
-  hearth::cli::add_daemon(app, action);
-  hearth::cli::add_blobs(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::cerr << "hearth: " << error.what() << " (see hearth --help)\n";
-    return 2;
-  }
-  const absl::StatusOr<int> code = action();
-  if (code.ok()) return *code;
-  std::cerr << "hearth: " << code.status().message() << "\n";
-  return 1;
+  return hearth::run_program("hearth", [&] { return hearth_main(argc, argv); });
 }

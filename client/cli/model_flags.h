@@ -1,58 +1,58 @@
-// Flags that every subcommand with a model shares, and what they lead to: the imported model, its encoded graph, the
-// contents of its inputs. Errors: status naming flag or file.
+// Flags that every subcommand with a model shares. What is not given comes from the environment, as for the SDK
+// (client::PrepareConfig::from_env); a flag wins. Errors: status naming flag or variable.
 //
 //   ModelFlags flags;
-//   flags.add_to(*command);
-//   absl::StatusOr<Model> model = load_model("model.onnx", flags);
+//   flags.add_to(*command, /*with_inputs=*/true);
+//   absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/jit.h"
-#include "client/npy.h"
 #include "client/onnx/importer.h"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace hearth::cli {
+
+inline constexpr int kMostThreads = 4096;
 
 struct ModelFlags {
   std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX
   std::vector<std::string> inputs;  // NAME=FILE.npy
-  std::string device = "cpu";
+  std::optional<std::string> device;
+  std::optional<int> threads;  // 0: every CPU
+  std::optional<std::uint32_t> opt_level;
+  std::optional<bool> fast_math;
+  std::optional<double> timeout_s;
   std::string socket;
-  int threads = 0;
-  double timeout_s = 120;
   bool json = false;
 
+  enum class Threads { kOne, kOwn };  // kOwn: the command has a --threads flag of its own
   // `with_inputs`: --input is a flag of this command.
-  void add_to(CLI::App& command, bool with_inputs);
+  void add_to(CLI::App& command, bool with_inputs, Threads threads = Threads::kOne);
   // Those about the daemon and the plan alone.
-  void add_connection_to(CLI::App& command);
-  client::PrepareConfig prepare_config() const;
+  void add_connection_to(CLI::App& command, Threads threads = Threads::kOne);
+
+  absl::StatusOr<client::PrepareConfig> prepare_config() const;
+  // Of --dim.
+  absl::StatusOr<std::map<std::string, onnx::DimRange>> dim_ranges() const;
 };
 
-struct Model {
-  onnx::ImportedModel imported;
-  client::TracedGraph traced;
-  std::map<std::string, client::Array> arrays;  // of --input
-};
-
-absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags);
-// Inputs, results and arrays for a plan that was loaded from `path`; nothing is traced.
-absl::StatusOr<Model> model_of(const client::PreparedPlan& plan, const std::string& path, const ModelFlags& flags);
+// A flag that takes one value each time it is given, as often as one likes: it never swallows what follows.
+CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                          const std::string& help);
 
 // NAME=VALUE as text and its two parts; `form` is what the error says was expected.
 absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,
                                                                const std::string& form);
-
-// Seeded uniform values: floats in [0, 1), integers in [0, 10), bool. The same for one seed and name everywhere.
-std::string uniform_bytes(const std::string& name, DType dtype, std::size_t elements, std::uint64_t seed);
 
 }  // namespace hearth::cli

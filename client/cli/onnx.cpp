@@ -1,8 +1,7 @@
-// hearth onnx: what of ONNX is here. `check` lists what a model needs and is missing before any work is done;
-// `conformance` runs ONNX's standard test cases through the daemon to numbers.
+// hearth onnx: what of ONNX is here. `conformance` runs ONNX's standard test cases through the daemon to numbers;
+// `check` is in onnx_check.cpp.
 #include <CLI/CLI.hpp>
 #include <cstring>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -12,9 +11,11 @@
 #include "client/cli/format.h"
 #include "client/cli/isolated.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/onnx_check.h"
 #include "client/cli/outputs.h"
+#include "client/cli/print.h"
 #include "client/onnx/conformance.h"
-#include "client/onnx/model_check.h"
+#include "command_line/command.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -82,7 +83,9 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
     return absl::NotFoundError(
         str_cat(flags.folder, ": no test case in it (a folder with model.onnx and test_data_set_0)"));
   }
-  const client::PrepareConfig config = flags.model.prepare_config();
+  const absl::StatusOr<client::PrepareConfig> prepare = flags.model.prepare_config();
+  if (!prepare.ok()) return prepare.status();
+  const client::PrepareConfig& config = *prepare;
   const auto work = [&](std::size_t i) {
     const auto evaluate = [&](const onnx::ImportedModel& model, const std::map<std::string, Array>& arrays) {
       return replay(model, arrays, config);
@@ -102,8 +105,7 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
     }
     ++totals[result.verdict];
     if (!flags.model.json && (flags.all || result.verdict != Verdict::kPassed)) {
-      std::cout << to_string(result.verdict) << "  " << result.name
-                << (result.reason.empty() ? "" : ": " + result.reason) << std::endl;
+      print_line(to_string(result.verdict), "  ", result.name, result.reason.empty() ? "" : ": " + result.reason);
     }
     results.push_back(std::move(result));
   };
@@ -121,72 +123,40 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
                        {"failed", totals[Verdict::kFailed]},
                        {"unsupported", totals[Verdict::kUnsupported]},
                        {"results", std::move(rows)}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    print_json(json);
   } else {
-    std::cout << results.size() << " cases: " << totals[Verdict::kPassed] << " passed, " << totals[Verdict::kFailed]
-              << " failed, " << totals[Verdict::kUnsupported] << " unsupported\n";
+    print_line(results.size(), " cases: ", totals[Verdict::kPassed], " passed, ", totals[Verdict::kFailed], " failed, ",
+               totals[Verdict::kUnsupported], " unsupported");
   }
   return totals[Verdict::kFailed] == 0 ? 0 : 1;
-}
-
-struct CheckFlags {
-  std::string path;
-  ModelFlags model;
-};
-
-absl::StatusOr<int> check(const CheckFlags& flags) {
-  const absl::StatusOr<onnx::ModelCheck> checked = onnx::check_model(flags.path);
-  if (!checked.ok()) return checked.status();
-  std::string refused;
-  if (checked->missing.empty()) {
-    // Every operator is known; whether this use of it is, only importing tells.
-    const absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-    if (!model.ok()) refused = std::string(model.status().message());
-  }
-  if (flags.model.json) {
-    Json missing = Json::array();
-    for (const onnx::MissingNode& node : checked->missing) {
-      missing.push_back({{"node", node.name}, {"operator", node.op}, {"reason", node.reason}});
-    }
-    const Json json = {{"model", flags.path},
-                       {"opset", checked->opset},
-                       {"nodes", checked->num_nodes},
-                       {"missing", std::move(missing)},
-                       {"refused", refused.empty() ? Json() : Json(refused)}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  } else {
-    for (const onnx::MissingNode& node : checked->missing) {
-      std::cout << "node '" << node.name << "' (operator " << node.op << "): " << node.reason << "\n";
-    }
-    if (!refused.empty()) std::cout << refused << "\n";
-    std::cout << flags.path << ": opset " << checked->opset << ", " << checked->num_nodes << " nodes, "
-              << (checked->missing.empty() ? (refused.empty() ? "all supported" : "refused while importing")
-                                           : str_cat(checked->missing.size(), " not supported"))
-              << "\n";
-  }
-  return checked->missing.empty() && refused.empty() ? 0 : 1;
 }
 
 }  // namespace
 
 void add_onnx(CLI::App& app, Action& action) {
-  CLI::App* group = app.add_subcommand("onnx", "What of ONNX is supported");
+  CLI::App* group = command_line::add_command(app, "onnx", "See what of ONNX is supported");
   group->require_subcommand(1);
   auto conform = std::make_shared<ConformanceFlags>();
-  CLI::App* command = group->add_subcommand("conformance", "Run ONNX's standard test cases through the daemon");
-  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")->required();
+  CLI::App* command =
+      command_line::add_command(*group, "conformance", "Run ONNX's standard test cases through the daemon",
+                                {.examples = {{"hearth onnx conformance /usr/share/libonnx-testdata/data",
+                                               "Runs all cases of Debian's package."}},
+                                 .exit_statuses = {{1, "A case gives wrong numbers, or something else failed."}}});
+  command->add_option("folder", conform->folder, "Folder of test cases, searched downwards")
+      ->type_name("FOLDER")
+      ->required();
   conform->model.add_connection_to(*command);
-  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")->capture_default_str();
-  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")->capture_default_str();
-  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file");
+  command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--markdown", conform->markdown, "Write the coverage table into this file")->type_name("FILE");
   command->add_flag("--all", conform->all, "Print passed cases too");
   command->callback([conform, &action] { action = [conform] { return conformance(*conform); }; });
 
-  auto flags = std::make_shared<CheckFlags>();
-  CLI::App* checker = group->add_subcommand("check", "List what a model needs and is not supported");
-  checker->add_option("model", flags->path, "ONNX file")->required();
-  flags->model.add_to(*checker, /*with_inputs=*/false);
-  checker->callback([flags, &action] { action = [flags] { return check(*flags); }; });
+  add_onnx_check(*group, action);
 }
 
 }  // namespace hearth::cli

@@ -1,13 +1,20 @@
-// hearth prewarm: compile models into the daemon's cache ahead of use. Goes on after a failure; exits 1 if any.
+// hearth prewarm: compile models into the daemon's cache ahead of use. The number of threads is part of what is
+// compiled, so each number that clients use is filled for. Goes on after a failure; exits 1 if any.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "absl/strings/str_join.h"
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/format.h"
-#include "client/cli/model_flags.h"
-#include "client/cli/progress_bar.h"
+#include "client/cli/input_file.h"
+#include "client/cli/prepare_model.h"
+#include "client/cli/print.h"
 #include "client/cli/tune_model.h"
+#include "client/onnx/model_file.h"
+#include "client/onnx/model_summary.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -18,58 +25,193 @@ struct PrewarmFlags {
   ModelFlags model;
   TuneFlags tune;
   bool tunes = false;
+  std::vector<int> threads;  // empty: as many as a client has that sets nothing
   std::vector<std::string> paths;
 };
 
-absl::StatusOr<client::PrepareStats> prewarm_one(const std::string& path, const PrewarmFlags& all) {
-  const ModelFlags& flags = all.model;
-  client::connect_early(flags.prepare_config());
-  absl::StatusOr<Model> model = load_model(path, flags);
-  if (!model.ok()) return model.status();
-  if (all.tunes) {
-    const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, *model, flags, all.tune);
-    if (!tuned.ok()) return tuned.status();
+struct Failure {
+  std::string model;
+  absl::Status status;
+};
+
+// --dim, for each model those that it has. What no model has is an error, unless a model could not be read: it may be
+// the one that has it.
+class DimShares {
+ public:
+  static absl::StatusOr<DimShares> of(const PrewarmFlags& flags) {
+    DimShares shares;
+    const auto ranges = flags.model.dim_ranges();
+    if (!ranges.ok()) return ranges.status();
+    if (ranges->empty()) return shares;
+    std::set<std::string> known;
+    bool is_complete = true;
+    for (const std::string& path : flags.paths) {
+      if (client::is_plan_file(path)) continue;
+      const auto model = onnx::read_model(path);
+      is_complete &= model.ok();
+      if (!model.ok()) continue;
+      std::vector<std::string>& dims = shares.dims_[path];
+      for (const std::string& name : onnx::summarize(*model).symbolic_dims) {
+        known.insert(name);
+        if (ranges->count(name) > 0) dims.push_back(flag_of(flags.model, name));
+      }
+    }
+    for (const auto& [name, range] : *ranges) {
+      if (known.count(name) > 0 || !is_complete) continue;
+      return usage_error("--dim ", name, ": none of the models has this dimension (they have: ",
+                         known.empty() ? "none" : absl::StrJoin(known, ", "), ")");
+    }
+    return shares;
   }
-  ProgressBar bar(path, !flags.json);
-  client::PrepareConfig config = flags.prepare_config();
-  config.progress = bar.callback();
-  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->traced, config);
-  if (!plan.ok()) return plan.status();
-  return plan->stats();
+
+  ModelFlags flags_for(const std::string& path, const ModelFlags& all) const {
+    ModelFlags flags = all;
+    const auto found = dims_.find(path);
+    if (found != dims_.end()) flags.dims = found->second;
+    return flags;
+  }
+
+ private:
+  static std::string flag_of(const ModelFlags& flags, const std::string& name) {
+    for (const std::string& text : flags.dims) {
+      if (text.rfind(name + "=", 0) == 0) return text;
+    }
+    return name;
+  }
+
+  std::map<std::string, std::vector<std::string>> dims_;  // by path
+};
+
+class Prewarmer {
+ public:
+  Prewarmer(const PrewarmFlags& flags, const DimShares& dims, std::vector<client::PrepareConfig> configs)
+      : flags_(flags), dims_(dims), configs_(std::move(configs)) {}
+
+  void prewarm(const std::string& path) {
+    if (client::is_plan_file(path)) return check_plan_file(path);
+    client::connect_early(configs_[0]);
+    const absl::StatusOr<Model> model = load_model(path, dims_.flags_for(path, flags_.model));
+    if (!model.ok()) return fail(path, model.status());
+    for (const client::PrepareConfig& config : configs_) {
+      if (absl::Status prepared = prewarm(path, *model, config); !prepared.ok()) fail(path, prepared);
+    }
+  }
+
+  int finish() {
+    if (flags_.model.json) {
+      print_json({{"models", models_}, {"failures", failures_.size()}});
+    } else if (!failures_.empty()) {
+      std::set<std::string> failed;
+      for (const Failure& failure : failures_) failed.insert(failure.model);
+      complain(failed.size(), " of ", flags_.paths.size(), " models failed:");
+      for (const Failure& failure : failures_) complain(failure.status.message());
+    }
+    note_threads();
+    return failures_.empty() ? 0 : kFailure;
+  }
+
+ private:
+  absl::Status prewarm(const std::string& path, const Model& model, const client::PrepareConfig& config) {
+    const bool progress = !flags_.model.json;
+    if (flags_.tunes) {
+      const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, model, config, progress, flags_.tune);
+      if (!tuned.ok()) return tuned.status();
+    }
+    const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, model, config, progress);
+    if (!plan.ok()) return plan.status();
+    threads_.insert(plan->threads());
+    const client::PrepareStats& stats = plan->stats();
+    models_.push_back({{"model", path},
+                       {"threads", plan->threads()},
+                       {"prepare_ms", stats.prepare_ms},
+                       {"kernels", stats.kernels},
+                       {"compiled_kernels", stats.compiled_kernels},
+                       {"cache_hits", stats.cache_hits}});
+    if (flags_.model.json) return absl::OkStatus();
+    print_summary(path, ": ", stats.kernels, " kernels for ", plan->threads(), " thread(s), ", stats.compiled_kernels,
+                  " compiled now, ", human_time(stats.prepare_ms * 1e3));
+    return absl::OkStatus();
+  }
+
+  void check_plan_file(const std::string& path) {
+    const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
+    if (!contents.ok()) return fail(path, contents.status());
+    models_.push_back({{"model", path}, {"plan_file", true}, {"kernels", contents->plan.kernels_size()}});
+    if (flags_.model.json) return;
+    print_summary(path, ": a plan file, which holds its ", contents->plan.kernels_size(),
+                  " kernels compiled; nothing to do");
+  }
+
+  void fail(const std::string& path, const absl::Status& status) {
+    models_.push_back({{"model", path}, {"error", std::string(status.message())}});
+    failures_.push_back({path, status});
+  }
+
+  void note_threads() const {
+    if (threads_.empty()) return;
+    const std::string numbers = absl::StrJoin(threads_, ", ");
+    note("filled for replays with ", numbers, " thread(s); a client finds them with HEARTH_THREADS, --threads or",
+         " PrepareConfig::threads set to ", threads_.size() == 1 ? "that" : "one of these",
+         flags_.threads.empty() ? ", or unset on a machine with as many CPUs" : "");
+  }
+
+  const PrewarmFlags& flags_;
+  const DimShares& dims_;
+  const std::vector<client::PrepareConfig> configs_;  // one a number of threads
+  Json models_ = Json::array();
+  std::vector<Failure> failures_;
+  std::set<int> threads_;
+};
+
+absl::StatusOr<std::vector<client::PrepareConfig>> configs_of(const PrewarmFlags& flags) {
+  const std::vector<int> all = flags.threads;
+  std::vector<client::PrepareConfig> configs;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, all.size()); ++i) {
+    ModelFlags one = flags.model;
+    if (!all.empty()) one.threads = all[i];
+    const absl::StatusOr<client::PrepareConfig> config = one.prepare_config();
+    if (!config.ok()) return config.status();
+    configs.push_back(*config);
+  }
+  return configs;
 }
 
 absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
-  int failures = 0;
-  Json models = Json::array();
-  for (const std::string& path : flags.paths) {
-    const auto stats = prewarm_one(path, flags);
-    if (!stats.ok()) {
-      ++failures;
-      models.push_back({{"model", path}, {"error", std::string(stats.status().message())}});
-      if (!flags.model.json) std::cerr << "hearth: " << stats.status().message() << "\n";
-      continue;
-    }
-    models.push_back({{"model", path},
-                      {"prepare_ms", stats->prepare_ms},
-                      {"kernels", stats->kernels},
-                      {"compiled_kernels", stats->compiled_kernels},
-                      {"cache_hits", stats->cache_hits}});
-    if (flags.model.json) continue;
-    std::cout << path << ": " << stats->kernels << " kernels, " << stats->compiled_kernels << " compiled now, "
-              << human_time(stats->prepare_ms * 1e3) << "\n";
-  }
-  if (flags.model.json) std::cout << Json{{"models", models}, {"failures", failures}}.dump(2) << "\n";
-  return failures == 0 ? 0 : 1;
+  const auto configs = configs_of(flags);
+  if (!configs.ok()) return configs.status();
+  const absl::StatusOr<DimShares> dims = DimShares::of(flags);
+  if (!dims.ok()) return dims.status();
+  Prewarmer prewarmer(flags, *dims, *configs);
+  for (const std::string& path : flags.paths) prewarmer.prewarm(path);
+  return prewarmer.finish();
 }
 
 }  // namespace
 
 void add_prewarm(CLI::App& app, Action& action) {
   auto flags = std::make_shared<PrewarmFlags>();
-  CLI::App* command = app.add_subcommand("prewarm", "Compile models into the cache ahead of use");
-  command->add_option("models", flags->paths, "ONNX files")->required();
-  flags->model.add_to(*command, /*with_inputs=*/false);
-  command->add_flag("--tune", flags->tunes, "Search for faster code first (hearth tune)");
+  CLI::App* command = command_line::add_command(
+      app, "prewarm", "Compile models into the cache ahead of use",
+      {.details = "The number of threads, the device, the opt level and the lengths of dimensions are part of what is "
+                  "compiled: a client finds it when it asks for the same. A --dim goes to the models that have this "
+                  "dimension. Goes on after a model that failed, and lists failures at the end.",
+       .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."},
+                    {"hearth prewarm --threads 1,4 --dim batch=1:8 encoder.onnx decoder.onnx",
+                     "Compiles two models for clients with one thread and with four."}},
+       .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
+  add_input_files(*command, "models", flags->paths,
+                  "ONNX files; plan files, whose kernels are compiled, are only checked")
+      ->required();
+  flags->model.add_to(*command, /*with_inputs=*/false, ModelFlags::Threads::kOwn);
+  command
+      ->add_option("--threads", flags->threads,
+                   "Threads of the clients' replays; 0: every CPU. Without it HEARTH_THREADS, else 0")
+      ->type_name("N,...")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->take_all()
+      ->check(CLI::Range(0, kMostThreads));
+  command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }

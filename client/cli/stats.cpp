@@ -1,11 +1,12 @@
 // hearth stats: counters of the running daemon.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -57,10 +58,10 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
   const auto s = (*channel)->stats(kStatusTimeout);
   if (!s.ok()) return s.status();
   if (flags.json) {
-    std::cout << to_json(*s).dump(2) << "\n";
+    print_json(to_json(*s));
     return 0;
   }
-  std::cout << table({
+  print_facts({
       {"daemon", "pid " + std::to_string(s->pid()) + ", " + s->version() + ", up " + fixed(s->uptime_s(), 0) + " s, " +
                      s->health() + ", " + human_bytes(s->rss_bytes())},
       {"cache", s->cache_dir() + ", " + std::to_string(s->cache_entries()) + " entries, " +
@@ -87,9 +88,11 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
 
 void add_stats(CLI::App& app, Action& action) {
   auto flags = std::make_shared<StatsFlags>();
-  CLI::App* command = app.add_subcommand("stats", "Counters of the running daemon");
-  command->add_option("--socket", flags->socket, "The daemon's socket");
-  command->add_flag("--json", flags->json, "Print JSON");
+  CLI::App* command = command_line::add_command(
+      app, "stats", "Show counters of the running daemon",
+      {.details = "Starts no daemon.", .examples = {{"hearth stats --json", "Shows all counters, for programs."}}});
+  add_socket_to(*command, flags->socket);
+  add_json_to(*command, flags->json);
   command->callback([flags, &action] { action = [flags] { return stats(*flags); }; });
 }
 

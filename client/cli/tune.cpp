@@ -1,12 +1,16 @@
 // hearth tune: search for faster opts for a model's kernels. What is found is used by everybody on this daemon.
 #include <CLI/CLI.hpp>
-#include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "client/cli/command.h"
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/opts_text.h"
+#include "client/cli/print.h"
 #include "client/cli/tune_model.h"
+#include "command_line/command.h"
 
 namespace hearth::cli {
 namespace {
@@ -31,6 +35,10 @@ const char* name_of(v1::TunedKernel::Outcome outcome) {
       return "skipped";
     case v1::TunedKernel::FAILED:
       return "failed";
+    case v1::TunedKernel::SEARCHED:
+      return "searched before";
+    case v1::TunedKernel::UNFINISHED:
+      return "unfinished";
     default:
       return "unknown";
   }
@@ -55,6 +63,20 @@ Json to_json(const v1::TunedKernel& kernel) {
           {"detail", kernel.detail()}};
 }
 
+// Why kernels were not tuned: each reason once.
+void print_reasons(const v1::TuneResult& result) {
+  std::map<std::pair<int, std::string>, std::vector<std::string>> kernels;  // by outcome and reason
+  for (const v1::TunedKernel& kernel : result.kernels()) {
+    if (kernel.outcome() == v1::TunedKernel::TUNED || kernel.detail().empty()) continue;
+    kernels[{kernel.outcome(), kernel.detail()}].push_back(kernel.symbol());
+  }
+  if (!kernels.empty()) print_line();
+  for (const auto& [why, symbols] : kernels) {
+    print_line(name_of(static_cast<v1::TunedKernel::Outcome>(why.first)), ": ", symbols[0],
+               symbols.size() > 1 ? str_cat(" and ", symbols.size() - 1, " more") : "", ": ", why.second);
+  }
+}
+
 void print_text(const v1::TuneResult& result) {
   std::vector<std::vector<std::string>> rows = {{"kernel", "share", "outcome", "before", "now", "times", "tried"}};
   for (const v1::TunedKernel& kernel : result.kernels()) {
@@ -64,19 +86,22 @@ void print_text(const v1::TuneResult& result) {
                     timed ? human_time(kernel.best_ns() / 1e3) : "-", timed ? fixed(speedup(kernel), 2) : "-",
                     std::to_string(kernel.candidates())});
   }
-  std::cout << table(rows);
+  print_table(rows);
   for (const v1::TunedKernel& kernel : result.kernels()) {
     if (kernel.outcome() == v1::TunedKernel::TUNED) {
-      std::cout << "\n"
-                << kernel.symbol() << "\n  heuristic " << opts_text(kernel.heuristic()) << "\n  tuned     "
-                << opts_text(kernel.best()) << "\n";
-    } else if (kernel.outcome() == v1::TunedKernel::FAILED) {
-      std::cout << "\n" << kernel.symbol() << ": " << kernel.detail() << "\n";
+      print_line();
+      print_line(kernel.symbol());
+      print_line("  heuristic ", opts_text(kernel.heuristic()));
+      print_line("  tuned     ", opts_text(kernel.best()));
     }
   }
+  print_reasons(result);
 }
 
 absl::StatusOr<int> tune(const Flags& flags) {
+  if (client::is_plan_file(flags.path)) {
+    return refuse_plan_file(flags.path, "tune the model that it was exported from, then export it again");
+  }
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
   const absl::StatusOr<v1::TuneResult> result = tune_model(flags.path, *model, flags.model, flags.tune);
@@ -84,7 +109,7 @@ absl::StatusOr<int> tune(const Flags& flags) {
   if (flags.model.json) {
     Json kernels = Json::array();
     for (const v1::TunedKernel& kernel : result->kernels()) kernels.push_back(to_json(kernel));
-    std::cout << Json{{"model", flags.path}, {"kernels", kernels}}.dump(2) << "\n";
+    print_json({{"model", flags.path}, {"kernels", kernels}});
   } else {
     print_text(*result);
   }
@@ -95,8 +120,11 @@ absl::StatusOr<int> tune(const Flags& flags) {
 
 void add_tune(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("tune", "Search for faster code for a model's kernels, for everybody after");
-  command->add_option("model", flags->path, "ONNX file")->required();
+  CLI::App* command = command_line::add_command(
+      app, "tune", "Search for faster code for a model's kernels",
+      {.details = "What is found is kept by the daemon, and every later prepare of these kernels uses it.",
+       .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."}}});
+  add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return tune(*flags); }; });

@@ -17,24 +17,32 @@ constexpr std::chrono::seconds kGrace{120};  // of the search that runs when the
 }  // namespace
 
 void TuneFlags::add_to(CLI::App& command) {
-  command.add_option("--budget", budget_s, "Seconds after which no new search begins")
+  command.add_option("--budget", budget_s, "Seconds after which searching ends; the next run goes on where it ended")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command.add_flag("--again", again, "Also kernels that were tuned before");
+  command.add_flag("--again", again, "Search anew for kernels that were tuned or searched before");
 }
 
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model, const ModelFlags& flags,
                                           const TuneFlags& tune) {
-  const client::PrepareConfig config = flags.prepare_config();
+  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
+  if (!config.ok()) return config.status();
+  return tune_model(path, model, *config, !flags.json, tune);
+}
+
+absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model,
+                                          const client::PrepareConfig& config, bool progress, const TuneFlags& tune) {
   auto request = client::request_for<v1::TuneRequest>(model.traced, config);
   if (!request.ok()) return request.status();
   absl::StatusOr<Channel> channel = any_daemon(config.socket);
   if (!channel.ok()) return channel.status();
   request->set_budget_ms(static_cast<std::uint64_t>(std::llround(tune.budget_s * 1000)));
   request->set_again(tune.again);
-  ProgressBar bar(path, !flags.json);
+  ProgressBar bar(path, progress);
   const auto budget = std::chrono::milliseconds(request->budget_ms());
-  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace, bar.tune_callback());
+  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace,
+                          bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)));
 }
 
 }  // namespace hearth::cli

@@ -6,7 +6,7 @@
 #pragma once
 #include <string>
 
-#include "client/cli/model_flags.h"
+#include "client/cli/load_model.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::cli {
@@ -21,5 +21,7 @@ struct TuneFlags {
 // Shows progress on a terminal unless JSON is wanted. Starts a daemon when none runs.
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model, const ModelFlags& flags,
                                           const TuneFlags& tune);
+absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model,
+                                          const client::PrepareConfig& config, bool progress, const TuneFlags& tune);
 
 }  // namespace hearth::cli

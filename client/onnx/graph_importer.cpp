@@ -48,9 +48,9 @@ std::string GraphImporter::missing_operator(const ::onnx::NodeProto& node, const
   return found.ok() ? "" : std::string(found.status().message());
 }
 
-GraphImporter::GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model)
-    : model_(std::move(model)), functions_(read_functions(*model_)), frames_(1) {
-  frames_.back().opsets = read_opsets(*model_);
+GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model)
+    : model_(std::move(model)), functions_(read_functions(model_->proto())), frames_(1) {
+  frames_.back().opsets = read_opsets(model_->proto());
   frames_.back().scopes.emplace_back();
 }
 

@@ -5,7 +5,7 @@
 //
 //   GraphImporter importer(model);
 //   importer.bind("x", Value(client::input("x", {1, 3}, DType::kF32)));
-//   Values outputs = importer.run(model->graph());
+//   Values outputs = importer.run(model->proto().graph());
 #pragma once
 #include <map>
 #include <memory>
@@ -35,7 +35,7 @@ class GraphImporter : private ImportScope {
   // Nodes of an import, those of unrolled loops and expanded functions counted each time.
   static constexpr int kMaxNodes = 200000;
 
-  explicit GraphImporter(std::shared_ptr<const ::onnx::ModelProto> model);
+  explicit GraphImporter(std::shared_ptr<const ModelFile> model);
 
   // Gives `name` its one meaning in the current graph.
   void bind(const std::string& name, const Value& value);
@@ -66,7 +66,7 @@ class GraphImporter : private ImportScope {
   void name_constants(const std::string& name, const Value& value);
   Value lookup(const std::string& name) const;
 
-  std::shared_ptr<const ::onnx::ModelProto> model_;
+  std::shared_ptr<const ModelFile> model_;
   Functions functions_;
   std::vector<Frame> frames_;                                 // innermost call last
   std::map<const ::onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter

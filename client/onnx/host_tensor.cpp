@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_join.h"
 #include "client/onnx/reject.h"
+#include "runtime/mapped_file.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -87,6 +89,30 @@ HostTensor::HostTensor(DType dtype, Ints shape, std::string bytes)
   owner_ = std::move(owned);
 }
 
+// Made at first use, shared by all handles of the same bytes.
+struct HostTensor::Copy {
+  std::mutex mutex;
+  bool is_made = false;
+  std::string bytes;
+};
+
+HostTensor HostTensor::mapped(DType dtype, Ints shape, std::shared_ptr<const void> file, const void* data) {
+  HostTensor tensor(dtype, std::move(shape), std::move(file), data);
+  tensor.copy_ = std::make_shared<Copy>();
+  return tensor;
+}
+
+const char* HostTensor::copied() const {
+  const std::lock_guard lock(copy_->mutex);
+  if (!copy_->is_made) {
+    copy_->bytes.resize(bytes());
+    const absl::Status read = runtime::copy_mapped(data_, bytes(), copy_->bytes.data());
+    if (!read.ok()) reject(str_cat("external data: ", read.message()));
+    copy_->is_made = true;
+  }
+  return copy_->bytes.data();
+}
+
 HostTensor HostTensor::of_i64(Ints shape, const Ints& values) {
   return HostTensor(DType::kI64, std::move(shape),
                     std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)));
@@ -99,23 +125,23 @@ bool HostTensor::computable() const { return !is_float(dtype_) || dtype_ == DTyp
 std::int64_t HostTensor::integer(std::int64_t index) const {
   switch (dtype_) {
     case DType::kBool:
-      return load<std::uint8_t>(data_, index) != 0;
+      return load<std::uint8_t>(data(), index) != 0;
     case DType::kI8:
-      return load<std::int8_t>(data_, index);
+      return load<std::int8_t>(data(), index);
     case DType::kI16:
-      return load<std::int16_t>(data_, index);
+      return load<std::int16_t>(data(), index);
     case DType::kI32:
-      return load<std::int32_t>(data_, index);
+      return load<std::int32_t>(data(), index);
     case DType::kI64:
-      return load<std::int64_t>(data_, index);
+      return load<std::int64_t>(data(), index);
     case DType::kU8:
-      return load<std::uint8_t>(data_, index);
+      return load<std::uint8_t>(data(), index);
     case DType::kU16:
-      return load<std::uint16_t>(data_, index);
+      return load<std::uint16_t>(data(), index);
     case DType::kU32:
-      return load<std::uint32_t>(data_, index);
+      return load<std::uint32_t>(data(), index);
     case DType::kU64:
-      return static_cast<std::int64_t>(load<std::uint64_t>(data_, index));
+      return static_cast<std::int64_t>(load<std::uint64_t>(data(), index));
     case DType::kF32:
     case DType::kF64:
       return truncate(real(index));
@@ -125,9 +151,9 @@ std::int64_t HostTensor::integer(std::int64_t index) const {
 }
 
 double HostTensor::real(std::int64_t index) const {
-  if (dtype_ == DType::kF32) return load<float>(data_, index);
-  if (dtype_ == DType::kF64) return load<double>(data_, index);
-  if (dtype_ == DType::kU64) return static_cast<double>(load<std::uint64_t>(data_, index));
+  if (dtype_ == DType::kF32) return load<float>(data(), index);
+  if (dtype_ == DType::kF64) return load<double>(data(), index);
+  if (dtype_ == DType::kU64) return static_cast<double>(load<std::uint64_t>(data(), index));
   return static_cast<double>(integer(index));
 }
 

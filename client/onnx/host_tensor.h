@@ -1,5 +1,6 @@
 // HostTensor: a tensor whose elements are known while importing: initializers, constants, folded shapes.
-// Row-major little-endian bytes; cheap to copy, since copies share the bytes, which never change. Thread-safe.
+// Row-major little-endian bytes; cheap to copy, since copies share the bytes, which never change. Those of a mapped
+// file are copied when they are first computed with, so that a file that shrinks is an error. Thread-safe.
 // Errors: JitError (the importer turns them into a status); results over kMaxHostBytes are refused by `fits`.
 //
 //   HostTensor axes = HostTensor::of_i64({2}, {0, 1});
@@ -37,6 +38,8 @@ class HostTensor {
   // Borrows `data`, which `owner` keeps alive; it holds exactly count(shape) elements.
   HostTensor(DType dtype, Ints shape, std::shared_ptr<const void> owner, const void* data);
   HostTensor(DType dtype, Ints shape, std::string bytes);
+  // Likewise, of a mapped file.
+  static HostTensor mapped(DType dtype, Ints shape, std::shared_ptr<const void> file, const void* data);
   static HostTensor of_i64(Ints shape, const Ints& values);
   static HostTensor of_bool(bool value);
 
@@ -45,7 +48,10 @@ class HostTensor {
   std::int64_t rank() const { return static_cast<std::int64_t>(shape_.size()); }
   std::int64_t size() const { return count_; }
   std::size_t bytes() const { return static_cast<std::size_t>(count_) * dtype_bytes(dtype_); }
-  const char* data() const { return data_; }
+  // To compute with.
+  const char* data() const { return copy_ ? copied() : data_; }
+  // To refer to: nothing is read. `owner` keeps it alive.
+  const void* address() const { return data_; }
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
   // bool, integers, f32 and f64 have values one can compute with here; narrow floats only move.
@@ -58,11 +64,15 @@ class HostTensor {
   HostTensor reshaped(Ints shape) const;
 
  private:
+  struct Copy;
+  const char* copied() const;
+
   DType dtype_ = DType::kF32;
   Ints shape_;
   std::int64_t count_ = 0;
   std::shared_ptr<const void> owner_;
   const char* data_ = nullptr;
+  std::shared_ptr<Copy> copy_;  // of a mapped file's bytes
 };
 
 // Writes one element in `dtype`; bool stores value != 0, integers wrap.

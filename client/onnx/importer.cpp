@@ -52,6 +52,25 @@ class DimTable {
     }
   }
 
+  // Every dimension must have a length or a range before any shape is asked for: all that lack one are named at once.
+  void check_all_given(const std::vector<::onnx::ValueInfoProto>& inputs) const {
+    std::set<std::string> seen;
+    std::vector<std::string> missing, flags;
+    for (const ::onnx::ValueInfoProto& input : inputs) {
+      const auto& dims = input.type().tensor_type().shape().dim();
+      for (int i = 0; i < dims.size(); ++i) {
+        const std::string name = dims[i].has_dim_value() ? "" : name_of(input, i);
+        if (name.empty() || ranges_.count(name) != 0 || !seen.insert(name).second) continue;
+        missing.push_back(str_cat("'", name, "' (input '", input.name(), "', axis ", i, ")"));
+        flags.push_back(str_cat("--dim ", name, "=N"));
+      }
+    }
+    if (missing.empty()) return;
+    reject(str_cat(missing.size() == 1 ? "the symbolic dimension " : "the symbolic dimensions ",
+                   absl::StrJoin(missing, ", "), missing.size() == 1 ? " has" : " have", " no length; give ",
+                   absl::StrJoin(flags, " "), ", or bounds: MIN:MAX in place of N"));
+  }
+
   client::Shape shape_of(const ::onnx::ValueInfoProto& input) {
     client::Shape shape;
     const auto& dims = input.type().tensor_type().shape().dim();
@@ -62,12 +81,7 @@ class DimTable {
       }
       const std::string name = name_of(input, i);
       names_.insert(name);
-      const auto found = ranges_.find(name);
-      if (found == ranges_.end()) {
-        reject(str_cat("input '", input.name(), "' has the symbolic dimension '", name,
-                       "'; give its length with --dim ", name, "=N, or its bounds with --dim ", name, "=MIN:MAX"));
-      }
-      const DimRange& range = found->second;
+      const DimRange& range = ranges_.at(name);
       if (range.min < 0 || range.min > range.max) {
         reject(str_cat("dimension '", name, "' is given the length ", text_of(range),
                        "; expected 0 <= N, or 0 <= MIN <= MAX"));
@@ -204,16 +218,19 @@ void name_lengths(const Values& values, ImportedModel& model) {
   }
 }
 
-ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& model, const ImportOptions& options) {
+ImportedModel import_graph(const ModelFilePtr& model, const ImportOptions& options) {
   ImportedModel result;
-  result.opset = standard_opset(*model);
-  const ::onnx::GraphProto& graph = model->graph();
+  result.opset = standard_opset(model->proto());
+  const ::onnx::GraphProto& graph = model->proto().graph();
   const std::vector<DeclaredInput> inputs = declared_inputs(graph, options);
   check_named_inputs(options, inputs);
   DimTable dims(options);
+  std::vector<::onnx::ValueInfoProto> tensor_inputs;
   for (const DeclaredInput& input : inputs) {
     for (const auto& tensor : input.tensors) dims.learn(tensor);
+    tensor_inputs.insert(tensor_inputs.end(), input.tensors.begin(), input.tensors.end());
   }
+  dims.check_all_given(tensor_inputs);
   GraphImporter importer(model);
   for (const DeclaredInput& input : inputs) {
     Values members;
@@ -243,28 +260,30 @@ ImportedModel import_graph(const std::shared_ptr<const ::onnx::ModelProto>& mode
   return result;
 }
 
-absl::StatusOr<ImportedModel> import_parsed(absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> model,
-                                            const std::string& path, const ImportOptions& options) {
-  if (!model.ok()) return model.status();
+}  // namespace
+
+absl::StatusOr<ImportedModel> import_model(const ModelFilePtr& model, const ImportOptions& options) {
   absl::StatusOr<ImportedModel> imported = absl::InternalError("");
   try {
-    imported = client::catch_jit_error([&] { return import_graph(*model, options); });
+    imported = client::catch_jit_error([&] { return import_graph(model, options); });
   } catch (const std::bad_alloc&) {
     imported = absl::ResourceExhaustedError("not enough memory to import the model");
   }
   if (imported.ok()) return imported;
-  return absl::Status(imported.status().code(), str_cat(path, ": ", imported.status().message()));
+  return absl::Status(imported.status().code(), str_cat(model->path(), ": ", imported.status().message()));
 }
 
-}  // namespace
-
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
-  return import_parsed(read_model(path), path, options);
+  const absl::StatusOr<ModelFilePtr> model = read_model(path);
+  if (!model.ok()) return model.status();
+  return import_model(*model, options);
 }
 
 absl::StatusOr<ImportedModel> import_model_bytes(std::string_view bytes, const std::string& path,
                                                  const ImportOptions& options) {
-  return import_parsed(parse_model(bytes, path), path, options);
+  const absl::StatusOr<ModelFilePtr> model = parse_model(bytes, path);
+  if (!model.ok()) return model.status();
+  return import_model(*model, options);
 }
 
 }  // namespace hearth::onnx

@@ -12,6 +12,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -57,8 +58,14 @@ struct ImportedModel {
   client::NamedTensors outputs;     // the results, in their order, and the lengths they name
 };
 
+class ModelFile;  // client/onnx/model_file.h: a parsed model, for who imports one more than once
+
+// Weights that the model keeps in other files are mapped from its folder, as long as the result or a plan made of it
+// lives; such a file may be replaced meanwhile (by renaming another one), but not truncated.
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options = {});
-// The model's bytes; `path` only names it in errors.
+absl::StatusOr<ImportedModel> import_model(const std::shared_ptr<const ModelFile>& model,
+                                           const ImportOptions& options = {});
+// The model's bytes; `path` only names it in errors. Weights in other files are refused.
 absl::StatusOr<ImportedModel> import_model_bytes(std::string_view bytes, const std::string& path,
                                                  const ImportOptions& options = {});
 

@@ -11,17 +11,16 @@ namespace hearth::onnx {
 namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+using Visit = std::function<void(const ::onnx::NodeProto&, const ::onnx::FunctionProto*)>;
 
 // Walks nested graphs with a list of its own: a hostile file may nest deeply.
-void check_nodes(const Nodes& main_nodes, const Opsets& opsets, const Functions& functions, ModelCheck* check) {
+void visit_nodes(const Nodes& main_nodes, const ::onnx::FunctionProto* function, const Visit& visit) {
   std::vector<const Nodes*> lists = {&main_nodes};
   while (!lists.empty()) {
     const Nodes& nodes = *lists.back();
     lists.pop_back();
     for (const ::onnx::NodeProto& node : nodes) {
-      ++check->num_nodes;
-      const std::string reason = GraphImporter::missing_operator(node, opsets, functions);
-      if (!reason.empty()) check->missing.push_back({node_label(node), operator_name(node), reason});
+      visit(node, function);
       for (const ::onnx::AttributeProto& attribute : node.attribute()) {
         if (attribute.has_g()) lists.push_back(&attribute.g().node());
       }
@@ -31,21 +30,36 @@ void check_nodes(const Nodes& main_nodes, const Opsets& opsets, const Functions&
 
 }  // namespace
 
-absl::StatusOr<ModelCheck> check_model(const std::string& path) {
-  const auto model = read_model(path);
-  if (!model.ok()) return model.status();
+void for_each_node(const ::onnx::ModelProto& model, const Visit& visit) {
+  visit_nodes(model.graph().node(), nullptr, visit);
+  for (const ::onnx::FunctionProto& function : model.functions()) visit_nodes(function.node(), &function, visit);
+}
+
+absl::StatusOr<ModelCheck> check_model(const ModelFilePtr& model) {
   const auto checked = client::catch_jit_error([&] {
     ModelCheck check;
-    check.opset = standard_opset(**model);
-    const Functions functions = read_functions(**model);
-    check_nodes((*model)->graph().node(), read_opsets(**model), functions, &check);
-    for (const auto& [name, function] : functions) {
-      check_nodes(function.proto->node(), function.opsets, functions, &check);
-    }
+    const ::onnx::ModelProto& proto = model->proto();
+    check.opset = standard_opset(proto);
+    const Opsets opsets = read_opsets(proto);
+    const Functions functions = read_functions(proto);
+    for_each_node(proto, [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto* within) {
+      ++check.num_nodes;
+      const Function* function =
+          within == nullptr ? nullptr : find_function(functions, normal_domain(within->domain()), within->name());
+      const Opsets& imported = function == nullptr ? opsets : function->opsets;
+      const std::string reason = GraphImporter::missing_operator(node, imported, functions);
+      if (!reason.empty()) check.missing.push_back({node_label(node), operator_name(node), reason});
+    });
     return check;
   });
   if (checked.ok()) return checked;
-  return absl::Status(checked.status().code(), str_cat(path, ": ", checked.status().message()));
+  return absl::Status(checked.status().code(), str_cat(model->path(), ": ", checked.status().message()));
+}
+
+absl::StatusOr<ModelCheck> check_model(const std::string& path) {
+  const absl::StatusOr<ModelFilePtr> model = read_model(path);
+  if (!model.ok()) return model.status();
+  return check_model(*model);
 }
 
 }  // namespace hearth::onnx

@@ -1,15 +1,25 @@
 // Which nodes of a model need an operator, or an opset of one, that is not here: read from the file alone, subgraphs
-// included, without shapes or weights. Thread-safe. Errors: status naming the file.
+// and functions included, without shapes or weights. Thread-safe. Errors: status naming the file.
 //
 //   absl::StatusOr<ModelCheck> checked = check_model("model.onnx");
 //   for (const MissingNode& node : checked->missing) …
 #pragma once
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+namespace onnx {
+class FunctionProto;
+class ModelProto;
+class NodeProto;
+}  // namespace onnx
+
 namespace hearth::onnx {
+
+class ModelFile;
 
 struct MissingNode {
   std::string name;  // or its first output
@@ -24,5 +34,11 @@ struct ModelCheck {
 };
 
 absl::StatusOr<ModelCheck> check_model(const std::string& path);
+absl::StatusOr<ModelCheck> check_model(const std::shared_ptr<const ModelFile>& model);
+
+// Calls `visit` with every node of the model and of its functions, and the function it stands in (null: the model's
+// graph), nested graphs after the nodes they belong to.
+void for_each_node(const ::onnx::ModelProto& model,
+                   const std::function<void(const ::onnx::NodeProto&, const ::onnx::FunctionProto*)>& visit);
 
 }  // namespace hearth::onnx

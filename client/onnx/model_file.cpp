@@ -1,11 +1,13 @@
 #include "client/onnx/model_file.h"
 
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
 
+#include "client/errors.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/file.h"
@@ -60,24 +62,44 @@ std::string typed_data(const Proto& proto) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> read_model(const std::string& path) {
+ModelFile::ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external)
+    : proto_(std::make_unique<const ::onnx::ModelProto>(std::move(proto))),
+      path_(std::move(path)),
+      external_(std::move(external)) {}
+ModelFile::~ModelFile() = default;
+
+namespace {
+
+absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& path,
+                                   std::unique_ptr<const ExternalData> external) {
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return absl::InvalidArgumentError(str_cat(
+        path,
+        ": larger than 2 GiB, the limit of the format; save it with its weights in another file (external data)"));
+  }
+  ::onnx::ModelProto model;
+  google::protobuf::LogSilencer quiet;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || model.ir_version() < 1 ||
+      !model.has_graph()) {
+    return absl::InvalidArgumentError(str_cat(path, kNotAModel));
+  }
+  const absl::Status placed = client::catch_jit_error([&] { return external_places(model).size(); }).status();
+  if (!placed.ok()) return absl::Status(placed.code(), str_cat(path, ": ", placed.message()));
+  return std::make_shared<const ModelFile>(std::move(model), path, std::move(external));
+}
+
+}  // namespace
+
+absl::StatusOr<ModelFilePtr> read_model(const std::string& path) {
   const absl::StatusOr<std::string> bytes = runtime::read_file(path);
   if (!bytes.ok()) return bytes.status();
   if (bytes->empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
-  return parse_model(*bytes, path);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return parse(*bytes, path, std::make_unique<const ExternalData>(folder.empty() ? "." : folder));
 }
 
-absl::StatusOr<std::shared_ptr<const ::onnx::ModelProto>> parse_model(std::string_view bytes, const std::string& path) {
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    return absl::InvalidArgumentError(str_cat(path, ": larger than 2 GiB, the limit of the format"));
-  }
-  auto model = std::make_shared<::onnx::ModelProto>();
-  google::protobuf::LogSilencer quiet;
-  if (!model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || model->ir_version() < 1 ||
-      !model->has_graph()) {
-    return absl::InvalidArgumentError(str_cat(path, kNotAModel));
-  }
-  return std::shared_ptr<const ::onnx::ModelProto>(std::move(model));
+absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path) {
+  return parse(bytes, path, nullptr);
 }
 
 std::string_view onnx_type_name(std::int64_t elem_type) {
@@ -135,15 +157,19 @@ Text to_text(const Proto& proto) {
                  " strings"));
 }
 
-HostTensor to_host_tensor(const Proto& proto, const std::shared_ptr<const void>& owner) {
-  if (proto.data_location() == Proto::EXTERNAL) {
-    reject_unsupported(str_cat("tensor '", proto.name(),
-                               "' keeps its data in another file; save the model with its data inside, which"));
-  }
+HostTensor to_host_tensor(const Proto& proto, const ModelFilePtr& model) {
   if (proto.has_segment()) reject_unsupported(str_cat("tensor '", proto.name(), "' is stored in segments, which"));
   const DType dtype = dtype_from_onnx(proto.data_type());
   Ints shape(proto.dims().begin(), proto.dims().end());
   const auto expected = static_cast<std::size_t>(count(shape)) * dtype_bytes(dtype);
+  if (is_external(proto)) {
+    if (model == nullptr || model->external() == nullptr) {
+      reject(str_cat("tensor '", proto.name(), "' keeps its data in another file, which is found only when the model ",
+                     "itself is read from its file"));
+    }
+    const ExternalBytes bytes = model->external()->find(proto, expected);
+    return HostTensor::mapped(dtype, std::move(shape), bytes.owner, bytes.data);
+  }
   const auto check = [&](std::size_t found) {
     if (found == expected) return;
     reject(str_cat("tensor '", proto.name(), "' of shape ", to_string(shape), " needs ", expected,
@@ -151,7 +177,7 @@ HostTensor to_host_tensor(const Proto& proto, const std::shared_ptr<const void>&
   };
   if (proto.has_raw_data()) {
     check(proto.raw_data().size());
-    return HostTensor(dtype, std::move(shape), owner, proto.raw_data().data());
+    return HostTensor(dtype, std::move(shape), model, proto.raw_data().data());
   }
   std::string bytes = typed_data(proto);
   check(bytes.size());

@@ -15,9 +15,9 @@ using Attribute = ::onnx::AttributeProto;
 
 }  // namespace
 
-NodeContext::NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const void> owner,
-                         ImportScope& scope)
-    : proto_(proto), opset_(opset), inputs_(std::move(inputs)), owner_(std::move(owner)), scope_(scope) {}
+NodeContext::NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs,
+                         std::shared_ptr<const ModelFile> model, ImportScope& scope)
+    : proto_(proto), opset_(opset), inputs_(std::move(inputs)), model_(std::move(model)), scope_(scope) {}
 
 const Value& NodeContext::input(std::size_t index) const {
   if (!has_input(index)) reject(str_cat("input ", index, " is missing"));
@@ -145,7 +145,7 @@ std::vector<std::string> NodeContext::texts(std::string_view name) {
 std::optional<HostTensor> NodeContext::host_tensor(std::string_view name) {
   const Attribute* found = attribute(name, Attribute::TENSOR);
   if (found == nullptr) return std::nullopt;
-  return to_host_tensor(found->t(), owner_);
+  return to_host_tensor(found->t(), model_);
 }
 
 const ::onnx::GraphProto& NodeContext::graph(std::string_view name) {
@@ -200,7 +200,7 @@ Values NodeContext::apply(std::string_view op, Values inputs,
     attribute.set_type(Attribute::INT);
     attribute.set_i(value);
   }
-  NodeContext context(part, kAppliedOpset, std::move(inputs), owner_, scope_);
+  NodeContext context(part, kAppliedOpset, std::move(inputs), model_, scope_);
   return find_operator("", op, kAppliedOpset).import(context);
 }
 

@@ -23,6 +23,8 @@ class NodeProto;
 
 namespace hearth::onnx {
 
+class ModelFile;
+
 using Values = std::vector<Value>;
 
 // What a node may ask of the import it is part of.
@@ -39,7 +41,7 @@ class ImportScope {
 
 class NodeContext {
  public:
-  NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const void> owner,
+  NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const ModelFile> model,
               ImportScope& scope);
 
   const ::onnx::NodeProto& proto() const { return proto_; }
@@ -110,7 +112,7 @@ class NodeContext {
   const ::onnx::NodeProto& proto_;
   int opset_;
   Values inputs_;
-  std::shared_ptr<const void> owner_;
+  std::shared_ptr<const ModelFile> model_;
   ImportScope& scope_;
   std::set<std::string, std::less<>> read_;
   bool bounded_allowed_ = false;

@@ -118,7 +118,8 @@ const client::Tensor& Value::tensor() const {
       state_->tensor = client::constant(std::move(shape), x.dtype(), std::string(x.data(), x.bytes()));
     } else {
       if (state_->name.empty()) reject("a constant has no name");
-      state_->tensor = client::parameter(state_->name, std::move(shape), x.dtype(), {x.data(), x.bytes(), x.owner()});
+      state_->tensor =
+          client::parameter(state_->name, std::move(shape), x.dtype(), {x.address(), x.bytes(), x.owner()});
     }
   }
   return state_->tensor;

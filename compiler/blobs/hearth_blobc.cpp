@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "compiler/blobs/direct_cache.h"
 #include "compiler/blobs/manifest.h"
+#include "runtime/printable.h"
+#include "runtime/standard_output.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -28,7 +30,7 @@ struct Request {
 };
 
 int say(const Json& line, int exit_code) {
-  std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   return exit_code;
 }
 
@@ -74,7 +76,9 @@ absl::Status complete(Request* request) {
   while (root.size() > 1 && root.back() == '/') root.pop_back();
   const char* verbose = std::getenv("CK_JIT_VERBOSE");
   if (verbose != nullptr && std::string_view(verbose) == "1")
-    request->options.progress = [](const std::string& line) { std::cerr << "[hearth-blobc] " << line << std::endl; };
+    request->options.progress = [](const std::string& line) {
+      std::fprintf(stderr, "[hearth-blobc] %s\n", printable_lines(line).c_str());
+    };
   return absl::OkStatus();
 }
 
@@ -97,7 +101,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(flags - argv), argv);
   } catch (const CLI::CallForHelp&) {
-    std::cerr << app.help();
+    print(app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
     return fail(absl::InvalidArgumentError(error.what()));
@@ -111,4 +115,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace hearth::blobs
 
-int main(int argc, char** argv) { return hearth::blobs::run(argc, argv); }
+int main(int argc, char** argv) {
+  return hearth::run_program("hearth-blobc", [&] { return hearth::blobs::run(argc, argv); });
+}

@@ -16,6 +16,7 @@
 #include "compiler/blobs/record.h"
 #include "compiler/blobs/stub_object.h"
 #include "runtime/file.h"
+#include "runtime/printable.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -182,8 +183,8 @@ int intercept(int argc, char** argv) {
   const std::string tool(basename_of(argc > 0 ? argv[0] : "hipcc"));
   const absl::Status status = run(tool, std::vector<std::string>(argv + (argc > 0), argv + argc));
   if (status.ok()) return 0;
-  const absl::string_view text = status.message();
-  std::fprintf(stderr, "%s: error: %.*s\n", tool.c_str(), static_cast<int>(text.size()), text.data());
+  const std::string text = printable_lines(std::string(status.message()));  // may end with a compiler's own lines
+  std::fprintf(stderr, "%s: error: %s\n", printable(tool).c_str(), text.c_str());
   return 1;
 }
 

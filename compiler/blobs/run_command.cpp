@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/file.h"
+#include "runtime/printable.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -38,7 +39,8 @@ pid_t start(const Command& command) {
   for (const auto& [name, value] : command.environment)
     value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
   if (chdir(command.cwd.c_str()) == 0) execvp(argv[0], argv.data());
-  const std::string why = str_cat(command.args[0], " in ", command.cwd, ": ", std::strerror(errno), "\n");
+  const std::string why =
+      str_cat(printable(str_cat(command.args[0], " in ", command.cwd, ": ", std::strerror(errno))), "\n");
   [[maybe_unused]] const ssize_t written = write(2, why.data(), why.size());
   _exit(127);
 }

@@ -9,7 +9,7 @@
 //   shifts     by >= width or negative: shl and unsigned shr give 0, signed shr gives the sign (0 or -1).
 //   floats     IEEE 754, round to nearest even; f16, bf16 and fp8 compute in f32 and round once an op.
 //              max/min: NaN if either is NaN, the sign of a zero result is unspecified. eq/lt/le with NaN are false, ne
-//              true. A multiply feeding an add may be fused; the order of a float reduction is unspecified.
+//              true. A multiply feeding an add may be fused; a float sum's order, and its sign if 0, are unspecified.
 //   cast       float -> int truncates, saturates, NaN gives 0; int -> int wraps; to bool is x != 0; bool is 0 or 1.
 //              To a float: one rounding. What rounds beyond the greatest value becomes infinity, in f8e4m3 NaN.
 //   fp8        OCP 8-bit floats. f8e5m2: IEEE-like, greatest value 57344, infinities. f8e4m3: the FN form, greatest

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "proto/versions.h"
+#include "runtime/utf8.h"
 
 namespace hearth::passes {
 
@@ -17,6 +18,7 @@ using ir::UOpRef;
 
 namespace {
 
+constexpr std::size_t kMaxLocationBytes = 512;
 constexpr std::size_t kMaxNameBytes = 1024;  // of inputs, parameters and outputs, as in runtime/plan.cpp
 
 }  // namespace
@@ -31,7 +33,7 @@ absl::StatusOr<ImportedGraph> Importer::run() {
   for (int i = 0; i < proto_.provenance_size(); ++i) {
     const auto& p = proto_.provenance(i);
     if (p.node() < static_cast<std::uint32_t>(proto_.nodes_size()) && !p.text().empty()) {
-      locations_[p.node()].push_back(p.text().substr(0, 512));
+      locations_[p.node()].emplace_back(utf8_prefix(p.text(), kMaxLocationBytes));
     }
   }
   values_.reserve(proto_.nodes_size());

@@ -239,6 +239,17 @@ std::string name_of(UOpRef root, std::string_view kind) {
   return (kind.empty() ? reduces ? "r" : "e" : std::string(kind)) + extents;
 }
 
+// At the variables' upper bounds.
+std::vector<std::int64_t> max_elements(const std::vector<UOpRef>& buffers) {
+  std::vector<std::int64_t> elements;
+  for (UOpRef buffer : buffers) {
+    double count = 1;
+    for (UOpRef dim : axes_of(buffer)) count *= static_cast<double>(dim->bounds.max);
+    elements.push_back(static_cast<std::int64_t>(std::min(count, 9e18)));
+  }
+  return elements;
+}
+
 // Opts, packing, grid and canonical numbers for a flat kernel whose slots are out.buffers. Copies are not packed again.
 absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, const IsOnce* is_once,
                           const Tuning& tuning, KernelAst& out) {
@@ -249,6 +260,7 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
   HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.num_ops, facts, is_once, tuning));
   UOpRef root = chosen.root;
   out.choice = std::move(chosen.choice);
+  if (tuning.describe) out.cost = kernel_cost(flat, max_elements(out.buffers));
   std::vector<std::uint32_t> slots;
   for (const tune::Opt& opt : chosen.opts) {
     if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);

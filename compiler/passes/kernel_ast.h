@@ -8,6 +8,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/check_bounds.h"
 #include "compiler/passes/choose_opts.h"
+#include "compiler/passes/kernel_cost.h"
 #include "hearth/v1/artifact.pb.h"
 
 namespace hearth::passes {
@@ -22,6 +23,7 @@ struct KernelAst {
   std::uint32_t provenance = 0;
   BoundsCount bounds;
   v1::KernelChoice choice;  // with Tuning::describe
+  KernelCost cost;          // likewise
 
   // Copies of operands (passes/pack_operands) that `buffers` names and that must be made before this kernel runs.
   struct Packing {

@@ -57,6 +57,10 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     spec.set_ast(k.ast);
     out.add_kernel_sources(k.source);
     *out.add_choices() = k.choice;
+    v1::KernelCost& cost = *out.add_kernel_costs();
+    cost.set_ops(static_cast<std::uint64_t>(k.cost.ops));
+    cost.set_bytes_read(static_cast<std::uint64_t>(k.cost.bytes_read));
+    cost.set_bytes_written(static_cast<std::uint64_t>(k.cost.bytes_written));
     if (k.blob) {
       *spec.mutable_blob() = *k.blob;
       *kernel.mutable_blob() = *k.blob;

@@ -213,7 +213,11 @@ class Splitter {
       *kernel.blob.emplace().mutable_spec() = blob.spec;
       kernel.blob->set_library(blob.library);
     }
-    out_.kernels[found->second].num_ops = std::max(out_.kernels[found->second].num_ops, blob.num_ops);
+    PlannedKernel& kernel = out_.kernels[found->second];
+    kernel.num_ops = std::max(kernel.num_ops, blob.num_ops);
+    kernel.cost = {kernel.num_ops, 0, static_cast<double>(out_.buffers[launch.buffers[0]].max_bytes)};
+    for (std::size_t i = 1; i < launch.buffers.size(); ++i)
+      kernel.cost.bytes_read += static_cast<double>(out_.buffers[launch.buffers[i]].max_bytes);
     add_launch(std::move(launch), found->second, built.provenance);
   }
 
@@ -232,6 +236,7 @@ class Splitter {
       kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
       kernel.num_ops = built.num_ops;
       kernel.choice = built.choice;
+      kernel.cost = built.cost;
       out_.kernels.push_back(std::move(kernel));
     }
     add_launch(std::move(launch), found->second, built.provenance);

@@ -13,6 +13,7 @@
 #include "compiler/passes/choose_blobs.h"
 #include "compiler/passes/choose_opts.h"
 #include "compiler/passes/import.h"
+#include "compiler/passes/kernel_cost.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/plan.pb.h"
 
@@ -43,6 +44,7 @@ struct PlannedKernel {
   std::string source;  // provenance of all its launches, for explain
   double num_ops = 0;
   v1::KernelChoice choice;           // with Tuning::describe
+  KernelCost cost;                   // likewise; of a blob: its operations alone
   std::optional<v1::PlanBlob> blob;  // instead of `ast`
 };
 

@@ -16,13 +16,14 @@
 #include <string_view>
 #include <system_error>
 
-#include "daemon/build_id.h"
 #include "daemon/framing.h"
 #include "daemon/worker/guardian.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "daemon/worker_usage.h"
 #include "proto/versions.h"
+#include "runtime/build_id.h"
+#include "runtime/printable.h"
 
 namespace hearth::daemon {
 namespace {
@@ -69,7 +70,7 @@ int replay(const std::string& path, CompilerBackend& backend) {
   std::ifstream file(path, std::ios::binary);
   v1::WorkerRequest request;
   if (!file || !request.ParseFromIstream(&file)) {
-    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", path.c_str());
+    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", printable(path).c_str());
     return 2;
   }
   ProgramLimits limits;
@@ -77,7 +78,7 @@ int replay(const std::string& path, CompilerBackend& backend) {
   limits.folder = std::filesystem::temp_directory_path(ignored).string();
   const v1::WorkerReply reply = perform(request, backend, limits);
   if (reply.has_error()) {
-    std::fprintf(stderr, "hearth-worker: %s\n", reply.error().message().c_str());
+    std::fprintf(stderr, "hearth-worker: %s\n", printable(reply.error().message()).c_str());
     return 1;
   }
   std::printf("%s\n", reply.has_lowered() ? "lowered" : reply.has_timing() ? "timed" : "compiled");

@@ -6,13 +6,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <random>
 
+#include "examples/common/example_program.h"
 #include "examples/conformer/conformer.h"
 
 namespace {
 
+using hearth::client::copy_into;
 using hearth::client::InputSpec;
 using hearth::examples::Conformer;
 using hearth::examples::ConformerConfig;
@@ -35,32 +36,31 @@ absl::Status run(const Flags& flags) {
   const auto stats = jit->stats();
   std::printf("prepared in %.1f ms: %u kernels, %u compiled now\n", stats->prepare_ms, stats->kernels,
               stats->compiled_kernels);
-  const auto mel = jit->mel_mut();
-  const auto lengths = jit->lengths_mut();
+  const auto mel = jit->mel_mut()->as<float>();
   if (!mel.ok()) return mel.status();
-  if (!lengths.ok()) return lengths.status();
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  auto* values = static_cast<float*>(mel->data);
-  for (std::size_t i = 0; i < mel->size_bytes / sizeof(float); ++i) values[i] = normal(random);
+  for (float& value : *mel) value = normal(random);
   for (const auto& [batch, frames] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{1, flags.frames},
                                                           {1, (flags.frames + 1) / 2},
                                                           {flags.batch, flags.frames / 4 + 1},
                                                           {flags.batch, flags.frames}}) {
-    for (std::int64_t i = 0; i < batch; ++i) static_cast<std::int64_t*>(lengths->data)[i] = frames;
+    const std::vector<std::int64_t> lengths(static_cast<std::size_t>(batch), frames);
+    if (absl::Status written = copy_into(jit->lengths_mut(), lengths); !written.ok()) return written;
     const auto start = std::chrono::steady_clock::now();
     if (absl::Status ran = jit->execute_with_vars({{"b", batch}, {"t", frames}}); !ran.ok()) return ran;
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const auto out = jit->output();
     if (!out.ok()) return out.status();
+    const auto encoded = out->as<float>();
+    if (!encoded.ok()) return encoded.status();
     double sum = 0;
-    const auto* encoded = static_cast<const float*>(out->data);
-    for (std::size_t i = 0; i < out->size_bytes / sizeof(float); ++i) sum += std::fabs(static_cast<double>(encoded[i]));
+    for (const float value : *encoded) sum += std::fabs(static_cast<double>(value));
     std::printf("b %lld, t %4lld -> [%lld, %lld, %lld] in %8.2f ms, mean magnitude %.4f\n",
                 static_cast<long long>(batch), static_cast<long long>(frames), static_cast<long long>(out->shape[0]),
                 static_cast<long long>(out->shape[1]), static_cast<long long>(out->shape[2]), ms,
-                sum * sizeof(float) / static_cast<double>(out->size_bytes));
+                sum / static_cast<double>(encoded->size()));
   }
   return absl::OkStatus();
 }
@@ -74,9 +74,5 @@ int main(int argc, char** argv) {
   app.add_option("--batch", flags.batch, "Largest batch")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--frames", flags.frames, "Most mel frames")->check(CLI::Range(4, 10000))->capture_default_str();
   app.add_option("--threads", flags.threads, "Threads of a replay; 0: every CPU")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = run(flags);
-  if (status.ok()) return 0;
-  std::cerr << "conformer: " << status.message() << "\n";
-  return 1;
+  return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });
 }

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <iostream>
 
+#include "examples/common/example_program.h"
 #include "examples/decoder/decoder.h"
 
 namespace {
@@ -43,9 +43,5 @@ int main(int argc, char** argv) {
   app.add_option("--prompt", flags.prompt, "Tokens from 0 to 255")->capture_default_str();
   app.add_option("--tokens", flags.tokens, "Tokens to generate")->capture_default_str();
   app.add_option("--threads", flags.threads, "Threads of a replay; 0: every CPU")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = run(flags);
-  if (status.ok()) return 0;
-  std::cerr << "decoder: " << status.message() << "\n";
-  return 1;
+  return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });
 }

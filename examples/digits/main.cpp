@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 
 #include "client/jit.h"
 #include "client/npy.h"
 #include "client/onnx/importer.h"
+#include "examples/common/example_program.h"
 #include "examples/common/process_clock.h"
 #include "runtime/text.h"
 
@@ -113,9 +113,5 @@ int main(int argc, char** argv) {
   app.add_option("--labels", flags.labels, "i64 labels [N]")->required();
   app.add_option("--out", flags.out, "Write the probabilities here (.npy)");
   app.add_option("--threads", flags.threads, "Threads of the replay; 0: every CPU");
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = run(flags);
-  if (status.ok()) return 0;
-  std::cerr << "digits: " << status.message() << "\n";
-  return 1;
+  return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });
 }

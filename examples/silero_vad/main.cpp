@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 
+#include "examples/common/example_program.h"
 #include "examples/common/process_clock.h"
 #include "examples/silero_vad/detector.h"
 #include "examples/silero_vad/segments.h"
 #include "examples/silero_vad/wav.h"
+#include "runtime/file.h"
 #include "runtime/text.h"
 
 namespace {
@@ -26,15 +26,13 @@ struct Flags {
 };
 
 absl::Status write_probabilities(const std::string& path, const std::vector<float>& probabilities) {
-  std::ofstream file(path);
+  std::string text;
   char line[32];
   for (float probability : probabilities) {
     std::snprintf(line, sizeof(line), "%.9g\n", static_cast<double>(probability));
-    file << line;
+    text += line;
   }
-  file.close();
-  if (!file) return absl::PermissionDeniedError(hearth::str_cat(path, ": cannot write the probabilities"));
-  return absl::OkStatus();
+  return hearth::runtime::write_file(path, {text});
 }
 
 absl::Status run(const Flags& flags) {
@@ -84,9 +82,5 @@ int main(int argc, char** argv) {
   app.add_option("--wav", flags.wav, "16-bit PCM, mono, 16 kHz")->required();
   app.add_option("--probs", flags.probs, "Write one probability a line to this file");
   app.add_option("--threads", flags.threads, "Threads of the replay; 0: every CPU")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = run(flags);
-  if (status.ok()) return 0;
-  std::cerr << "silero_vad: " << status.message() << "\n";
-  return 1;
+  return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });
 }

@@ -9,6 +9,7 @@
 
 #include "client/npy.h"
 #include "tests/integration/place.h"
+#include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
@@ -71,6 +72,7 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
     const char* what;
     std::vector<std::string> words;
     std::vector<std::string> named;
+    int code = 1;
   };
   std::string garbage(4096, '\0');
   for (std::size_t i = 0; i < garbage.size(); ++i) garbage[i] = static_cast<char>(i * 2654435761U >> 24);
@@ -90,7 +92,7 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
       {"--dim of another name",
        {place.file("s.onnx"), "--dim", "batch=1", "--dim", "time=2", "--dim", "depth=3"},
        {"depth"}},
-      {"--dim not a number", {place.file("s.onnx"), "--dim", "batch=one", "--dim", "time=2"}, {"batch=one"}},
+      {"--dim not a number", {place.file("s.onnx"), "--dim", "batch=one", "--dim", "time=2"}, {"batch=one"}, 2},
       {"--dim negative", {place.file("s.onnx"), "--dim", "batch=-1", "--dim", "time=2"}, {"batch"}},
       {"a folder as array", {digits(), "--input", "image=" + place.file("")}, {place.file("")}},
       {"no such array", {digits(), "--input", "image=no/such.npy"}, {"no/such.npy"}},
@@ -114,7 +116,7 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
   for (const Row& row : rows) {
     std::vector<std::string> words = {"hearth", "run"};
     words.insert(words.end(), row.words.begin(), row.words.end());
-    check_refused(row.what, place.run(words), row.named);
+    check_refused(row.what, place.run(words), row.named, "hearth: ", row.code);
   }
   check_refused("garbage WAV", place.run({"silero_vad", "--model", digits(), "--wav", place.write("g.wav", garbage)}),
                 {"g.wav"}, "silero_vad: ");
@@ -180,7 +182,7 @@ TEST_CASE("daemons that cannot start: one line that names the cause") {
     row.spoil(place);
     const Ran ran = place.run({"hearth", "run", digits()});
     check_refused(row.what, ran, row.named);
-    CHECK(ran.wall_ms < (sanitized() ? 40'000 : 12'000));
+    CHECK_THAT(ran.err, !Catch::Contains("in time"));  // it is seen to fail, not waited for
   }
   Place place;
   const std::string toml = place.write("bad.toml", "workers = = 3\n");
@@ -199,8 +201,7 @@ TEST_CASE("a full disk: the result comes from memory and health says so") {
   Place place;
   fs::create_directory(place.cache());
   if (::mount("hearth-it", place.cache().c_str(), "tmpfs", 0, "size=128k,mode=0700") != 0) {
-    std::cout << "LEFT OUT: full disk (mount is not permitted: " << std::strerror(errno) << ")\n";
-    return;
+    SKIP_CASE("a file system of its own may not be mounted: " + std::string(std::strerror(errno)));
   }
   struct Unmount {
     std::string path;
@@ -208,10 +209,6 @@ TEST_CASE("a full disk: the result comes from memory and health says so") {
   } unmount{place.cache()};
   const Ran ran = place.run({"hearth", "run", digits(), "--json"});
   INFO(ran.err);
-  if (ran.code == 0) {
-    CHECK(place.stats()["health"].get<std::string>().rfind("degraded", 0) == 0);
-    std::cout << "full disk: prepared from memory, health: " << place.stats()["health"] << "\n";
-  } else {
-    check_refused("full disk", ran, {place.cache()});
-  }
+  REQUIRE(ran.code == 0);
+  CHECK_THAT(place.stats()["health"].get<std::string>(), Catch::StartsWith("degraded"));
 }

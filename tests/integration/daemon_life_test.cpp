@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/integration/place.h"
+#include "tests/support/skip.h"
 
 using namespace hearth::integration;
 using namespace std::chrono_literals;
@@ -48,10 +49,7 @@ TEST_CASE("a stopped daemon is told from one that runs, at once, with what to do
 }
 
 TEST_CASE("another user's daemon is said to be another user's") {
-  if (::geteuid() != 0) {
-    WARN("needs root, to be another user");
-    return;
-  }
+  if (::geteuid() != 0) SKIP_CASE("not root: cannot be another user");
   Place place;
   // A folder as /tmp is: anybody may put a socket there.
   const std::string folder = place.file("shared");

@@ -2,29 +2,17 @@
 #include "client/jit_wrapper.h"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <thread>
 
-#include "client/ops.h"
-#include "runtime/plan.h"
+#include "tests/integration/jit_checks.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;
 using namespace hearth::client;
+using namespace hearth::integration;
 using Catch::Matchers::Contains;
-using hearth::integration::LiveDaemon;
 
 namespace {
-
-struct Line {
-  std::vector<float> slope = {2, 3};
-  float shift = 1;
-  std::int64_t max_rows = 8;
-};
-
-Tensor line(const Line& model, const Tensor& x) {
-  return x * parameter("slope", {2}, DType::kF32, bytes_of(model.slope)) + model.shift;
-}
 
 HEARTH_JIT_WRAPPER(LineJit, Line, (x)) { return line(model, x); }
 
@@ -33,39 +21,12 @@ HEARTH_JIT_WRAPPER(RowsJit, Line, (x, y), (n, 1, model.max_rows)) { return line(
 
 HEARTH_JIT_WRAPPER(DenseJit, Line, (x), (a, 1, 4), (b, 2, 5)) { return reduce_sum(line(model, x), {-1}); }
 
-HEARTH_JIT_WRAPPER(TwoOutputsJit, Line, (x)) { return NamedTensors{{"twice", x * 2.0}, {"line", line(model, x)}}; }
-
 HEARTH_JIT_WRAPPER(BadOpJit, Line, (x)) { return reshape(x, {7}); }
 HEARTH_JIT_WRAPPER(ErrorJit, Line, (x)) { return absl::StatusOr<Tensor>(absl::NotFoundError("no weights")); }
 HEARTH_JIT_WRAPPER(ThrowJit, Line, (x)) { throw std::runtime_error("broken model"); }
 HEARTH_JIT_WRAPPER(UnreadJit, Line, (x, unread)) { return x + 1.0; }
 HEARTH_JIT_WRAPPER(OwnInputJit, Line, (x)) { return x + input("z", {1, 2}, DType::kF32); }
 HEARTH_JIT_WRAPPER(TwiceJit, Line, (x)) { return x + input("x", {1, 2}, DType::kF32); }
-
-void fill(const absl::StatusOr<MutableView>& view, const std::vector<float>& values) {
-  INFO(view.status().message());
-  REQUIRE(view.ok());
-  REQUIRE(view->size_bytes >= values.size() * sizeof(float));
-  std::memcpy(view->data, values.data(), values.size() * sizeof(float));
-}
-
-std::vector<float> values(const absl::StatusOr<ConstView>& view) {
-  REQUIRE(view.ok());
-  const auto* data = static_cast<const float*>(view->data);
-  return {data, data + view->size_bytes / sizeof(float)};
-}
-
-template <typename T>
-void check_kind(const absl::StatusOr<T>& result, JitErrorKind kind, const std::string& text) {
-  INFO(result.status().ToString());
-  REQUIRE(!result.ok());
-  CHECK(jit_error_kind(result.status()) == kind);
-  CHECK_THAT(std::string(result.status().message()), Contains(text));
-}
-void check_kind(const absl::Status& status, JitErrorKind kind, const std::string& text) {
-  check_kind(absl::StatusOr<int>(status), kind, text);
-}
-
 }  // namespace
 
 TEST_CASE("a wrapper prepares once and replays with its inputs in place") {
@@ -173,24 +134,6 @@ TEST_CASE("inputs may have the variables' lengths, dense at the values of the ne
   CHECK(values(jit->output()) == std::vector<float>{7, 12, 17, 22, 27, 32});
 }
 
-TEST_CASE("tools see buffers, outputs, inputs and kernels, and the times of a profiled replay") {
-  const LiveDaemon daemon;
-  auto jit = TwoOutputsJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
-  REQUIRE(jit.ok());
-  REQUIRE(jit->output_buffers()->size() == 2);
-  CHECK((*jit->output_buffers())[0].name == "twice");
-  const auto ids = jit->input_buffer_ids();
-  REQUIRE(ids->size() == 1);
-  CHECK((*jit->buffers())[ids->front()].name == "x");
-  CHECK(!jit->prepared_kernels()->empty());
-  fill(jit->x_mut(), {1, 2});
-  const auto profile = jit->execute_profiled();
-  REQUIRE(profile.ok());
-  CHECK(!profile->launches.empty());
-  CHECK(values(jit->output()) == std::vector<float>{2, 4});
-  CHECK(values(jit->output("line")) == std::vector<float>{3, 7});
-}
-
 TEST_CASE("a wrapper that was never prepared, or was moved from, says so") {
   LineJit::Prepared jit;
   const auto check_all = [&] {
@@ -199,10 +142,12 @@ TEST_CASE("a wrapper that was never prepared, or was moved from, says so") {
     check_kind(jit.execute(), JitErrorKind::kNotPrepared, "execute()");
     check_kind(jit.execute_with_vars({{"n", 1}}), JitErrorKind::kNotPrepared, "execute()");
     check_kind(jit.execute_profiled(), JitErrorKind::kNotPrepared, "execute_profiled()");
+    check_kind(copy_into(jit.x_mut(), std::vector<float>(2)), JitErrorKind::kNotPrepared, "before prepare()");
     check_kind(jit.bind_input("x", nullptr, 0), JitErrorKind::kNotPrepared, "bind_input()");
     check_kind(jit.carry("out", "x"), JitErrorKind::kNotPrepared, "carry()");
     check_kind(jit.set_carried("x"), JitErrorKind::kNotPrepared, "set_carried()");
     check_kind(jit.buffers(), JitErrorKind::kNotPrepared, "buffers()");
+    check_kind(jit.buffer(0), JitErrorKind::kNotPrepared, "buffer()");
     check_kind(jit.output_buffers(), JitErrorKind::kNotPrepared, "output_buffers()");
     check_kind(jit.input_buffer_ids(), JitErrorKind::kNotPrepared, "input_buffer_ids()");
     check_kind(jit.prepared_kernels(), JitErrorKind::kNotPrepared, "prepared_kernels()");
@@ -258,11 +203,10 @@ TEST_CASE("instances of one prepared wrapper replay side by side") {
         return;
       }
       for (int i = 0; i < 1000; ++i) {
-        auto* x = static_cast<float*>(own->x_mut()->data);
-        x[0] = x[1] = static_cast<float>(i + static_cast<int>(t));
-        if (!own->execute().ok()) ++wrong[t];
-        const auto* y = static_cast<const float*>(own->output()->data);
-        if (y[0] != 2 * x[0] + 1 || y[1] != 3 * x[0] + 1) ++wrong[t];
+        const auto x = static_cast<float>(i + static_cast<int>(t));
+        if (!own->x_mut()->fill(x).ok() || !own->execute().ok()) ++wrong[t];
+        const auto y = *own->output()->as<float>();
+        if (y[0] != 2 * x + 1 || y[1] != 3 * x + 1) ++wrong[t];
       }
     });
   }

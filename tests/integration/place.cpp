@@ -210,9 +210,7 @@ fs::path bin_dir() {
 
 fs::path shared_model(const std::string& name) {
   const fs::path path = (source_dir() / ".." / "shared" / "models" / name).lexically_normal();
-  if (fs::exists(path)) return path;
-  std::cout << "LEFT OUT: ../shared/models/" << name << " is not there\n";
-  return "";
+  return fs::exists(path) ? path : fs::path();
 }
 
 bool sanitized() {

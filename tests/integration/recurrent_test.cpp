@@ -97,7 +97,7 @@ TEST_CASE("a step that fails leaves the state as it was") {
   const auto large =
       cell->step([](CellJit::Prepared& own) { return copy_into(own.x_mut(), std::vector<float>(kSize + 1)); });
   CHECK(jit_error_kind(large.status()) == JitErrorKind::kRuntime);
-  CHECK_THAT(std::string(large.status().message()), Contains("4 elements for an input of 3"));
+  CHECK_THAT(std::string(large.status().message()), Contains("room for 3 elements of f32; 4 were given"));
   CHECK(cell->state().h == std::vector<float>{1, 2, 3});
   CHECK(cell->state().c == std::vector<float>{4, 5, 6});
 }

@@ -8,6 +8,7 @@
 #include "client/npy.h"
 #include "client/onnx/importer.h"
 #include "tests/integration/place.h"
+#include "tests/support/skip.h"
 
 using namespace hearth;
 using namespace hearth::integration;
@@ -50,7 +51,7 @@ std::vector<float> replay(client::Instance& instance, const std::string& input, 
 
 TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's outputs") {
   const fs::path folder = shared_model("bench");
-  if (folder.empty()) return;
+  if (folder.empty()) SKIP_CASE("../shared/models/bench is not there");
   Place place;
   place.run_ok({"hearth", "daemon", "start"});
   const std::string name = "conformer_d256_h4_t256_dynamic";
@@ -103,8 +104,8 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   REQUIRE((got.ok() && want.ok()));
   REQUIRE(got->shape == want->shape);
   CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kTolerance);
-  CHECK(place.run({"hearth", "run", place.file("plan"), "--input", "in0=" + in})
-            .err.find("the plan reads [4, 256, 256]") != std::string::npos);
+  const auto inferred = place.json({"hearth", "run", place.file("plan"), "--input", "in0=" + in, "--json"});
+  CHECK(inferred["outputs"][0]["shape"] == nlohmann::json({3, 37, 256}));
   CHECK(place.daemons().empty());
   CHECK(place.run({"hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:x"}).err ==
         "hearth: --dim batch=1:x: '1:x' is not MIN:MAX\n");

@@ -1,7 +1,9 @@
 // Tracing: trace(), Tracer, summary() and jit(), against a daemon of this test's own.
 #include "client/trace.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <future>
 #include <thread>
 
 #include "client/jit_function.h"
@@ -242,4 +244,55 @@ TEST_CASE("threads share one jitted function") {
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(4, 0));
   CHECK(forward.stats().traces == 1);
+}
+
+TEST_CASE("calls of a known shape return while a new shape is being prepared") {
+  const LiveDaemon daemon;
+  std::atomic<bool> hold{false};
+  std::promise<void> held, go_on;
+  JitOptions options{.config = daemon.config()};
+  options.config.progress = [&](const PrepareProgress&) {
+    if (!hold.exchange(false)) return;
+    held.set_value();
+    go_on.get_future().wait();
+  };
+  const auto forward = jit([](const Tensor& x) { return x * x; }, options);
+  const Floats two = {1, 2}, three = {1, 2, 3};
+  REQUIRE(floats(forward(view_of(two, {2}))) == Floats{1, 4});
+  hold = true;
+  auto new_shape = std::async(std::launch::async, [&] { return forward(view_of(three, {3})); });
+  held.get_future().wait();
+  auto known_shape = std::async(std::launch::async, [&] { return forward(view_of(two, {2})); });
+  auto same_new_shape = std::async(std::launch::async, [&] { return forward(view_of(three, {3})); });
+  const bool returned = known_shape.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  const JitStats meanwhile = forward.stats();
+  go_on.set_value();
+  CHECK(returned);
+  CHECK(meanwhile.traces == 1);
+  CHECK(floats(known_shape.get()) == Floats{1, 4});
+  CHECK(floats(new_shape.get()) == Floats{1, 4, 9});
+  CHECK(floats(same_new_shape.get()) == Floats{1, 4, 9});
+  CHECK(forward.stats().traces == 2);  // two callers shared the second
+  CHECK(forward.stats().hits == 2);
+}
+
+TEST_CASE("a function that throws while it is traced leaves the next caller of that shape its turn") {
+  const LiveDaemon daemon;
+  std::promise<void> inside, go_on;
+  std::atomic<int> calls{0};
+  const auto model = [&](const Tensor& x) {
+    if (++calls > 1) return x + 1.0;
+    inside.set_value();
+    go_on.get_future().wait();
+    throw std::runtime_error("broken once");
+  };
+  const auto forward = jit(model, {.config = daemon.config()});
+  const Floats x = {1, 2};
+  auto first = std::async(std::launch::async, [&] { return forward(view_of(x, {2})); });
+  inside.get_future().wait();
+  auto second = std::async(std::launch::async, [&] { return forward(view_of(x, {2})); });
+  go_on.set_value();
+  CHECK_THROWS_WITH(first.get(), "broken once");
+  CHECK(floats(second.get()) == Floats{2, 3});
+  CHECK(calls == 2);
 }

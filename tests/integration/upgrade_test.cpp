@@ -10,7 +10,7 @@
 #include "client/jit.h"
 #include "client/npy.h"
 #include "client/onnx/importer.h"
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "tests/integration/place.h"
 
 using namespace hearth;
@@ -52,8 +52,8 @@ class Installed {
 };
 
 std::vector<std::string> run_digits(const Installed& installed, int threads) {
-  return {installed / "hearth",        "run",       source_dir() / "examples" / "digits" / "digits.onnx", "--json",
-          "--threads", std::to_string(threads)};
+  return {installed / "hearth",   "run", source_dir() / "examples" / "digits" / "digits.onnx", "--json", "--threads",
+          std::to_string(threads)};
 }
 
 bool eventually(const std::function<bool()>& holds) {

@@ -52,7 +52,7 @@ class Compilation {
 
   llvm::Module& module() { return module_; }
 
-  void optimise() {
+  void optimise(std::uint32_t level) {
     llvm::TargetMachine* machine = target_.machine.get();
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = true;
@@ -68,7 +68,7 @@ class Compilation {
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, components, modules);
-    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module_, modules);
+    builder.buildPerModuleDefaultPipeline(level == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2).run(module_, modules);
   }
 
   absl::StatusOr<std::string> generate(llvm::CodeGenFileType kind) {
@@ -144,7 +144,7 @@ absl::StatusOr<std::string> emit_assembly(const passes::LinearKernel& kernel, co
                                           const v1::CompileOptions& options) {
   auto compilation = Compilation::start(kernel, target, options);
   if (!compilation.ok()) return compilation.status();
-  if (options.opt_level() > 0) (*compilation)->optimise();
+  if (options.opt_level() > 0) (*compilation)->optimise(options.opt_level());
   return (*compilation)->generate(llvm::CodeGenFileType::AssemblyFile);
 }
 
@@ -152,7 +152,7 @@ absl::StatusOr<std::string> compile_cpu(const passes::LinearKernel& kernel, cons
                                         const v1::CompileOptions& options) {
   auto compilation = Compilation::start(kernel, target, options);
   if (!compilation.ok()) return compilation.status();
-  if (options.opt_level() > 0) (*compilation)->optimise();
+  if (options.opt_level() > 0) (*compilation)->optimise(options.opt_level());
   absl::StatusOr<std::string> object = (*compilation)->generate(llvm::CodeGenFileType::ObjectFile);
   if (!object.ok()) return object.status();
   return link_shared(*object);

@@ -121,7 +121,9 @@ absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, cons
 
   llvm::TargetOptions llvm_options;
   llvm_options.TrapUnreachable = false;
-  auto level = options.opt_level() == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  auto level = options.opt_level() == 0   ? llvm::CodeGenOptLevel::None
+               : options.opt_level() == 1 ? llvm::CodeGenOptLevel::Less
+                                          : llvm::CodeGenOptLevel::Default;
   result.machine.reset(backend->createTargetMachine(triple.str(), result.cpu, result.features, llvm_options,
                                                     llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
   if (!result.machine) {

@@ -20,6 +20,10 @@ OpCase unary(const std::string& name, Tensor (*op)(const Tensor&, client::Loc), 
 OpCase binary(const std::string& name, Tensor (*op)(const Operand&, const Operand&), double tolerance = 0) {
   return {name, [op](const Tensors& in) { return Tensors{op(in[0], in[1])}; }, tolerance, tolerance};
 }
+OpCase with_any_zero_sign(OpCase op, const char* reason) {
+  op.any_zero_sign = reason;
+  return op;
+}
 OpCase by(const std::string& name, Tensor (*op)(const Tensor&), double tolerance = kRounding) {
   return {name, [op](const Tensors& in) { return Tensors{op(in[0])}; }, tolerance, tolerance};
 }
@@ -99,7 +103,8 @@ std::vector<OpCase> binaries() {
       binary("equal", client::equal),
       binary("not_equal", client::not_equal),
       binary("floor_mod_float", client::floor_mod),
-      binary("trunc_mod_float", client::trunc_mod),
+      with_any_zero_sign(binary("trunc_mod_float", client::trunc_mod),
+                         "it is a - trunc(a/b)*b, so a zero is +0; fmod's has the sign of a"),
       binary("floor_div_float", client::floor_div),
       {"add", [](const Tensors& in) { return Tensors{in[0] + in[1]}; }},
       {"subtract", [](const Tensors& in) { return Tensors{in[0] - in[1]}; }},

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "client/onnx/graph_importer.h"
+#include "client/onnx/model_file.h"
 #include "tests/conformance/numpy/op_cases.h"
 #include "tests/unit/onnx/model_builder.h"
 
@@ -10,6 +11,7 @@ using hearth::conformance::numpy::OpCase;
 using hearth::conformance::numpy::Tensors;
 using hearth::onnx::GraphImporter;
 using hearth::onnx::ModelBuilder;
+using hearth::onnx::ModelFile;
 using hearth::onnx::Value;
 
 namespace {
@@ -30,7 +32,7 @@ OpCase node(const std::string& name, const std::string& op, const Names& inputs,
     for (const std::string& output : outputs) {
       if (!output.empty()) m.output(output);
     }
-    GraphImporter importer(std::make_shared<const ::onnx::ModelProto>(m.proto()));
+    GraphImporter importer(std::make_shared<const ModelFile>(m.proto(), name, nullptr));
     for (std::size_t i = 0; i < in.size(); ++i) importer.bind("in" + std::to_string(i), Value(in[i]));
     Tensors results;
     for (const Value& value : importer.run(m.proto().graph())) results.push_back(value.tensor());

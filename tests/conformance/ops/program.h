@@ -1,5 +1,6 @@
-// Program: one traced graph in its four executions, which must agree.
-//   reference  import + graph interpreter
+// Program: one traced graph in its five executions, which must agree.
+//   reference  the oracle: from the wire to values, without the compiler's import (tests/conformance/oracle)
+//   imported   import + graph interpreter
 //   ast        lower + kernel interpreter on every launch's AST: checks every access
 //   linear     compile_kernel's linear bodies + linear interpreter: checks every access, lane by lane
 //   compiled   compile_kernel's artifacts, dlopened, in guarded memory; the grid in three parts, last part first
@@ -26,9 +27,12 @@ struct Feed {
   std::vector<std::int64_t> vars;
 };
 
-// |got - want| <= absolute + relative * |want|, or equal, or both NaN. Integers and bools are always exact.
+// |got - want| <= absolute + relative * |want|, or equal, or both NaN. Integers and bools are always exact. Where no
+// error is allowed -0 is not +0; any_zero_sign is for what uop.h leaves open (zero_sign.h), and is set by
+// tolerances_of.
 struct Tolerance {
   double relative = 0, absolute = 0;
+  bool any_zero_sign = false;
   static Tolerance exact() { return {}; }
 };
 using Tolerances = std::vector<Tolerance>;  // one an output, or one for all
@@ -40,7 +44,7 @@ class Program {
   Program(v1::Graph graph, v1::Target target, TuningRecords records = {});
   ~Program();
 
-  enum class Execution { Ast, Linear, Compiled };
+  enum class Execution { Imported, Ast, Linear, Compiled };
   absl::StatusOr<Tensors> run_reference(const Feed& feed) const;
   // The first call lowers and compiles; later calls reuse it.
   absl::StatusOr<Tensors> run(const Feed& feed, Execution execution);
@@ -48,7 +52,7 @@ class Program {
   // What run() executes; empty when the graph does not lower.
   const v1::LoweredPlan& lowered() const { return lowered_; }
 
-  // What differs between the four, "" if nothing.
+  // What differs between the five, "" if nothing.
   std::string disagreement(const Feed& feed, const Tolerances& tolerances);
   // Fails the Catch2 test on a disagreement, printing the graph.
   void check(const Feed& feed, Tolerance tolerance);
@@ -56,6 +60,7 @@ class Program {
  private:
   struct Kernel;
   absl::Status prepare();
+  absl::StatusOr<Tensors> run_imported(const Feed& feed) const;
   absl::Status launch(const v1::Launch& launch, const Feed& feed, Execution execution,
                       const std::vector<std::uint8_t*>& addresses, const std::vector<std::size_t>& sizes);
   v1::Graph graph_;
@@ -77,8 +82,8 @@ v1::Target small_cache_target();
 // With dot products of bytes (AVX-512 or AVX-VNNI) and of pairs of bf16, where this machine has them; else the host's.
 v1::Target dot_target();
 
-// Value of an expression.
-std::int64_t evaluate(const v1::Expr& expr, const std::vector<std::int64_t>& vars);
+// `tolerances` for the outputs of a graph, which knows whose zeros may have either sign.
+Tolerances tolerances_of(const v1::Graph& graph, const Tolerances& tolerances);
 // What differs, "" if nothing.
 std::string difference(const Tensors& got, const Tensors& want, const Tolerances& tolerances);
 

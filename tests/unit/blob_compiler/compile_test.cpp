@@ -7,6 +7,7 @@
 
 #include "compiler/blobs/dependencies.h"
 #include "runtime/made_of/file_digest.h"
+#include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -70,7 +71,7 @@ TEST_CASE("Two roots and two work folders give the same bytes, with debug inform
     Place environment;
     environment.set("HEARTH_BLOB_CXX", compiler);
     if (!find_toolchain(kCxxToolchain).ok()) {
-      WARN("skipped: there is no " << compiler);
+      hearth::test::skip_part("there is no " + compiler);
       continue;
     }
     for (const std::string glue : {"", "int hearth_glued = sizeof(__FILE__);"}) {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -62,7 +63,7 @@ TEST_CASE("A confined process compiles host code, and HIP with a toolchain that 
   for (const char* kind : {kCxxToolchain, kHipToolchain}) {
     const auto toolchain = find_toolchain(kind);
     if (!toolchain.ok()) {
-      WARN("skipped: " << std::string(toolchain.status().message()));
+      hearth::test::skip_part(std::string(toolchain.status().message()));
       continue;
     }
     BlobSpec spec = place.spec();
@@ -72,10 +73,7 @@ TEST_CASE("A confined process compiles host code, and HIP with a toolchain that 
       place.write("root/x.cpp", kHipSource);
     }
     const int code = confined(work, [&] { return tell(compile_blob(spec, *toolchain, {.folder = work}).status()); });
-    if (code == kNoLandlock) {
-      WARN("skipped: this kernel has no Landlock");
-      return;
-    }
+    if (code == kNoLandlock) SKIP_CASE("this kernel has no Landlock");
     INFO(kind);
     CHECK(code == 0);
   }
@@ -87,16 +85,17 @@ TEST_CASE("A confined process that has to find its toolchain keeps it below TMPD
   place.set("TMPDIR", work);
   place.set("XDG_CACHE_HOME", place.folder("empty-cache"));
   for (const char* kind : {kCxxToolchain, kHipToolchain}) {
-    if (!find_toolchain(kind, place.path("elsewhere")).ok()) continue;
+    const auto outside = find_toolchain(kind, place.path("elsewhere"));
+    if (!outside.ok()) {
+      hearth::test::skip_part(std::string(outside.status().message()));
+      continue;
+    }
     const int code = confined(work, [&] {
       const auto toolchain = find_toolchain(kind);
       if (toolchain.ok() && toolchain->kind == kHipToolchain) return tell(toolchain->supports("gfx942"));
       return tell(toolchain.status());
     });
-    if (code == kNoLandlock) {
-      WARN("skipped: this kernel has no Landlock");
-      return;
-    }
+    if (code == kNoLandlock) SKIP_CASE("this kernel has no Landlock");
     INFO(kind);
     CHECK(code == 0);
   }

@@ -5,6 +5,7 @@
 
 #include "compiler/blobs/elf_exports.h"
 #include "compiler/blobs/isa_bitcode.h"
+#include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -35,12 +36,8 @@ BlobSpec hip_spec(const Place& place) {
           .glue = {}};
 }
 
-// Debian's compiler; a printed reason and nothing where it is not installed.
-bool there_is_hip() {
-  const auto toolchain = find_toolchain(kHipToolchain);
-  if (!toolchain.ok()) WARN("skipped: " << std::string(toolchain.status().message()));
-  return toolchain.ok();
-}
+// "" where there is a compiler (Debian's will do), else what is missing.
+std::string missing_for_hip() { return std::string(find_toolchain(kHipToolchain).status().message()); }
 
 bool has(const CompiledBlob& blob, const std::string& path) {
   return std::any_of(blob.dependencies.begin(), blob.dependencies.end(),
@@ -51,7 +48,7 @@ bool has(const CompiledBlob& blob, const std::string& path) {
 
 TEST_CASE("A HIP blob for gfx942 and gfx90a: code for both, the export, and the headers of every pass") {
   const Place place;
-  if (!there_is_hip()) return;
+  if (const std::string missing = missing_for_hip(); !missing.empty()) SKIP_CASE(missing);
   const BlobSpec spec = hip_spec(place);
   const auto blob = place.compile(spec);
   INFO(std::string(blob.status().message()));
@@ -73,7 +70,7 @@ TEST_CASE("A HIP blob for gfx942 and gfx90a: code for both, the export, and the 
 }
 
 TEST_CASE("HIP: two roots and two bitcode folders give the same bytes; so does glue") {
-  if (!there_is_hip()) return;
+  if (const std::string missing = missing_for_hip(); !missing.empty()) SKIP_CASE(missing);
   std::vector<std::string> plain, glued;
   for (int i = 0; i < 2; ++i) {
     const Place place;  // its own cache, and so its own bitcode
@@ -92,7 +89,7 @@ TEST_CASE("HIP: two roots and two bitcode folders give the same bytes; so does g
 
 TEST_CASE("Features of an arch are kept apart") {
   const Place place;
-  if (!there_is_hip()) return;
+  if (const std::string missing = missing_for_hip(); !missing.empty()) SKIP_CASE(missing);
   BlobSpec spec = hip_spec(place);
   spec.archs = {"gfx90a:xnack-", "gfx942:sramecc+"};
   const auto blob = place.compile(spec);
@@ -104,10 +101,10 @@ TEST_CASE("Features of an arch are kept apart") {
 
 TEST_CASE("An arch that the compiler does not know is refused with those it does") {
   const Place place;
-  if (!there_is_hip()) return;
+  if (const std::string missing = missing_for_hip(); !missing.empty()) SKIP_CASE(missing);
   const auto toolchain = find_toolchain(kHipToolchain);
   if (toolchain->supports("gfx950").ok()) {
-    WARN("skipped: this compiler knows gfx950");
+    hearth::test::skip_part("this compiler knows gfx950");
   } else {
     BlobSpec spec = hip_spec(place);
     spec.archs = {"gfx942", "gfx950"};
@@ -128,7 +125,7 @@ TEST_CASE("An arch that the compiler does not know is refused with those it does
 
 TEST_CASE("A hipcc as ROCm has it: it knows its own paths, and is only told what to compile") {
   Place place;
-  if (!there_is_hip()) return;
+  if (const std::string missing = missing_for_hip(); !missing.empty()) SKIP_CASE(missing);
   const auto clang = find_toolchain(kHipToolchain);
   std::string words;
   for (const std::string& flag : clang->prefix_flags)
@@ -165,7 +162,7 @@ TEST_CASE("A compiler that cannot be asked is not one that does not know the arc
 
 TEST_CASE("A HIP blob without GPU code, and device code that does not compile") {
   const Place place;
-  if (!there_is_hip()) return;
+  if (const std::string missing = missing_for_hip(); !missing.empty()) SKIP_CASE(missing);
   BlobSpec spec = hip_spec(place);
   place.write("root/fmha_x.cpp",
               "template <class T> int launch_(T*);\ntemplate <> int launch_<float>(float*) { return 1; }\n");

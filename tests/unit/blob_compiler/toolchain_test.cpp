@@ -13,6 +13,7 @@
 #include "compiler/blobs/isa_bitcode.h"
 #include "compiler/blobs/manifest.h"
 #include "compiler/blobs/toolchain_search.h"
+#include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -42,10 +43,7 @@ TEST_CASE("No compiler at all: what was looked for, and the package") {
   const auto cxx = find_toolchain(kCxxToolchain);
   CHECK(absl::IsNotFound(cxx.status()));
   says(cxx.status(), "install the package g++");
-  if (fs::exists("/opt/rocm/bin/hipcc")) {
-    WARN("skipped: this machine has /opt/rocm");
-    return;
-  }
+  if (fs::exists("/opt/rocm/bin/hipcc")) SKIP_CASE("this machine has /opt/rocm");
   place.set("ROCM_PATH", place.path("rocm"));
   const auto hip = find_toolchain(kHipToolchain);
   CHECK(absl::IsNotFound(hip.status()));
@@ -152,10 +150,7 @@ TEST_CASE("An old ROCm is passed over; asked for by name it is refused; a new on
 TEST_CASE("Debian's hipcc on PATH is not chosen") {
   const Place place;
   const auto places = compiler_places(kHipToolchain);
-  if (!places.ok()) {
-    WARN("skipped: " << std::string(places.status().message()));
-    return;
-  }
+  if (!places.ok()) SKIP_CASE(std::string(places.status().message()));
   for (const CompilerPlace& found : *places) CHECK(found.compiler != "/usr/bin/hipcc");
 }
 
@@ -163,10 +158,8 @@ TEST_CASE("Bitcode: many processes make it at once, each finds all of it; a dama
   const Place place;
   const auto hip = debian_hip();
   const auto toolchain = find_toolchain(kHipToolchain);
-  if (!hip.ok() || !toolchain.ok() || toolchain->compiler.find("clang") == std::string::npos) {
-    WARN("skipped: Debian's HIP packages are not here");
-    return;
-  }
+  if (!hip.ok() || !toolchain.ok() || toolchain->compiler.find("clang") == std::string::npos)
+    SKIP_CASE("Debian's HIP packages are not installed");
   const auto make = [&] {
     const auto library = device_library(toolchain->compiler, {"gfx942", "gfx90a", "gfx9-generic"},
                                         hip->device_libraries, place.path("bitcode"));
@@ -216,10 +209,7 @@ TEST_CASE("The doctor: what works is tried, what does not has a reason") {
   CHECK(reports[1].found);
   REQUIRE(reports[1].archs.size() == 1);
   CHECK(reports[1].archs[0].works);
-  if (!reports[0].found) {
-    WARN("skipped: " << reports[0].detail);
-    return;
-  }
+  if (!reports[0].found) SKIP_CASE(reports[0].detail);
   REQUIRE(reports[0].archs.size() == 2);
   CHECK(reports[0].archs[0].works);
   CHECK_FALSE(reports[0].archs[1].works);

@@ -11,6 +11,7 @@
 #include "blob_place.h"
 #include "runtime/blob_loader/blob_sha256.h"
 #include "runtime/sha256.h"
+#include "tests/support/skip.h"
 
 using Catch::Contains;
 using namespace hearth::blob;
@@ -68,10 +69,7 @@ TEST_CASE("links, folders, files that others can write and missing ones are refu
 TEST_CASE("a file of another user is refused") {
   BlobPlace place;
   const fs::path real = copied(place, "test_blob");
-  if (geteuid() != 0) {
-    WARN("skipped: only root can give a file to another user");
-    return;
-  }
+  if (geteuid() != 0) SKIP_CASE("not root: cannot give a file to another user");
   REQUIRE(chown(real.c_str(), 54321, 54321) == 0);
   const BlobError error = error_of([&] { load(real); });
   CHECK(error.code() == 7);

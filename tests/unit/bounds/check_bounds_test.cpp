@@ -9,6 +9,7 @@
 
 #include "compiler/ir/text.h"
 #include "tests/conformance/ops/random_graph.h"
+#include "tests/support/skip.h"
 #include "tests/unit/bounds/access_prover.h"
 #include "tests/unit/bounds/plan_kernels.h"
 #include "tests/unit/memory_plan/models.h"
@@ -27,7 +28,7 @@ const v1::PassReport& report_of(const v1::LoweredPlan& plan, std::string_view na
 std::vector<ModelCase> models() {
   const char* source_dir = std::getenv("HEARTH_SOURCE_DIR");
   REQUIRE(source_dir != nullptr);
-  if (!have_shared_models(source_dir)) WARN("SKIPPED: ../shared/models is not there; digits alone is checked");
+  for (const std::string& reason : models_left_out(source_dir)) skip_part(reason);
   std::vector<ModelCase> cases = model_cases(source_dir);
   REQUIRE(!cases.empty());
   return cases;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "tests/support/skip.h"
 #include "tests/unit/cache/cache_fixture.h"
 #include "tests/unit/cache/fault_file_system.h"
 
@@ -86,7 +87,11 @@ TEST_CASE("directories that cannot be used are refused in one clear line") {
   SECTION("not writable, for real") {
     std::filesystem::create_directory(fixture.options.dir);
     ::chmod(fixture.options.dir.c_str(), 0500);
-    if (::geteuid() != 0) CHECK(absl::IsPermissionDenied(fixture.try_open()));
+    if (::geteuid() == 0) {
+      test::skip_part("root may write into a folder that is not writable");
+    } else {
+      CHECK(absl::IsPermissionDenied(fixture.try_open()));
+    }
     ::chmod(fixture.options.dir.c_str(), 0700);
     return;
   }

@@ -75,3 +75,17 @@ TEST_CASE("tuning records: held ones stay when the cache is full or cleared, oth
   cache.clear();
   CHECK(records(cache).empty());
 }
+
+TEST_CASE("tuning records: clear leaves them where they are to be kept, held or not") {
+  CacheFixture fixture;
+  KernelsCache& cache = fixture.open();
+  REQUIRE(cache.put_tuning(tuning_of(1), "first").ok());
+  absl::StatusOr<Pin> held = cache.put_tuning(tuning_of(2), "second");
+  for (int i = 10; i < 15; ++i) fixture.put_kernel(i);
+  const ClearReport report = cache.clear(/*keep_tuning=*/true);
+  CHECK((report.removed == 5 && report.kept_tuning == 2 && report.kept_leased == 0));
+  CHECK(records(cache).size() == 2);
+  CHECK(cache.stats().entries == 2);
+  const ClearReport all = cache.clear();
+  CHECK((all.removed == 1 && all.kept_tuning == 0 && all.kept_leased == 1));
+}

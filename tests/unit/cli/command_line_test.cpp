@@ -8,6 +8,7 @@
 
 using namespace hearth::cli;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -29,13 +30,50 @@ std::string write_file(const std::string& name, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("usage errors exit with 2") {
-  check_refused(run_program("hearth", ""), 2);
-  check_refused(run_program("hearth", "fly"), 2);
-  check_refused(run_program("hearth", "run"), 2);
-  check_refused(run_program("hearth", "run m.onnx --repeat 0"), 2);
+TEST_CASE("usage errors exit with 2 and say where help is") {
+  for (const char* line : {"", "fly", "run", "run m.onnx --repeat 0", "run m.onnx --nope", "cache", "run a b"}) {
+    const Ran ran = run_program("hearth", line);
+    INFO(line);
+    check_refused(ran, 2);
+    CHECK_THAT(ran.err, Contains("(see hearth ") && Contains("--help)"));
+  }
   CHECK(run_program("hearth", "--help").code == 0);
   CHECK_THAT(run_program("hearth", "--version").out, Contains("hearth "));
+}
+
+TEST_CASE("a mistyped command or option is told the nearest one") {
+  const auto error = [](const std::string& line) {
+    const Ran ran = run_program("hearth", line);
+    check_refused(ran, 2);
+    return ran.err;
+  };
+  CHECK_THAT(error("rnu m.onnx"), Contains("'rnu' is no command of hearth; did you mean 'run'?") &&
+                                      Contains("Commands: run, export") && Contains("completion"));
+  CHECK_THAT(error("-q stat"), Contains("did you mean 'stats'?"));
+  CHECK_THAT(error("cache lss"), Contains("'lss' is no command of hearth cache; did you mean 'ls'?") &&
+                                     Contains("ls, verify, clear (see hearth cache --help)"));
+  CHECK_THAT(error("help blobs prewram"), Contains("did you mean 'prewarm'?"));
+  CHECK_THAT(error("fly"), !Contains("did you mean") && Contains("commands: run"));
+  CHECK_THAT(error("run m.onnx --repat 3"), Contains("has no option '--repat'; did you mean '--repeat'?"));
+  CHECK_THAT(error("daemon"), Contains("hearth daemon needs a command: start, stop, restart, status"));
+}
+
+TEST_CASE("an input or dimension that is given twice is refused, with both") {
+  Ran ran = run_program("hearth", "run m.onnx --dim batch=2 --threads 1 --dim batch=3");
+  check_refused(ran, 2);
+  CHECK_THAT(ran.err, StartsWith("hearth: --dim: batch=2 and batch=3 both give 'batch'"));
+  ran = run_program("hearth", "explain m.onnx --input x=a.npy --input x=b.npy");
+  check_refused(ran, 2);
+  CHECK_THAT(ran.err, StartsWith("hearth: --input: x=a.npy and x=b.npy both give 'x'"));
+}
+
+TEST_CASE("seeds are whole numbers that are not negative") {
+  for (const char* seed : {"-1", "1.5", "x", "18446744073709551616"}) {
+    const Ran ran = run_program("hearth", std::string("run m.onnx --seed ") + seed);
+    check_refused(ran, 2);
+    CHECK_THAT(ran.err, Contains("--seed: '" + std::string(seed) + "' is not a whole number from 0 to"));
+  }
+  CHECK(run_program("hearth", "run no/such.onnx --seed 18446744073709551615").code == 1);
 }
 
 TEST_CASE("models and arrays that are not there or not what they say") {
@@ -49,10 +87,10 @@ TEST_CASE("models and arrays that are not there or not what they say") {
   check_refused(ran, 1);
   CHECK_THAT(ran.err, Contains("garbage.npy: is not a .npy file"));
   ran = run_program("hearth", "run " + digits() + " --input image");
-  check_refused(ran, 1);
+  check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("NAME=FILE.npy"));
   ran = run_program("hearth", "run " + digits() + " --dim batch=many");
-  check_refused(ran, 1);
+  check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("'many'"));
   ran = run_program("hearth", "explain " + digits() + " --dim batch=3");
   check_refused(ran, 1);
@@ -94,10 +132,10 @@ TEST_CASE("no daemon and none may be started") {
 
 TEST_CASE("unknown devices and bad thread counts are named") {
   Ran ran = run_program("hearth", "run " + digits() + " --device tpu");
-  check_refused(ran, 1);
+  check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("tpu") && Contains("cpu"));
   ran = run_program("hearth", "run " + digits() + " --threads -4");
-  check_refused(ran, 1);
+  check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("-4"));
 }
 

@@ -3,7 +3,11 @@
 #include <cstring>
 
 #include "client/cli/format.h"
+#include "client/cli/kernel_rows.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/replay_inputs.h"
+#include "client/cli/shell_text.h"
+#include "client/cli/table.h"
 
 using namespace hearth;
 using namespace hearth::cli;
@@ -18,9 +22,21 @@ TEST_CASE("sizes, times, tables, names") {
   CHECK(shape_text({}) == "[]");
   CHECK(shape_text({2, 3}) == "[2, 3]");
   CHECK(table({{"a", "long"}, {"bb", "c"}}) == "a   long\nbb  c\n");
+}
+
+TEST_CASE("files are named after outputs: letters of any language stay, what a file name must not hold does not") {
   CHECK(file_name("model/layer:0.out") == "model_layer_0.out");
-  CHECK(file_name("..") == "_..");
+  CHECK(file_name("выход") == "выход");
+  CHECK(file_name("出力_é-2") == "出力_é-2");
+  CHECK(file_name("..") == "__");
+  CHECK(file_name("../../etc/passwd") == "___.._etc_passwd");
+  CHECK(file_name(".hidden") == "_hidden");
+  CHECK(file_name("-rf") == "_rf");
   CHECK(file_name("") == "_");
+  CHECK(file_name("a\n\x1b[2J\u202eb\xff") == "a___2J_b_");
+  std::string most(199, 'x'), longer = most;
+  longer.append("выход");
+  CHECK(file_name(longer) == most);  // not half of a letter
 }
 
 TEST_CASE("values of inputs not given are seeded and uniform") {
@@ -47,8 +63,54 @@ TEST_CASE("flags become a prepare configuration") {
   flags.timeout_s = 1.5;
   flags.threads = 3;
   flags.device = "null";
-  const client::PrepareConfig config = flags.prepare_config();
-  CHECK(config.deadline == std::chrono::milliseconds(1500));
-  CHECK(config.threads == 3);
-  CHECK(config.device == "null");
+  flags.opt_level = 1;
+  flags.fast_math = true;
+  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
+  REQUIRE(config.ok());
+  CHECK(config->deadline == std::chrono::milliseconds(1500));
+  CHECK(config->threads == 3);
+  CHECK(config->device == "null");
+  CHECK((config->opt_level == 1 && config->fast_math));
+}
+
+TEST_CASE("dimensions of flags: lengths and ranges") {
+  ModelFlags flags;
+  flags.dims = {"batch=4", "time=1:512"};
+  const auto ranges = flags.dim_ranges();
+  REQUIRE(ranges.ok());
+  CHECK((ranges->at("batch").min == 4 && ranges->at("batch").max == 4));
+  CHECK((ranges->at("time").min == 1 && ranges->at("time").max == 512));
+  for (const char* wrong : {"batch", "batch=", "=4", "time=many", "time=1:", "time=1:x"}) {
+    CAPTURE(wrong);
+    flags.dims = {"batch=4", wrong};
+    CHECK_FALSE(flags.dim_ranges().ok());
+  }
+}
+
+TEST_CASE("words that are copied into a shell stay one word") {
+  CHECK(shell_word("model.onnx") == "model.onnx");
+  CHECK(shell_word("") == "''");
+  CHECK(shell_word("a b") == "'a b'");
+  CHECK(shell_word("it's") == "'it'\\''s'");
+  CHECK(shell_word("$HOME") == "'$HOME'");
+  CHECK(shell_word("a\nb\x1b") == "$'a\\x0ab\\x1b'");
+  CHECK(shell_word("модель.onnx") == "модель.onnx");
+  CHECK(shell_path("-x") == "./-x");
+}
+
+TEST_CASE("counts have decimal prefixes, and what is not known or not measured has no rate") {
+  CHECK(human_count(0) == "0");
+  CHECK(human_count(340, "FLOP") == "340 FLOP");
+  CHECK(human_count(1234567, "FLOP") == "1.2 MFLOP");
+  CHECK(human_count(524288) == "524 k");
+  KernelRow row;
+  row.launches = 2;
+  row.ops = 500;
+  row.bytes = 1000;
+  CHECK((row.gflops() < 0 && row.gbytes() < 0));
+  row.time_us = 10;
+  CHECK(row.gflops() == Approx(0.1));
+  CHECK(row.gbytes() == Approx(0.2));
+  row.ops = 0;
+  CHECK(row.gflops() < 0);
 }

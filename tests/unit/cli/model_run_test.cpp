@@ -10,6 +10,7 @@
 
 #include "client/npy.h"
 #include "examples/silero_vad/segments.h"
+#include "tests/support/skip.h"
 #include "tests/unit/cli/program.h"
 
 using namespace hearth;
@@ -30,12 +31,6 @@ std::string content(const fs::path& path) {
 }
 
 fs::path shared_models() { return fs::path(source_dir()).parent_path() / "shared" / "models"; }
-
-bool have(const fs::path& path) {
-  if (fs::exists(path)) return true;
-  std::cout << "skipped: " << path.filename() << " is not there (../shared/models)\n";
-  return false;
-}
 
 std::vector<float> read_numbers(const fs::path& path) {
   std::ifstream file(path);
@@ -62,10 +57,7 @@ double largest_difference(const std::string& got_file, const std::string& want_f
 
 TEST_CASE("a result whose length depends on the data is written as long as it is") {
   const fs::path model = "/usr/share/libonnx-testdata/data/node/test_nonzero_example/model.onnx";
-  if (!fs::exists(model)) {
-    std::cout << "skipped: ONNX's test cases are not installed (libonnx-testdata)\n";
-    return;
-  }
+  if (!fs::exists(model)) SKIP_CASE("ONNX's test cases are not installed (libonnx-testdata)");
   DaemonStopper stopper;
   const std::string input = scratch_dir() + "/condition.npy", folder = scratch_dir() + "/nonzero";
   REQUIRE(client::write_npy(input, DType::kBool, {2, 2}, "\1\0\1\1", 4).ok());
@@ -116,7 +108,7 @@ TEST_CASE("digits: accuracy, then a second process that compiles nothing and giv
 
 TEST_CASE("Silero VAD: every probability of the recording, and the same segments") {
   const fs::path folder = shared_models();
-  if (!have(folder / "speech_16k.wav")) return;
+  if (!fs::exists(folder / "speech_16k.wav")) SKIP_CASE("../shared/models/speech_16k.wav is not there");
   DaemonStopper stopper;
   const std::string probs = scratch_dir() + "/probs.txt";
   const Ran ran =
@@ -137,7 +129,7 @@ TEST_CASE("Silero VAD: every probability of the recording, and the same segments
 
 TEST_CASE("benchmark models match ONNX Runtime") {
   const fs::path folder = shared_models() / "bench";
-  if (!have(folder)) return;
+  if (!fs::exists(folder)) SKIP_CASE("../shared/models/bench is not there");
   DaemonStopper stopper;
   int compared = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/skip.h"
 #include "tests/unit/cli/program.h"
 
 using namespace hearth::cli;
@@ -24,10 +25,7 @@ std::string content(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("hearth onnx conformance: numbers through the daemon, a wrong case told apart, a table") {
-  if (!fs::exists(kCases)) {
-    std::cout << "skipped: ONNX's test cases are not installed (libonnx-testdata)\n";
-    return;
-  }
+  if (!fs::exists(kCases)) SKIP_CASE("ONNX's test cases are not installed (libonnx-testdata)");
   const fs::path folder = fs::path(scratch_dir()) / "cases";
   fs::create_directories(folder);
   fs::copy(kCases / "test_relu", folder / "right", fs::copy_options::recursive);
@@ -71,7 +69,7 @@ TEST_CASE("hearth onnx check lists what is missing, without a daemon") {
   CHECK(good.code == 0);
   CHECK_THAT(good.out, Contains("all supported"));
   const fs::path strings = kCases / "test_strnormalizer_nostopwords_nochangecase/model.onnx";
-  if (!fs::exists(strings)) return;
+  if (!fs::exists(strings)) SKIP_CASE("ONNX's test cases are not installed (libonnx-testdata)");
   const Ran bad = run_program("hearth", "onnx check " + strings.string() + " --json");
   CHECK(bad.code == 1);
   const auto json = nlohmann::json::parse(bad.out);

@@ -91,3 +91,23 @@ TEST_CASE("what cannot be encoded is refused by name") {
                                              parameter("w", {2}, DType::kF32, bytes_of(two))}})),
              Catch::Contains("hold different bytes"));
 }
+
+TEST_CASE("names that no message can carry are refused by name, and what is only told is made one that can") {
+  const auto message = [](const absl::StatusOr<TracedGraph>& traced) { return std::string(traced.status().message()); };
+  const Tensor x = input("x", {2}, DType::kF32);
+  CHECK(message(encode_graph({{"a\xff", x}})) == "output 'a\xff': its name is not UTF-8; rename it");
+  CHECK(message(encode_graph({{"y", input("\xc3(", {2}, DType::kF32)}})) ==
+        "input '\xc3(': its name is not UTF-8; rename it");
+  CHECK(message(encode_graph({{"y", input("x", {Dim::variable("\xed\xa0\x80", 1, 4)}, DType::kF32)}})) ==
+        "variable '\xed\xa0\x80': its name is not UTF-8; rename it");
+  const ScopedLocation here("ONNX node 'a\xff b'");
+  const absl::StatusOr<TracedGraph> traced = encode_graph({{"выход", exp(x)}});
+  REQUIRE(traced.ok());
+  v1::Graph graph;
+  CHECK(graph.ParseFromString(traced->graph.SerializeAsString()));
+  bool seen = false;
+  for (const v1::Provenance& provenance : traced->graph.provenance()) {
+    seen |= provenance.text().find("ONNX node 'a\xef\xbf\xbd b'") != std::string::npos;
+  }
+  CHECK(seen);
+}

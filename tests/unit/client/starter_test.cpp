@@ -79,13 +79,16 @@ TEST_CASE("a daemon that dies is quoted") {
   CHECK_THAT(std::string(status.message()), Catch::Contains("the fake daemon was told to die"));
 }
 
+// How late an error comes is measured by promised_times_bench. Here the fake daemon outlives every deadline: whoever
+// waited for it instead would get another error.
 TEST_CASE("a daemon that never gets ready costs no more than the deadline") {
   const Folder folder;
   setenv("HEARTH_FAKE_DAEMON", "mute", 1);
-  const Clock::time_point start = Clock::now();
-  const absl::Status status = start_daemon(folder.socket(), start + std::chrono::milliseconds(300));
+  const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::milliseconds(300));
   CHECK(absl::IsDeadlineExceeded(status));
-  CHECK(Clock::now() - start < std::chrono::milliseconds(1500));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("did not become ready in time"));
+  REQUIRE(folder.starts().size() == 1);
+  CHECK(kill(folder.starts()[0], 0) == 0);
 }
 
 TEST_CASE("a missing hearthd and a forbidden start are said plainly") {
@@ -109,10 +112,9 @@ TEST_CASE("a daemon that accepts and never answers costs no more than the deadli
   CHECK_FALSE((*channel)->daemon_is_running().value());
   REQUIRE((*channel)->start_daemon(Clock::now() + std::chrono::seconds(10)).ok());
   CHECK((*channel)->daemon_is_running().value());
-  const Clock::time_point start = Clock::now();
-  const absl::Status prepared = (*channel)->prepare({}, start + std::chrono::milliseconds(400)).status();
-  CHECK((absl::IsDeadlineExceeded(prepared) || absl::IsUnavailable(prepared)));
-  CHECK(Clock::now() - start < std::chrono::milliseconds(1500));
-  CHECK_FALSE((*channel)->stats(std::chrono::milliseconds(200)).ok());
-  CHECK(Clock::now() - start < std::chrono::milliseconds(3000));
+  const absl::Status prepared = (*channel)->prepare({}, Clock::now() + std::chrono::milliseconds(400)).status();
+  CHECK(absl::IsDeadlineExceeded(prepared));
+  CHECK(absl::IsDeadlineExceeded((*channel)->stats(std::chrono::milliseconds(200)).status()));
+  REQUIRE(folder.starts().size() == 1);
+  CHECK(kill(folder.starts()[0], 0) == 0);
 }

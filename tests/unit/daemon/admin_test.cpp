@@ -3,7 +3,7 @@
 #include <fstream>
 #include <thread>
 
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 

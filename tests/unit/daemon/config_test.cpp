@@ -1,5 +1,6 @@
 #include "daemon/config.h"
 
+#include <absl/strings/str_cat.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,24 @@ TEST_CASE("config: whatever is wrong is one line with its place") {
   ::setenv("HEARTH_IDLE_EXIT_S", "soon", 1);
   CHECK(failure({"--socket", "/s/x.sock"}) == "HEARTH_IDLE_EXIT_S 'soon': expected seconds such as 60 or 0.5");
   ::unsetenv("HEARTH_IDLE_EXIT_S");
+}
+
+TEST_CASE("config: paths that no message could carry are refused") {
+  for (const char* flag : {"--cache-dir", "--temp-dir", "--log"}) {
+    CHECK(failure({"--socket", "/s/x.sock", flag, "/bad/\xff"}).find("': the path is not UTF-8") != std::string::npos);
+    CHECK(load({"--socket", "/s/x.sock", flag, "/good/выход"}).ok());
+  }
+}
+
+TEST_CASE("config: help has every default as it is set") {
+  const std::string help = load({"--help"})->message;
+  const Config standard;
+  CHECK(help.find("--drain SECONDS") != std::string::npos);
+  for (const std::string& text :
+       {absl::StrCat("Default: ", standard.drain_ms / 1000, "."), absl::StrCat("Default: ", standard.queue_limit, "."),
+        std::string("Default: 10GiB."), std::string("Default: info.")}) {
+    CHECK(help.find(text) != std::string::npos);
+  }
 }
 
 TEST_CASE("config: a file that another user may have written is not obeyed") {

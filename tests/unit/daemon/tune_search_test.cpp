@@ -196,13 +196,49 @@ TEST_CASE("search: threads keep enough units to divide") {
   CHECK_FALSE(search({}, bench, options).improved);
 }
 
-TEST_CASE("search: nothing new begins when it is over, and what was found is still proved") {
+TEST_CASE("search: no wave begins when it is over, and what was found is still proved") {
   FakeBench bench;
   bench.compiled_before_over = 3;  // the heuristic's and its two neighbours
-  SearchOptions options = patient();
-  const SearchResult found = search({}, bench, options);
+  const SearchResult found = search({}, bench, patient());
   CHECK(bench.compiled.size() == 3);
-  CHECK_FALSE(found.improved);  // neither neighbour was timed any more
+  REQUIRE(found.improved);
+  CHECK(found.best.opts(0).amount() == 5);
+  CHECK_FALSE(found.finished);
+}
+
+TEST_CASE("search: one that is over from the start still tries something, and says where to go on") {
+  FakeBench bench;
+  bench.time_ns = [](std::int64_t amount) { return amount == 4 ? 100.0 : 101.0; };
+  bench.compiled_before_over = 0;
+  SearchOptions options = patient();
+  options.wave = 1;
+  const SearchResult first = search({}, bench, options);
+  CHECK((first.candidates == 1 && !first.finished && !first.improved));
+  CHECK((!first.rest.has_around() && first.rest.next() == 1));
+  options.from = first.rest;
+  const SearchResult second = search({}, bench, options);
+  CHECK((second.candidates == 1 && second.finished && !second.improved));
+  CHECK((bench.timed[5] == 1 && bench.timed[3] == 1));
+}
+
+TEST_CASE("search: many short ones find what a long one does") {
+  SearchOptions options = patient();
+  options.wave = 1;
+  FakeBench patient_bench, hurried;
+  const SearchResult whole = search({}, patient_bench, options);
+  REQUIRE((whole.improved && whole.finished));
+  hurried.compiled_before_over = 0;
+  int searches = 0;
+  for (bool finished = false; !finished && searches < 100; ++searches) {
+    const SearchResult found = search({}, hurried, options);
+    CHECK(found.candidates <= 1);
+    if (found.improved) *options.best.mutable_opts() = found.best.opts();
+    options.from = found.rest;
+    finished = found.finished;
+  }
+  CHECK(searches < 30);
+  REQUIRE(options.best.opts_size() == 1);
+  CHECK(options.best.opts(0).amount() == whole.best.opts(0).amount());
 }
 
 }  // namespace hearth::daemon

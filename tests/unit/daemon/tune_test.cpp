@@ -99,9 +99,18 @@ TEST_CASE("tune: what is found is in every later plan, of other models, after a 
   CHECK(fixture.prepare(test_request({"kernel:a"})).result.plan_hit());
   CHECK(tune(fixture, {"kernel:a"}).result.kernels(0).outcome() == v1::TunedKernel::KNOWN);
 
-  grpc::ClientContext context;
+  v1::CacheClearRequest request;
   v1::CacheClearResponse cleared;
-  REQUIRE(fixture.admin().CacheClear(&context, {}, &cleared).ok());
+  {
+    grpc::ClientContext context;
+    REQUIRE(fixture.admin().CacheClear(&context, request, &cleared).ok());
+    CHECK(cleared.kept_tuning() == 2);  // what was found, and that nothing was
+    CHECK(fixture.prepare(test_request({"kernel:a"})).result.plan_key() == after.result.plan_key());
+  }
+  request.set_tuning(true);
+  grpc::ClientContext context;
+  REQUIRE(fixture.admin().CacheClear(&context, request, &cleared).ok());
+  CHECK(cleared.kept_tuning() == 0);
   const Answer fresh = fixture.prepare(test_request({"kernel:a"}));
   CHECK(fresh.result.plan_key() == before.result.plan_key());
   CHECK(fresh.result.compiled_kernels() == 1);
@@ -183,6 +192,44 @@ TEST_CASE("tune: budget, shares and refusals") {
   grpc::ClientContext empty;
   CHECK(tune(fixture.compiler(), request, empty).status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
   CHECK(tune(fixture, {"lower:error"}).status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_CASE("tune: runs of a small budget get on: each goes on where the last one ended") {
+  DaemonFixture fixture([](Config& config) { config.workers = 1; });  // two candidates a wave
+  const std::vector<std::string> names = {"kernel:slowflatline1", "kernel:slowflatline2"};
+  const std::string plan_key = fixture.prepare(test_request(names)).result.plan_key();
+  const auto run = [&](bool again) {
+    v1::TuneRequest request = tune_request(names);
+    request.set_budget_ms(1);
+    request.set_again(again);
+    grpc::ClientContext context;
+    const Tuned tuned = tune(fixture.compiler(), request, context);
+    REQUIRE(tuned.result.kernels_size() == 2);
+    return tuned.result;
+  };
+  using Outcome = v1::TunedKernel::Outcome;
+  const auto check = [](const v1::TuneResult& result, Outcome first, Outcome second) {
+    INFO(result.ShortDebugString());
+    CHECK(result.kernels(0).outcome() == first);
+    CHECK(result.kernels(1).outcome() == second);
+  };
+  // There are four candidates of each, none of them faster.
+  const v1::TuneResult cut = run(false);
+  check(cut, v1::TunedKernel::UNFINISHED, v1::TunedKernel::SKIPPED);
+  CHECK(cut.kernels(0).candidates() == 2);
+  CHECK(cut.kernels(0).detail().find("after 2 candidates; the next run goes on") != std::string::npos);
+  fixture.stop();
+  fixture.start();  // what is remembered is on disk
+  check(run(false), v1::TunedKernel::HEURISTIC, v1::TunedKernel::SKIPPED);
+  check(run(false), v1::TunedKernel::SEARCHED, v1::TunedKernel::UNFINISHED);
+  check(run(false), v1::TunedKernel::SEARCHED, v1::TunedKernel::HEURISTIC);
+  const v1::TuneResult done = run(false);
+  check(done, v1::TunedKernel::SEARCHED, v1::TunedKernel::SEARCHED);
+  CHECK(done.kernels(1).detail().find("tried 4 candidates") != std::string::npos);
+  check(run(true), v1::TunedKernel::UNFINISHED, v1::TunedKernel::SKIPPED);
+  // What was not found changes no plan.
+  CHECK(fixture.prepare(test_request(names)).result.plan_key() == plan_key);
+  CHECK(fixture.prepare(test_request(names)).result.plan_hit());
 }
 
 TEST_CASE("tune: a caller that leaves ends its run; a daemon that leaves ends them all") {

@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <filesystem>
 
-#include "daemon/build_id.h"
+#include "runtime/build_id.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/test_folder.h"
 #include "tests/unit/daemon/test_graphs.h"
@@ -175,7 +175,8 @@ TEST_CASE("pool: three deaths refuse the key and name a bundle that replays") {
   CHECK(status != 0);
 }
 
-TEST_CASE("pool: cancel ends queued and running jobs soon, once") {
+// "hang" would last an hour; how soon its end comes is measured by promised_times_bench.
+TEST_CASE("pool: cancel ends queued and running jobs, once") {
   Fixture fixture([](WorkerPoolOptions& options) { options.num_workers = 1; });
   REQUIRE(fixture.compile("warm").ok());
   Waiting running, queued, after;
@@ -183,13 +184,11 @@ TEST_CASE("pool: cancel ends queued and running jobs soon, once") {
   const auto waits = fixture.pool->submit(fixture.kernel_job("waits", queued));
   REQUIRE((hang.ok() && waits.ok()));
   while (fixture.pool->num_queued() > 1) std::this_thread::sleep_for(1ms);
-  const auto begin = std::chrono::steady_clock::now();
   fixture.pool->cancel(*waits);
   CHECK(absl::IsCancelled(queued.wait().status()));
   fixture.pool->cancel(*hang);
   fixture.pool->cancel(*hang);
   CHECK(absl::IsCancelled(running.wait().status()));
-  CHECK(std::chrono::steady_clock::now() - begin < 30s);  // "hang" would last an hour
   CHECK(fixture.compile("fine").ok());
   CHECK(fixture.metrics.snapshot().worker_crashes == 0);  // nobody's fault
   fixture.pool->cancel(12345);

@@ -21,7 +21,13 @@ RULES = [
     (["daemon/worker"], ["client/", "grpc"], []),
     (["compiler"], ["client/", "daemon/", "kernels_cache/", "grpc", "sqlite3"], []),
     (["compiler"], ["llvm/", "lld/"], ["compiler/codegen/llvm/"]),
+    (["tests/conformance/oracle"], ["compiler/passes/", "compiler/compile.h"], ["tests/conformance/oracle/planted"]),
     (["compiler/blobs"], ["hearth/v1/", "google/", "compiler/ir/", "compiler/passes/"], []),
+]
+
+# (folder, the files in it that write to a stream): everything else prints through those.
+PRINTERS = [
+    ("client/cli", ["client/cli/print.cpp", "client/cli/status_line.cpp"]),
 ]
 
 
@@ -41,8 +47,23 @@ class LayeringTest(unittest.TestCase):
                             self.assertFalse(included.startswith(tuple(forbidden)) and not allowed)
         self.assertGreater(seen, 500)
 
+    def test_what_prints_to_people_goes_through_the_files_that_escape_and_check(self):
+        prints = re.compile(r"std::(cout|cerr|clog)\b|\bf?printf\(|\bf?puts\(|\bputchar\(|\bfwrite\(|STDERR_FILENO, ")
+        seen = 0
+        for folder, exceptions in PRINTERS:
+            for path in sorted((ROOT / folder).rglob("*.cpp")):
+                name = str(path.relative_to(ROOT))
+                if name in exceptions:
+                    continue
+                seen += 1
+                with self.subTest(file=name):
+                    self.assertNotRegex(path.read_text(), prints)
+        self.assertGreater(seen, 20)
+
 
 if __name__ == "__main__":
     if not ROOT.is_dir():
         sys.exit("HEARTH_SOURCE_DIR names no folder")
-    unittest.main()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+    import skipping
+    skipping.main()

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "compiler/compile.h"
+#include "tests/support/skip.h"
 #include "tests/support/x86_target.h"
 #include "tests/unit/memory_plan/arena_check.h"
 #include "tests/unit/memory_plan/models.h"
@@ -35,8 +36,7 @@ std::vector<ArenaBuffer> arena_of(const v1::Plan& plan) {
 TEST_CASE("every model's arena is within 1.1 of its lower bound") {
   const char* source_dir = std::getenv("HEARTH_SOURCE_DIR");
   REQUIRE(source_dir != nullptr);
-  if (!have_shared_models(source_dir))
-    std::cout << "SKIPPED: the models of ../shared/models are not there; digits alone is checked\n";
+  for (const std::string& reason : models_left_out(source_dir)) test::skip_part(reason);
   const std::vector<ModelCase> models = model_cases(source_dir);
   REQUIRE(!models.empty());
   std::printf("%-40s %6s %8s %14s %14s %7s\n", "model", "vector", "buffers", "arena bytes", "lower bound", "ratio");

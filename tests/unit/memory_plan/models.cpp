@@ -11,6 +11,9 @@ namespace fs = std::filesystem;
 
 fs::path shared_models(const fs::path& source_dir) { return source_dir / ".." / "shared" / "models"; }
 
+// Which branch it takes depends on the value of an input, which cannot be given to the importer.
+constexpr const char* kBranchesOnInput = "silero_vad.onnx";
+
 // Shapes of the models that leave some open.
 std::vector<ModelCase> cases_of(const fs::path& path) {
   const std::string name = path.stem().string();
@@ -31,7 +34,7 @@ std::vector<ModelCase> cases_of(const fs::path& path) {
 void add_folder(const fs::path& folder, std::vector<ModelCase>& cases) {
   if (!fs::is_directory(folder)) return;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".onnx") continue;
+    if (entry.path().extension() != ".onnx" || entry.path().filename() == kBranchesOnInput) continue;
     for (ModelCase& model : cases_of(entry.path())) cases.push_back(std::move(model));
   }
 }
@@ -47,7 +50,11 @@ std::vector<ModelCase> model_cases(const fs::path& source_dir) {
   return cases;
 }
 
-bool have_shared_models(const fs::path& source_dir) { return fs::is_directory(shared_models(source_dir)); }
+std::vector<std::string> models_left_out(const fs::path& source_dir) {
+  if (!fs::is_directory(shared_models(source_dir))) return {"../shared/models is not there"};
+  if (!fs::exists(shared_models(source_dir) / kBranchesOnInput)) return {};
+  return {"silero_vad.onnx branches on the value of an input, which the importer cannot be given"};
+}
 
 absl::StatusOr<v1::Graph> traced(const ModelCase& model) {
   absl::StatusOr<onnx::ImportedModel> imported = onnx::import_model(model.path.string(), model.options);

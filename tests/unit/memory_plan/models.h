@@ -21,7 +21,8 @@ struct ModelCase {
 
 // Every *.onnx of examples/digits and, when that folder is there, of ../shared/models and ../shared/models/bench.
 std::vector<ModelCase> model_cases(const std::filesystem::path& source_dir);
-bool have_shared_models(const std::filesystem::path& source_dir);
+// What of them is not among model_cases(), and why; for test::skip_part.
+std::vector<std::string> models_left_out(const std::filesystem::path& source_dir);
 
 absl::StatusOr<v1::Graph> traced(const ModelCase& model);
 

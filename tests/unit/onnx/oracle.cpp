@@ -4,9 +4,8 @@
 
 #include <cstring>
 
-#include "compiler/codegen/reference/graph_interpreter.h"
-#include "compiler/passes/import.h"
 #include "runtime/text.h"
+#include "tests/conformance/oracle/wire_interpreter.h"
 
 namespace hearth::onnx {
 namespace {
@@ -43,26 +42,19 @@ absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const
                                                const std::map<std::string, std::int64_t>& vars) {
   auto traced = client::encode_graph(model.outputs);
   if (!traced.ok()) return traced.status();
-  ir::Graph graph;
-  auto imported = passes::import_graph(graph, traced->graph);
-  if (!imported.ok()) return imported.status();
-  reference::Bindings bindings;
-  for (std::size_t id = 0; id < imported->buffers.size(); ++id) {
-    const passes::ImportedBuffer& buffer = imported->buffers[id];
-    const auto dtype = static_cast<DType>(buffer.dtype.scalar);
-    std::vector<std::int64_t> shape;
-    if (buffer.kind == ir::BufferKind::Constant || buffer.kind == ir::BufferKind::Parameter) {
-      for (ir::UOpRef dim : buffer.shape) shape.push_back(dim->int_value());
-    }
-    if (buffer.kind == ir::BufferKind::Constant) {
-      bindings.emplace(id, host(dtype, shape, buffer.data.data(), buffer.data.size()));
-    } else if (buffer.kind == ir::BufferKind::Parameter) {
-      const client::ParameterData& data = traced->parameters.at(buffer.name);
-      bindings.emplace(id, host(dtype, shape, data.data, data.size));
-    } else {
-      const auto input = inputs.find(buffer.name);
-      if (input == inputs.end()) return absl::InvalidArgumentError(str_cat("no array for input '", buffer.name, "'"));
-      bindings.emplace(id, host(dtype, input->second.shape, input->second.bytes.data(), input->second.bytes.size()));
+  conformance::WireBindings bindings;
+  for (const v1::Node& node : traced->graph.nodes()) {
+    const auto dtype = static_cast<DType>(node.dtype());
+    if (node.op() == v1::PARAMETER) {
+      std::vector<std::int64_t> shape;
+      for (const v1::Expr& dim : node.args()) shape.push_back(conformance::evaluate(dim, {}));
+      const client::ParameterData& data = traced->parameters.at(node.name());
+      bindings.emplace(node.name(), host(dtype, shape, data.data, data.size));
+    } else if (node.op() == v1::INPUT) {
+      const auto input = inputs.find(node.name());
+      if (input == inputs.end()) return absl::InvalidArgumentError(str_cat("no array for input '", node.name(), "'"));
+      bindings.emplace(node.name(),
+                       host(dtype, input->second.shape, input->second.bytes.data(), input->second.bytes.size()));
     }
   }
   std::vector<std::int64_t> values;
@@ -71,7 +63,7 @@ absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const
     if (value == vars.end()) return absl::InvalidArgumentError(str_cat("no value for '", variable.name(), "'"));
     values.push_back(value->second);
   }
-  const auto results = reference::interpret(imported->outputs, bindings, values);
+  const auto results = conformance::interpret_wire(traced->graph, bindings, values);
   if (!results.ok()) return results.status();
   std::vector<Array> arrays;
   for (const reference::HostTensor& tensor : *results) {

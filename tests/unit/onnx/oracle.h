@@ -1,5 +1,4 @@
-// Runs an imported model on the reference interpreter, so that importer and recording ops are checked without the
-// compiler.
+// Runs an imported model on the wire interpreter, so that importer and recording ops are checked without the compiler.
 //
 //   absl::StatusOr<std::vector<Array>> results = evaluate(*model, {{"x", x}});
 #pragma once

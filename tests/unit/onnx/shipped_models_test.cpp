@@ -7,6 +7,7 @@
 #include "client/npy.h"
 #include "client/onnx/importer.h"
 #include "hearth/v1/graph.pb.h"
+#include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
@@ -21,12 +22,6 @@ std::filesystem::path source_dir() {
 }
 
 std::filesystem::path shared_models() { return source_dir().parent_path() / "shared" / "models"; }
-
-bool have(const std::filesystem::path& path) {
-  if (std::filesystem::exists(path)) return true;
-  std::cout << "skipped: " << path.filename() << " is not there (../shared/models)\n";
-  return false;
-}
 
 }  // namespace
 
@@ -49,7 +44,7 @@ TEST_CASE("digits imports with its held-out images") {
 
 TEST_CASE("Silero VAD imports with every If resolved") {
   const auto path = shared_models() / "silero_vad_16k_op15.onnx";
-  if (!have(path)) return;
+  if (!std::filesystem::exists(path)) SKIP_CASE("../shared/models/silero_vad_16k_op15.onnx is not there");
   const auto model = import_model(path.string(), {.input_shapes = {{"input", {1, 576}}, {"state", {2, 1, 128}}}});
   INFO(error_of(model));
   REQUIRE(model.ok());
@@ -64,7 +59,7 @@ TEST_CASE("Silero VAD imports with every If resolved") {
 
 TEST_CASE("every benchmark model imports") {
   const auto folder = shared_models() / "bench";
-  if (!have(folder)) return;
+  if (!std::filesystem::exists(folder)) SKIP_CASE("../shared/models/bench is not there");
   int imported = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".onnx") continue;

@@ -74,19 +74,24 @@ TEST_CASE("narrow floats round to nearest even, with subnormals and overflow") {
 
 TEST_CASE("every bit pattern of the narrow floats decodes and encodes to itself") {
   const auto check = [](Scalar scalar, std::uint64_t count) {
+    std::vector<std::uint64_t> wrong;
+    std::uint64_t num_nans = 0;
     for (std::uint64_t bits = 0; bits < count; ++bits) {
       const double value = decode(scalar, bits).f;
+      num_nans += std::isnan(value) ? 1 : 0;
       if (std::isnan(value)) continue;
-      if (encode(scalar, Element::of_float(value)) != bits || (round_float(scalar, value) != value)) {
-        FAIL("bits " << bits << " of " << ir::to_string(scalar));
-      }
+      if (encode(scalar, Element::of_float(value)) != bits || round_float(scalar, value) != value)
+        wrong.push_back(bits);
     }
+    INFO(ir::to_string(scalar));
+    CHECK(wrong == std::vector<std::uint64_t>{});
+    return num_nans;
   };
-  check(Scalar::F16, 65536);
-  check(Scalar::BF16, 65536);
-  check(Scalar::F8E4M3, 256);
-  check(Scalar::F8E5M2, 256);
-  SUCCEED();
+  // NaNs: both signs of every mantissa but zero, in f8e4m3 of all ones alone.
+  CHECK(check(Scalar::F16, 65536) == 2 * 1023);
+  CHECK(check(Scalar::BF16, 65536) == 2 * 127);
+  CHECK(check(Scalar::F8E4M3, 256) == 2);
+  CHECK(check(Scalar::F8E5M2, 256) == 2 * 3);
 }
 
 TEST_CASE("integer arithmetic wraps") {

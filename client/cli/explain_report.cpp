@@ -1,0 +1,246 @@
+#include "client/cli/explain_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/format.h"
+#include "client/cli/opts_text.h"
+#include "client/cli/plan_facts.h"
+#include "client/cli/print.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double microseconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e3; }
+
+std::string short_hex(const std::string& digest) { return hex(digest).substr(0, 16); }
+
+template <typename Passes>
+double total_us(const Passes& passes) {
+  double total = 0;
+  for (const v1::PassReport& pass : passes) {
+    // "split/check_bounds" is a part of "split".
+    if (pass.name().find('/') == std::string::npos) total += microseconds(pass.time_ns());
+  }
+  return total;
+}
+
+template <typename Passes>
+Json passes_json(const Passes& passes, bool dump) {
+  Json list = Json::array();
+  for (const v1::PassReport& pass : passes) {
+    Json item = {{"name", pass.name()}, {"time_us", microseconds(pass.time_ns())}, {"nodes", pass.num_nodes()}};
+    if (dump) item["text"] = pass.text();
+    list.push_back(item);
+  }
+  return list;
+}
+
+std::string opts_of(const v1::ExplainedKernel& kernel) {
+  if (kernel.ast().rfind("blob ", 0) == 0) return "blob";
+  return (kernel.tuned() ? "tuned: " : "heuristic: ") + opts_text(kernel.opts());
+}
+
+std::string size_of(const v1::ExplainedKernel& kernel) {
+  return kernel.artifact_bytes() == 0 ? "-" : human_bytes(static_cast<double>(kernel.artifact_bytes()));
+}
+
+// The work of all launches of a replay.
+struct Work {
+  double ops = 0, bytes = 0;
+  std::uint32_t launches = 0, kernels = 0, once = 0;
+};
+
+Work work_of(const std::vector<KernelRow>& rows) {
+  Work work;
+  for (const KernelRow& row : rows) {
+    ++work.kernels;
+    work.once += row.once;
+    if (row.once) continue;
+    work.launches += row.launches;
+    work.ops += row.ops * row.launches;
+    work.bytes += std::max(0.0, row.bytes) * row.launches;
+  }
+  return work;
+}
+
+std::string miss_text(const v1::ExplainResponse& reply) {
+  if (reply.nearest_plan_key().empty()) return "no plan of this model was in the cache";
+  const bool same_graph = std::none_of(reply.differing_parts().begin(), reply.differing_parts().end(),
+                                       [](const std::string& part) { return part.rfind("graph.", 0) == 0; });
+  return str_cat("the nearest cached plan of this model", same_graph ? "" : ", with other lengths,", " (",
+                 short_hex(reply.nearest_plan_key()), ") differs in ", absl::StrJoin(reply.differing_parts(), ", "));
+}
+
+void print_summary_of(const ExplainReport& report) {
+  const v1::ExplainResponse& reply = report.reply;
+  const Work work = work_of(report.rows);
+  std::string kernels = str_cat(work.kernels, ", ", work.launches, " launches a replay");
+  if (work.once > 0) str_append(&kernels, "; ", work.once, " of them run once, when the plan is prepared");
+  Rows facts = {{"model", report.path},
+                {"target", target_text(reply.plan().target())},
+                {"plan", str_cat(short_hex(reply.plan_key()),
+                                 reply.plan_cached() ? ", was in the cache" : ", was not in the cache: compiled ",
+                                 reply.plan_cached() ? "" : str_cat(reply.compiled_kernels(), " kernels and kept"))}};
+  if (!reply.plan_cached()) facts.push_back({"why", miss_text(reply)});
+  facts.push_back({"kernels", kernels});
+  facts.push_back({"work", str_cat(human_count(work.ops, "FLOP"), ", ", human_bytes(work.bytes), " moved a replay",
+                                   reply.plan().vars_size() > 0 ? ", at the variables' upper bounds" : "")});
+  facts.push_back({"memory", memory_text(memory_of(reply.plan()))});
+  if (report.times) facts.push_back({"replay", human_time(report.times->replay_us()) + " (median)"});
+  for (const std::string& note : reply.notes()) facts.push_back({"attention", note});
+  print_facts(facts);
+}
+
+void print_kernels(const ExplainReport& report) {
+  Rows table = {{"#", "kernel", "runs", "FLOP", "bytes", "code", "cached", "from"}};
+  for (int i = 0; i < report.reply.kernels_size(); ++i) {
+    const v1::ExplainedKernel& kernel = report.reply.kernels(i);
+    const KernelRow& row = report.rows[static_cast<std::size_t>(i)];
+    table.push_back({std::to_string(i), short_symbol(kernel.symbol()), row.once ? "once" : std::to_string(row.launches),
+                     row.ops > 0 ? human_count(row.ops) : "-", human_bytes(row.bytes), size_of(kernel),
+                     kernel.cached() ? "yes" : "no", short_source(kernel.source())});
+  }
+  print_line("kernels (FLOP and bytes of one launch)");
+  print_table(table);
+}
+
+template <typename Passes>
+void print_passes(const Passes& passes, bool dump) {
+  Rows rows = {{"pass", "time", "nodes"}};
+  for (const v1::PassReport& pass : passes) {
+    rows.push_back({pass.name(), human_time(microseconds(pass.time_ns())), std::to_string(pass.num_nodes())});
+  }
+  print_table(rows);
+  if (!dump) return;
+  for (const v1::PassReport& pass : passes) {
+    print_line();
+    print_line("--- after ", pass.name());
+    print_lines(pass.text());
+  }
+}
+
+const v1::PassReport* find_pass(const v1::ExplainedKernel& kernel, const std::string& name) {
+  for (const v1::PassReport& pass : kernel.passes()) {
+    if (pass.name() == name) return &pass;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void print_report(const ExplainReport& report) {
+  const v1::ExplainResponse& reply = report.reply;
+  print_summary_of(report);
+  print_line();
+  print_kernels(report);
+  if (report.times) {
+    print_line();
+    print_line("measured on this machine: ", report.times->replays_us.size(), " warm replays");
+    print_table(time_table(report.rows, *report.times));
+  }
+  print_line();
+  print_line("lowering, ", human_time(total_us(reply.passes())));
+  print_passes(reply.passes(), report.dump);
+  print_line();
+  Rows parts = {{"key part", "digest", "detail"}};
+  for (const v1::KeyPart& part : reply.key_parts()) {
+    parts.push_back({part.name(), short_hex(part.digest()), part.detail()});
+  }
+  print_table(parts);
+  if (!report.dump) return;
+  for (const v1::ExplainedKernel& kernel : reply.kernels()) {
+    print_line();
+    print_line("=== ", kernel.symbol());
+    print_lines(kernel.ast());
+    print_passes(kernel.passes(), true);
+  }
+}
+
+nlohmann::ordered_json report_json(const ExplainReport& report) {
+  const v1::ExplainResponse& reply = report.reply;
+  Json json = {{"model", report.path},
+               {"plan_key", hex(reply.plan_key())},
+               {"plan_cached", reply.plan_cached()},
+               {"compiled_kernels", reply.compiled_kernels()}};
+  json["key_parts"] = Json::array();
+  for (const v1::KeyPart& part : reply.key_parts()) {
+    json["key_parts"].push_back({{"name", part.name()}, {"digest", hex(part.digest())}, {"detail", part.detail()}});
+  }
+  if (!reply.nearest_plan_key().empty()) {
+    json["miss"] = {
+        {"nearest_plan_key", hex(reply.nearest_plan_key())},
+        {"differing_parts", std::vector<std::string>(reply.differing_parts().begin(), reply.differing_parts().end())}};
+  }
+  json["notes"] = Json(std::vector<std::string>(reply.notes().begin(), reply.notes().end()));
+  const Work work = work_of(report.rows);
+  json["work"] = {{"ops", work.ops}, {"bytes", work.bytes}, {"launches", work.launches}};
+  json["memory"] = memory_json(memory_of(reply.plan()));
+  json["passes"] = passes_json(reply.passes(), report.dump);
+  json["kernels"] = Json::array();
+  for (const v1::ExplainedKernel& kernel : reply.kernels()) {
+    Json item = {{"symbol", kernel.symbol()},
+                 {"key", hex(kernel.key())},
+                 {"source", kernel.source()},
+                 {"artifact_bytes", kernel.artifact_bytes()},
+                 {"cached", kernel.cached()},
+                 {"once", kernel.once()},
+                 {"launches", kernel.launches()},
+                 {"ops", kernel.cost().ops()},
+                 {"bytes_read", kernel.cost().bytes_read()},
+                 {"bytes_written", kernel.cost().bytes_written()},
+                 {"tuned", kernel.tuned()},
+                 {"opts", opts_text(kernel.opts())}};
+    if (kernel.passes_size() > 0) item["passes"] = passes_json(kernel.passes(), true);
+    if (report.dump || kernel.passes_size() > 0) item["ast"] = kernel.ast();
+    json["kernels"].push_back(item);
+  }
+  json["launches"] = reply.plan().launches_size();
+  if (report.times) json["measured"] = time_json(report.rows, *report.times);
+  return json;
+}
+
+absl::Status print_kernel(const ExplainReport& report, const std::string& name, const std::string& what) {
+  int place = -1;
+  const int num_kernels = report.reply.kernels_size();
+  if (!absl::SimpleAtoi(name, &place)) {
+    for (place = num_kernels - 1;
+         place >= 0 && short_symbol(report.reply.kernels(place).symbol()) != short_symbol(name);)
+      --place;
+  }
+  if (place < 0 || place >= num_kernels) return absl::NotFoundError(str_cat("the plan has no kernel '", name, "'"));
+  const v1::ExplainedKernel& kernel = report.reply.kernels(place);
+  if (what == "ast") {
+    print_lines(kernel.ast());
+    return absl::OkStatus();
+  }
+  if (what == "ir" || what == "asm") {
+    const v1::PassReport* pass = find_pass(kernel, what == "ir" ? "codegen" : "assembly");
+    if (pass == nullptr) {
+      const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
+      return absl::UnimplementedError(
+          str_cat("kernel '", kernel.symbol(), "' has no ", what == "ir" ? "LLVM IR" : "assembly", " to show: ",
+                  is_blob ? "it is a blob, which a library's own compiler makes"
+                          : str_cat("none is made for device '", report.reply.plan().target().device(), "'")));
+    }
+    print_lines(pass->text());
+    return absl::OkStatus();
+  }
+  const KernelRow& row = report.rows[static_cast<std::size_t>(place)];
+  print_facts({{"kernel", kernel.symbol()},
+               {"key", hex(kernel.key())},
+               {"from", kernel.source()},
+               {"runs", row.once ? "once, when the plan is prepared" : str_cat(row.launches, " a replay")},
+               {"work", str_cat(human_count(row.ops, "FLOP"), ", ", human_bytes(row.bytes), " moved a launch")},
+               {"code", str_cat(size_of(kernel), kernel.cached() ? ", was in the cache" : ", compiled now")},
+               {"opts", opts_of(kernel)}});
+  print_line();
+  print_passes(kernel.passes(), what == "passes");
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::cli

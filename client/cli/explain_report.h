@@ -1,0 +1,29 @@
+// What `hearth explain` prints: a summary, then tables, or JSON, or one text that was asked for.
+//
+//   print_report({.path = path, .reply = *reply, .rows = kernel_rows(*reply)});
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cli/kernel_rows.h"
+
+namespace hearth::cli {
+
+struct ExplainReport {
+  std::string path;
+  v1::ExplainResponse reply;
+  std::vector<KernelRow> rows;
+  std::optional<KernelTimes> times;  // with --measure
+  bool dump = false;                 // print every text there is
+};
+
+void print_report(const ExplainReport& report);
+nlohmann::ordered_json report_json(const ExplainReport& report);
+
+// Of one kernel, by number or symbol. `what`: "ast", "ir", "asm" or "passes"; empty: what there is to know of it.
+absl::Status print_kernel(const ExplainReport& report, const std::string& kernel, const std::string& what);
+
+}  // namespace hearth::cli

@@ -1,0 +1,48 @@
+// What tables and JSON show of a plan's kernels: what each is for, its work, and, measured, how long it takes. Pure
+// functions.
+//
+//   std::vector<KernelRow> rows = kernel_rows(explained);
+//   add_times(*times, &rows);
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "client/cli/kernel_times.h"
+#include "client/cli/table.h"
+#include "hearth/v1/compiler_service.pb.h"
+
+namespace hearth::cli {
+
+struct KernelRow {
+  std::uint32_t place = 0;  // in the plan
+  std::string symbol;
+  std::string source;          // nodes of the model; empty when not known
+  std::uint32_t launches = 0;  // of a replay, or, with `once`, when the plan is prepared
+  bool once = false;
+  double ops = 0;       // of one launch
+  double bytes = -1;    // moved by one launch; negative: not known
+  double time_us = -1;  // of its launches in a replay; negative: not measured
+
+  // Of all launches of a replay; negative when there is nothing to tell.
+  double gflops() const { return time_us > 0 && ops > 0 ? ops * launches / time_us / 1e3 : -1; }
+  double gbytes() const { return time_us > 0 && bytes > 0 ? bytes * launches / time_us / 1e3 : -1; }
+};
+
+std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained);
+// Of a plan alone: no sources, and operations as the plan has them, which count conversions and selections too.
+std::vector<KernelRow> kernel_rows(const v1::Plan& plan);
+void add_times(const KernelTimes& times, std::vector<KernelRow>* rows);
+
+// Times, slowest first, with rows for what lies between the kernels and for the whole replay.
+Rows time_table(const std::vector<KernelRow>& rows, const KernelTimes& times);
+nlohmann::ordered_json time_json(const std::vector<KernelRow>& rows, const KernelTimes& times);
+
+// As tables show them: a symbol without "hearth_", which --kernel takes too; nodes without the words "ONNX node".
+std::string short_symbol(const std::string& symbol);
+std::string short_source(const std::string& source);
+
+// "1.2 G", "340", "1.2 GFLOP", "340 FLOP": a count with a decimal prefix, and its unit.
+std::string human_count(double count, const std::string& unit = "");
+
+}  // namespace hearth::cli

@@ -1,0 +1,65 @@
+#include "client/cli/kernel_times.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "runtime/loaded_plan.h"
+
+namespace hearth::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kTime{500};
+constexpr int kWarmUps = 3, kMostReplays = 1000;
+
+// The third in the middle, by their whole time: at least one.
+std::vector<runtime::Profile> middle_third(std::vector<runtime::Profile> replays) {
+  std::sort(replays.begin(), replays.end(),
+            [](const runtime::Profile& a, const runtime::Profile& b) { return a.total_ns < b.total_ns; });
+  const auto third = static_cast<std::ptrdiff_t>((replays.size() - 1) / 3);
+  return {replays.begin() + third, replays.end() - third};
+}
+
+}  // namespace
+
+absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const client::PreparedPlan& plan,
+                                            int least_replays) {
+  for (int i = 0; i < kWarmUps; ++i) {
+    if (absl::Status ran = instance.execute(); !ran.ok()) return ran;
+  }
+  KernelTimes times;
+  std::vector<runtime::Profile> replays;
+  const Clock::time_point start = Clock::now();
+  for (int i = 0; i < least_replays || (i < kMostReplays && Clock::now() - start < kTime); ++i) {
+    const Clock::time_point before = Clock::now();
+    if (absl::Status ran = instance.execute(); !ran.ok()) return ran;
+    times.replays_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - before).count());
+    absl::StatusOr<runtime::Profile> profile = instance.execute_profiled();
+    if (!profile.ok()) return profile.status();
+    replays.push_back(*std::move(profile));
+  }
+  std::sort(times.replays_us.begin(), times.replays_us.end());
+  replays = middle_third(std::move(replays));
+  std::map<std::uint32_t, KernelTime> by_kernel;
+  std::size_t next = 0;  // the profile has the launches of a replay: those that are not run once
+  for (const runtime::PlanLaunch& launch : plan.loaded().plan().launches) {
+    if (launch.once || next == replays[0].launches.size()) continue;
+    KernelTime& kernel = by_kernel[launch.kernel];
+    kernel.kernel = launch.kernel;
+    ++kernel.launches;
+    double total_ns = 0;
+    for (const runtime::Profile& replay : replays) total_ns += static_cast<double>(replay.launches[next].time_ns);
+    kernel.time_us += total_ns / static_cast<double>(replays.size()) / 1e3;
+    ++next;
+  }
+  for (const auto& [place, kernel] : by_kernel) {
+    times.kernels.push_back(kernel);
+    times.kernels_us += kernel.time_us;
+  }
+  std::stable_sort(times.kernels.begin(), times.kernels.end(),
+                   [](const KernelTime& a, const KernelTime& b) { return a.time_us > b.time_us; });
+  return times;
+}
+
+}  // namespace hearth::cli

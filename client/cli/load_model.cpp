@@ -1,0 +1,156 @@
+#include "client/cli/load_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "client/cli/format.h"
+#include "client/cli/plan_parameters.h"
+#include "client/cli/print.h"
+#include "client/elements.h"
+#include "client/errors.h"
+#include "client/npy.h"
+#include "runtime/text.h"
+
+namespace hearth::cli {
+namespace {
+
+// Every array in the dtype of its input, or an error.
+absl::Status match_arrays(const std::string& path, Model& model) {
+  for (const onnx::ModelValue& input : model.imported.inputs) {
+    const auto found = model.arrays.find(input.name);
+    if (found == model.arrays.end()) continue;
+    const DType given = found->second.dtype;
+    auto array = client::as_dtype(std::move(found->second), input.dtype);
+    if (!array) {
+      return absl::InvalidArgumentError(str_cat(path, ": input '", input.name, "' has type ", dtype_name(input.dtype),
+                                                " but --input gives ", dtype_name(given)));
+    }
+    found->second = *std::move(array);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_arrays(const ModelFlags& flags, Model& model) {
+  for (const std::string& text : flags.inputs) {
+    auto flag = split_flag("--input", text, "NAME=FILE.npy");
+    if (!flag.ok()) return flag.status();
+    auto array = client::read_npy(flag->second);
+    if (!array.ok()) return array.status();
+    model.arrays.insert_or_assign(flag->first, *std::move(array));
+  }
+  return absl::OkStatus();
+}
+
+client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan) {
+  using Token = v1::ExprToken;
+  std::vector<client::Dim> stack;
+  for (const Token& token : expr.tokens()) {
+    if (token.kind() == Token::CONST) {
+      stack.emplace_back(token.value());
+    } else if (token.kind() == Token::VAR) {
+      const v1::Variable& variable = plan.vars(static_cast<int>(token.value()));
+      stack.push_back(client::Dim::variable(variable.name(), variable.min(), variable.max()));
+    } else {
+      const client::Dim b = stack.back();
+      stack.pop_back();
+      client::Dim& a = stack.back();
+      a = token.kind() == Token::ADD        ? a + b
+          : token.kind() == Token::SUB      ? a - b
+          : token.kind() == Token::MUL      ? a * b
+          : token.kind() == Token::FLOORDIV ? a / b
+          : token.kind() == Token::FLOORMOD ? a % b
+          : token.kind() == Token::MIN      ? min(a, b)
+                                            : max(a, b);
+    }
+  }
+  return stack.back();
+}
+
+// Inputs and results as the plan has them, and arrays for the inputs.
+absl::StatusOr<Model> model_of(const v1::Plan& plan, const std::string& path, const ModelFlags& flags) {
+  Model model;
+  for (const v1::PlanBuffer& buffer : plan.buffers()) {
+    const absl::StatusOr<client::Shape> shape = shape_of(buffer, plan);
+    if (!shape.ok()) return shape.status();
+    const onnx::ModelValue value{buffer.name(), static_cast<DType>(buffer.dtype()), *shape};
+    if (buffer.kind() == v1::PlanBuffer::INPUT) model.imported.inputs.push_back(value);
+    if (buffer.kind() != v1::PlanBuffer::OUTPUT) continue;
+    model.imported.results.push_back(value);
+    model.imported.outputs.emplace_back(buffer.name(), client::Tensor());
+  }
+  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  for (const auto& [name, array] : model.arrays) {
+    const auto& inputs = model.imported.inputs;
+    const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };
+    if (std::none_of(inputs.begin(), inputs.end(), same)) {
+      return absl::InvalidArgumentError(str_cat(path, ": the plan has no input '", name, "'"));
+    }
+  }
+  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
+  return model;
+}
+
+}  // namespace
+
+absl::StatusOr<client::Shape> shape_of(const v1::PlanBuffer& buffer, const v1::Plan& plan) {
+  return client::catch_jit_error([&] {
+    client::Shape shape;
+    for (const v1::Expr& expr : buffer.shape()) shape.push_back(dim_of(expr, plan));
+    return shape;
+  });
+}
+
+absl::Status refuse_plan_file(const std::string& path, const std::string& remedy) {
+  return absl::InvalidArgumentError(
+      str_cat(path, " is a plan file: it holds compiled kernels for one kind of CPU, not the model's graph; ", remedy));
+}
+
+absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
+  if (client::is_plan_file(path)) {
+    return refuse_plan_file(path, "give the model that it was exported from");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Model model;
+  onnx::ImportOptions options;
+  auto dims = flags.dim_ranges();
+  if (!dims.ok()) return dims.status();
+  options.dims = *std::move(dims);
+  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  for (const auto& [name, array] : model.arrays) options.input_shapes[name] = array.shape;
+  auto imported = onnx::import_model(path, options);
+  if (!imported.ok()) return imported.status();
+  model.imported = *std::move(imported);
+  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
+  auto traced = client::encode_graph(model.imported.outputs);
+  if (!traced.ok())
+    return absl::Status(traced.status().code(), str_cat(path, ": ", std::string(traced.status().message())));
+  model.traced = *std::move(traced);
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  print_detail(path, " was read and traced in ", human_time(time.count()));
+  return model;
+}
+
+absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlags& flags,
+                                        const std::vector<std::string>& parameters) {
+  const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
+  if (!contents.ok()) return contents.status();
+  const absl::StatusOr<client::PrepareConfig> prepare = flags.prepare_config();
+  if (!prepare.ok()) return prepare.status();
+  client::LoadPlanConfig config;
+  config.threads = prepare->threads;
+  auto given = read_parameters(path, *contents, parameters, flags);
+  if (!given.ok()) return given.status();
+  config.parameters = *std::move(given);
+  absl::StatusOr<client::PreparedPlan> plan = client::load_plan(path, config);
+  if (!plan.ok()) return plan.status();
+  if (!flags.dims.empty() && parameters.empty()) {
+    return usage_error("--dim ", flags.dims[0], ": the lengths of ", path,
+                       " were chosen when it was exported; see --var");
+  }
+  absl::StatusOr<Model> model = model_of(contents->plan, path, flags);
+  if (!model.ok()) return model.status();
+  return PlanOfFile{*std::move(model), *std::move(plan)};
+}
+
+}  // namespace hearth::cli

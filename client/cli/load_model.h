@@ -1,0 +1,42 @@
+// A model from its file, with the arrays that flags give for its inputs: an ONNX model, imported and traced, or a plan
+// file, loaded. Errors: status naming file, flag, input.
+//
+//   absl::StatusOr<Model> model = load_model("model.onnx", flags);
+//   absl::StatusOr<PlanOfFile> plan = load_plan_of("model.hearth", flags, {"weights.safetensors"});
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/array.h"
+#include "client/cli/model_flags.h"
+#include "client/plan_file.h"
+
+namespace hearth::cli {
+
+struct Model {
+  onnx::ImportedModel imported;
+  client::TracedGraph traced;                   // empty for a plan file
+  std::map<std::string, client::Array> arrays;  // of --input
+};
+
+// A plan file is refused: it holds no graph.
+absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags);
+
+struct PlanOfFile {
+  Model model;  // inputs and results as the plan has them
+  client::PreparedPlan plan;
+};
+
+// `parameters`: files with what the plan was exported without; safetensors, or the ONNX model it was exported from.
+absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlags& flags,
+                                        const std::vector<std::string>& parameters);
+
+// Of a buffer of a checked plan, over the plan's variables.
+absl::StatusOr<client::Shape> shape_of(const v1::PlanBuffer& buffer, const v1::Plan& plan);
+
+// Why a command that needs a graph cannot take a plan file: "is a plan file, which …"; `remedy` ends the sentence.
+absl::Status refuse_plan_file(const std::string& path, const std::string& remedy);
+
+}  // namespace hearth::cli

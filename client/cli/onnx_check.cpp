@@ -1,0 +1,118 @@
+// hearth onnx check: whether a model is supported, and what it needs to be run, before any work is done: its operators,
+// then every use of them by importing it. Symbolic dimensions that are not given are tried with common lengths and with
+// ranges (client/onnx/dim_search.h). Exits 1 when the model is not supported.
+#include "client/cli/onnx_check.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/input_file.h"
+#include "client/cli/load_model.h"
+#include "client/cli/print.h"
+#include "client/onnx/dim_search.h"
+#include "client/onnx/model_check.h"
+#include "client/onnx/model_file.h"
+#include "command_line/command.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CheckFlags {
+  std::string path;
+  ModelFlags model;
+};
+
+struct Checked {
+  onnx::ModelCheck operators;
+  onnx::DimSearch dims;
+  std::string refused;  // why it cannot be imported although every operator is known
+};
+
+absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
+  if (client::is_plan_file(flags.path)) {
+    return refuse_plan_file(flags.path, "check the model that it was exported from");
+  }
+  const auto model = onnx::read_model(flags.path);
+  if (!model.ok()) return model.status();
+  Checked checked;
+  const auto operators = onnx::check_model(*model);
+  if (!operators.ok()) return operators.status();
+  checked.operators = *operators;
+  if (!checked.operators.missing.empty()) return checked;
+  onnx::ImportOptions given;
+  auto dims = flags.model.dim_ranges();
+  if (!dims.ok()) return dims.status();
+  given.dims = *std::move(dims);
+  absl::StatusOr<onnx::DimSearch> found = onnx::find_dims(*model, given);
+  if (found.ok()) {
+    checked.dims = *std::move(found);
+  } else {
+    checked.refused = std::string(found.status().message());
+  }
+  return checked;
+}
+
+bool is_ranged(const Checked& checked, const std::string& dim) {
+  return std::find(checked.dims.ranged.begin(), checked.dims.ranged.end(), dim) != checked.dims.ranged.end();
+}
+
+void print_checked(const CheckFlags& flags, const Checked& checked) {
+  for (const onnx::MissingNode& node : checked.operators.missing) {
+    print_line("node '", node.name, "' (operator ", node.op, "): ", node.reason);
+  }
+  if (!checked.refused.empty()) print_line(checked.refused);
+  const std::size_t missing = checked.operators.missing.size();
+  print_line(flags.path, ": opset ", checked.operators.opset, ", ", checked.operators.num_nodes, " nodes, ",
+             missing > 0               ? str_cat(missing, " not supported")
+             : checked.refused.empty() ? "all supported"
+                                       : "refused while importing");
+  for (const std::string& dim : checked.dims.open) {
+    print_line("needs --dim ", dim, "=N", is_ranged(checked, dim) ? str_cat(", or --dim ", dim, "=MIN:MAX") : "",
+               " (checked with ", checked.dims.lengths.at(dim).min, ")");
+  }
+}
+
+Json to_json(const CheckFlags& flags, const Checked& checked) {
+  Json missing = Json::array(), dims = Json::array();
+  for (const onnx::MissingNode& node : checked.operators.missing) {
+    missing.push_back({{"node", node.name}, {"operator", node.op}, {"reason", node.reason}});
+  }
+  for (const std::string& dim : checked.dims.open) {
+    dims.push_back(
+        {{"name", dim}, {"may_be_range", is_ranged(checked, dim)}, {"checked_with", checked.dims.lengths.at(dim).min}});
+  }
+  return {{"model", flags.path},
+          {"opset", checked.operators.opset},
+          {"nodes", checked.operators.num_nodes},
+          {"missing", std::move(missing)},
+          {"refused", checked.refused.empty() ? Json() : Json(checked.refused)},
+          {"needed_dims", std::move(dims)}};
+}
+
+absl::StatusOr<int> check(const CheckFlags& flags) {
+  const absl::StatusOr<Checked> checked = check_of(flags);
+  if (!checked.ok()) return checked.status();
+  flags.model.json ? print_json(to_json(flags, *checked)) : print_checked(flags, *checked);
+  return checked->operators.missing.empty() && checked->refused.empty() ? 0 : kFailure;
+}
+
+}  // namespace
+
+void add_onnx_check(CLI::App& onnx, Action& action) {
+  auto flags = std::make_shared<CheckFlags>();
+  CLI::App* command = command_line::add_command(
+      onnx, "check", "List what a model needs and is not supported",
+      {.details =
+           "Needs no daemon. Dimensions that are not given are tried with common lengths and with ranges, and what "
+           "a run needs to be given is listed.",
+       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
+       .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
+  add_input_file(*command, "model", flags->path, "ONNX file")->required();
+  flags->model.add_to(*command, /*with_inputs=*/false);
+  command->callback([flags, &action] { action = [flags] { return check(*flags); }; });
+}
+
+}  // namespace hearth::cli

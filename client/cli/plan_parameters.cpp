@@ -1,0 +1,117 @@
+#include "client/cli/plan_parameters.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "client/cli/load_model.h"
+#include "client/cli/print.h"
+#include "client/onnx/model_file.h"
+#include "client/onnx/model_summary.h"
+#include "client/safetensors.h"
+#include "runtime/text.h"
+
+namespace hearth::cli {
+namespace {
+
+using Parameters = std::map<std::string, client::ParameterData>;
+
+// Begins with the length of a JSON object, and that object.
+bool is_safetensors(const std::string& path) {
+  char start[9] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return start[8] == '{';
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 3;
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
+  std::string text = str_cat("'", absl::StrJoin(first, "', '"), "'");
+  if (names.size() > kMost) str_append(&text, " and ", names.size() - kMost, " more");
+  return text;
+}
+
+absl::StatusOr<Parameters> of_safetensors(const std::string& path) {
+  auto file = client::Safetensors::open(path);
+  if (!file.ok()) return file.status();
+  const auto kept = std::make_shared<const client::Safetensors>(*std::move(file));  // keeps the mapping
+  Parameters parameters;
+  for (const auto& [name, view] : kept->tensors()) parameters[name] = {view.data, view.size_bytes, kept};
+  return parameters;
+}
+
+// The lengths of the model's dimensions as the plan has them; those of inputs that the plan does not read are missing.
+absl::Status add_dims(const onnx::ModelSummary& summary, const v1::Plan& plan,
+                      std::map<std::string, onnx::DimRange>* dims) {
+  for (const onnx::SummaryValue& input : summary.inputs) {
+    for (const v1::PlanBuffer& buffer : plan.buffers()) {
+      if (buffer.kind() != v1::PlanBuffer::INPUT || buffer.name() != input.name) continue;
+      const absl::StatusOr<client::Shape> shape = shape_of(buffer, plan);
+      if (!shape.ok()) return shape.status();
+      for (std::size_t axis = 0; axis < std::min(shape->size(), input.shape.size()); ++axis) {
+        if (input.shape[axis].length >= 0) continue;
+        dims->emplace(input.shape[axis].name, onnx::DimRange((*shape)[axis].min(), (*shape)[axis].max()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Parameters> of_model(const std::string& path, const v1::Plan& plan, const ModelFlags& flags) {
+  const absl::StatusOr<onnx::ModelFilePtr> model = onnx::read_model(path);
+  if (!model.ok()) return model.status();
+  auto dims = flags.dim_ranges();
+  if (!dims.ok()) return dims.status();
+  onnx::ImportOptions options;
+  options.dims = *std::move(dims);
+  if (absl::Status added = add_dims(onnx::summarize(*model), plan, &options.dims); !added.ok()) return added;
+  const auto imported = onnx::import_model(*model, options);
+  if (!imported.ok()) return imported.status();
+  auto traced = client::encode_graph(imported->outputs);
+  if (!traced.ok()) return traced.status();
+  return std::move(traced->parameters);
+}
+
+}  // namespace
+
+std::vector<std::string> external_parameters(const client::PlanFileContents& contents) {
+  std::vector<std::string> names;
+  for (const v1::PlanFileSection& section : contents.manifest.sections()) {
+    if (section.external()) names.push_back(section.name());
+  }
+  return names;
+}
+
+absl::StatusOr<Parameters> read_parameters(const std::string& path, const client::PlanFileContents& contents,
+                                           const std::vector<std::string>& files, const ModelFlags& flags) {
+  std::vector<std::string> wanted = external_parameters(contents);
+  if (wanted.empty()) {
+    if (!files.empty()) return usage_error("--parameters ", files[0], ": ", path, " holds its parameters itself");
+    return Parameters();
+  }
+  Parameters given;
+  for (const std::string& file : files) {
+    if (client::is_plan_file(file)) {
+      return usage_error("--parameters ", file, ": a plan file; give safetensors or the ONNX model");
+    }
+    auto found = is_safetensors(file) ? of_safetensors(file) : of_model(file, contents.plan, flags);
+    if (!found.ok()) return found.status();
+    for (const std::string& name : wanted) {
+      const auto data = found->find(name);
+      if (data != found->end()) given.insert_or_assign(name, data->second);
+    }
+  }
+  std::erase_if(wanted, [&](const std::string& name) { return given.count(name) > 0; });
+  if (wanted.empty()) return given;
+  return absl::InvalidArgumentError(
+      str_cat(path, " was exported without its parameters, and ", some_of(wanted), files.empty() ? "" : " still",
+              wanted.size() == 1 ? " is" : " are",
+              " missing; give --parameters FILE.safetensors, or --parameters with the model it was exported from"));
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,43 @@
+#include "client/cli/prepare_model.h"
+
+#include <utility>
+
+#include "client/cli/connect.h"
+#include "client/cli/progress_bar.h"
+#include "client/request.h"
+
+namespace hearth::cli {
+
+absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const Model& model,
+                                                  const client::PrepareConfig& config, bool progress) {
+  ProgressBar bar(path, progress);
+  client::PrepareConfig watched = config;
+  watched.progress = bar.callback();
+  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
+  if (plan.ok()) note_daemon_of(config.socket);
+  return plan;
+}
+
+absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const ModelFlags& flags) {
+  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
+  if (!config.ok()) return config.status();
+  client::connect_early(*config);  // while the model is read
+  absl::StatusOr<Model> model = load_model(path, flags);
+  if (!model.ok()) return model.status();
+  absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, *model, *config, !flags.json);
+  if (!plan.ok()) return plan.status();
+  return PreparedModel{*std::move(model), *std::move(plan)};
+}
+
+absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const client::PrepareConfig& config,
+                                                  const ExplainWish& wish) {
+  auto request = client::request_for<v1::ExplainRequest>(model.traced, config);
+  if (!request.ok()) return request.status();
+  request->mutable_options()->set_dump(wish.dump);
+  for (const std::string& kernel : wish.kernels) request->add_dump_kernels(kernel);
+  absl::StatusOr<Channel> channel = any_daemon(config.socket);
+  if (!channel.ok()) return channel.status();
+  return (*channel)->explain(*std::move(request), std::chrono::steady_clock::now() + config.deadline);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,125 @@
+#include "client/cli/replay_inputs.h"
+
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/format.h"
+#include "client/cli/print.h"
+#include "client/elements.h"
+#include "runtime/text.h"
+
+namespace hearth::cli {
+namespace {
+
+// SplitMix64 (Steele et al. 2014).
+std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9e3779b97f4a7c15U);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+struct GivenValue {
+  std::int64_t value = 0;
+  std::string by;
+};
+using GivenValues = std::map<std::string, GivenValue>;
+
+// Lengths that are a variable as it is tell its value; where a length is computed of variables, fill_inputs checks it.
+absl::Status infer(const onnx::ModelValue& input, const client::Array& array, GivenValues* given) {
+  for (std::size_t axis = 0; axis < std::min(input.shape.size(), array.shape.size()); ++axis) {
+    std::vector<client::Variable> names;
+    input.shape[axis].collect_variables(names);
+    if (names.size() != 1 || input.shape[axis].to_string() != names[0].name) continue;
+    const std::int64_t length = array.shape[axis];
+    const auto [known, fresh] =
+        given->emplace(names[0].name, GivenValue{length, str_cat("the array of input '", input.name, "'")});
+    if (fresh || known->second.value == length) continue;
+    return absl::InvalidArgumentError(str_cat("variable '", names[0].name, "' is ", known->second.value, " by ",
+                                              known->second.by, " but input '", input.name, "' has length ", length,
+                                              " along axis ", axis));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status set_variables(client::Instance& instance, const Model& model, const std::vector<std::string>& vars) {
+  GivenValues given;
+  for (const std::string& text : vars) {
+    const auto flag = split_flag("--var", text, "NAME=N");
+    if (!flag.ok()) return flag.status();
+    std::int64_t value = 0;
+    if (!absl::SimpleAtoi(flag->second, &value)) {
+      return usage_error("--var ", text, ": '", flag->second, "' is not a number");
+    }
+    given.insert_or_assign(flag->first, GivenValue{value, str_cat("--var ", text)});
+  }
+  for (const onnx::ModelValue& input : model.imported.inputs) {
+    const auto array = model.arrays.find(input.name);
+    if (array == model.arrays.end()) continue;
+    if (absl::Status inferred = infer(input, array->second, &given); !inferred.ok()) return inferred;
+  }
+  for (const auto& [name, value] : given) {
+    if (absl::Status set = instance.set_var(name, value.value); !set.ok()) {
+      return absl::Status(set.code(), str_cat(value.by, ": ", std::string(set.message())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> fill_inputs(client::Instance& instance, const client::PreparedPlan& plan,
+                                                     Model& model, std::uint64_t seed) {
+  std::set<std::string> wanted;
+  for (const client::ValueInfo& input : plan.inputs()) wanted.insert(input.name);
+  std::vector<std::string> random;
+  for (const onnx::ModelValue& input : model.imported.inputs) {
+    if (wanted.count(input.name) == 0) continue;
+    // Into the instance's own memory, which is aligned and asks for huge pages.
+    const absl::StatusOr<client::MutableView> own = instance.input(input.name);
+    if (!own.ok()) return own.status();
+    const auto found = model.arrays.find(input.name);
+    if (found == model.arrays.end()) {
+      random.push_back(input.name);
+      const std::string bytes = uniform_bytes(input.name, own->dtype, own->size_bytes / dtype_bytes(own->dtype), seed);
+      std::memcpy(own->data, bytes.data(), bytes.size());
+      continue;
+    }
+    if (found->second.shape != own->shape) {
+      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has shape ", shape_text(found->second.shape),
+                                                "; the plan reads ", shape_text(own->shape), " (see --var)"));
+    }
+    std::memcpy(own->data, found->second.bytes.data(), found->second.bytes.size());
+    found->second.bytes = std::string();
+  }
+  return random;
+}
+
+void note_random_inputs(const std::vector<std::string>& names, std::uint64_t seed) {
+  if (names.empty()) return;
+  note("random values (seed ", seed, ") for ", names.size() == 1 ? "input" : "inputs", " '",
+       absl::StrJoin(names, "', '"), "': no --input gives ", names.size() == 1 ? "it" : "them");
+}
+
+std::string uniform_bytes(const std::string& name, DType dtype, std::size_t elements, std::uint64_t seed) {
+  std::uint64_t state = seed;
+  for (unsigned char c : name) state = (state ^ c) * 0x100000001b3U;
+  std::string bytes;
+  bytes.reserve(elements * dtype_bytes(dtype));
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::uint64_t random = next_random(state);
+    if (is_float(dtype)) {
+      bytes += client::encode_float(static_cast<double>(random >> 40) / (1 << 24), dtype);
+    } else {
+      const std::uint64_t below = dtype == DType::kBool ? 2 : 10;
+      bytes += client::encode_integer(static_cast<std::int64_t>((random >> 33) % below), dtype);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,64 @@
+// Tensors whose bytes a model keeps in other files (TensorProto.data_location EXTERNAL), which is how models over 2 GiB
+// are stored. The files are mapped, not read, and stay mapped as long as an ExternalBytes' owner lives.
+//
+// Nothing is trusted. A location is a relative path without "..", opened beneath the model's folder: no link, mount or
+// race leads out of it, and only regular files are read. Offsets and lengths must lie within the file and be the
+// tensor's; two tensors may have the same bytes, but not overlap otherwise; a checksum (SHA-1 of the file) is verified
+// where there is one. Thread-safe. Errors: JitError naming tensor, file and what is wrong.
+//
+//   ExternalData data("models");
+//   ExternalBytes bytes = data.find(tensor, count(shape) * dtype_bytes(dtype));
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/mapped_file.h"
+
+namespace onnx {
+class ModelProto;
+class TensorProto;
+}  // namespace onnx
+
+namespace hearth::onnx {
+
+struct ExternalBytes {
+  const void* data = nullptr;
+  std::shared_ptr<const void> owner;
+};
+
+// Where a model says that a tensor's bytes are.
+struct ExternalPlace {
+  std::string tensor;
+  std::string location;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;  // as stated, else what the tensor's type and shape need
+  std::string checksum;
+};
+
+class ExternalData {
+ public:
+  // `folder` may be "." but not empty.
+  explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
+
+  ExternalBytes find(const ::onnx::TensorProto& tensor, std::uint64_t num_bytes) const;
+
+ private:
+  std::shared_ptr<const runtime::MappedFile> file(const ExternalPlace& place) const;
+
+  const std::string folder_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::shared_ptr<const runtime::MappedFile>> files_;  // by location
+  mutable std::map<std::string, std::string> checksums_;                             // of files, once computed
+};
+
+bool is_external(const ::onnx::TensorProto& tensor);
+ExternalPlace external_place(const ::onnx::TensorProto& tensor);
+// Of every external tensor of the model (initializers and attributes, of nested graphs and functions too), in the
+// model's order. JitError when one of them makes no sense, or two overlap.
+std::vector<ExternalPlace> external_places(const ::onnx::ModelProto& model);
+
+}  // namespace hearth::onnx

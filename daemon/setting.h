@@ -1,0 +1,43 @@
+// Setting: one of hearthd's, by the name that it has in the configuration file, and what --help says of it.
+//
+//   Setting drain{"drain_s", "longest wait for running calls at the end", {apply, "SECONDS", "30"}};
+//   environment_name(drain);   // HEARTH_DRAIN_S
+//   flag_name(drain);          // --drain
+#pragma once
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace hearth::daemon {
+
+// How a setting's text becomes its value, and what --help says of that.
+struct Value {
+  template <class F>
+  Value(F function) : apply(std::move(function)) {}
+  template <class F>
+  Value(F function, std::string kind_name, std::string standard_text)
+      : apply(std::move(function)), kind(std::move(kind_name)), standard(std::move(standard_text)) {}
+
+  std::function<absl::Status(const std::string&)> apply;
+  std::string kind = "VALUE";
+  std::string standard;  // the default, if it can be said
+};
+
+struct Setting {
+  const char* name;  // as in the file
+  const char* help;
+  Value value;
+};
+
+std::string environment_name(const Setting& setting);
+std::string flag_name(const Setting& setting);
+// Sentences: what it is, its default, its variable.
+std::string help_of(const Setting& setting);
+
+// "10GiB"; exact.
+std::string bytes_text(std::uint64_t bytes);
+
+}  // namespace hearth::daemon

@@ -1,0 +1,90 @@
+// Instance::buffer: any buffer of the plan, intermediates included.
+#include "runtime/instance_state.h"
+#include "runtime/text.h"
+
+namespace hearth::runtime {
+namespace {
+
+struct Use {
+  std::size_t first = SIZE_MAX;  // launches
+  std::size_t last = 0;
+  bool exists() const { return first != SIZE_MAX; }
+};
+
+std::vector<Use> uses_of(const Plan& plan) {
+  std::vector<Use> uses(plan.buffers.size());
+  for (std::size_t launch = 0; launch < plan.launches.size(); ++launch) {
+    for (const std::uint32_t buffer : plan.launches[launch].buffers) {
+      uses[buffer].first = std::min(uses[buffer].first, launch);
+      uses[buffer].last = launch;
+    }
+  }
+  return uses;
+}
+
+std::string label(const LoadedPlan& plan, std::uint32_t id) {
+  const BufferInfo& info = plan.buffers()[id];
+  return info.kernel.empty() ? str_cat("buffer ", id) : str_cat("buffer ", id, " (of kernel '", info.kernel, "')");
+}
+
+bool share_memory(const PlanBuffer& a, const PlanBuffer& b) {
+  if (a.max_bytes == 0 || b.max_bytes == 0) return false;
+  return a.kind == b.kind && a.offset < b.offset + b.max_bytes && b.offset < a.offset + a.max_bytes;
+}
+
+}  // namespace
+
+// Buffers that share memory are alive at different times, so one is intact when all the others came before it.
+absl::Status Instance::State::check_intact(std::uint32_t id) const {
+  if (!has_executed) {
+    return absl::FailedPreconditionError(
+        str_cat(label(*plan, id), " is an intermediate and nothing was executed yet: call execute() first"));
+  }
+  const std::vector<Use> uses = uses_of(wire());
+  if (!uses[id].exists()) return absl::FailedPreconditionError(str_cat("no kernel writes buffer ", id));
+  if (keeps_intermediates) return absl::OkStatus();
+  for (std::uint32_t other = 0; other < wire().buffers.size(); ++other) {
+    if (other == id || !uses[other].exists() || uses[other].last < uses[id].first) continue;
+    if (!share_memory(wire().buffers[id], wire().buffers[other])) continue;
+    return absl::FailedPreconditionError(
+        str_cat(label(*plan, id), " is gone: ", label(*plan, other),
+                " has used its memory since; make the instance with keep_intermediates to read every intermediate"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
+  const Plan& plan = state_->wire();
+  if (id >= plan.buffers.size()) {
+    return absl::NotFoundError(str_cat("there is no buffer ", id, "; the plan has ", plan.buffers.size()));
+  }
+  const PlanBuffer& buffer = plan.buffers[id];
+  if (buffer.kind == v1::PlanBuffer::ARENA) {
+    if (absl::Status intact = state_->check_intact(id); !intact.ok()) return intact;
+  }
+  // The caller may have bound other memory to an input or output since, for the present values.
+  const bool is_bound = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
+  const std::vector<std::int64_t>& values = is_bound ? state_->values : state_->executed_values;
+  return ConstView{state_->slots[id].address, buffer.size_bytes(values.data()), buffer.dtype,
+                   State::shape_at(buffer, values), buffer.name.empty() ? str_cat(id) : buffer.name};
+}
+
+std::string_view to_string(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kInput:
+      return "input";
+    case BufferKind::kOutput:
+      return "output";
+    case BufferKind::kParameter:
+      return "parameter";
+    case BufferKind::kConstant:
+      return "constant";
+    case BufferKind::kIntermediate:
+      return "intermediate";
+    case BufferKind::kPersistent:
+      return "persistent";
+  }
+  return "unknown";
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,72 @@
+// What an Instance (runtime/replay.h) is made of. Inside runtime/ only.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/buffer.h"
+#include "runtime/loaded_plan.h"
+#include "runtime/replay.h"
+#include "runtime/thread_pool.h"
+
+namespace hearth::runtime {
+
+// Everything execute() touches is laid out here once: per launch a row of addresses, a row of variable values and the
+// evaluated grid. Binding and set_var only mark the rows stale.
+struct Instance::State {
+  struct Slot {
+    void* address = nullptr;
+    std::size_t size_bytes = 0;
+    void* own = nullptr;                // the instance's memory for an input or output
+    std::shared_ptr<const void> owner;  // of what is bound
+  };
+  struct Carry {
+    std::uint32_t output = 0;  // plan buffers
+    std::uint32_t input = 0;
+    bool is_due = false;                   // they trade places before the next execute
+    std::vector<std::uint32_t> addresses;  // of either, in `addresses`
+  };
+  struct Step {
+    std::uint32_t launch = 0;
+    std::uint32_t kernel = 0;
+    std::uint32_t first_address = 0;
+    std::uint32_t first_value = 0;
+    std::int64_t grid = 0;
+    std::int64_t min_units_per_thread = 1;
+  };
+
+  std::shared_ptr<const LoadedPlan> plan;
+  Buffer arena;
+  std::vector<Buffer> owned;                  // inputs and outputs
+  std::vector<Slot> slots;                    // one a plan buffer
+  std::vector<std::int64_t> values;           // one a plan variable
+  std::vector<std::int64_t> executed_values;  // of the last execute
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> step_buffers;  // plan buffer of every address
+  std::vector<std::uint32_t> step_vars;     // plan variable of every value
+  std::vector<void*> addresses;
+  std::vector<std::int64_t> step_values;
+  std::vector<Carry> carries;
+  std::unique_ptr<ThreadPool> pool;  // null: one thread
+  bool slots_stale = true;
+  bool values_stale = true;
+  bool has_executed = false;
+  bool keeps_intermediates = false;
+
+  const Plan& wire() const { return plan->plan(); }
+  absl::StatusOr<std::uint32_t> find(std::string_view name, v1::PlanBuffer::Kind kind) const;
+  std::vector<std::int64_t> shape_of(const PlanBuffer& buffer) const { return shape_at(buffer, values); }
+  static std::vector<std::int64_t> shape_at(const PlanBuffer& buffer, const std::vector<std::int64_t>& values);
+  absl::Status check_intact(std::uint32_t id) const;
+  absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
+                    std::shared_ptr<const void> owner);
+  const Carry* carry_of(std::uint32_t buffer) const;
+  absl::Status check_carried(const Carry& carry) const;
+  void trade_places(Carry& carry);
+  void begin();
+  absl::Status refresh();
+  void run(const Step& step);
+};
+
+}  // namespace hearth::runtime

@@ -1,0 +1,20 @@
+// printable: text from outside (names in models, paths, messages of other programs) made safe to print. Control
+// characters of ASCII, Unicode and terminals, marks that reorder or hide text, and bytes that are no UTF-8 come out as
+// escapes: \n, \x1b, \u202e, \xff. Letters of any language stay. Escaping twice changes nothing, so a backslash is not
+// escaped: the result is for people, not for parsing. Pure functions; thread-safe.
+//
+//   std::fprintf(stderr, "%s: no such node\n", printable(node.name()).c_str());
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace hearth {
+
+// One line, whatever `text` holds.
+std::string printable(std::string_view text);
+// Several lines: line breaks and tabs stay.
+std::string printable_lines(std::string_view text);
+// JSON text, which is UTF-8, with every character that printable() would escape as a JSON escape: the same value.
+std::string printable_json(std::string_view json);
+
+}  // namespace hearth

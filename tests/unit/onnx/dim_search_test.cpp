@@ -1,0 +1,81 @@
+// Lengths with which a model can be imported are found by importing it.
+#include "client/onnx/dim_search.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "client/onnx/model_file.h"
+#include "tests/unit/onnx/model_builder.h"
+
+using namespace hearth::onnx;
+using Catch::Matchers::Contains;
+
+namespace {
+
+absl::StatusOr<DimSearch> search(ModelBuilder& m, const ImportOptions& given = {}) {
+  const auto model = parse_model(m.proto().SerializeAsString(), "m.onnx");
+  REQUIRE(model.ok());
+  return find_dims(*model, given);
+}
+
+// A model that takes exactly what it is given: reshapes its input to `lengths`.
+ModelBuilder reshapes_to(const std::vector<std::int64_t>& lengths) {
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch", "time"}).ints("s", {static_cast<std::int64_t>(lengths.size())}, lengths);
+  m.node("Reshape", {"x", "s"}, {"y"}).output("y");
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("a model that takes any length: one batch, some time, and both may be ranges") {
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch", "time"}).node("Relu", {"x"}, {"y"}).output("y");
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK(found->open == std::vector<std::string>{"batch", "time"});
+  CHECK((found->lengths.at("batch").min == 1 && found->lengths.at("batch").max == 1));
+  CHECK(found->lengths.at("time").min == 16);
+  CHECK(found->ranged == found->open);
+}
+
+TEST_CASE("a model that takes one length alone: it is found, and is no range") {
+  ModelBuilder m = reshapes_to({1, 4, 128});
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK(found->lengths.at("batch").min * found->lengths.at("time").min == 512);
+  CHECK(found->ranged.empty());
+}
+
+TEST_CASE("one dimension that must be what the weights are, and others that need some length") {
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch", "channels", "time"}).floats("w", {4, 2, 9}, std::vector<float>(72));
+  m.node("Conv", {"x", "w"}, {"y"}).output("y");
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK((found->lengths.at("batch").min == 1 && found->lengths.at("channels").min == 2));
+  CHECK(found->lengths.at("time").min >= 9);
+  CHECK(std::count(found->ranged.begin(), found->ranged.end(), "channels") == 0);
+}
+
+TEST_CASE("lengths that are given are kept, and only the others searched for") {
+  ModelBuilder m = reshapes_to({1, 4, 128});
+  const auto found = search(m, {.dims = {{"batch", 8}}});
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK(found->open == std::vector<std::string>{"time"});
+  CHECK((found->lengths.at("batch").min == 8 && found->lengths.at("time").min == 64));
+}
+
+TEST_CASE("a model that no length suits says why, and one that needs none is imported once") {
+  ModelBuilder wrong = reshapes_to({7, 11, 13});
+  CHECK_THAT(std::string(search(wrong).status().message()), Contains("m.onnx: ") && Contains("Reshape"));
+  ModelBuilder fixed(17);
+  fixed.input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
+  const auto found = search(fixed);
+  REQUIRE(found.ok());
+  CHECK((found->open.empty() && found->lengths.empty()));
+}
