@@ -10,83 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
-BIN = Path(os.environ["HEARTH_BIN_DIR"])
-SAMPLE = Path(os.environ["HEARTH_SOURCE_DIR"]) / "tests/blobs/sample"
-HEARTH = str(BIN / "hearth")
-
-# One attention compared with numpy, in a process of its own as a user's would be. Prints the largest difference.
-CALL = """
-import ctypes, sys
-sys.path.insert(0, sys.argv[2])
-import numpy as np
-import attention_reference as reference, sample_library as sample
-library = ctypes.CDLL(sys.argv[1])
-random = np.random.default_rng(1)
-q, k, v = [reference.rounded(random.standard_normal((2, 4, 128, 64)), "fp16") for _ in range(3)]
-for _ in range(2):
-    o, lse = sample.forward(library, q, k, v, "fp16", 0.125, lse=True)
-exact = [reference.exact(x, "fp16") for x in (q, k, v)]
-wanted, wanted_lse, _ = reference.attention(*exact, 0.125, (0, -1, -1), None, None)
-np.testing.assert_allclose(reference.exact(o, "fp16"), wanted, rtol=0,
-                           atol=reference.tolerance("fp16", np.abs(exact[2]).max()))
-np.testing.assert_allclose(lse, wanted_lse, rtol=1e-5, atol=1e-5)
-"""
+from built_sample import BIN, CALL, HEARTH, SAMPLE, BuiltSample, full, hearth, snapshot
 
 
-def hearth(*args, **environment):
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("CK_JIT_", "ROCM", "HIP_"))}
-    return subprocess.run([HEARTH, "blobs", *map(str, args)], env={**env, "CXX": "g++", **environment},
-                          capture_output=True, text=True, check=False)
-
-
-def full(tree, tmp, *args, **environment):
-    return hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942", "--toolchain", "c++",
-                  "--compiler", "g++", "--tmp-dir", tmp, "--python", sys.executable, *args, **environment)
-
-
-def snapshot(path):
-    return path.read_bytes() if path.exists() else None
-
-
-class FlowTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.place = Path(tempfile.mkdtemp(prefix="hearth flow "))  # a space, on purpose
-        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
-        cls.tree = cls.emit("aiter", "2024")
-        cls.apis = [api for api in ("fwd", "bwd") if (cls.tree / f"csrc/cpp_itfs/mha_{api}.cu").exists()]
-        if cls.apis == ["fwd"]:
-            print("bwd is left out: this sample library has none", file=sys.stderr)
-        cls.select = ["--api", ",".join(cls.apis)]
-        cls.tmp = cls.place / "T"
-        cls.install = cls.place / "install"
-        cls.built = full(cls.tree, cls.tmp, *cls.select, "--install-dir", cls.install)
-        if cls.built.returncode != 0:
-            raise RuntimeError(cls.built.stderr)
-
-    @classmethod
-    def emit(cls, name, generation):
-        tree = cls.place / name
-        subprocess.run([sys.executable, str(SAMPLE / "generate.py"), "--out", str(tree), "--flavour", "cpu",
-                        "--generation", generation], check=True)
-        return tree
-
-    def call(self, library, cache, **environment):
-        """Returns what the loader said and the names of the blobs that are in the cache then."""
-        done = subprocess.run([sys.executable, "-c", CALL, str(library), str(SAMPLE)], capture_output=True, text=True,
-                              check=False, env={**os.environ, "HEARTH_BLOB_MODE": "direct", "CK_JIT_VERBOSE": "1",
-                                                "CK_JIT_CACHE_DIR": str(cache), **environment})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stderr, sorted(path.stem for path in Path(cache).glob("*.so"))
-
-    def manifest(self, api="fwd"):
-        return json.loads((self.tmp / f"libmha_{api}/ck_jit_manifest.json").read_text())
-
+class FlowTest(BuiltSample):
     def test_the_build_compiled_no_blob_and_was_verified(self):
         for api in self.apis:
             report = json.loads((self.tmp / f"libmha_{api}/post_build.json").read_text())
@@ -115,106 +46,6 @@ class FlowTest(unittest.TestCase):
         _, again = self.call(self.install / "libmha_fwd.so", cache)
         self.assertEqual((again, (cache / f"{blobs[0]}.so").stat().st_mtime_ns), (blobs, stamp))
         shutil.rmtree(moved)
-
-    def test_the_installed_programs_by_their_old_names_compile_list_and_clean(self):
-        root, cache = self.install / "ck_jit", self.place / "drop in"
-        stems = [blob["stem"] for blob in self.manifest()["blobs"]][:3]
-        manifest = root / "ck_jit_manifest.json"
-
-        def prebuild(command, *args, given="", **environment):
-            env = {name: value for name, value in os.environ.items() if not name.startswith("CK_JIT_")}
-            return subprocess.run([sys.executable, str(root / "ck_jit_prebuild.py"), command, *map(str, args)],
-                                  input=given, capture_output=True, text=True, check=False, env={**env, **environment})
-        listing = self.place / "blobs.txt"
-        listing.write_text(f"# captured\n{cache}/{stems[1]}.so\n")
-        done = prebuild("build", "--manifest", manifest, "--cache-dir", cache, "--root", root, "--blob-list", listing,
-                        f"{stems[0]}.cpp")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(sorted(path.stem for path in cache.glob("*.so")), stems[:2])
-        # The manifest and root beside the program; the list from standard input; again: nothing is compiled.
-        stamps = [(cache / f"{stem}.so").stat().st_mtime_ns for stem in stems[:2]]
-        done = prebuild("build", "--cache-dir", cache, "--blob-list", "-", given="\n".join(stems))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual([(cache / f"{stem}.so").stat().st_mtime_ns for stem in stems[:2]], stamps)
-        self.assertTrue((cache / f"{stems[2]}.so").exists())
-        done = prebuild("list", "--cache-dir", cache)
-        self.assertEqual(len(re.findall("  cached$", done.stdout, re.MULTILINE)), 3)
-        self.assertEqual(len(done.stdout.splitlines()),
-                         len(json.loads(manifest.read_text())["blobs"]))
-        done = prebuild("build", "--cache-dir", cache, "no_such_blob")
-        self.assertEqual((done.returncode, "no_such_blob is not in" in done.stderr), (1, True))
-        self.assertIn("1 blobs removed", prebuild("clean", "--cache-dir", cache, stems[2]).stdout)
-        # One blob by the shell program, both ways, gives the same bytes as above.
-        script, blob = root / "ck_jit_compile.sh", self.manifest()["blobs"][0]
-        flags = " ".join(self.manifest()["flag_sets"][blob["flags"]])
-        for number, how in enumerate((["--blob", stems[0]], ["--blob-source", root / blob["source"], "--blob-flags",
-                                                              flags])):
-            output = self.place / f"compiled {number}" / f"{stems[0]}.so"
-            done = subprocess.run([script, *how, "--output", output], capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(done.stdout.strip(), str(output))
-            self.assertEqual(output.read_bytes(), (cache / f"{stems[0]}.so").read_bytes())
-        bad = subprocess.run([script, "--blob", "no_such_blob", "--output", self.place / "x.so"], capture_output=True,
-                             text=True, check=False)
-        self.assertEqual(bad.returncode, 1)
-        self.assertIn("has no blob no_such_blob", bad.stderr)
-        self.assertIn("3 blobs" if (cache / f"{stems[2]}.so").exists() else "2 blobs",
-                      prebuild("clean", "--cache-dir", cache, "--all").stdout)
-        self.assertEqual(list(cache.glob("*.so")), [])
-
-    def test_a_blobs_symbols_do_not_leak_into_the_process(self):
-        cache = self.place / "cache local"
-        look = ("\nimport pathlib, subprocess\n"
-                "blob, = pathlib.Path(sys.argv[3]).glob('*.so')\n"
-                "out = subprocess.run(['nm', '-D', '--defined-only', blob], check=True, capture_output=True, text=True)\n"
-                "names = [line.split()[-1] for line in out.stdout.splitlines()]\n"
-                "names = [name for name in names if 'fmha_fwd_' in name]\n"
-                "assert names\n"
-                "leaked = [name for name in names if hasattr(ctypes.CDLL(None), name)]\n"
-                "assert not leaked, leaked\n"
-                "assert any(hasattr(ctypes.CDLL(str(blob), ctypes.RTLD_GLOBAL), name) for name in names)\n"
-                "assert any(hasattr(ctypes.CDLL(None), name) for name in names), 'the look itself finds nothing'\n")
-        done = subprocess.run([sys.executable, "-c", CALL + look, self.install / "libmha_fwd.so", SAMPLE, cache],
-                              capture_output=True, text=True, check=False,
-                              env={**os.environ, "HEARTH_BLOB_MODE": "direct", "CK_JIT_CACHE_DIR": str(cache)})
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-    def test_the_way_of_rounding_to_bf16_reaches_compile_py(self):
-        tree = self.emit("aiter_bf16", "2024")
-        program = tree / "op_tests/cpp/mha/compile.py"
-        program.write_text("import os, sys\nsys.exit('bf16 ' + os.environ['CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT'])\n")
-        for given, wanted in (([], "bf16 3"), (["--ck-tile-bf16", "2"], "bf16 2")):
-            done = full(tree, self.place / "bf16", "--api", "fwd", *given, CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT="0")
-            self.assertEqual(done.returncode, 1)
-            self.assertIn(wanted, done.stderr)
-
-    def test_a_runtime_of_ones_own_is_compiled_with_the_include_folders_that_variables_name(self):
-        tmp, folders = self.place / "V", {}
-        shutil.copytree(self.tmp, tmp, symlinks=True)
-        source = self.place / "including.cpp"
-        text = ('#include "ck_jit_manifest_embedded.h"\nvoid* hearth::blob::Site::resolve() { return nullptr; }\n'
-                "void hearth::blob::SiteGroup::ask() {}\n")
-        for name in ("CK", "AITER", "ROCM"):
-            folders[f"CK_JIT_{name}_INCLUDE"] = str(self.place / f"{name} headers")
-            (self.place / f"{name} headers").mkdir()
-            (self.place / f"{name} headers" / f"only_{name}.h").write_text(f"#define HAS_{name} 1\n")
-            text += f"#include <only_{name}.h>\nstatic_assert(HAS_{name} == 1);\n"
-        source.write_text(text)
-        folders["CK_JIT_RUNTIME_SRC"] = str(source)
-        done = hearth("build", "quick", "--tmp-dir", tmp, **folders)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for name in ("CK", "AITER", "ROCM"):
-            less = {key: value for key, value in folders.items() if name not in key.split("_")[2:3]}
-            done = hearth("build", "quick", "--tmp-dir", tmp, **less)
-            self.assertEqual(done.returncode, 1, name)
-            self.assertIn(f"only_{name}.h", done.stderr)
-
-    def test_prewarm_finds_the_sources_of_a_build_that_is_not_installed(self):
-        stem = self.manifest()["blobs"][0]["stem"]
-        done = hearth("prewarm", "build", "--manifest", self.tmp / "libmha_fwd/ck_jit_manifest.json", "--cache-dir",
-                      self.place / "not installed", stem)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 compiled", done.stdout)
 
     def test_quick_follows_a_moved_temporary_folder_and_compiles_nothing_but_the_manifest(self):
         moved = self.place / "U"
@@ -377,42 +208,6 @@ class FlowTest(unittest.TestCase):
         self.assertEqual(len(report["uncalled_blobs"]), 1)
         self.assertEqual(report["verified_symbols"], report["exports"] - 1)
         self.assertIn(f"1 blobs are called by no dispatcher, such as {report['uncalled_blobs'][0]}", done.stdout)
-
-    def test_a_build_leaves_the_checkout_as_it_was_and_can_be_repeated(self):
-        """compile.py imports what an earlier run left beside it, as aiter's does."""
-        tree = self.emit("aiter_again", "2024")
-        beside = tree / "op_tests/cpp/mha"
-        program = beside / "compile.py"
-        program.write_text(program.read_text().replace(
-            "if __name__", "if os.path.exists(f'{this_dir}/libmha_fwd.so'):\n    raise ImportError('no module')\n\n\n"
-                           "if __name__"))
-        before = sorted(path.name for path in beside.iterdir())
-        for _ in range(2):
-            done = full(tree, self.place / "again", "--api", "fwd")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(sorted(path.name for path in beside.iterdir()), before)
-        (beside / "libmha_fwd.so").write_text("the user's own")
-        self.assertEqual(full(tree, self.place / "again", "--api", "fwd").returncode, 0)
-        self.assertEqual((beside / "libmha_fwd.so").read_text(), "the user's own")
-
-    def test_a_generator_that_fails_is_a_failure_though_compile_py_goes_on(self):
-        tree = self.emit("aiter_ignores", "2024")
-        core, mha = tree / "aiter/jit/core.py", tree / "op_tests/cpp/mha/compile.py"
-        text = core.read_text()
-        self.assertIn('"--output_dir", blob_dir, *extra], check=True)', text)
-        core.write_text(text.replace('"--output_dir", blob_dir, *extra], check=True)',
-                                     '"--output_dir", blob_dir, *extra], check=False)'))
-        mha.write_text(mha.read_text().replace('generator("fwd_appendkv")', 'generator("batch_prefill")'))
-        tmp = self.place / "ignores"
-        done = full(tree, tmp, "--api", "fwd")
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("fmha_fwd_appendkv(", done.stderr)
-        self.assertIn("neither a dispatcher nor another object defines", done.stderr)
-        # Nothing calls it: then the log tells.
-        mha.write_text(mha.read_text().replace(', "mha_fwd_append"', ""))
-        done = full(tree, self.place / "ignores too", "--api", "fwd")
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("did not write: generate: error: no such API: 'batch_prefill'", done.stderr)
 
     def test_intercept_has_the_commands_exit_code(self):
         def code(*command):
