@@ -1,5 +1,6 @@
 #include "daemon/blob_builder.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
 
@@ -10,6 +11,8 @@
 
 namespace hearth::daemon {
 namespace {
+
+constexpr char kAbsence[] = "' is not in the cache";
 
 // Two installations may differ in their headers, so they do not share a compile; their blobs, once made, they do.
 Digest flight_key(const cache::KeyMaterial& request, const std::string& root) {
@@ -23,6 +26,10 @@ absl::Status source_problem(const v1::BlobSpec& spec, const absl::Status& status
 }
 
 }  // namespace
+
+bool is_absence(const absl::Status& status) {
+  return absl::IsNotFound(status) && absl::EndsWith(status.message(), kAbsence);
+}
 
 BlobBuilder::BlobBuilder(const BlobServices& services, std::chrono::milliseconds retry_after)
     : services_(services), records_(services.store, &files_), failures_(retry_after), toolchains_(services.pool) {}
@@ -65,7 +72,7 @@ void BlobBuilder::Job::look_up(const Digest& source, const BlobToolchains::Outco
     return answer(BlobAnswer{std::move(built), BlobOutcome::kHit});
   }
   if (only_if_cached_)
-    return answer(absl::NotFoundError(absl::StrCat("blob '", spec_.stem(), "' is not in the cache")));
+    return answer(absl::NotFoundError(absl::StrCat("blob '", spec_.stem(), kAbsence)));
   if (absl::Status failed = builder_.failures_.recent(flight_key_); !failed.ok()) return answer(std::move(failed));
   join();
 }
