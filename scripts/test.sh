@@ -20,7 +20,7 @@ phases=("${@:-release}")
 threaded='^(runtime|daemon_core|daemon_service|cache|client|blob_loader|tsan_sees_handlers)_test$'
 # Tests that run hardly any code of ours, so that the sanitizers' build would only repeat them: Z3 proves rules, and
 # compilers build the sample library and its device code.
-unsanitized='^(rules_test|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
+unsanitized='^(rules_proof_test(_[a-z0-9]+)?|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
 
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
