@@ -122,8 +122,7 @@ TEST_CASE("run: dimensions without a length are named all at once, and inputs th
   const Ran missing = place.run({"hearth", "run", model});
   CHECK(missing.code == 1);
   CHECK_THAT(missing.err, Contains("'batch'") && Contains("'time'") && Contains("--dim batch=N --dim time=N"));
-  std::vector<std::string> words = {"hearth", "run",    model,    "--dim", "batch=2",
-                                    "--dim",  "time=3", "--seed", "7"};
+  std::vector<std::string> words = {"hearth", "run", model, "--dim", "batch=2", "--dim", "time=3", "--seed", "7"};
   CHECK_THAT(place.run_ok(words).err, Contains("random values (seed 7) for input 'x'"));
   words.push_back("--json");
   const Ran random = place.run_ok(words);
@@ -165,7 +164,8 @@ TEST_CASE("prewarm: for every number of threads that clients use; who names none
   REQUIRE(json["models"].size() == 3);
   CHECK((json["models"][0]["threads"] == 1 && json["models"][1]["threads"] == 3 && json["models"][2]["threads"] == 2));
   CHECK(ran.err.empty());
-  CHECK_THAT(place.run_ok({"hearth", "prewarm", model}).err, Contains("another number of threads") && Contains("--threads"));
+  CHECK_THAT(place.run_ok({"hearth", "prewarm", model}).err,
+             Contains("another number of threads") && Contains("--threads"));
   CHECK(place.run_ok({"hearth", "prewarm", model, "--threads", "2"}).err.empty());
   for (const char* threads : {"1", "2", "3"}) {
     CHECK(place.json({"hearth", "run", model, "--threads", threads, "--json"})["plan_hit"] == true);

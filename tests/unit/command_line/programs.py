@@ -17,9 +17,10 @@ def run(*words, program="hearth", **more):
 
 
 def entries(text, title):
-    """Names in a section of a help text."""
+    """Names in a section of a help text; an entry may have several."""
     section = re.search(rf"^{title}:\n((?:  .*\n|\n(?=  ))*)", text, re.MULTILINE)
-    return re.findall(r"^  (\S+)", section.group(1), re.MULTILINE) if section else []
+    first = re.findall(r"^  ([^\s,]+(?:, [^\s,]+)*)", section.group(1), re.MULTILINE) if section else []
+    return [name for names in first for name in names.split(", ")]
 
 
 def commands(path=()):
