@@ -48,7 +48,7 @@ run_phase() {
     fi
   fi
   say "$phase: test"
-  rm -f "build/$phase"/test_reports/*
+  rm -f "build/$phase"/test_reports/* "build/$phase"/reports/*
   "${run[@]}" ctest --preset "$phase" --parallel "$jobs" "${select[@]}" | tee "build/$phase/ctest.log"
 }
 
@@ -68,6 +68,9 @@ say "summary"
 summary() { grep -h 'tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
 for phase in "${phases[@]}"; do
   /usr/bin/python3 tests/support/run_report.py "$phase" "build/$phase/test_reports"
+done
+for phase in "${phases[@]}"; do  # what was proved of rules and bounds
+  cat "build/$phase"/reports/*.txt 2>/dev/null || true
 done
 for phase in "${phases[@]}"; do
   echo "$phase: $(summary "$phase")"

@@ -17,10 +17,10 @@ def run(*words, program="hearth", **more):
 
 
 def entries(text, title):
-    """Names in a section of a help text; an entry may have several."""
+    """Names in a section of a help text; of an option with several all."""
     section = re.search(rf"^{title}:\n((?:  .*\n|\n(?=  ))*)", text, re.MULTILINE)
-    first = re.findall(r"^  ([^\s,]+(?:, [^\s,]+)*)", section.group(1), re.MULTILINE) if section else []
-    return [name for names in first for name in names.split(", ")]
+    rows = re.findall(r"^  ([^\s,]+(?:, [^\s,]+)*)", section.group(1), re.MULTILINE) if section else []
+    return [name for row in rows for name in row.split(", ")]
 
 
 def commands(path=()):
