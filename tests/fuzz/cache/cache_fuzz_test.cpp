@@ -124,7 +124,7 @@ TEST_CASE("whatever happened to its files, a cache gives what was put or a miss,
     CHECK(find_all(cache) == kKernels + 4);
     CHECK(cache.verify().problems.empty());
   };
-  constexpr std::uint64_t kCount = 150;
+  constexpr std::uint64_t kCount = 75;
   for (std::uint64_t seed = 1; seed <= kCount; ++seed) check(seed);
   const std::uint64_t fresh = test::fresh_seed();
   for (std::uint64_t seed = fresh; seed < fresh + test::fresh_count(kCount); ++seed) check(seed);
