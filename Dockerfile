@@ -1,4 +1,5 @@
-# Stages: build (programs and SDK), test, daemon (slim: daemon, worker, CLI), sdk (slim: client library and headers).
+# Stages: build (programs and SDK), test, daemon (daemon, workers, CLI, and the compilers of kernel blobs), sdk (client
+# library, its headers and a compiler).
 #   docker build --target daemon -t hearthd .
 #   docker build --target test .
 # Packages come from scripts/packages.txt through scripts/setup.sh, as on any machine.
@@ -11,18 +12,21 @@ RUN bash scripts/setup.sh && rm -rf /var/lib/apt/lists/*
 FROM base AS build
 COPY . .
 RUN cmake --preset release && cmake --build --preset release --parallel "$(nproc)"
-# The client SDK: headers of client/ and runtime/, libhearth.
+# The client SDK: headers of client/ and runtime/ and of the messages they use, libhearth.
 RUN mkdir -p /sdk/include /sdk/lib \
  && find client runtime -name '*.h' -exec cp --parents {} /sdk/include/ \; \
+ && (cd build/release/gen && find . -name '*.pb.h' -exec cp --parents {} /sdk/include/ \;) \
  && cp -a build/release/lib/libhearth* /sdk/lib/
 
 FROM build AS test
 RUN bash scripts/test.sh
 
 FROM debian:12-slim AS daemon
+# g++ compiles blobs of plain C++, the second line those of HIP without ROCm; `hearth blobs doctor` tells what works.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libzstd1 libspdlog1.10 \
+ && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libseccomp2 libzstd1 libspdlog1.10 \
     libfmt9 libonnx1 libtomlplusplus3 zlib1g \
+    g++ clang-19 clang-tools-19 lld-19 llvm-19 hipcc libamdhip64-dev rocm-device-libs \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --create-home --home-dir /var/lib/hearth hearth
 COPY --from=build /src/build/release/bin/hearthd /src/build/release/bin/hearth-worker /src/build/release/bin/hearth-blob-worker /src/build/release/bin/hearth /usr/local/bin/
@@ -35,6 +39,7 @@ ENTRYPOINT ["hearthd"]
 FROM debian:12-slim AS sdk
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libnghttp2-14 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 \
+    g++ libabsl-dev libprotobuf-dev \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /sdk /usr/local
 COPY --from=build /src/build/release/bin/hearth /src/build/release/bin/hearth-hipcc /src/build/release/bin/hearth-blobc /usr/local/bin/

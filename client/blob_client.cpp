@@ -78,12 +78,12 @@ absl::StatusOr<BlobFile> acquire(const char* text) {
   absl::StatusOr<std::shared_ptr<DaemonChannel>> channel = DaemonChannel::get({.socket = request->socket});
   if (!channel.ok()) return channel.status();
   absl::StatusOr<BlobFile> file = absl::InternalError("not tried");
-  // Twice: between answer and fetch the daemon may have evicted the blob.
+  // Twice: between answer and fetch the daemon may have evicted the blob, or found its file damaged and put it aside.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const absl::StatusOr<hearth::v1::BlobResult> result = (*channel)->compile_blob(request->proto, request->deadline);
     if (!result.ok()) return result.status();
     file = hearth::client::open_blob(**channel, result->artifact(), request->deadline);
-    if (!absl::IsNotFound(file.status())) break;
+    if (!absl::IsNotFound(file.status()) && !absl::IsDataLoss(file.status())) break;
   }
   return file;
 }

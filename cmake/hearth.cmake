@@ -83,16 +83,23 @@ function(hearth_test_properties name timeout labels)
     "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
 endfunction()
 
-# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s]): one Catch2 program, one ctest entry. What a test
-# itself does is not what takes its time: -O1 compiles in two thirds of -O2.
+# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...]): one Catch2 program, one ctest
+# entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any. What a test itself does is not
+# what takes its time: -O1 compiles in two thirds of -O2.
 function(hearth_test name)
-  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE hearth_options hearth_catch_main ${A_DEPENDS})
   target_compile_options(${name} PRIVATE -O1)
   target_compile_definitions(${name} PRIVATE NOMINMAX)  # gRPC's .pc file has it, and Catch2 looks at it
   hearth_use_precompiled(${name} hearth_pch_test)
-  add_test(NAME ${name} COMMAND ${name})
+  set(_rest "")
+  foreach(_tag ${A_SHARDS})
+    add_test(NAME ${name}_${_tag} COMMAND ${name} "[${_tag}]")
+    hearth_test_properties(${name}_${_tag} "${A_TIMEOUT}" "${A_LABELS}")
+    string(APPEND _rest "~[${_tag}]")
+  endforeach()
+  add_test(NAME ${name} COMMAND ${name} ${_rest})
   hearth_test_properties(${name} "${A_TIMEOUT}" "${A_LABELS}")
 endfunction()
 

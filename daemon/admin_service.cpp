@@ -110,6 +110,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   response->set_blob_errors(counters.blob_errors);
   response->set_blobs_compiled(counters.blobs_compiled);
   response->set_blob_workers(services_.blob_pool->num_live_workers());
+  const SandboxStatus &sandbox = *services_.pool->command().sandbox, &blobs = *services_.blob_pool->command().sandbox;
+  response->set_sandbox(std::string(name_of(sandbox.setting())));
+  *response->mutable_worker_sandbox() = sandbox.last();
+  *response->mutable_blob_worker_sandbox() = blobs.last();
   response->set_blob_requests_in_flight(counters.blob_requests_in_flight);
   response->set_max_leases(services_.calls.leases->max_leases());
   return finish_now(grpc::Status::OK);

@@ -1,14 +1,18 @@
 #include "daemon/blob_builder.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
 
 #include "daemon/blob_check.h"
+#include "daemon/readable_paths.h"
 
 namespace hearth::daemon {
 namespace {
+
+constexpr char kAbsence[] = "' is not in the cache";
 
 // Two installations may differ in their headers, so they do not share a compile; their blobs, once made, they do.
 Digest flight_key(const cache::KeyMaterial& request, const std::string& root) {
@@ -22,6 +26,10 @@ absl::Status source_problem(const v1::BlobSpec& spec, const absl::Status& status
 }
 
 }  // namespace
+
+bool is_absence(const absl::Status& status) {
+  return absl::IsNotFound(status) && absl::EndsWith(status.message(), kAbsence);
+}
 
 BlobBuilder::BlobBuilder(const BlobServices& services, std::chrono::milliseconds retry_after)
     : services_(services), records_(services.store, &files_), failures_(retry_after), toolchains_(services.pool) {}
@@ -64,7 +72,7 @@ void BlobBuilder::Job::look_up(const Digest& source, const BlobToolchains::Outco
     return answer(BlobAnswer{std::move(built), BlobOutcome::kHit});
   }
   if (only_if_cached_)
-    return answer(absl::NotFoundError(absl::StrCat("blob '", spec_.stem(), "' is not in the cache")));
+    return answer(absl::NotFoundError(absl::StrCat("blob '", spec_.stem(), kAbsence)));
   if (absl::Status failed = builder_.failures_.recent(flight_key_); !failed.ok()) return answer(std::move(failed));
   join();
 }
@@ -97,6 +105,9 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   // The job stays for the flight, also when its own caller leaves.
   const std::shared_ptr<Job> self = shared_from_this();
   CompileJob job;
+  absl::StatusOr<Paths> reads = blob_paths(spec_, builder_.services_.pool->command().secrets);
+  if (!reads.ok()) return flight->complete(reads.status());
+  job.reads = *std::move(reads);
   *job.request.mutable_blob() = spec_;
   job.key = flight_key_;
   job.what = absl::StrCat("blob '", spec_.stem(), "'");

@@ -48,6 +48,9 @@ struct BlobServices {
   Metrics* metrics = nullptr;
 };
 
+// What a request that may only look is told when there is nothing: an answer, no failure.
+bool is_absence(const absl::Status& status);
+
 class BlobBuilder {
  public:
   struct Caller {

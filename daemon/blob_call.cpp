@@ -27,7 +27,10 @@ void BlobCall::report(BlobStage stage) {
 }
 
 void BlobCall::answer(absl::StatusOr<BlobAnswer> answer) {
-  if (!answer.ok()) return fail(answer.status());
+  if (!answer.ok()) {
+    absent_ = is_absence(answer.status());
+    return fail(answer.status());
+  }
   built_ = answer->built;
   v1::CompileBlobEvent event;
   v1::BlobResult& result = *event.mutable_result();

@@ -19,11 +19,12 @@ class BlobCall final : public EventStream<v1::CompileBlobEvent> {
  private:
   void report(BlobStage stage);
   void answer(absl::StatusOr<BlobAnswer> answer);
-  void count_failure() override { services_.metrics->count(BlobOutcome::kError); }
+  void count_failure() override { services_.metrics->count(absent_ ? BlobOutcome::kMiss : BlobOutcome::kError); }
 
   const CallServices services_;
   const Metrics::Call counted_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool absent_ = false;                     // looked for only, and not there
   std::shared_ptr<const BuiltBlob> built_;  // its file stays until the client has the answer
 };
 

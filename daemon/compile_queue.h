@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hearth/v1/worker.pb.h"
 #include "runtime/sha256.h"
@@ -29,6 +30,7 @@ struct CompileJob {
   v1::WorkerRequest request;
   Digest key{};      // what it is refused by when it keeps killing workers
   std::string what;  // for errors, e.g. "kernel 'sum_4'"
+  std::vector<std::string> reads;  // files and folders that its worker must be allowed to read
   std::function<void(absl::StatusOr<v1::WorkerReply>)> done;
   std::function<void()> started;  // called when a worker takes it; may be null
 };

@@ -75,6 +75,15 @@ absl::Status parse_level(const std::string& text, std::string* place) {
   return absl::OkStatus();
 }
 
+absl::Status parse_sandbox(const std::string& text, SandboxSetting* place) {
+  for (const SandboxSetting setting : {SandboxSetting::kRequired, SandboxSetting::kBestEffort, SandboxSetting::kOff}) {
+    if (text != name_of(setting)) continue;
+    *place = setting;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("expected required, best-effort or off");
+}
+
 std::vector<Setting> settings_of(Config& c) {
   const auto text = [](std::string* place, const char* kind = "FILE") {
     const auto apply = [place](const std::string& value) {
@@ -113,6 +122,11 @@ std::vector<Setting> settings_of(Config& c) {
       {"hang_limit_s", "longest time without progress of a worker", seconds(&c.hang_limit_ms)},
       {"refuse_s", "how long a request that killed three workers is refused", seconds(&c.refuse_ms)},
       {"queue_limit", "graphs that may wait to be compiled", count(&c.queue_limit)},
+      {"sandbox", "what confines workers: all of the sandbox, or none starts; what the machine offers of it; nothing",
+       Value([&c](const std::string& value) { return parse_sandbox(value, &c.sandbox); }, "required|best-effort|off",
+             std::string(name_of(c.sandbox)))},
+      {"sandbox_read", "folders that blob compilers may read and run programs of, with ':' between them",
+       Value([&c](const std::string& value) { return parse_folders(value, &c.sandbox_read); }, "FOLDERS", "")},
       {"blob_worker", "the hearth-blob-worker program; empty: the one beside hearthd", text(&c.blob_worker)},
       {"blob_workers", "kernel blobs compiled at once; 0: one a processor, as far as blob_memory goes",
        Value([&c](const std::string& value) { return store(parse_worker_count(value), &c.blob_workers); }, "N", "0")},

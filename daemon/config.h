@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/request_limits.h"
+#include "daemon/sandbox_status.h"
 
 namespace hearth::cache {
 class FileSystem;
@@ -37,6 +38,9 @@ struct Config {
   std::uint64_t hang_limit_ms = 10'000;
   std::uint64_t refuse_ms = 600'000;
   std::uint64_t queue_limit = 256;
+
+  SandboxSetting sandbox = SandboxSetting::kBestEffort;
+  std::vector<std::string> sandbox_read;  // what blob compilers may read and run beside what they need
 
   // Kernel blobs: compilers run as programs, minutes long, with a worker class of their own.
   std::string blob_worker;                              // resolved: hearth-blob-worker beside hearthd unless given

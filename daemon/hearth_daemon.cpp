@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
@@ -18,7 +19,9 @@
 #include "daemon/health.h"
 #include "daemon/installation.h"
 #include "daemon/listener.h"
+#include "daemon/readable_paths.h"
 #include "daemon/rpc_server.h"
+#include "daemon/sandbox_layers.h"
 #include "daemon/trusted_file.h"
 #include "daemon/tuner.h"
 #include "runtime/build_id.h"
@@ -46,32 +49,73 @@ absl::Status make_folders(const std::string& path) {
   return absl::OkStatus();
 }
 
-WorkerPoolOptions pool_options(const Config& config) {
+SecretFolders secret_folders(const Config& config) {
+  const char* home = std::getenv("HOME");
+  return {.cache = config.cache_dir, .home = home != nullptr ? home : ""};
+}
+
+WorkerPoolOptions pool_options(const Config& config, const char* workers) {
   WorkerPoolOptions options;
   options.command.path = config.worker;
   options.command.temp_folder = config.temp_dir;
   options.command.build_id = std::string(build_id());
-  options.command.memory_bytes = config.worker_memory_bytes;
+  options.command.limits.memory_bytes = config.worker_memory_bytes;
+  options.command.limits.hang_limit = std::chrono::milliseconds(config.hang_limit_ms);
   options.command.wall_limit = std::chrono::milliseconds(config.compile_limit_ms);
-  options.command.hang_limit = std::chrono::milliseconds(config.hang_limit_ms);
+  options.command.secrets = secret_folders(config);
+  options.command.sandbox = std::make_shared<SandboxStatus>(config.sandbox, workers);
+  options.command.cgroups = WorkerCgroups::of_this_process();
+  if (config.sandbox == SandboxSetting::kOff) {
+    options.command.without = {std::begin(kWorkerLayers), std::end(kWorkerLayers)};
+    options.command.without.erase(layer::kLimits);
+  }
   options.num_workers = config.workers;
   options.max_queued_lowerings = config.queue_limit;
   options.idle_limit = std::chrono::milliseconds(config.worker_idle_ms);
   return options;
 }
 
+WorkerPoolOptions compiler_pool_options(const Config& config) {
+  WorkerPoolOptions options = pool_options(config, "compiler workers");
+  for (const std::string& folder : config.blob_libraries) {
+    const Paths paths = library_paths(folder, options.command.secrets);
+    options.command.reads.insert(options.command.reads.end(), paths.begin(), paths.end());
+  }
+  return options;
+}
+
 WorkerPoolOptions blob_pool_options(const Config& config) {
   // The worker itself tells of a compiler that takes too long; this is for when it does not.
   constexpr std::chrono::milliseconds kMargin{5'000};
-  WorkerPoolOptions options = pool_options(config);
+  constexpr std::uint64_t kTasks = 1'024;  // drivers, their passes and what those start
+  WorkerPoolOptions options = pool_options(config, "blob workers");
   options.command.path = config.blob_worker;
   options.command.setting = "--blob-worker";
-  options.command.memory_bytes = config.blob_worker_memory_bytes;
+  options.command.limits.memory_bytes = config.blob_worker_memory_bytes;
+  options.command.limits.tasks = kTasks;
+  options.command.runs = compiler_paths(options.command.secrets);
+  options.command.runs.insert(options.command.runs.end(), config.sandbox_read.begin(), config.sandbox_read.end());
   options.command.program_limit = std::chrono::milliseconds(config.blob_compile_limit_ms);
   options.command.wall_limit = options.command.program_limit + kMargin;
+  // All processors for as long as a compile may take, from the time on at which a worker would be replaced: at half.
+  const auto wall_s =
+      static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(options.command.wall_limit).count());
+  options.command.limits.processor_s = 2 * (wall_s + 1) * std::max(1u, std::thread::hardware_concurrency());
   options.num_workers = config.blob_workers;
   options.max_queued_lowerings = config.blob_queue_limit;
   return options;
+}
+
+// With `sandbox = required`: starts one worker of each class and lets it go, so that a machine that cannot confine them
+// is told of before anybody waits for a kernel.
+absl::Status check_sandbox(const Config& config) {
+  if (config.sandbox != SandboxSetting::kRequired) return absl::OkStatus();
+  for (const WorkerPoolOptions& options : {compiler_pool_options(config), blob_pool_options(config)}) {
+    if (absl::Status status = WorkerProcess::spawn(options.command, -1).status();
+        !status.ok() && !absl::IsNotFound(status))  // installed without it
+      return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -91,7 +135,7 @@ class HearthDaemon::Impl {
         blob_libraries_(config.blob_libraries),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         maintenance_executor_(1),
-        pool_(with_hooks(pool_options(config)), &poison_, &metrics_),
+        pool_(with_hooks(compiler_pool_options(config)), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &blobs_,
@@ -295,6 +339,7 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
   absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::open(config.socket, kLockPatience, limits);
   if (!listener.ok()) return listener.status();
   if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
+  if (absl::Status status = check_sandbox(config); !status.ok()) return status;
   cache::Options options;
   options.dir = config.cache_dir;
   options.limit_bytes = config.cache_limit_bytes;

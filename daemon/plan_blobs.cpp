@@ -35,9 +35,7 @@ void PlanBuild::found(PlanResult plan) {
     auto done = [self = shared_from_this(), artifact = kernel.artifact()](const absl::StatusOr<BlobAnswer>& answer) {
       self->blob_checked(answer.ok() && to_bytes(answer->built->blob.artifact.digest) == artifact);
     };
-    const auto job = services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr});
-    std::lock_guard lock(mutex_);
-    if (!ended_) blob_jobs_.push_back(job);
+    blob_jobs_.add(services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr}));
   }
   blob_checked(true);
 }
@@ -71,9 +69,7 @@ void PlanBuild::build_blob(std::size_t index) {
     self->kernel_ready(index, std::shared_ptr<const BuiltKernel>(std::move(kernel)),
                        answer->outcome == BlobOutcome::kMiss);
   };
-  const auto job = services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr});
-  std::lock_guard lock(mutex_);
-  if (!ended_) blob_jobs_.push_back(job);
+  blob_jobs_.add(services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr}));
 }
 
 void PlanBuild::blob_failed(const v1::PlanBlob& blob, const absl::Status& why) {

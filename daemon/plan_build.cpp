@@ -214,16 +214,14 @@ void PlanBuild::cancel() { leave_all(); }
 
 void PlanBuild::leave_all() {
   std::vector<KernelFlights::Ticket> tickets;
-  std::vector<std::shared_ptr<BlobBuilder::Job>> blob_jobs;
   std::uint64_t job = 0;
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(ended_, true)) return;
     tickets.swap(tickets_);
-    blob_jobs.swap(blob_jobs_);
     job = std::exchange(lower_job_, 0);
   }
-  for (const auto& blob : blob_jobs) blob->cancel();
+  blob_jobs_.cancel_all();
   if (job != 0) services_.pool->cancel(job);
 }
 

@@ -22,6 +22,7 @@
 #include "daemon/blob_builder.h"
 #include "daemon/blob_libraries.h"
 #include "daemon/executor.h"
+#include "daemon/job_list.h"
 #include "daemon/metrics.h"
 #include "daemon/result_store.h"
 #include "daemon/single_flight.h"
@@ -119,7 +120,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   bool ended_ = false;
   std::uint64_t lower_job_ = 0;
   std::vector<KernelFlights::Ticket> tickets_;
-  std::vector<std::shared_ptr<BlobBuilder::Job>> blob_jobs_;
+  JobList<BlobBuilder::Job> blob_jobs_;
   PlanResult stored_;           // a stored plan whose blobs are being checked
   std::size_t num_checks_ = 0;  // still to be answered
   bool is_stale_ = false;

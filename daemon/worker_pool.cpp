@@ -140,7 +140,7 @@ void WorkerPool::run(Slot& slot) {
   Clock::time_point idle_since = Clock::now();
   while (!stopping_) {
     if (take_warm_request(slot)) {
-      if (absl::Status status = ensure_worker(slot); !status.ok()) {
+      if (absl::Status status = ensure_worker(slot, {}); !status.ok()) {
         spdlog::warn("cannot start a compiler worker ahead of need: {}", std::string(status.message()));
       }
       idle_since = Clock::now();
@@ -171,12 +171,14 @@ bool WorkerPool::take_warm_request(Slot& slot) {
   return std::exchange(slot.warm, false);
 }
 
-absl::Status WorkerPool::ensure_worker(Slot& slot) {
-  if (slot.worker && !slot.worker->idle_and_alive()) drop_worker(slot);
+absl::Status WorkerPool::ensure_worker(Slot& slot, const std::vector<std::string>& reads) {
+  if (slot.worker && !(slot.worker->idle_and_alive() && slot.worker->may_read(reads))) drop_worker(slot);
   if (slot.worker) return absl::OkStatus();
+  WorkerCommand command = options_.command;
+  command.reads.insert(command.reads.end(), reads.begin(), reads.end());
   const Clock::time_point begin = Clock::now();
-  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
-  if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(options_.command, slot.wake_fd);
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(command, slot.wake_fd);
+  if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(command, slot.wake_fd);
   absl::Status started = worker.status();
   if (options_.on_start && !absl::IsCancelled(started)) started = options_.on_start(std::move(started));
   if (!started.ok()) return started;
@@ -202,7 +204,7 @@ void WorkerPool::drop_worker(Slot& slot) {
 absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job) {
   // Identical jobs that were queued before the key was refused.
   if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
-  if (absl::Status status = ensure_worker(slot); !status.ok()) return status;
+  if (absl::Status status = ensure_worker(slot, job.reads); !status.ok()) return status;
   if (job.started) job.started();
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
   if (exchange.end == WorkerEnd::kKilled) {
@@ -210,7 +212,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     drop_worker(slot);
     metrics_->worker_crashed();
     spdlog::warn("a compiler worker {} while compiling {}: trying once more", exchange.detail, job.what);
-    if (absl::Status status = ensure_worker(slot); !status.ok()) return status;
+    if (absl::Status status = ensure_worker(slot, job.reads); !status.ok()) return status;
     exchange = slot.worker->exchange(job.request, slot.wake_fd);
   }
   if (exchange.end != WorkerEnd::kReply) {
@@ -242,7 +244,7 @@ absl::Status WorkerPool::describe_failure(const CompileJob& job, const Exchange&
     code = absl::StatusCode::kDeadlineExceeded;
   } else {
     metrics_->worker_crashed();
-    if (exchange.end == WorkerEnd::kOverMemory) code = absl::StatusCode::kResourceExhausted;
+    if (exchange.end == WorkerEnd::kOverLimit) code = absl::StatusCode::kResourceExhausted;
   }
   const std::string refused = poison_->record_death(job.key, job.what, job.request.SerializeAsString());
   absl::StrAppend(&message, "; ",

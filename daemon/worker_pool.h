@@ -58,6 +58,7 @@ class WorkerPool {
   unsigned num_live_workers() const { return live_workers_.load(); }
   std::size_t num_queued() const { return queue_.size(); }
   std::vector<pid_t> worker_pids() const;
+  const WorkerCommand& command() const { return options_.command; }
 
  private:
   struct Slot {
@@ -72,7 +73,8 @@ class WorkerPool {
   void run(Slot& slot);
   void idle(Slot& slot, std::chrono::steady_clock::time_point idle_since);
   bool take_warm_request(Slot& slot);
-  absl::Status ensure_worker(Slot& slot);
+  // One that may read `reads`; the slot's is replaced by one that may when it may not.
+  absl::Status ensure_worker(Slot& slot, const std::vector<std::string>& reads);
   void drop_worker(Slot& slot);
   absl::StatusOr<v1::WorkerReply> perform(Slot& slot, const CompileJob& job);
   absl::Status describe_failure(const CompileJob& job, const Exchange& exchange);

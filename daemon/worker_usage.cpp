@@ -6,14 +6,17 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hearth::daemon {
@@ -67,17 +70,20 @@ bool is_zombie(pid_t pid) {
   return fields.empty() || fields[0] == "Z" || fields[0] == "X";
 }
 
-// Not with a stream: the process may end while it is read, and a stream's buffer throws then.
-bool file_names(const std::string& path, const std::string& text) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+// Fields of proc(5)'s stat, counted from the one after the name (its third).
+constexpr std::size_t kParent = 1, kUserTime = 11, kSystemTime = 12, kThreads = 17, kStart = 19;
+
+std::vector<std::string> stat_of(pid_t pid) { return fields_after_name(absl::StrCat("/proc/", pid, "/stat")); }
+
+// True when it was there to be killed. The descriptor names one process: between the look and the signal its number
+// may become another's, but not the descriptor.
+bool kill_if_same(const ProcessId& process) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
   if (fd < 0) return false;
-  std::string bytes;
-  char block[4096];
-  for (ssize_t size = 0; (size = ::read(fd, block, sizeof(block))) > 0;) {
-    bytes.append(block, static_cast<std::size_t>(size));
-  }
+  const bool is_same = is_running(process);
+  if (is_same) ::syscall(SYS_pidfd_send_signal, fd, SIGKILL, nullptr, 0);
   ::close(fd);
-  return bytes.find(text) != std::string::npos;
+  return is_same;
 }
 
 }  // namespace
@@ -88,9 +94,8 @@ std::uint64_t resident_bytes(pid_t pid) {
 }
 
 std::uint64_t processor_ticks(pid_t pid) {
-  // State is field 3 of proc(5), the first after the name; utime is 14, stime 15.
-  const std::vector<std::string> fields = fields_after_name(absl::StrCat("/proc/", pid, "/stat"));
-  return field(fields, 11) + field(fields, 12);
+  const std::vector<std::string> fields = stat_of(pid);
+  return field(fields, kUserTime) + field(fields, kSystemTime);
 }
 
 bool is_runnable(pid_t pid) {
@@ -126,18 +131,46 @@ void kill_descendants(pid_t pid) {
   });
 }
 
-void kill_processes_naming(const std::string& text) {
-  repeat_until_none([&text] {
+std::uint64_t num_tasks(pid_t pid) { return field(stat_of(pid), kThreads); }
+
+pid_t parent_of(pid_t pid) { return static_cast<pid_t>(field(stat_of(pid), kParent)); }
+
+std::uint64_t nameless_bytes(pid_t pid) {
+  std::set<std::pair<dev_t, ino_t>> seen;
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator it(absl::StrCat("/proc/", pid, "/fd"), error), end;
+  for (; !error && it != end; it.increment(error)) {
+    struct stat info{};
+    if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 0) continue;
+    constexpr std::uint64_t kBlockBytes = 512;  // of stat(2), whatever the file system
+    if (seen.emplace(info.st_dev, info.st_ino).second)
+      bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+  }
+  return bytes;
+}
+
+std::optional<ProcessId> identify(pid_t pid) {
+  const std::vector<std::string> fields = stat_of(pid);
+  if (fields.empty()) return std::nullopt;
+  return ProcessId{pid, field(fields, kStart)};
+}
+
+bool is_running(const ProcessId& process) {
+  const std::optional<ProcessId> now = identify(process.pid);
+  return now && now->start_ticks == process.start_ticks && !is_zombie(process.pid);
+}
+
+void kill_processes(const std::vector<ProcessId>& processes) {
+  repeat_until_none([&processes] {
     std::size_t count = 0;
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-      pid_t pid = 0;
-      struct stat info;
-      if (!absl::SimpleAtoi(entry.path().filename().string(), &pid) || pid == ::getpid()) continue;
-      if (::stat(entry.path().c_str(), &info) != 0 || info.st_uid != ::geteuid() || is_zombie(pid)) continue;
-      if (!file_names(entry.path() / "environ", text) && !file_names(entry.path() / "cmdline", text)) continue;
-      ::kill(pid, SIGKILL);
-      ++count;
+    for (const ProcessId& process : processes) {
+      if (!is_running(process)) continue;
+      // Those first: without their parent they could not be found.
+      for (const pid_t descendant : descendants_of(process.pid)) {
+        if (const std::optional<ProcessId> child = identify(descendant)) count += kill_if_same(*child);
+      }
+      count += kill_if_same(process);
     }
     return count;
   });

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace hearth::daemon {
@@ -17,6 +17,15 @@ std::uint64_t processor_ticks(pid_t pid);
 // True when a thread of it computes, waits for a processor or for the disk: a machine that is too busy is no hang.
 bool is_runnable(pid_t pid);
 
+// Its threads.
+std::uint64_t num_tasks(pid_t pid);
+
+// What files hold that it has open and that have no name, so that no folder shows them: memory files, removed files.
+std::uint64_t nameless_bytes(pid_t pid);
+
+// 0 when it is gone.
+pid_t parent_of(pid_t pid);
+
 // Children, their children and so on, without zombies; of a process that adopts its orphans (PR_SET_CHILD_SUBREAPER)
 // nothing it started is missing.
 std::vector<pid_t> descendants_of(pid_t pid);
@@ -24,8 +33,15 @@ std::vector<pid_t> descendants_of(pid_t pid);
 // Kills all of them, also those that are started meanwhile; `pid` itself lives.
 void kill_descendants(pid_t pid);
 
-// Kills this user's processes that have `text` (a private folder's name) in their environment or command line, but this
-// one: what a process that is gone has left behind.
-void kill_processes_naming(const std::string& text);
+// One process and no other: a number comes back when its process is gone, with a later start.
+struct ProcessId {
+  pid_t pid = 0;
+  std::uint64_t start_ticks = 0;
+};
+std::optional<ProcessId> identify(pid_t pid);
+bool is_running(const ProcessId& process);
+
+// Kills those that still are who they were and what descends from them, and waits until they are gone.
+void kill_processes(const std::vector<ProcessId>& processes);
 
 }  // namespace hearth::daemon

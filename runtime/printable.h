@@ -1,7 +1,7 @@
 // printable: text from outside (names in models, paths, messages of other programs) made safe to print. Control
 // characters of ASCII, Unicode and terminals, marks that reorder or hide text, and bytes that are no UTF-8 come out as
-// escapes: \n, \x1b, \u202e, \xff. Letters of any language stay. Escaping twice changes nothing, so a backslash is not
-// escaped: the result is for people, not for parsing. Pure functions; thread-safe.
+// C's escapes: n, t, x and two digits, u and four. Letters of any language stay. Escaping twice changes nothing, so a
+// backslash is not escaped: the result is for people, not for parsing. Pure functions; thread-safe.
 //
 //   std::fprintf(stderr, "%s: no such node\n", printable(node.name()).c_str());
 #pragma once

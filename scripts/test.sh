@@ -20,7 +20,7 @@ phases=("${@:-release}")
 threaded='^(runtime|daemon_core|daemon_service|cache|client|blob_loader|tsan_sees_handlers)_test$'
 # Tests that run hardly any code of ours, so that the sanitizers' build would only repeat them: Z3 proves rules, and
 # compilers build the sample library and its device code.
-unsanitized='^(rules_test|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
+unsanitized='^(rules_proof_test(_[a-z0-9]+)?|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
 
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
@@ -48,7 +48,7 @@ run_phase() {
     fi
   fi
   say "$phase: test"
-  rm -f "build/$phase"/test_reports/*
+  rm -f "build/$phase"/test_reports/* "build/$phase"/reports/*
   "${run[@]}" ctest --preset "$phase" --parallel "$jobs" "${select[@]}" | tee "build/$phase/ctest.log"
 }
 
@@ -68,6 +68,9 @@ say "summary"
 summary() { grep -h 'tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
 for phase in "${phases[@]}"; do
   /usr/bin/python3 tests/support/run_report.py "$phase" "build/$phase/test_reports"
+done
+for phase in "${phases[@]}"; do  # what was proved of rules and bounds
+  cat "build/$phase"/reports/*.txt 2>/dev/null || true
 done
 for phase in "${phases[@]}"; do
   echo "$phase: $(summary "$phase")"

@@ -50,6 +50,19 @@ std::string trimmed(const std::string& line) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
+// Sources lie beside an installed manifest; those of a library's manifest in a build's temporary folder, in the staged
+// root beside its own folder.
+std::string root_of(const blobs::Manifest& manifest, const std::string& manifest_path, const std::string& given) {
+  if (!given.empty()) return absolute(given);
+  const fs::path beside = fs::path(manifest_path).parent_path();
+  const fs::path staged = beside.parent_path() / "ck_jit";
+  std::error_code ignored;
+  const auto has_sources = [&](const fs::path& folder) {
+    return manifest.blobs.empty() || fs::exists(folder / manifest.blobs[0].source, ignored);
+  };
+  return absolute(!has_sources(beside) && has_sources(staged) ? staged.string() : beside.string());
+}
+
 }  // namespace
 
 bool names_manifest(const BlobNames& names) { return !given_manifest(names).empty(); }
@@ -81,8 +94,7 @@ absl::StatusOr<BlobSelection> select_blobs(const BlobNames& names, bool all_unle
   absl::StatusOr<blobs::Manifest> manifest = blobs::read_manifest(selection.manifest_path);
   if (!manifest.ok()) return manifest.status();
   selection.manifest = *std::move(manifest);
-  const std::string root = given_root(names);
-  selection.root = absolute(root.empty() ? fs::path(absolute(selection.manifest_path)).parent_path().string() : root);
+  selection.root = root_of(selection.manifest, absolute(selection.manifest_path), given_root(names));
   const absl::StatusOr<std::vector<std::string>> given = given_names(names);
   if (!given.ok()) return given.status();
   const bool all = names.all || (all_unless_named && given->empty() && names.list_file.empty());

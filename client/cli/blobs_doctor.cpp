@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "client/cli/blobs.h"
 #include "client/cli/connect.h"
@@ -19,8 +20,14 @@ struct DoctorFlags {
   bool json = false;
 };
 
-bool works(const blobs::ToolchainReport& report) {
-  return std::any_of(report.archs.begin(), report.archs.end(), [](const auto& arch) { return arch.works; });
+// Archs that were asked for must all work; otherwise one that works is enough.
+bool good(const std::vector<blobs::ToolchainReport>& reports, const std::vector<std::string>& asked) {
+  std::set<std::string> working;
+  for (const auto& report : reports)
+    for (const auto& arch : report.archs)
+      if (arch.works) working.insert(arch.arch);
+  if (asked.empty()) return !working.empty();
+  return std::all_of(asked.begin(), asked.end(), [&](const std::string& arch) { return working.contains(arch); });
 }
 
 Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
@@ -30,6 +37,8 @@ Json to_json(const std::vector<blobs::ToolchainReport>& reports) {
     for (const auto& arch : report.archs)
       archs.push_back({{"arch", arch.arch}, {"works", arch.works}, {"detail", arch.detail}});
     list.push_back({{"toolchain", report.kind}, {"found", report.found}, {"detail", report.detail}, {"archs", archs}});
+    if (const auto& host = report.host_sources; !host.arch.empty())
+      list.back()["host_sources"] = {{"works", host.works}, {"detail", host.detail}};
   }
   return list;
 }
@@ -43,9 +52,11 @@ int doctor(const DoctorFlags& flags) {
       print_line(report.kind, "  ", report.detail);
       for (const auto& arch : report.archs)
         print_line("  ", arch.works ? "yes  " : "no   ", arch.arch, "  ", arch.detail);
+      if (const auto& host = report.host_sources; !host.arch.empty())
+        print_line("  ", host.works ? "yes  " : "no   ", host.arch, "  ", host.detail);
     }
   }
-  return std::any_of(reports.begin(), reports.end(), works) ? 0 : 1;
+  return good(reports, flags.archs) ? 0 : 1;
 }
 
 }  // namespace
@@ -55,8 +66,10 @@ void add_blobs_doctor(CLI::App& blobs, Action& action) {
   CLI::App* command = command_line::add_command(
       blobs, "doctor", "Say which kernel blobs this machine can compile, and what the others need",
       {.examples = {{"hearth blobs doctor --arch gfx942", "Tries one GPU architecture."}},
-       .exit_statuses = {{1, "No blob can be compiled here."}}});
-  command->add_option("--arch", flags->archs, "GPU architectures to try, such as gfx942; without it the common ones")
+       .exit_statuses = {{1, "No blob can be compiled here, or not for an architecture that was named."}}});
+  command
+      ->add_option("--arch", flags->archs,
+                   "GPU architectures that must work, such as gfx942; without it the common ones are tried")
       ->type_name("ARCH");
   add_json_to(*command, flags->json);
   command->callback([&action, flags] { action = [flags]() -> absl::StatusOr<int> { return doctor(*flags); }; });

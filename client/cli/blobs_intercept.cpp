@@ -61,7 +61,8 @@ void add_post_build(CLI::App& app, Action& action) {
   command->add_option("--link", *link)->required();
   command->callback([config, link, &action] {
     action = [config, link]() -> absl::StatusOr<int> {
-      const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link);
+      const auto line = [](const std::string& text) { complain(text); };
+      const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link, line);
       if (!report.ok()) return report.status();
       print_line("hearth: ", blobs::describe(*report));
       return 0;

@@ -11,6 +11,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
+#include "client/cli/sandbox_text.h"
 #include "command_line/command.h"
 #include "runtime/build_id.h"
 #include "runtime/text.h"
@@ -46,7 +47,8 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                 {"same_build", same_build},
                 {"health", stats.health()},
                 {"cache_dir", stats.cache_dir()},
-                {"log_file", stats.log_file()}});
+                {"log_file", stats.log_file()},
+                {"sandbox", sandbox_json(stats)}});
     return;
   }
   if (verbosity() == Verbosity::kQuiet && state != kRunning) return;  // asked for is that it runs
@@ -54,6 +56,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
   print_facts({{"socket", channel->socket_path()},
                {"cache", stats.cache_dir()},
                {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
+               {"sandbox", sandbox_text(stats)},
                {"build", stats.version() + " " + stats.build_id().substr(0, 12) +
                              (same_build ? "" : ", another one than this program's")}});
 }

@@ -147,12 +147,10 @@ class Prewarmer {
     failures_.push_back({path, status});
   }
 
+  // Who names no number may not know that there is one.
   void note_threads() const {
-    if (threads_.empty()) return;
-    const std::string numbers = absl::StrJoin(threads_, ", ");
-    note("filled for replays with ", numbers, " thread(s); a client finds them with HEARTH_THREADS, --threads or",
-         " PrepareConfig::threads set to ", threads_.size() == 1 ? "that" : "one of these",
-         flags_.threads.empty() ? ", or unset on a machine with as many CPUs" : "");
+    if (threads_.empty() || configs_[0].threads != 0 || flags_.model.json) return;
+    note("clients with another number of threads than ", *threads_.begin(), " compile anew: see --threads");
   }
 
   const PrewarmFlags& flags_;

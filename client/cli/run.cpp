@@ -194,11 +194,11 @@ absl::StatusOr<int> run(const RunFlags& flags) {
     profile = *std::move(profiled);
     times = profile->times.replays_us;  // the first replays were cold
   }
-  note_random_inputs(*random, flags.seed);
   const Profiled* shown = profile ? &*profile : nullptr;
   if (flags.model.json) {
     print_as_json(prepared->plan, summarize(times), *outputs, *random, shown);
   } else {
+    note_random_inputs(*random, flags.seed);
     print_text(flags, prepared->plan, summarize(times), *outputs, shown);
   }
   return 0;

@@ -6,6 +6,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
+#include "client/cli/sandbox_text.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {
@@ -49,7 +50,8 @@ Json to_json(const v1::StatsResponse& s) {
           {"blobs_compiled", s.blobs_compiled()},
           {"blob_workers", s.blob_workers()},
           {"leases", s.leases()},
-          {"sessions", s.sessions()}};
+          {"sessions", s.sessions()},
+          {"sandbox", sandbox_json(s)}};
 }
 
 absl::StatusOr<int> stats(const StatsFlags& flags) {
@@ -79,6 +81,7 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
                     " compiled, " + std::to_string(s->blob_workers()) + " workers running"},
       {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
                       std::to_string(s->worker_timeouts()) + " timeouts"},
+      {"sandbox", sandbox_text(*s)},
       {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},
   });
   return 0;

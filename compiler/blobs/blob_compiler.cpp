@@ -69,7 +69,7 @@ std::vector<std::string> files_read(const std::string& depfile, const std::strin
 
 absl::StatusOr<std::vector<std::string>> compile_command(const BlobSpec& spec, const Toolchain& toolchain,
                                                          const std::string& output, const std::string& depfile) {
-  const auto flags = usable_flags(spec);
+  const auto flags = usable_flags(spec, toolchain.compiler);
   if (!flags.ok()) return flags.status();
   const bool hip = toolchain.kind == kHipToolchain;
   const std::string folder = folder_of(output);
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<std::string>> compile_command(const BlobSpec& spec, c
 absl::StatusOr<CompiledBlob> compile_blob(const BlobSpec& spec, const Toolchain& toolchain,
                                           const BlobCompileOptions& options) {
   if (absl::Status status = check_spec(spec); !status.ok()) return status;
-  const auto flags = usable_flags(spec);
+  const auto flags = usable_flags(spec, toolchain.compiler);
   if (!flags.ok()) return flags.status();
   for (const std::string& arch : spec.archs)
     if (const absl::Status can = toolchain.supports(arch); !can.ok())

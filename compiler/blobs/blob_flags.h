@@ -1,10 +1,10 @@
 // The compile flags of a blob: which are let through, and what they become on this machine.
 //
-// A manifest may come from anywhere, and its flags reach a compiler: those that run programs, load plug-ins, write
-// files other than the result or read arguments from files are refused by name, as is anything that is no flag (a
-// second input). Include folders may lie anywhere. -fvisibility=hidden is left out: a blob exports its function.
-// Pure functions; thread-safe. Errors: InvalidArgument naming blob, flag and reason. Example:
-//   absl::StatusOr<std::vector<std::string>> flags = usable_flags(spec);  // {root} expanded
+// A manifest may come from anywhere, and its flags reach a compiler. {root} is expanded first; then every option must
+// be one that flag_rules.h allows, and every path it names must lie below the root or the compiler's own folders.
+// -fvisibility=hidden is left out: a blob exports its function. Pure; thread-safe. Errors:
+// InvalidArgument naming blob, flag and reason. Example:
+//   absl::StatusOr<std::vector<std::string>> flags = usable_flags(spec, toolchain.compiler);  // {root} expanded
 #pragma once
 #include <absl/status/statusor.h>
 
@@ -16,7 +16,8 @@
 
 namespace hearth::blobs {
 
-absl::StatusOr<std::vector<std::string>> usable_flags(const BlobSpec& spec);
+// `compiler`: its absolute path, whose home is one of its own folders.
+absl::StatusOr<std::vector<std::string>> usable_flags(const BlobSpec& spec, const std::string& compiler = {});
 
 // Whether one of the flags sets the level of optimisation.
 bool has_optimisation(const std::vector<std::string>& flags);

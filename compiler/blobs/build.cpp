@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "compiler/blobs/aiter_build.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/fake_home.h"
 #include "compiler/blobs/install_tree.h"
@@ -109,7 +110,22 @@ absl::Status run_compile_py(const FullBuildInput& input, const std::string& aite
     for (const Command& command : commands)
       input.progress(str_cat("compile.py --api ", command.args.back(), " runs; temporary folder ", tmp,
                              command.log.empty() ? "" : ", log ", command.log));
-  return run_commands(commands, 2);
+  CheckoutLibraries aside;
+  std::vector<std::string> names;
+  for (const char* library : kLibraries) names.push_back(str_cat(library, ".so"));
+  if (absl::Status status = aside.move(fs::path(str_cat(aiter, "/", kCompilePy)).parent_path().string(), names, tmp);
+      !status.ok())
+    return status;
+  if (absl::Status status = run_commands(commands, 2); !status.ok()) return status;
+  for (const Command& command : commands) {
+    const std::string failed =
+        failed_generator(command.log.empty() ? "" : runtime::read_file(command.log).value_or(""));
+    if (!failed.empty())
+      return absl::FailedPreconditionError(
+          str_cat("compile.py --api ", command.args.back(), " went on without what a generator did not write: ", failed,
+                  " (log: ", command.log, "); install what it needs for ", input.python, " or update the checkout"));
+  }
+  return absl::OkStatus();
 }
 
 // What the post-build of `library` wrote. When nothing was linked because all was up to date, it runs now.

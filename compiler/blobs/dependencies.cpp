@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 
-#include "compiler/blobs/blob_flags.h"
 #include "runtime/made_of/bystanders.h"
 #include "runtime/made_of/file_digest.h"
 #include "runtime/text.h"
@@ -87,11 +86,10 @@ bool dependencies_unchanged(const BlobSpec& spec, const std::vector<Dependency>&
       used.push_back(dependency.path);
     }
   }
-  const auto flags = usable_flags(spec);
-  if (!flags.ok() || used.empty()) return false;
+  if (used.empty()) return false;
   std::sort(bystanders.begin(), bystanders.end());  // a list may come from a file
   made_of::FileMemo files;
-  const std::vector<std::string> now = made_of::bystanders_of(compile_of(spec, *flags), used, files);
+  const std::vector<std::string> now = made_of::bystanders_of(compile_of(spec, spec.flags), used, files);
   return std::includes(bystanders.begin(), bystanders.end(), now.begin(), now.end());
 }
 

@@ -65,6 +65,14 @@ std::optional<DirectHit> look_up(const BlobSpec& spec, const std::string& toolch
   return DirectHit{object_path(folder, spec.stem), entry->sha256_hex, true, 0};
 }
 
+// As look_up, and the object's bytes are those that were compiled: one that is damaged is compiled again.
+std::optional<DirectHit> find(const BlobSpec& spec, const std::string& toolchain_digest, const std::string& folder) {
+  std::optional<DirectHit> hit = look_up(spec, toolchain_digest, folder);
+  if (!hit) return std::nullopt;
+  const auto file = made_of::file_digest(hit->path);
+  return file.ok() && to_hex(file->digest) == hit->sha256_hex ? hit : std::nullopt;
+}
+
 // A folder for one compile inside the cache, so that its result can be renamed into place; gone when this is.
 class WorkFolder {
  public:
@@ -168,14 +176,14 @@ absl::StatusOr<DirectHit> obtain(const BlobSpec& spec, const DirectOptions& opti
   if (!want.ok()) return want.status();
   if (absl::Status status = prepare_folder(options.cache_dir); !status.ok()) return status;
   for (;;) {
-    if (auto hit = look_up(spec, want->digest, options.cache_dir)) return *std::move(hit);
+    if (auto hit = find(spec, want->digest, options.cache_dir)) return *std::move(hit);
     if (!want->toolchain.ok()) return want->toolchain.status();
     auto lock = StemLock::take(options.cache_dir, spec.stem, 2 * options.limits.wall_limit);
     if (!lock.ok()) return lock.status();
     if (const auto failure = failure_of(want->identity, lock->words())) return *failure;
     if (!lock->ours()) continue;
     // Made between the look and the lock.
-    if (auto hit = look_up(spec, want->digest, options.cache_dir)) return *std::move(hit);
+    if (auto hit = find(spec, want->digest, options.cache_dir)) return *std::move(hit);
     auto made = compile_and_keep(spec, *want->toolchain, options);
     if (!made.ok()) lock->leave(failure_words(want->identity, made.status()));
     return made;

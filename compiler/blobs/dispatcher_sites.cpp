@@ -71,9 +71,13 @@ class SiteFinder : public CppWalker {
     }
     if (leaf && call) add_call(i, close);
     if (dependent) return absl::OkStatus();
-    if (leaf) return add_site(i, ranges[0], types[0].text, texts(types, 0, types.size()));
-    for (std::size_t k = 0; k < extras; ++k) {
-      if (!is_trait(types[k].text)) continue;
+    if (leaf) return add_site(i, ranges[0], types[0].text, texts(types, 0, types.size())).status();
+    HelperCall helper{first_qualifier(i), close, i, {}};
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      HelperCall::Argument& argument = helper.arguments.emplace_back();
+      argument.written = tokens_.joined(ranges[k].first, ranges[k].second);
+      argument.type = types[k].text;
+      if (k >= extras || !is_trait(types[k].text)) continue;
       std::vector<std::string> arguments = texts(types, extras, types.size());
       arguments.insert(arguments.begin(), types[k].text);
       // A helper may take more than its leaves do.
@@ -81,8 +85,15 @@ class SiteFinder : public CppWalker {
         fewer.pop_back();
         if (index_.contains(blob_key(fewer))) arguments = fewer;
       }
-      if (absl::Status added = add_site(i, ranges[k], types[k].text, arguments); !added.ok()) return added;
+      const absl::StatusOr<int> blob = add_site(i, ranges[k], types[k].text, arguments);
+      if (!blob.ok()) return blob.status();
+      argument.blob = *blob;
+      argument.key = argument.written;
+      for (std::size_t extra = 1; extra < arguments.size(); ++extra)
+        str_append(&argument.key, ", ",
+                   tokens_.joined(ranges[extras + extra - 1].first, ranges[extras + extra - 1].second));
     }
+    if (call) found.helper_calls.push_back(std::move(helper));
     return absl::OkStatus();
   }
 
@@ -92,15 +103,19 @@ class SiteFinder : public CppWalker {
     return out;
   }
 
+  int first_qualifier(int i) const {
+    while (tokens_.is(i - 1, "::") && tokens_.is_name(i - 2)) i -= 2;
+    return tokens_.is(i - 1, "::") ? i - 1 : i;
+  }
+
   void add_call(int i, int close) {
-    int begin = i;
-    while (tokens_.is(begin - 1, "::") && tokens_.is_name(begin - 2)) begin -= 2;
-    if (tokens_.is(begin - 1, "::")) --begin;
+    const int begin = first_qualifier(i);
     found.calls.push_back({begin, close + 1, tokens_.joined(begin, i + 1), tokens_.joined(i + 2, close)});
   }
 
-  absl::Status add_site(int i, std::pair<int, int> range, const std::string& type,
-                        const std::vector<std::string>& arguments) {
+  // The number of the blob that these arguments are for.
+  absl::StatusOr<int> add_site(int i, std::pair<int, int> range, const std::string& type,
+                               const std::vector<std::string>& arguments) {
     const std::string alias = tokens_.joined(range.first, range.second);
     const absl::StatusOr<int> blob = index_.find(arguments);
     if (!blob.ok()) return refuse(i, alias, blob_key(arguments), std::string(blob.status().message()));
@@ -113,7 +128,8 @@ class SiteFinder : public CppWalker {
     }
     found.blobs.insert(*blob);
     found.sites.push_back({tokens_.line(i), alias, exports.stem, std::string(tokens_.text(i))});
-    return absl::OkStatus();
+    found.site_tokens.push_back(i);
+    return *blob;
   }
 
   const BlobIndex& index_;

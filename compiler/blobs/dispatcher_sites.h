@@ -25,9 +25,24 @@ struct LeafCall {
   std::string arguments;  // as written
 };
 
+// A call of a helper: a function template, of the dispatcher or of a header, whose arguments lead to blobs.
+struct HelperCall {
+  struct Argument {
+    std::string written;  // "trait_"
+    std::string type;     // canonical
+    int blob = -1;        // number in the index; -1: no trait
+    std::string key;      // what finds that blob by its type, as written: "trait_, ck_tile::gfx942_t"
+  };
+  int begin, close;  // tokens, from the first qualifier to the closing angle; behind it is the (
+  int name;          // its unqualified name
+  std::vector<Argument> arguments;
+};
+
 struct DispatcherSites {
   std::vector<RewriteSite> sites;
+  std::vector<int> site_tokens;  // where each of the sites is
   std::vector<LeafCall> calls;
+  std::vector<HelperCall> helper_calls;
   std::set<int> blobs;  // that are used, as numbers in the index
 };
 

@@ -21,6 +21,13 @@ constexpr char kHipSource[] =
     "__global__ void next(float* p) { p[threadIdx.x] += sinf(p[threadIdx.x]); }\n"
     "extern \"C\" int hearth_doctor(float* p) { next<<<1, 64>>>(p); return hipGetLastError(); }\n";
 
+// What aiter's host sources use and old HIP headers lack.
+constexpr char kAiterSource[] =
+    "#include <hip/hip_runtime.h>\n"
+    "extern \"C\" int hearth_doctor() {\n"
+    "  return static_cast<int>(sizeof(&hipGetFuncBySymbol)) + hipDeviceAttributePciChipId;\n"
+    "}\n";
+
 class ScratchFolder {
  public:
   ScratchFolder() : path_((fs::temp_directory_path() / "hearth-doctor.XXXXXX").string()) {
@@ -38,7 +45,7 @@ class ScratchFolder {
   std::string path_;
 };
 
-ArchReport examine_arch(const Toolchain& toolchain, const std::string& arch) {
+ArchReport examine(const Toolchain& toolchain, const std::string& arch, const char* text) {
   ArchReport report{.arch = arch.empty() ? "host" : arch, .works = false, .detail = {}};
   if (const absl::Status can = toolchain.supports(arch); !can.ok()) {
     report.detail = std::string(can.message());
@@ -47,8 +54,7 @@ ArchReport examine_arch(const Toolchain& toolchain, const std::string& arch) {
   const ScratchFolder scratch;
   const bool hip = toolchain.kind == kHipToolchain;
   const std::string source = hip ? "doctor.hip" : "doctor.cpp";
-  const absl::Status written =
-      runtime::write_file(str_cat(scratch.path(), "/", source), {hip ? kHipSource : kHostSource});
+  const absl::Status written = runtime::write_file(str_cat(scratch.path(), "/", source), {text});
   if (scratch.path().empty() || !written.ok()) {
     report.detail = "no place to try it: the folder for temporary files cannot be written; set TMPDIR";
     return report;
@@ -70,12 +76,22 @@ ArchReport examine_arch(const Toolchain& toolchain, const std::string& arch) {
   return report;
 }
 
+ArchReport examine_aiter(const Toolchain& toolchain) {
+  ArchReport report = examine(toolchain, "", kAiterSource);
+  report.arch = "aiter's host sources";
+  report.detail = report.works
+                      ? "the HIP headers have what they use"
+                      : "the HIP headers lack hipGetFuncBySymbol or hipDeviceAttributePciChipId: aiter's mha_*.cu "
+                        "need HIP newer than 5.2, such as ROCm 6's (blobs do not)";
+  return report;
+}
+
 }  // namespace
 
 std::vector<ToolchainReport> examine_toolchains(const std::vector<std::string>& archs) {
   std::vector<ToolchainReport> reports;
   for (const char* kind : {kHipToolchain, kCxxToolchain}) {
-    ToolchainReport report{.kind = kind, .found = false, .detail = {}, .archs = {}};
+    ToolchainReport report{.kind = kind, .found = false, .detail = {}, .archs = {}, .host_sources = {}};
     const auto toolchain = find_toolchain(kind);
     report.found = toolchain.ok();
     report.detail = toolchain.ok() ? str_cat(toolchain->compiler, ": ", toolchain->version)
@@ -84,7 +100,9 @@ std::vector<ToolchainReport> examine_toolchains(const std::vector<std::string>& 
     if (report.kind == kHipToolchain)
       wanted = archs.empty() ? std::vector<std::string>(std::begin(kCommonArchs), std::end(kCommonArchs)) : archs;
     if (toolchain.ok())
-      for (const std::string& arch : wanted) report.archs.push_back(examine_arch(*toolchain, arch));
+      for (const std::string& arch : wanted)
+        report.archs.push_back(examine(*toolchain, arch, report.kind == kHipToolchain ? kHipSource : kHostSource));
+    if (toolchain.ok() && report.kind == kHipToolchain) report.host_sources = examine_aiter(*toolchain);
     reports.push_back(std::move(report));
   }
   return reports;

@@ -104,6 +104,30 @@ absl::StatusOr<std::vector<ElfSymbol>> ElfFile::symbols(Elf64_Word table_type) c
   return symbols;
 }
 
+absl::Status ElfFile::for_each_relocation(const std::function<void(const ElfRelocation&)>& see) const {
+  const auto symbols = this->symbols(SHT_SYMTAB);
+  if (!symbols.ok()) return symbols.status();
+  for (const Elf64_Shdr& table : sections_) {
+    if (table.sh_type != SHT_RELA) continue;
+    if (table.sh_info >= sections_.size()) return broken("has relocations of a section that it lacks");
+    const Elf64_Shdr& section = sections_[table.sh_info];
+    if ((section.sh_flags & SHF_ALLOC) == 0) continue;
+    const auto entries = bytes_of(table);
+    if (!entries.ok()) return entries.status();
+    ElfRelocation relocation;
+    relocation.section = text_at(section_names_, section.sh_name).value_or("");
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= entries->size(); at += sizeof(Elf64_Rela)) {
+      const auto entry = *value_at<Elf64_Rela>(*entries, at);
+      const std::uint64_t number = ELF64_R_SYM(entry.r_info);
+      if (number >= symbols->size()) return broken("has a relocation by a symbol that it lacks");
+      relocation.offset = entry.r_offset;
+      relocation.symbol = &(*symbols)[number];
+      see(relocation);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<std::string_view>> ElfFile::section(std::string_view name) const {
   for (const Elf64_Shdr& section : sections_) {
     if (text_at(section_names_, section.sh_name) != name) continue;

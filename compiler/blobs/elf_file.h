@@ -9,6 +9,7 @@
 #include <elf.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ struct ElfSymbol {
   bool is_defined = false;
 };
 
+// A place in a relocatable object where the address of a symbol will be.
+struct ElfRelocation {
+  std::string_view section;  // that holds the place
+  std::uint64_t offset = 0;  // in it
+  const ElfSymbol* symbol = nullptr;
+};
+
 class ElfFile {
  public:
   // `type`: ET_DYN, ET_REL; a file of another type, or for another machine than this, is an error.
@@ -42,6 +50,8 @@ class ElfFile {
 
   // Of all tables of that type (SHT_SYMTAB, SHT_DYNSYM), in their order.
   absl::StatusOr<std::vector<ElfSymbol>> symbols(Elf64_Word table_type) const;
+  // Calls `see` for every relocation of what is loaded into a process; debug information is left out.
+  absl::Status for_each_relocation(const std::function<void(const ElfRelocation&)>& see) const;
   // The first section of that name; nothing when there is none.
   absl::StatusOr<std::optional<std::string_view>> section(std::string_view name) const;
 

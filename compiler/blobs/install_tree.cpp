@@ -59,6 +59,12 @@ absl::Status copy_programs(const std::string& hearth, const fs::path& to) {
                                        ": there is no such program; install it beside "
                                        "hearth: it compiles blobs where no daemon runs"));
   if (absl::Status status = copy_one(bin / "hearth-blobc", to / "hearth-blobc"); !status.ok()) return status;
+  for (const ShippedProgram& shipped : shipped_programs()) {
+    const fs::path program = to / shipped.name;
+    if (absl::Status status = runtime::write_file(program.string(), {shipped.text}); !status.ok()) return status;
+    fs::permissions(program, static_cast<fs::perms>(0755), error);
+    if (error) return failed(program, error);
+  }
   const fs::path client = bin.parent_path() / "lib/libhearth_blob_client.so";
   return fs::is_regular_file(client, error) ? copy_one(client, to / client.filename()) : absl::OkStatus();
 }

@@ -6,18 +6,18 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
+#include "compiler/blobs/blob_flags.h"
+#include "compiler/blobs/build_progress.h"
 #include "compiler/blobs/command_line.h"
-#include "compiler/blobs/dispatcher_rewriter.h"
+#include "compiler/blobs/dispatchers.h"
+#include "compiler/blobs/host_calls.h"
 #include "compiler/blobs/intercept_config.h"
 #include "compiler/blobs/quick_state.h"
 #include "compiler/blobs/record.h"
 #include "compiler/blobs/recorded_manifest.h"
-#include "compiler/blobs/run_command.h"
 #include "compiler/blobs/runtime_part.h"
 #include "compiler/blobs/stub_object.h"
-#include "compiler/blobs/verify_exports.h"
 #include "runtime/blob_library.h"
 #include "runtime/file.h"
 #include "runtime/text.h"
@@ -91,101 +91,6 @@ absl::StatusOr<std::vector<Record>> records_of(const Link& link, const std::stri
   return found;
 }
 
-struct Dispatcher {
-  const Record* record = nullptr;
-  std::string family;
-  RewrittenDispatcher rewritten;
-  std::string object;    // of the rewritten
-  std::string original;  // object of the unmodified, when verified
-};
-
-absl::StatusOr<std::vector<BlobSource>> read_blobs(const std::vector<Record>& records) {
-  std::vector<BlobSource> blobs;
-  for (const Record& record : records) {
-    if (record.kind != kBlobRecord) continue;
-    absl::StatusOr<std::string> text = runtime::read_file(record.source);
-    if (!text.ok()) return text.status();
-    blobs.push_back({.stem = std::string(stem_of(record.source)), .text = *std::move(text)});
-  }
-  // As in the manifest, so that numbers agree.
-  std::sort(blobs.begin(), blobs.end(), [](const BlobSource& a, const BlobSource& b) { return a.stem < b.stem; });
-  return blobs;
-}
-
-std::vector<Command> dispatcher_compiles(const InterceptConfig& config, const std::string& folder,
-                                         const std::string& library, const std::vector<Dispatcher>& dispatchers) {
-  std::vector<Command> commands;
-  const auto add = [&](const Record& record, const std::string& source, const std::string& object,
-                       const std::vector<std::string>& first, const std::vector<std::string>& last) {
-    std::vector<std::string> args = config.compile_command(record.tool);
-    const std::vector<std::string> own = recompile_args(record, source, object);
-    for (const auto* words : {&first, &own, &last}) args.insert(args.end(), words->begin(), words->end());
-    commands.push_back({.args = std::move(args),
-                        .cwd = record.cwd,
-                        .log = str_cat(folder, "/", stem_of(object), ".log"),
-                        .environment = config.real_environment()});
-  };
-  for (const Dispatcher& dispatcher : dispatchers) {
-    const Record& record = *dispatcher.record;
-    const std::string beside = fs::path(record.source).parent_path().string();
-    add(record, str_cat(folder, "/", stem_of(record.source), ".cpp"), dispatcher.object,
-        {"-iquote", beside, "-I" + loader_include(config, library) + "/runtime/blob_loader"}, {});
-    // Which functions are called does not need an optimiser, whose time is most of a large dispatcher's.
-    if (!dispatcher.original.empty()) add(record, record.source, dispatcher.original, {}, {"-O0"});
-  }
-  return commands;
-}
-
-absl::StatusOr<std::vector<Dispatcher>> rewrite(const InterceptConfig& config, const std::vector<Record>& records,
-                                                const std::string& folder, Manifest* manifest) {
-  const absl::StatusOr<std::vector<BlobSource>> blobs = read_blobs(records);
-  if (!blobs.ok()) return blobs.status();
-  std::vector<Dispatcher> dispatchers;
-  for (const Record& record : records) {
-    if (record.kind != kDispatcherRecord) continue;
-    const std::string stem(stem_of(record.source));
-    Dispatcher dispatcher{.record = &record,
-                          .family = dispatcher_family(record.source),
-                          .rewritten = {},
-                          .object = str_cat(folder, "/", stem, ".o"),
-                          .original = config.verify ? str_cat(folder, "/", stem, "_original.o") : ""};
-    absl::StatusOr<std::string> text = runtime::read_file(record.source);
-    if (!text.ok()) return text.status();
-    absl::StatusOr<RewrittenDispatcher> rewritten =
-        rewrite_dispatcher({.path = record.source, .source = *std::move(text), .blobs = *blobs});
-    if (!rewritten.ok()) return rewritten.status();
-    dispatcher.rewritten = *std::move(rewritten);
-    const std::string file = str_cat(folder, "/", stem, ".cpp");
-    if (absl::Status status = runtime::write_file(file, {dispatcher.rewritten.source}); !status.ok()) return status;
-    for (Blob& blob : manifest->blobs)
-      if (const auto found = dispatcher.rewritten.exports.find(blob.stem); found != dispatcher.rewritten.exports.end())
-        blob.exports = found->second;
-    dispatchers.push_back(std::move(dispatcher));
-  }
-  for (const Blob& blob : manifest->blobs)
-    if (blob.exports.empty())
-      return absl::FailedPreconditionError(
-          str_cat("blob ", blob.source, ": defines nothing that ", blob.family, "_api.cpp could call"));
-  return dispatchers;
-}
-
-absl::Status check_dispatchers(const std::vector<Dispatcher>& dispatchers, const Manifest& manifest,
-                               PostBuildReport* report) {
-  for (const Dispatcher& dispatcher : dispatchers) {
-    const absl::StatusOr<int> left = count_exports(dispatcher.object, manifest, dispatcher.family);
-    if (!left.ok()) return left.status();
-    if (*left > 0)
-      return absl::FailedPreconditionError(str_cat(
-          dispatcher.record->source, ": ", *left, " calls of blobs were not made lazy; please report this dispatcher"));
-    if (dispatcher.original.empty()) continue;
-    const absl::StatusOr<int> verified =
-        verify_exports(dispatcher.original, dispatcher.record->source, manifest, dispatcher.family);
-    if (!verified.ok()) return verified.status();
-    report->verified_symbols += *verified;
-  }
-  return absl::OkStatus();
-}
-
 QuickState quick_state(const InterceptConfig& config, const Link& link, const Manifest& manifest,
                        const std::vector<Dispatcher>& dispatchers) {
   QuickState state{.library = manifest.library,
@@ -202,19 +107,55 @@ QuickState quick_state(const InterceptConfig& config, const Link& link, const Ma
   return state;
 }
 
+// What a blob worker would refuse is refused here, where it can be mended.
+absl::Status check_flags(const Manifest& manifest, const InterceptConfig& config) {
+  const std::vector<std::string>* checked = nullptr;
+  for (const Blob& blob : manifest.blobs) {
+    if (checked != nullptr && *checked == blob.flags) continue;
+    checked = &blob.flags;
+    const auto usable = usable_flags(blob_spec(manifest, blob, config.folder + "/ck_jit"), config.compiler("hipcc")[0]);
+    if (!usable.ok())
+      return absl::Status(usable.status().code(), str_cat("the blobs of ", manifest.library,
+                                                          " could not be compiled later: ", usable.status().message(),
+                                                          "; change how the build compiles ", blob.source));
+  }
+  return absl::OkStatus();
+}
+
+void count(const Manifest& manifest, const std::vector<Dispatcher>& dispatchers, PostBuildReport* report) {
+  std::set<std::string> called;
+  for (const Dispatcher& dispatcher : dispatchers) {
+    report->sites += static_cast<int>(dispatcher.rewritten.sites.size());
+    called.insert(dispatcher.rewritten.stems.begin(), dispatcher.rewritten.stems.end());
+  }
+  report->dispatchers = static_cast<int>(dispatchers.size());
+  report->blobs = static_cast<int>(manifest.blobs.size());
+  for (const Blob& blob : manifest.blobs) {
+    report->exports += static_cast<int>(blob.exports.size());
+    if (!called.contains(blob.stem)) report->uncalled_blobs.push_back(blob.stem);
+  }
+}
+
 absl::Status write_report(const PostBuildReport& report, const std::string& folder) {
-  const Json json = {{"library", report.library},       {"out_so", report.out_so},
-                     {"blobs", report.blobs},           {"dispatchers", report.dispatchers},
-                     {"sites", report.sites},           {"host_objects", report.host_objects},
-                     {"exports", report.exports},       {"verified_symbols", report.verified_symbols},
-                     {"torn_lines", report.torn_lines}, {"seconds", report.seconds},
+  const Json json = {{"library", report.library},
+                     {"out_so", report.out_so},
+                     {"blobs", report.blobs},
+                     {"dispatchers", report.dispatchers},
+                     {"uncalled_blobs", report.uncalled_blobs},
+                     {"sites", report.sites},
+                     {"host_objects", report.host_objects},
+                     {"exports", report.exports},
+                     {"verified_symbols", report.verified_symbols},
+                     {"torn_lines", report.torn_lines},
+                     {"seconds", report.seconds},
                      {"text", describe(report)}};
   return runtime::write_file(folder + "/post_build.json", {json.dump(1), "\n"});
 }
 
 }  // namespace
 
-absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const std::string& link_file) {
+absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const std::string& link_file,
+                                           const std::function<void(const std::string&)>& line) {
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<InterceptConfig> config = read_intercept_config(config_file);
   if (!config.ok()) return config.status();
@@ -224,18 +165,29 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
   report.library = stem_of(link->output);
   report.out_so = link->output;
   const std::string folder = str_cat(config->folder, "/", report.library);
+  BuildProgress progress(report.library, str_cat(folder, "/", kProgressFile), line);
   const absl::StatusOr<std::vector<Record>> records = records_of(*link, config->records, &report.torn_lines);
   if (!records.ok()) return records.status();
   absl::StatusOr<Manifest> manifest = recorded_manifest(report.library, *records, *config);
   if (!manifest.ok()) return manifest.status();
-  const absl::StatusOr<std::vector<Dispatcher>> dispatchers = rewrite(*config, *records, folder, &*manifest);
+  if (absl::Status status = check_flags(*manifest, *config); !status.ok()) return status;
+  progress.step(str_cat("finding the calls of ", manifest->blobs.size(), " blobs"));
+  const absl::StatusOr<std::vector<Dispatcher>> dispatchers =
+      rewrite_dispatchers(*config, *records, folder, &*manifest);
   if (!dispatchers.ok()) return dispatchers.status();
+  count(*manifest, *dispatchers, &report);
   if (absl::Status status = write_loader_header(*config, report.library); !status.ok()) return status;
-  const std::vector<Command> compiles = dispatcher_compiles(*config, folder, report.library, *dispatchers);
-  const unsigned parallel = std::max(1u, std::thread::hardware_concurrency());
-  if (absl::Status status = run_commands(compiles, parallel); !status.ok()) return status;
-  if (absl::Status status = check_dispatchers(*dispatchers, *manifest, &report); !status.ok()) return status;
+  progress.step(str_cat("compiling ", report.dispatchers, " dispatchers with ", report.sites, " calls"));
+  if (absl::Status status =
+          compile_dispatchers(*config, report.library, folder, *dispatchers, &progress, &report.verified_symbols);
+      !status.ok())
+    return status;
 
+  std::vector<std::string> objects;
+  for (const Dispatcher& dispatcher : *dispatchers) objects.push_back(dispatcher.object);
+  if (absl::Status status = check_host_calls(link->host_objects, objects); !status.ok()) return status;
+
+  progress.step("linking");
   const std::string manifest_file = str_cat(folder, "/", runtime::kBlobManifestFile);
   if (absl::Status status = runtime::write_file(manifest_file, {manifest_json(*manifest)}); !status.ok()) return status;
   const QuickState state = quick_state(*config, *link, *manifest, *dispatchers);
@@ -243,13 +195,10 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
   if (absl::Status status = link_library(*config, state, *manifest, defaults); !status.ok()) return status;
   if (absl::Status status = write_quick_state(state, config->folder); !status.ok()) return status;
 
-  report.blobs = static_cast<int>(manifest->blobs.size());
-  report.dispatchers = static_cast<int>(dispatchers->size());
-  for (const Dispatcher& dispatcher : *dispatchers) report.sites += static_cast<int>(dispatcher.rewritten.sites.size());
   report.host_objects = static_cast<int>(link->host_objects.size());
-  for (const Blob& blob : manifest->blobs) report.exports += static_cast<int>(blob.exports.size());
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (absl::Status status = write_report(report, folder); !status.ok()) return status;
+  progress.step("done");
   return report;
 }
 
@@ -257,8 +206,11 @@ std::string describe(const PostBuildReport& report) {
   std::string text =
       str_cat(report.library, ": ", report.blobs, " blobs with ", report.exports, " exports, ", report.dispatchers,
               " dispatchers with ", report.sites, " sites, ", report.host_objects, " host objects");
+  if (!report.uncalled_blobs.empty())
+    str_append(&text, "; ", report.uncalled_blobs.size(), " blobs are called by no dispatcher, such as ",
+               report.uncalled_blobs[0]);
   if (report.verified_symbols > 0)
-    str_append(&text, "; verified against ", report.verified_symbols, " undefined symbols of the original dispatchers");
+    str_append(&text, "; each of ", report.verified_symbols, " symbols that the dispatchers need is a blob's");
   if (!report.torn_lines.empty())
     str_append(&text, "; ", report.torn_lines.size(),
                " lines of the record file were cut short by a killed build, "

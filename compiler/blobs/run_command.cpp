@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "runtime/file.h"
 #include "runtime/printable.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kTail = 4000;     // of what a failed program printed
 constexpr std::size_t kCommand = 1000;  // of its command line
+constexpr std::chrono::milliseconds kPollInterval{20};
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -55,8 +58,8 @@ std::string describe(const Command& command, int status) {
 
 }  // namespace
 
-absl::Status run_commands(const std::vector<Command>& commands, unsigned parallel) {
-  std::map<pid_t, const Command*> running;
+absl::Status run_commands(const std::vector<Command>& commands, unsigned parallel, const CommandEvents& events) {
+  std::map<std::size_t, pid_t> running;
   std::string failures;
   for (std::size_t next = 0; next < commands.size() || !running.empty();) {
     if (next < commands.size() && failures.empty() && running.size() < parallel) {
@@ -64,18 +67,39 @@ absl::Status run_commands(const std::vector<Command>& commands, unsigned paralle
       if (pid < 0)
         str_append(&failures, commands[next].args[0], ": cannot be started: ", std::strerror(errno), "\n");
       else
-        running[pid] = &commands[next];
+        running[next] = pid;
       ++next;
       continue;
     }
     if (running.empty()) break;
-    // Only our own children: the process may have others.
-    int status = 0;
-    const auto [pid, command] = *running.begin();
-    if (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    running.erase(pid);
-    if (status != 0) failures += describe(*command, status);
+    bool any_ended = false;
+    for (auto it = running.begin(); it != running.end();) {
+      // Only our own children: the process may have others.
+      int status = 0;
+      const auto [number, pid] = *it;
+      const pid_t got = waitpid(pid, &status, WNOHANG);
+      if (got == 0 || (got < 0 && errno == EINTR)) {
+        ++it;
+        continue;
+      }
+      any_ended = true;
+      it = running.erase(it);
+      if (status != 0) {
+        failures += describe(commands[number], status);
+      } else if (events.done) {
+        const absl::Status checked = events.done(number);
+        if (!checked.ok()) str_append(&failures, checked.message(), "\n");
+      }
+    }
+    if (any_ended) continue;
+    if (events.running) {
+      std::vector<std::size_t> numbers;
+      for (const auto& [number, pid] : running) numbers.push_back(number);
+      events.running(numbers);
+    }
+    std::this_thread::sleep_for(kPollInterval);
   }
+  if (failures.ends_with('\n')) failures.pop_back();
   return failures.empty() ? absl::OkStatus() : absl::FailedPreconditionError(failures);
 }
 

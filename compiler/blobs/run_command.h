@@ -9,6 +9,7 @@
 #pragma once
 #include <absl/status/status.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,7 +24,13 @@ struct Command {
   std::map<std::string, std::optional<std::string>> environment;  // changes to this process's; null: unset
 };
 
+// What happens meanwhile; commands are told by their numbers. Called by the thread that runs them; may be empty.
+struct CommandEvents {
+  std::function<absl::Status(std::size_t)> done{};                 // it succeeded; an error counts as its failure
+  std::function<void(const std::vector<std::size_t>&)> running{};  // these run; several times a second
+};
+
 // At most `parallel` at once; stops starting others after a failure. All errors are in the result.
-absl::Status run_commands(const std::vector<Command>& commands, unsigned parallel);
+absl::Status run_commands(const std::vector<Command>& commands, unsigned parallel, const CommandEvents& events = {});
 
 }  // namespace hearth::blobs

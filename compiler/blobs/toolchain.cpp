@@ -28,13 +28,16 @@ using Flavour = CompilerPlace::Flavour;
 
 constexpr int kOldestRocm = 6;  // hipcc 5 (clang 15) cannot compile today's sources
 
-// Where records and made bitcode are kept when nobody says where: the user's cache; where that cannot be written (a
+// Where records and made bitcode are kept when nobody says where: hearth's cache; where that cannot be written (a
 // confined worker), a folder for temporary files.
 std::vector<std::string> default_folders() {
+  const char* own = std::getenv("HEARTH_CACHE_DIR");
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   std::vector<std::string> folders;
-  if (cache != nullptr && *cache == '/') {
+  if (own != nullptr && *own == '/') {
+    folders.push_back(str_cat(own, "/toolchains"));
+  } else if (cache != nullptr && *cache == '/') {
     folders.push_back(str_cat(cache, "/hearth/toolchains"));
   } else if (home != nullptr && *home == '/') {
     folders.push_back(str_cat(home, "/.cache/hearth/toolchains"));

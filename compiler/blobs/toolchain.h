@@ -47,6 +47,7 @@ struct ToolchainReport {
   bool found = false;
   std::string detail;  // the compiler and its version, or what is missing
   std::vector<ArchReport> archs;
+  ArchReport host_sources;  // aiter's own sources, which hearth does not replace; hip only
 };
 // Compiles a trivial kernel for each arch in a child process. Empty `archs`: those that are commonly used.
 std::vector<ToolchainReport> examine_toolchains(const std::vector<std::string>& archs);

@@ -1,23 +1,25 @@
 #include "compiler/blobs/verify_exports.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <set>
 #include <vector>
 
+#include "compiler/blobs/dispatcher_text.h"
 #include "compiler/blobs/elf_symbols.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
 
-struct Count {
-  int blobs = 0, symbols = 0;
-};
-
-struct Counts {
-  std::map<std::string, Count> prefixes;  // of what the family's blobs export
-  std::vector<std::string> unknown;       // undefined templates named as blobs' are, which no blob exports
-};
+constexpr char kRemedy[] =
+    "; dispatcher and blobs are not of one run of the generator: remove the build's temporary folder and build again, "
+    "or go without the check: --no-verify";
+constexpr char kReport[] = "; please report this dispatcher, or go without the check: --no-verify";
 
 // A function template fmha_…<…> of the global namespace: "_Z9fmha_fwd_I…".
 bool names_blob_function(std::string_view symbol) {
@@ -29,64 +31,70 @@ bool names_blob_function(std::string_view symbol) {
          symbol[at + length] == 'I';
 }
 
-absl::StatusOr<Counts> count(const std::string& object, const Manifest& manifest, const std::string& family) {
-  Counts counts;
-  for (const Blob& blob : manifest.blobs)
-    if (blob.family == family)
-      for (const std::string& prefix : blob.exports) ++counts.prefixes[prefix].blobs;
-  const absl::StatusOr<std::vector<std::string>> symbols = undefined_symbols(object);
-  if (!symbols.ok()) return symbols.status();
-  for (const std::string& symbol : *symbols) {
-    bool known = false;
-    for (auto& [prefix, numbers] : counts.prefixes)
-      if (symbol.starts_with(prefix)) known = ++numbers.symbols > 0;
-    if (!known && names_blob_function(symbol)) counts.unknown.push_back(symbol);
-  }
-  return counts;
+std::string readable(const std::string& symbol) {
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr),
+                                                    std::free);
+  return text ? str_cat(text.get(), " (", symbol, ")") : symbol;
 }
 
-// Whether another export of each of the blobs that have `prefix` is called.
-bool reached_otherwise(const Counts& counts, const Manifest& manifest, const std::string& family,
-                       const std::string& prefix) {
-  for (const Blob& blob : manifest.blobs) {
-    if (blob.family != family || std::find(blob.exports.begin(), blob.exports.end(), prefix) == blob.exports.end())
-      continue;
-    const auto called = [&](const std::string& other) { return counts.prefixes.at(other).symbols > 0; };
-    if (std::none_of(blob.exports.begin(), blob.exports.end(), called)) return false;
-  }
-  return true;
+std::set<std::string> prefixes_of(const RewrittenDispatcher& rewritten) {
+  std::set<std::string> prefixes;
+  for (const auto& [stem, exports] : rewritten.exports) prefixes.insert(exports.begin(), exports.end());
+  return prefixes;
 }
 
-constexpr char kRemedy[] =
-    "; the sources do not belong together (remove the build's temporary folder and build again, or go without the "
-    "check: --no-verify)";
+bool is_blob_function(std::string_view symbol, const std::set<std::string>& prefixes) {
+  return names_blob_function(symbol) || std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+           return symbol.starts_with(prefix);
+         });
+}
 
 }  // namespace
 
-absl::StatusOr<int> count_exports(const std::string& object, const Manifest& manifest, const std::string& family) {
-  const absl::StatusOr<Counts> counts = count(object, manifest, family);
-  if (!counts.ok()) return counts.status();
-  int total = static_cast<int>(counts->unknown.size());
-  for (const auto& [prefix, numbers] : counts->prefixes) total += numbers.symbols;
-  return total;
+absl::StatusOr<int> count_blob_calls(const std::string& object, const RewrittenDispatcher& rewritten) {
+  const absl::StatusOr<std::vector<std::string>> symbols = undefined_symbols(object);
+  if (!symbols.ok()) return symbols.status();
+  const std::set<std::string> prefixes = prefixes_of(rewritten);
+  return static_cast<int>(std::count_if(symbols->begin(), symbols->end(),
+                                        [&](const std::string& symbol) { return is_blob_function(symbol, prefixes); }));
 }
 
-absl::StatusOr<int> verify_exports(const std::string& object, const std::string& dispatcher, const Manifest& manifest,
-                                   const std::string& family) {
-  const absl::StatusOr<Counts> counts = count(object, manifest, family);
-  if (!counts.ok()) return counts.status();
-  if (!counts->unknown.empty())
-    return absl::FailedPreconditionError(
-        str_cat(dispatcher, ": calls ", counts->unknown[0], ", which no blob defines", kRemedy));
-  int total = 0;
-  for (const auto& [prefix, numbers] : counts->prefixes) {
-    // A dispatcher need not call every export (bwd has a launcher that only other programs call), but all or none.
-    const bool unused = numbers.symbols == 0 && reached_otherwise(*counts, manifest, family, prefix);
-    if (numbers.symbols != numbers.blobs && !unused)
-      return absl::FailedPreconditionError(str_cat(dispatcher, ": calls ", numbers.symbols, " functions ", prefix,
-                                                   "…, but ", numbers.blobs, " blobs define one", kRemedy));
-    total += numbers.symbols;
+absl::StatusOr<int> verify_exports(const std::string& object, const std::string& dispatcher,
+                                   const RewrittenDispatcher& rewritten,
+                                   const std::function<std::string(const std::string&)>& source_of) {
+  const absl::StatusOr<ObjectReferences> found = references(object, kNamesSection);
+  if (!found.ok()) return found.status();
+  if (found->listed.size() != rewritten.names.size())
+    return absl::DataLossError(str_cat(object, ": names ", found->listed.size(), " functions of blobs instead of ",
+                                       rewritten.names.size(), "; the compiler left some out"));
+  std::map<std::string, const NamedExport*> defined;
+  for (std::size_t i = 0; i < found->listed.size(); ++i) {
+    const auto [entry, is_new] = defined.emplace(found->listed[i], &rewritten.names[i]);
+    if (!is_new)
+      return absl::FailedPreconditionError(str_cat(dispatcher, ": ", readable(found->listed[i]),
+                                                   " is defined by two blobs, ", source_of(entry->second->stem),
+                                                   " and ", source_of(rewritten.names[i].stem), kRemedy));
   }
+  const std::set<std::string> prefixes = prefixes_of(rewritten);
+  std::set<std::string> called;
+  int total = 0;
+  for (const std::string& symbol : found->undefined) {
+    const auto blob = defined.find(symbol);
+    if (blob == defined.end() && !is_blob_function(symbol, prefixes)) continue;
+    if (blob == defined.end())
+      return absl::FailedPreconditionError(str_cat(dispatcher, ": calls ", readable(symbol), ", which none of its ",
+                                                   rewritten.stems.size(), " blobs defines", kRemedy));
+    if (!rewritten.stems.contains(blob->second->stem))
+      return absl::FailedPreconditionError(str_cat(dispatcher, ": calls ", readable(symbol), " of ",
+                                                   source_of(blob->second->stem),
+                                                   ", which was not found when it was rewritten", kReport));
+    called.insert(blob->second->stem);
+    ++total;
+  }
+  for (const std::string& stem : rewritten.stems)
+    if (!called.contains(stem))
+      return absl::FailedPreconditionError(str_cat(dispatcher, ": was rewritten to call ", source_of(stem),
+                                                   ", none of whose functions it calls", kReport));
   return total;
 }
 

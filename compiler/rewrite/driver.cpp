@@ -13,6 +13,8 @@ using ir::UOpRef;
 
 namespace {
 
+thread_local FireObserver* observer = nullptr;
+
 class Driver {
  public:
   Driver(ir::Graph& graph, const RuleSet& rules, const RewriteOptions& options, bool fix_point)
@@ -87,6 +89,7 @@ class Driver {
     }
     last_[fired_++ % last_.size()] = result.rule;
     if (options_.fire_counts != nullptr) ++(*options_.fire_counts)[result.rule];
+    if (observer != nullptr) observer->fired(rules_.rules()[result.rule], rebuilt, result.node);
     if (fired_ > options_.max_rewrites) return exhausted(rebuilt);
     if (!fix_point_) {
       set(rebuilt, result.node);
@@ -123,6 +126,9 @@ class Driver {
 };
 
 }  // namespace
+
+FireObserver::FireObserver() { observer = this; }
+FireObserver::~FireObserver() { observer = nullptr; }
 
 absl::StatusOr<UOpRef> rewrite(ir::Graph& graph, UOpRef root, const RuleSet& rules, const RewriteOptions& options) {
   return Driver(graph, rules, options, true).run(root);

@@ -18,6 +18,16 @@ struct RewriteOptions {
   std::vector<std::uint64_t>* fire_counts = nullptr;  // added to, one a rule of rules()
 };
 
+// Sees every rewrite of this thread's drivers while it lives; one at a time a thread. For tests, which prove what fired.
+class FireObserver {
+ public:
+  FireObserver();
+  virtual ~FireObserver();
+  FireObserver(const FireObserver&) = delete;
+  FireObserver& operator=(const FireObserver&) = delete;
+  virtual void fired(const Rule& rule, ir::UOpRef before, ir::UOpRef after) = 0;
+};
+
 absl::StatusOr<ir::UOpRef> rewrite(ir::Graph& graph, ir::UOpRef root, const RuleSet& rules,
                                    const RewriteOptions& options = {});
 absl::StatusOr<ir::UOpRef> walk(ir::Graph& graph, ir::UOpRef root, const RuleSet& rules,

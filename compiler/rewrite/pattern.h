@@ -1,31 +1,44 @@
 // Pattern: an expression over UOps as compile-time data. One type serves as a rule's left side, right side and
 // condition; the matcher, the builder, the text printer and the Z3 prover all read this same object.
 //
-// Captures: x y z w any value of the rule's element type, p q r any bool, c0..c3 a constant of the element type.
-// A repeated capture means the same node. val(e): e folded to a constant at the dtype (wrapping; an index overflow
-// means the rule does not fire). In a condition arithmetic is over unbounded integers, vmin/vmax are a capture's
-// bounds.
+// Captures: x y z w any value of the rule's element type, p q r any bool, c0..c3 a constant of the element type. One
+// that stands twice means the same node. val(e): e folded to a constant at the dtype (wrapping; the rule does not fire
+// when e has no value). cast(p): p as the element type. In a condition arithmetic is over unbounded integers.
 //
-//   x * c0 + x * c1                      the left side of combine_terms
-//   x * val(c0 + c1)                     its right side
-//   vmin(x) > 0 || vmax(x) < 0           a condition
+//   x * c0 + x * c1                      the left side of combine_terms; x * val(c0 + c1) is its right side
+//   vmin(x) > 0 || vmax(x) < 0           a condition, about the bounds of x
+//   any_of(-(x * c0), (-x) * c0)         what one of several patterns matches, the first one first
+//   stack(repeat(x))                     every source, one or more, matches the pattern (here: is the same node)
+//   fork(Op::Load, sources(x), sources(x, y))    an operation of one of several arities
+//   any(Op::Add).dtype(kIndex | kOneLane)        a node of these types; any(): of any operation
 #pragma once
 #include <array>
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "compiler/ir/uop.h"
 
 namespace hearth::rewrite {
 
+// Classes of element types: those a rule holds for, or a node is filtered by.
+using DTypeSet = std::uint8_t;
+inline constexpr DTypeSet kIndex = 1, kSigned = 2, kUnsigned = 4, kBool = 8, kFloat = 16;
+inline constexpr DTypeSet kFixed = kSigned | kUnsigned, kInts = kFixed | kIndex, kAll = kInts | kBool | kFloat;
+inline constexpr DTypeSet kOneLane = 32;  // in a node's filter: no vectors
+
 enum class NodeKind : std::uint8_t {
-  Capture,    // any node, or a constant for c0..c3
-  Literal,    // the integer `value` at the dtype of its place
-  Operation,  // `op` with these sources
-  AnyOf,      // a node of `op`, whatever its sources (left sides of rule_fn)
-  Fold,       // val(): the source, computed now
-  VMin,       // bounds of a capture (conditions only)
+  Capture,     // any node, or a constant for c0..c3
+  Literal,     // the integer `value` at the dtype of its place
+  Operation,   // `op` with these sources
+  AnySources,  // a node of `op`, whatever its sources (left sides of rule_fn)
+  AnyNode,     // any node (likewise)
+  OneOf,       // what one of the sources matches (left sides)
+  Repeat,      // the last source of an operation (left sides): one or more, each matched by this one's source
+  Fold,        // val(): the source, computed now
+  Log2,        // of a constant; no value when it is no power of two (in val() and conditions)
+  VMin,        // bounds of a capture (conditions only)
   VMax,
 };
 
@@ -40,8 +53,9 @@ struct PatternNode {
   ir::Op op = ir::Op::Const;
   std::uint8_t capture = 0;
   bool op_slot = false;  // `op` is chosen by for_ops
+  DTypeSet dtypes = 0;   // filter; 0: none
   std::uint8_t num_sources = 0;
-  std::array<std::uint8_t, 3> sources{};
+  std::array<std::uint8_t, 4> sources{};
   std::int64_t value = 0;
 };
 
@@ -62,8 +76,8 @@ class Pattern {
     result.nodes_[0].capture = capture;
     return result;
   }
-  static constexpr Pattern any_of(ir::Op op) {
-    Pattern result = leaf(NodeKind::AnyOf, 0);
+  static constexpr Pattern any_sources(ir::Op op) {
+    Pattern result = leaf(NodeKind::AnySources, 0);
     result.nodes_[0].op = op;
     return result;
   }
@@ -76,6 +90,20 @@ class Pattern {
     return make(NodeKind::Operation, ir::Op::Const, true, sources...);
   }
   static constexpr Pattern fold(const Pattern& source) { return make(NodeKind::Fold, ir::Op::Const, false, source); }
+  template <class... Alternatives>
+  static constexpr Pattern one_of(const Alternatives&... alternatives) {
+    static_assert(sizeof...(Alternatives) > 1, "alternatives are two or more");
+    return make(NodeKind::OneOf, ir::Op::Const, false, alternatives...);
+  }
+  static constexpr Pattern repeat(const Pattern& source) {
+    return make(NodeKind::Repeat, ir::Op::Const, false, source);
+  }
+  // The same, matching nodes of these types only.
+  constexpr Pattern dtype(DTypeSet dtypes) const {
+    Pattern result = *this;
+    result.nodes_[0].dtypes = dtypes;
+    return result;
+  }
 
   constexpr int size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
@@ -102,7 +130,12 @@ class Pattern {
     return result;
   }
   constexpr void append(const Pattern& source) {
-    if (size_ + source.size_ > kMaxNodes) throw "pattern too large";  // at compile time only
+    // Thrown at compile time only.
+    if (size_ + source.size_ > kMaxNodes) throw "pattern too large";
+    if (nodes_[0].num_sources == nodes_[0].sources.size()) throw "too many sources";
+    const bool after_repeat = nodes_[0].num_sources > 0 &&
+                              nodes_[nodes_[0].sources[nodes_[0].num_sources - 1]].kind == NodeKind::Repeat;
+    if (after_repeat) throw "repeat() must be the last source";
     nodes_[0].sources[nodes_[0].num_sources++] = static_cast<std::uint8_t>(size_);
     for (int i = 0; i < source.size_; ++i) {
       PatternNode node = source.nodes_[i];
@@ -142,7 +175,23 @@ HEARTH_CAPTURE(c3, 11);
 constexpr Pattern val(const Pattern& e) { return Pattern::fold(e); }
 constexpr Pattern vmin(const Pattern& capture) { return Pattern::leaf(NodeKind::VMin, capture[0].capture); }
 constexpr Pattern vmax(const Pattern& capture) { return Pattern::leaf(NodeKind::VMax, capture[0].capture); }
-constexpr Pattern any(ir::Op op) { return Pattern::any_of(op); }
+constexpr Pattern log2(const Pattern& capture) { return Pattern::leaf(NodeKind::Log2, capture[0].capture); }
+constexpr Pattern any(ir::Op op) { return Pattern::any_sources(op); }
+constexpr Pattern any() { return Pattern::leaf(NodeKind::AnyNode, 0); }
+template <class... Alternatives>
+constexpr Pattern any_of(const Alternatives&... alternatives) {
+  return Pattern::one_of(Pattern(alternatives)...);
+}
+constexpr Pattern repeat(const Pattern& each) { return Pattern::repeat(each); }
+template <class... Sources>
+constexpr std::tuple<Sources...> sources(const Sources&... patterns) {
+  return {patterns...};
+}
+template <class... Arities>
+constexpr Pattern fork(ir::Op op, const Arities&... arities) {
+  const auto of = [op](const auto&... patterns) { return Pattern::operation(op, patterns...); };
+  return Pattern::one_of(std::apply(of, arities)...);
+}
 // The operation for_ops chooses.
 constexpr Pattern op1(const Pattern& a) { return Pattern::slot(a); }
 constexpr Pattern op2(const Pattern& a, const Pattern& b) { return Pattern::slot(a, b); }
@@ -154,6 +203,12 @@ constexpr Pattern op2(const Pattern& a, const Pattern& b) { return Pattern::slot
 HEARTH_UNARY(abs, Abs)
 HEARTH_UNARY(neg, Neg)
 HEARTH_UNARY(recip, Recip)
+HEARTH_UNARY(cast, Cast)
+HEARTH_UNARY(contiguous, Contiguous)
+HEARTH_UNARY(cat, Cat)  // of one
+HEARTH_UNARY(stack, Stack)
+HEARTH_UNARY(broadcast, Broadcast)
+HEARTH_UNARY(extract, Extract)
 HEARTH_BINARY(floordiv, FloorDiv)
 HEARTH_BINARY(floormod, FloorMod)
 HEARTH_BINARY(truncdiv, TruncDiv)

@@ -1,5 +1,7 @@
 #include "compiler/rewrite/rule.h"
 
+#include <bit>
+
 #include "compiler/rewrite/fold.h"
 
 namespace hearth::rewrite {
@@ -8,14 +10,6 @@ using ir::DType;
 using ir::Op;
 using ir::Scalar;
 using ir::UOpRef;
-
-DTypeSet dtype_class(DType dtype) {
-  if (ir::is_index(dtype)) return kIndex;
-  if (ir::is_signed_int(dtype)) return kSigned;
-  if (ir::is_unsigned_int(dtype)) return kUnsigned;
-  if (ir::is_bool(dtype)) return kBool;
-  return ir::is_float(dtype) ? kFloat : DTypeSet{0};
-}
 
 Rule instantiate(const Rule& rule, Op op) {
   Rule result = rule;
@@ -31,88 +25,6 @@ std::string to_string(const Rule& rule) {
   text += rule.fn != nullptr ? "(function)" : to_string(rule.rhs);
   if (!rule.when.empty()) text += " when " + to_string(rule.when);
   return text;
-}
-
-const ir::ConstValue* as_const(UOpRef node) {
-  if (node->is(Op::Broadcast)) node = node->source(0);
-  return node->is_const() ? &node->as<ir::ConstValue>() : nullptr;
-}
-
-bool Matcher::unify(DType dtype, int i) {
-  if (element_at_ != 0) return match_.element == dtype;
-  if ((dtype_class(dtype) & dtypes_) == 0) return false;
-  match_.element = dtype;
-  element_at_ = static_cast<std::uint8_t>(i + 1);
-  return true;
-}
-
-bool Matcher::bind(int i) {
-  const PatternNode& node = pattern_[i];
-  UOpRef subject = subjects_[i];
-  if (bound_at_[node.capture] != 0) return match_.captures[node.capture] == subject;
-  if (is_bool_capture(node.capture)) {
-    if (!ir::is_bool(subject->dtype)) return false;
-  } else {
-    if (is_const_capture(node.capture) && as_const(subject) == nullptr) return false;
-    if (!unify(subject->dtype, i)) return false;
-  }
-  match_.captures[node.capture] = subject;
-  bound_at_[node.capture] = static_cast<std::uint8_t>(i + 1);
-  return true;
-}
-
-bool Matcher::visit(int i) {
-  const PatternNode& node = pattern_[i];
-  UOpRef subject = subjects_[i];
-  switch (node.kind) {
-    case NodeKind::Capture:
-      return bind(i);
-    case NodeKind::Literal: {
-      const ir::ConstValue* value = as_const(subject);
-      return value != nullptr && *value == wrap_literal(subject->dtype, node.value);
-    }
-    case NodeKind::AnyOf:
-      return subject->is(node.op);
-    case NodeKind::Operation:
-      if (!subject->is(node.op) || static_cast<int>(subject->sources.size()) != node.num_sources) return false;
-      for (int s = 0; s < node.num_sources; ++s) subjects_[node.sources[s]] = subject->source(s);
-      if (node.num_sources == 2 && ir::is_commutative(node.op) && subject->source(0) != subject->source(1)) {
-        choices_[num_choices_++] = static_cast<std::uint8_t>(i);
-      }
-      return true;
-    default:
-      return false;  // val, vmin, vmax have no place on a left side
-  }
-}
-
-void Matcher::undo(int from) {
-  for (std::uint8_t& at : bound_at_) {
-    if (at > from) at = 0;
-  }
-  if (element_at_ > from) element_at_ = 0;
-}
-
-bool Matcher::next() {
-  int i = 0;
-  bool forward = !started_;
-  started_ = true;
-  while (true) {
-    if (forward) {
-      if (i == pattern_.size()) return true;
-      if (visit(i)) {
-        ++i;
-        continue;
-      }
-    }
-    if (num_choices_ == 0) return false;
-    i = choices_[--num_choices_];
-    undo(i);
-    const PatternNode& node = pattern_[i];
-    subjects_[node.sources[0]] = subjects_[i]->source(1);
-    subjects_[node.sources[1]] = subjects_[i]->source(0);
-    ++i;
-    forward = true;
-  }
 }
 
 namespace {
@@ -136,6 +48,13 @@ std::optional<Wide> wide_bound(UOpRef node, bool max) {
   return bound;
 }
 
+// The exponent of a power of two.
+std::optional<int> exponent(UOpRef node) {
+  const std::optional<Wide> value = wide_value(node);
+  if (!value || *value <= 0 || (*value & (*value - 1)) != 0) return std::nullopt;
+  return std::countr_zero(static_cast<std::uint64_t>(*value));
+}
+
 std::optional<Wide> compute(const Pattern& p, int i, const Match& match) {
   const PatternNode& node = p[i];
   switch (node.kind) {
@@ -147,6 +66,8 @@ std::optional<Wide> compute(const Pattern& p, int i, const Match& match) {
       return wide_bound(match.captures[node.capture], false);
     case NodeKind::VMax:
       return wide_bound(match.captures[node.capture], true);
+    case NodeKind::Log2:
+      return exponent(match.captures[node.capture]);
     case NodeKind::Operation:
       break;
     default:
@@ -221,6 +142,10 @@ struct Builder {
       const ir::ConstValue* value = as_const(match.captures[node.capture]);
       return value == nullptr ? std::nullopt : std::optional<ir::ConstValue>(*value);
     }
+    if (node.kind == NodeKind::Log2) {
+      const std::optional<int> value = exponent(match.captures[node.capture]);
+      return value ? std::optional<ir::ConstValue>(wrap_literal(place, *value)) : std::nullopt;
+    }
     if (node.kind != NodeKind::Operation) return std::nullopt;
     const DType operand = operand_dtype(i, place);
     std::array<ir::ConstValue, 3> args;
@@ -256,7 +181,11 @@ struct Builder {
       sources[s] = build(node.sources[s], is_condition ? DType(Scalar::Bool, operand.lanes) : operand);
       if (sources[s] == nullptr) return nullptr;
     }
-    const DType result = ir::op_class(node.op) == ir::OpClass::Compare ? DType(Scalar::Bool, operand.lanes) : operand;
+    const DType compared(Scalar::Bool, operand.lanes);
+    const DType result = ir::op_class(node.op) == ir::OpClass::Compare ? compared
+                         : node.op == Op::Cast                         ? match.element
+                         : node.op == Op::Broadcast                    ? place
+                                                                       : operand;
     return graph.make(node.op, result, std::span<const UOpRef>(sources.data(), node.num_sources));
   }
 };
@@ -274,17 +203,16 @@ UOpRef build(ir::Graph& graph, const Pattern& pattern, const Match& match, UOpRe
 }
 
 UOpRef apply(const Rule& rule, Context& context, UOpRef node) {
-  Matcher matcher(rule.lhs, rule.dtypes, node);
-  while (matcher.next()) {
-    const Match& match = matcher.match();
-    if (rule.fn == nullptr && match.element.scalar == Scalar::Void && (dtype_class(node->dtype) & rule.dtypes) == 0) {
-      return nullptr;  // no capture fixed the element type: the root does
-    }
-    if (!holds(rule.when, match)) continue;
-    UOpRef result = rule.fn != nullptr ? rule.fn(context, node, match) : build(context.graph, rule.rhs, match, node);
-    if (result != nullptr && result != node && result->dtype == node->dtype) return result;
-  }
-  return nullptr;
+  UOpRef result = nullptr;
+  const bool applies = match(rule.lhs, rule.dtypes, node, [&](const Match& match) {
+    // Where no capture fixed the element type, the root does.
+    const bool open = rule.fn == nullptr && match.element.scalar == Scalar::Void;
+    if (open && (dtype_class(node->dtype) & rule.dtypes) == 0) return false;
+    if (!holds(rule.when, match)) return false;
+    result = rule.fn != nullptr ? rule.fn(context, node, match) : build(context.graph, rule.rhs, match, node);
+    return result != nullptr && result != node && result->dtype == node->dtype;
+  });
+  return applies ? result : nullptr;
 }
 
 }  // namespace hearth::rewrite

@@ -2,6 +2,29 @@
 
 namespace hearth::rewrite {
 
+namespace {
+
+// Whether a node of `op` may match node `i` of the pattern.
+bool may_be(const Pattern& pattern, int i, ir::Op op) {
+  const PatternNode& node = pattern[i];
+  switch (node.kind) {
+    case NodeKind::Operation:
+    case NodeKind::AnySources:
+      return node.op == op;
+    case NodeKind::Literal:
+      return op == ir::Op::Const || op == ir::Op::Broadcast;
+    case NodeKind::OneOf:
+      for (int s = 0; s < node.num_sources; ++s) {
+        if (may_be(pattern, node.sources[s], op)) return true;
+      }
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 RuleSet::RuleSet(const std::vector<std::span<const Rule>>& parts) : by_op_(ir::kNumOps) {
   for (std::span<const Rule> part : parts) {
     for (const Rule& rule : part) {
@@ -10,10 +33,8 @@ RuleSet::RuleSet(const std::vector<std::span<const Rule>>& parts) : by_op_(ir::k
     }
   }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    const PatternNode& root = rules_[i].lhs[0];
     for (int op = 0; op < ir::kNumOps; ++op) {
-      const bool wildcard = root.kind == NodeKind::Capture;
-      if (wildcard || static_cast<int>(root.op) == op) by_op_[op].push_back(static_cast<std::uint16_t>(i));
+      if (may_be(rules_[i].lhs, 0, static_cast<ir::Op>(op))) by_op_[op].push_back(static_cast<std::uint16_t>(i));
     }
   }
 }

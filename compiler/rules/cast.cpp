@@ -1,6 +1,5 @@
-// Casts: of the same type, of constants (folded), of exact widenings. Types differ within one rule, so these are
-// functions.
-#include "compiler/rewrite/fold.h"
+// Casts: of the same type, of bools, of constants (folded), of exact widenings. Where several types meet in one rule it
+// is a function.
 #include "compiler/rules/rules.h"
 
 namespace hearth::rules {
@@ -10,6 +9,7 @@ using ir::Op;
 using ir::Scalar;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
@@ -62,10 +62,6 @@ bool composes(DType a, DType b, DType c) {
   return true;
 }
 
-UOpRef cast_same(Context&, UOpRef node, const Match&) {
-  return node->source(0)->dtype == node->dtype ? node->source(0) : nullptr;
-}
-
 UOpRef cast_cast(Context& context, UOpRef node, const Match&) {
   const UOpRef inner = node->source(0);
   if (!inner->is(Op::Cast)) return nullptr;
@@ -77,26 +73,6 @@ UOpRef cast_cast(Context& context, UOpRef node, const Match&) {
   return context.graph.cast(inner->source(0), node->dtype);
 }
 
-// A comparison with zero is what a cast to bool means; of a bool widened before it is the bool.
-UOpRef bool_round_trip(Context& context, UOpRef node, const Match&) {
-  const UOpRef a = node->source(0), zero = node->source(1);
-  if (!a->is(Op::Cast) || !ir::is_bool(a->source(0)->dtype) || ir::is_float(a->dtype)) return nullptr;
-  const ir::ConstValue* value = as_const(zero);
-  if (value == nullptr || value->i != 0) return nullptr;
-  return node->is(Op::Ne) ? a->source(0) : context.graph.unary(Op::Not, a->source(0));
-}
-
-// x times a bool chooses x or zero (0 * x is no zero for floats that are infinite or NaN).
-UOpRef times_bool(Context& context, UOpRef node, const Match&) {
-  if (!ir::is_int(node->dtype)) return nullptr;
-  for (std::size_t s = 0; s < 2; ++s) {
-    const UOpRef cast = node->source(s);
-    if (!cast->is(Op::Cast) || !ir::is_bool(cast->source(0)->dtype)) continue;
-    return context.graph.where(cast->source(0), node->source(1 - s), context.graph.zero_like(node));
-  }
-  return nullptr;
-}
-
 UOpRef bitcast_bitcast(Context& context, UOpRef node, const Match&) {
   const UOpRef inner = node->source(0);
   if (inner->dtype == node->dtype) return inner;
@@ -106,12 +82,14 @@ UOpRef bitcast_bitcast(Context& context, UOpRef node, const Match&) {
 }
 
 constexpr Rule kRules[] = {
-    rule_fn("cast_same", dsl::any(Op::Cast), cast_same),
-    rule_fn("cast_cast", dsl::any(Op::Cast), cast_cast),
-    rule_fn("bool_round_trip_ne", dsl::any(Op::Ne), bool_round_trip),
-    rule_fn("bool_round_trip_eq", dsl::any(Op::Eq), bool_round_trip),
-    rule_fn("times_bool", dsl::any(Op::Mul), times_bool),
-    rule_fn("bitcast_bitcast", dsl::any(Op::Bitcast), bitcast_bitcast),
+    rule("cast_same", kAll, cast(x), x),
+    rule_fn("cast_cast", any(Op::Cast), cast_cast),
+    // A comparison with zero is what a cast to bool means; of a bool widened before it is the bool.
+    rule("bool_round_trip_ne", kInts, ne(cast(p), 0), p),
+    rule("bool_round_trip_eq", kInts, eq(cast(p), 0), !p),
+    // For floats 0 * x is no zero where x is infinite or NaN.
+    rule("times_bool", kInts, cast(p) * x, where(p, x, 0)),
+    rule_fn("bitcast_bitcast", any(Op::Bitcast), bitcast_bitcast),
 };
 
 }  // namespace

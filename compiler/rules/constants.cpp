@@ -10,6 +10,7 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
@@ -29,7 +30,7 @@ UOpRef fold_constants(Context& context, UOpRef node, const Match&) {
 
 // An elementwise value whose bounds meet. Ranges and loads stay: they are more than their value.
 UOpRef known_from_bounds(Context& context, UOpRef node, const Match&) {
-  if (!ir::is_elementwise(node->op) || !(ir::is_int(node->dtype) || ir::is_bool(node->dtype))) return nullptr;
+  if (!ir::is_elementwise(node->op)) return nullptr;
   const ir::Bounds b = node->bounds;
   if (b.min != b.max || b.min == INT64_MAX || b.min == INT64_MIN) return nullptr;
   return context.graph.constant(node->dtype, b.min);
@@ -44,9 +45,9 @@ UOpRef order_operands(Context& context, UOpRef node, const Match&) {
 }
 
 constexpr Rule kRules[] = {
-    rule_fn("fold_constants", dsl::x, fold_constants),
-    rule_fn("known_from_bounds", dsl::x, known_from_bounds),
-    rule_fn("order_operands", dsl::x, order_operands),
+    rule_fn("fold_constants", any(), fold_constants),
+    rule_fn("known_from_bounds", any().dtype(kInts | kBool), known_from_bounds),
+    rule_fn("order_operands", any(), order_operands),
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Conditions at work: indices under their gate, branches under their condition, what a conjunction says twice, and a
 // choice that a load's gate makes already. A load whose gate is false touches no memory and gives zero.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "compiler/rules/facts.h"
 #include "compiler/rules/rules.h"
@@ -12,6 +10,7 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
@@ -79,36 +78,34 @@ bool says_all(UOpRef gate, UOpRef condition) {
   return std::ranges::all_of(needed, [&](UOpRef part) { return std::ranges::find(said, part) != said.end(); });
 }
 
-bool is_plain_zero(UOpRef node) {
-  const ir::ConstValue* value = as_const(node);
-  if (value == nullptr) return false;
-  return value->is_float ? value->f == 0 && !std::signbit(value->f) : value->i == 0;
-}
-
 // where(g, load gated by g and more, what the load gives otherwise) -> the load
-UOpRef where_of_gated_load(Context&, UOpRef node, const Match&) {
-  const UOpRef load = node->source(1), otherwise = node->source(2);
-  if (!load->is(Op::Load) || node->source(0)->is_const()) return nullptr;
-  const bool same = load->sources.size() > 1 ? load->source(1) == otherwise : is_plain_zero(otherwise);
-  return same && says_all(load->source(0)->sources.back(), node->source(0)) ? load : nullptr;
+UOpRef where_of_gated_load(Context&, UOpRef node, const Match& match) {
+  const UOpRef load = node->source(1);
+  return !match[p]->is_const() && says_all(load->source(0)->sources.back(), match[p]) ? load : nullptr;
 }
 
 // A store gated by g of where(g, x, y) stores x.
-UOpRef store_under_gate(Context& context, UOpRef node, const Match&) {
-  const UOpRef value = node->source(1), index = node->source(0);
-  if (!value->is(Op::Where) || !index->is(Op::Index) || value->source(0)->is_const()) return nullptr;
-  if (!says_all(index->sources.back(), value->source(0))) return nullptr;
+UOpRef store_under_gate(Context& context, UOpRef node, const Match& match) {
+  if (match[p]->is_const() || !says_all(node->source(0)->sources.back(), match[p])) return nullptr;
   std::vector<UOpRef> sources(node->sources.begin(), node->sources.end());
-  sources[1] = value->source(1);
+  sources[1] = match[x];
   return context.graph.with_sources(node, sources);
 }
 
+constexpr Pattern load(const Pattern& index) { return Pattern::operation(Op::Load, index); }
+constexpr Pattern load(const Pattern& index, const Pattern& otherwise) {
+  return Pattern::operation(Op::Load, index, otherwise);
+}
+constexpr Pattern kAccess = any(Op::Index), kChosen = where(p, x, y);
+
 constexpr Rule kRules[] = {
-    rule_fn("implied_condition", dsl::any(Op::And), implied_condition),
-    rule_fn("where_of_gated_load", dsl::any(Op::Where), where_of_gated_load),
-    rule_fn("where_under_condition", dsl::any(Op::Where), where_under_condition),
-    rule_fn("index_under_gate", dsl::any(Op::Index), index_under_gate),
-    rule_fn("store_under_gate", dsl::any(Op::Store), store_under_gate),
+    rule_fn("implied_condition", any(Op::And), implied_condition),
+    rule_fn("where_of_gated_load", any_of(where(p, load(kAccess), 0), where(p, load(kAccess, y), y)),
+            where_of_gated_load),
+    rule_fn("where_under_condition", any(Op::Where), where_under_condition),
+    rule_fn("index_under_gate", kAccess, index_under_gate),
+    rule_fn("store_under_gate", fork(Op::Store, sources(kAccess, kChosen), sources(kAccess, kChosen, repeat(any()))),
+            store_under_gate),
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
@@ -94,11 +95,10 @@ UOpRef divide_out(Context& context, UOpRef node, const Match&) {
 }
 
 constexpr Rule kRules[] = {
-    rule_fn("decide_lt", dsl::any(Op::Lt), decide_less),    rule_fn("decide_le", dsl::any(Op::Le), decide_less),
-    rule_fn("decide_eq", dsl::any(Op::Eq), decide_equal),   rule_fn("decide_ne", dsl::any(Op::Ne), decide_equal),
-    rule_fn("cancel_lt", dsl::any(Op::Lt), cancel_terms),   rule_fn("cancel_le", dsl::any(Op::Le), cancel_terms),
-    rule_fn("cancel_eq", dsl::any(Op::Eq), cancel_terms),   rule_fn("cancel_ne", dsl::any(Op::Ne), cancel_terms),
-    rule_fn("divide_out_lt", dsl::any(Op::Lt), divide_out),
+    rule_fn("decide_less", any_of(any(Op::Lt), any(Op::Le)), decide_less),
+    rule_fn("decide_equal", any_of(any(Op::Eq), any(Op::Ne)), decide_equal),
+    rule_fn("cancel_terms", any_of(any(Op::Lt), any(Op::Le), any(Op::Eq), any(Op::Ne)), cancel_terms),
+    rule_fn("divide_out", any(Op::Lt), divide_out),
 };
 
 }  // namespace

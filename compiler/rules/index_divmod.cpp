@@ -14,10 +14,9 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
-
-const ir::DType kIndexType(ir::Scalar::Index);
 
 // Splits into quotient * f + rest, keeping in `rest` the terms f does not divide.
 bool split(const LinearForm& form, std::int64_t f, LinearForm& quotient, LinearForm& rest) {
@@ -145,7 +144,6 @@ bool split_symbolic(ir::Graph& graph, const LinearForm& sum, UOpRef f, LinearFor
 bool in_range(ir::Graph& graph, UOpRef a, UOpRef n) { return provably_non_negative(a) && provably_less(graph, a, n); }
 
 UOpRef divide(Context& context, UOpRef node, const Match&) {
-  if (node->dtype != kIndexType) return nullptr;
   ir::Graph& graph = context.graph;
   const UOpRef n = node->source(0), d = node->source(1);
   if (d->bounds.min <= 0) return nullptr;
@@ -164,7 +162,6 @@ UOpRef divide(Context& context, UOpRef node, const Match&) {
 }
 
 UOpRef modulo(Context& context, UOpRef node, const Match&) {
-  if (node->dtype != kIndexType) return nullptr;
   ir::Graph& graph = context.graph;
   const UOpRef n = node->source(0), d = node->source(1);
   if (d->bounds.min <= 0) return nullptr;
@@ -185,21 +182,11 @@ UOpRef modulo(Context& context, UOpRef node, const Match&) {
   return nullptr;
 }
 
-// (x mod (c*k)) div c -> (x div c) mod k
-UOpRef divide_mod(Context& context, UOpRef node, const Match&) {
-  const UOpRef mod = node->source(0), c = node->source(1);
-  if (node->dtype != kIndexType || !mod->is(Op::FloorMod) || !mod->source(1)->is_const() || !c->is_const())
-    return nullptr;
-  const std::int64_t size = mod->source(1)->int_value(), divisor = c->int_value();
-  if (size <= 0 || divisor <= 0 || size % divisor != 0) return nullptr;
-  ir::Graph& graph = context.graph;
-  return graph.floormod(graph.floordiv(mod->source(0), c), graph.index(size / divisor));
-}
-
 constexpr Rule kRules[] = {
-    rule_fn("divide_mod", dsl::any(Op::FloorDiv), divide_mod),
-    rule_fn("divide_sum", dsl::any(Op::FloorDiv), divide),
-    rule_fn("modulo_sum", dsl::any(Op::FloorMod), modulo),
+    rule("divide_mod", kIndex, floordiv(floormod(x, c0), c1), floormod(floordiv(x, c1), val(floordiv(c0, c1))),
+         c0 > 0 && c1 > 0 && floormod(c0, c1) == 0),
+    rule_fn("divide_sum", any(Op::FloorDiv).dtype(kIndex | kOneLane), divide),
+    rule_fn("modulo_sum", any(Op::FloorMod).dtype(kIndex | kOneLane), modulo),
 };
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
@@ -83,7 +84,6 @@ bool join_symbolic(const LinearForm& form, LinearForm& result) {
 }
 
 UOpRef canonical_sum(Context& context, UOpRef node, const Match&) {
-  if (node->dtype != ir::DType(ir::Scalar::Index)) return nullptr;
   ir::Graph& graph = context.graph;
   if (node->is(Op::Mul) && !node->source(0)->is_const() && !node->source(1)->is_const()) {
     const std::optional<Product> product = product_form(node);
@@ -98,10 +98,8 @@ UOpRef canonical_sum(Context& context, UOpRef node, const Match&) {
 }
 
 constexpr Rule kRules[] = {
-    rule_fn("canonical_sum", dsl::any(Op::Add), canonical_sum),
-    rule_fn("canonical_difference", dsl::any(Op::Sub), canonical_sum),
-    rule_fn("canonical_negation", dsl::any(Op::Neg), canonical_sum),
-    rule_fn("canonical_product", dsl::any(Op::Mul), canonical_sum),
+    rule_fn("canonical_sum",
+            any_of(any(Op::Add), any(Op::Sub), any(Op::Neg), any(Op::Mul)).dtype(kIndex | kOneLane), canonical_sum),
 };
 
 }  // namespace

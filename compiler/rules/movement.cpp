@@ -8,6 +8,7 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
@@ -110,32 +111,22 @@ UOpRef shrink_shrink(Context& context, UOpRef node, const Match&) {
   return context.graph.make(Op::Shrink, node->dtype, sources);
 }
 
-UOpRef contiguous_twice(Context&, UOpRef node, const Match&) {
-  return node->source(0)->is(Op::Contiguous) ? node->source(0) : nullptr;
-}
-
-UOpRef cast_same(Context&, UOpRef node, const Match&) {
-  return node->source(0)->dtype == node->dtype ? node->source(0) : nullptr;
-}
-
-UOpRef cat_of_one(Context&, UOpRef node, const Match&) { return node->sources.size() == 1 ? node->source(0) : nullptr; }
-
 constexpr Rule kRules[] = {
-    rule_fn("reshape_same", dsl::any(Op::Reshape), same_shape),
-    rule_fn("reshape_reshape", dsl::any(Op::Reshape), twice),
-    rule_fn("expand_same", dsl::any(Op::Expand), same_shape),
-    rule_fn("expand_expand", dsl::any(Op::Expand), twice),
-    rule_fn("permute_in_order", dsl::any(Op::Permute), permute_in_order),
-    rule_fn("permute_permute", dsl::any(Op::Permute), permute_permute),
-    rule_fn("flip_nothing", dsl::any(Op::Flip), flip_nothing),
-    rule_fn("flip_flip", dsl::any(Op::Flip), flip_flip),
-    rule_fn("pad_nothing", dsl::any(Op::Pad), pad_nothing),
-    rule_fn("pad_pad", dsl::any(Op::Pad), pad_pad),
-    rule_fn("shrink_nothing", dsl::any(Op::Shrink), shrink_nothing),
-    rule_fn("shrink_shrink", dsl::any(Op::Shrink), shrink_shrink),
-    rule_fn("contiguous_twice", dsl::any(Op::Contiguous), contiguous_twice),
-    rule_fn("cast_same", dsl::any(Op::Cast), cast_same),
-    rule_fn("cat_of_one", dsl::any(Op::Cat), cat_of_one),
+    rule_fn("reshape_same", any(Op::Reshape), same_shape),
+    rule_fn("reshape_reshape", any(Op::Reshape), twice),
+    rule_fn("expand_same", any(Op::Expand), same_shape),
+    rule_fn("expand_expand", any(Op::Expand), twice),
+    rule_fn("permute_in_order", any(Op::Permute), permute_in_order),
+    rule_fn("permute_permute", any(Op::Permute), permute_permute),
+    rule_fn("flip_nothing", any(Op::Flip), flip_nothing),
+    rule_fn("flip_flip", any(Op::Flip), flip_flip),
+    rule_fn("pad_nothing", any(Op::Pad), pad_nothing),
+    rule_fn("pad_pad", any(Op::Pad), pad_pad),
+    rule_fn("shrink_nothing", any(Op::Shrink), shrink_nothing),
+    rule_fn("shrink_shrink", any(Op::Shrink), shrink_shrink),
+    rule("contiguous_twice", kAll, contiguous(contiguous(x)), contiguous(x)),
+    rule("cast_same", kAll, cast(x), x),
+    rule("cat_of_one", kAll, cat(x), x),
 };
 
 }  // namespace

@@ -8,21 +8,12 @@ namespace hearth::rules {
 using ir::Op;
 using ir::UOpRef;
 using namespace rewrite;
+using namespace rewrite::dsl;
 
 namespace {
 
 UOpRef extract_lane(Context&, UOpRef node, const Match&) {
-  const UOpRef vector = node->source(0);
-  if (vector->is(Op::Broadcast)) return vector->source(0);
-  if (!vector->is(Op::Stack)) return nullptr;
-  return vector->source(node->as<ir::LaneInfo>().lane);
-}
-
-UOpRef stack_same(Context& context, UOpRef node, const Match&) {
-  for (UOpRef source : node->sources) {
-    if (source != node->source(0)) return nullptr;
-  }
-  return node->dtype.lanes == 1 ? node->source(0) : context.graph.make(Op::Broadcast, node->dtype, {node->source(0)});
+  return node->source(0)->source(node->as<ir::LaneInfo>().lane);
 }
 
 // Every lane of one vector, in order, is that vector.
@@ -30,7 +21,7 @@ UOpRef stack_of_extracts(Context&, UOpRef node, const Match&) {
   UOpRef vector = nullptr;
   for (std::size_t lane = 0; lane < node->sources.size(); ++lane) {
     const UOpRef source = node->source(lane);
-    if (!source->is(Op::Extract) || source->as<ir::LaneInfo>().lane != lane) return nullptr;
+    if (source->as<ir::LaneInfo>().lane != lane) return nullptr;
     if (vector != nullptr && source->source(0) != vector) return nullptr;
     vector = source->source(0);
   }
@@ -50,10 +41,12 @@ UOpRef broadcast_outwards(Context& context, UOpRef node, const Match&) {
 }
 
 constexpr Rule kRules[] = {
-    rule_fn("extract_lane", dsl::any(Op::Extract), extract_lane),
-    rule_fn("stack_same", dsl::any(Op::Stack), stack_same),
-    rule_fn("stack_of_extracts", dsl::any(Op::Stack), stack_of_extracts),
-    rule_fn("broadcast_outwards", dsl::x, broadcast_outwards),
+    rule("extract_of_broadcast", kAll, extract(broadcast(x)), x),
+    rule_fn("extract_lane", extract(any(Op::Stack)), extract_lane),
+    rule("stack_of_one", kAll, stack(x), x),
+    rule("stack_same", kAll, stack(repeat(x)), broadcast(x)),
+    rule_fn("stack_of_extracts", stack(repeat(any(Op::Extract))), stack_of_extracts),
+    rule_fn("broadcast_outwards", any(), broadcast_outwards),
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ class BlobBackend : public CompilerBackend {
   }
   absl::StatusOr<v1::Timing> time(const v1::TimeSpec&, const v1::Target&) override { return not_here(); }
 
+  bool starts_programs() const override { return true; }
   absl::StatusOr<v1::CompiledBlob> compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) override;
   absl::StatusOr<v1::ToolchainInfo> find_toolchain(const v1::ToolchainQuery& query,
                                                    const ProgramLimits& limits) override;

@@ -35,7 +35,8 @@ class CompilerBackend {
                                                   const v1::CompileOptions& options) = 0;
   virtual absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) = 0;
   virtual absl::StatusOr<v1::Timing> time(const v1::TimeSpec& spec, const v1::Target& target) = 0;
-  // Only a backend of the blob class has these.
+  // Only a backend of the blob class has these, and starts programs.
+  virtual bool starts_programs() const { return false; }
   virtual absl::StatusOr<v1::CompiledBlob> compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) {
     return absl::UnimplementedError("this worker compiles no blobs");
   }

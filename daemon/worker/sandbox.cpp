@@ -1,146 +1,168 @@
 #include "daemon/worker/sandbox.h"
 
-#include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/landlock.h>
-#include <linux/seccomp.h>
-#include <signal.h>
+#include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/utsname.h>
 
-#include <cstddef>
-#include <cstdlib>
-#include <iterator>
-#include <vector>
+#include <cstdio>
+#include <utility>
+
+#include "daemon/worker/keeper.h"
+#include "daemon/worker/landlock.h"
+#include "daemon/worker/private_root.h"
+#include "daemon/worker/process_limits.h"
+#include "daemon/worker/syscall_filter.h"
 
 namespace hearth::daemon {
 namespace {
 
-SandboxState g_state;
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitizer = true;  // reserves terabytes of address space and traces itself for leaks
+constexpr char kRelaxed[] = "relaxed for a sanitizer build";
 #else
-constexpr bool kSanitizer = false;
+constexpr char kRelaxed[] = "";
 #endif
+constexpr char kLeftOut[] = "left out";
 
-// Address space is not memory: LLVM and the C library reserve more than they touch. The daemon watches real use.
-constexpr std::uint64_t kAddressHeadRoomBytes = 2ull << 30;
+constexpr std::uint64_t kDescriptors = 256;  // of the compiler worker, which needs a dozen
+constexpr std::uint64_t kDescriptorsWithPrograms = 1024;
 
-void set_limit(int resource, std::uint64_t value) {
-  rlimit limit{value, value};
-  ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+// Where shared libraries are. The compiler reads nothing else: what it compiles comes over the socket.
+const std::vector<std::string> kLibraries = {"/usr/lib", "/usr/lib64", "/usr/local/lib",
+                                             "/lib",     "/lib64",     "/etc/ld.so.cache"};
+// Where compilers, their headers and what they start are.
+const std::vector<std::string> kSystem = {
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives"};
+constexpr char kProcessors[] = "/sys/devices/system/cpu";
+constexpr char kLoad[] = "/proc/stat";  // which processor is idle, for timing kernels
+
+constexpr std::pair<const char*, int> kNamespaces[] = {{layer::kUserNamespace, CLONE_NEWUSER},
+                                                       {layer::kMountNamespace, CLONE_NEWNS},
+                                                       {layer::kPidNamespace, CLONE_NEWPID},
+                                                       {layer::kNetworkNamespace, CLONE_NEWNET},
+                                                       {layer::kIpcNamespace, CLONE_NEWIPC}};
+
+std::vector<std::string> joined(std::vector<std::string> list, const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
 }
 
-#if defined(__x86_64__)
-constexpr std::uint32_t kAuditArch = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kAuditArch = AUDIT_ARCH_AARCH64;
-#else
-constexpr std::uint32_t kAuditArch = 0;
-#endif
-
-// Denied calls fail with EPERM, everything else passes: the compiler's own needs may change with LLVM.
-bool filter_syscalls(bool programs) {
-  if (kAuditArch == 0) return false;
-  static constexpr int kDenied[] = {SYS_socket,
-                                    SYS_socketpair,
-                                    SYS_connect,
-                                    SYS_bind,
-                                    SYS_listen,
-                                    SYS_accept4,
-                                    SYS_ptrace,
-                                    SYS_execve,
-                                    SYS_execveat,
-                                    SYS_mount,
-                                    SYS_umount2,
-                                    SYS_pivot_root,
-                                    SYS_process_vm_readv,
-                                    SYS_process_vm_writev,
-                                    SYS_init_module,
-                                    SYS_finit_module,
-                                    SYS_bpf,
-                                    SYS_keyctl,
-                                    SYS_perf_event_open,
-                                    SYS_unshare,
-                                    SYS_setns,
-                                    SYS_kexec_load,
-                                    SYS_reboot,
-                                    SYS_io_uring_setup,
-                                    SYS_userfaultfd,
-                                    SYS_pidfd_getfd};
-  std::vector<sock_filter> program;
-  program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
-  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kAuditArch, 1, 0));
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-  program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-#if defined(__x86_64__)
-  constexpr std::uint32_t kX32Bit = 0x40000000;  // the same calls under other numbers
-  program.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1));
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-#endif
-  for (int number : kDenied) {
-    if (programs && (number == SYS_execve || number == SYS_execveat)) continue;
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1));
-    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-  }
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+// Before this version the limit of processes counted those of all user namespaces.
+bool counts_by_namespace() {
+  utsname system{};
+  int major = 0, minor = 0;
+  return ::uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+         std::pair(major, minor) >= std::pair(5, 14);
 }
 
-// Denies writing, creating and removing anywhere but in `folder`. Reading stays free: shared libraries, /proc.
-bool confine_writes(const char* folder) {
-  const std::uint64_t writes = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                               LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-                               LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-                               LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-                               LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
-  landlock_ruleset_attr attributes{};
-  attributes.handled_access_fs = writes;
-  const long rules = ::syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0);
-  if (rules < 0) return false;
-  bool confined = false;
-  const int place = ::open(folder, O_PATH | O_CLOEXEC | O_DIRECTORY);
-  if (place >= 0) {
-    landlock_path_beneath_attr rule{};
-    rule.allowed_access = writes;
-    rule.parent_fd = place;
-    confined = ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
-    ::close(place);
+// Takes the layers one after the other; the last ones take away what the first ones need.
+class Entrance {
+ public:
+  explicit Entrance(const SandboxOptions& options) : options_(options) {}
+
+  bool wants(const char* name) const { return !options_.without.contains(name); }
+
+  int wanted_namespaces() const {
+    int flags = 0;
+    for (const auto& [name, flag] : kNamespaces) flags |= wants(name) ? flag : 0;
+    return flags;
   }
-  // Programs expect to be able to throw output away.
-  if (const int null = confined ? ::open("/dev/null", O_PATH | O_CLOEXEC) : -1; null >= 0) {
-    landlock_path_beneath_attr rule{};
-    rule.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE;
-    rule.parent_fd = null;
-    ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-    ::close(null);
+
+  void report_namespaces(const Namespaces& inside) {
+    for (const auto& [name, flag] : kNamespaces) {
+      if (flag == CLONE_NEWNS) continue;
+      if (!wants(name)) {
+        off(name, kLeftOut);
+      } else if ((inside.flags & flag) == 0) {
+        off(name, inside.why.at(flag));
+      } else {
+        const std::string lacks =
+            flag != CLONE_NEWUSER || inside.unmapped.empty() ? "" : "no users: " + inside.unmapped;
+        on(name, lacks);
+      }
+    }
   }
-  confined = confined && ::syscall(SYS_landlock_restrict_self, rules, 0) == 0;
-  ::close(static_cast<int>(rules));
-  return confined;
-}
+
+  void change_root(const Namespaces& inside) {
+    if (!wants(layer::kMountNamespace)) return off(layer::kMountNamespace, kLeftOut);
+    if ((inside.flags & CLONE_NEWNS) == 0) return off(layer::kMountNamespace, inside.why.at(CLONE_NEWNS));
+    if (options_.folder.empty()) return off(layer::kMountNamespace, "there is no private folder");
+    std::vector<std::string> trees = joined(options_.programs ? kSystem : kLibraries, options_.reads);
+    trees = joined(std::move(trees), options_.runs);
+    trees.emplace_back(kProcessors);
+    const absl::Status made = enter_private_root(
+        {.folder = options_.folder, .folder_bytes = options_.folder_bytes, .trees = std::move(trees)});
+    made.ok() ? on(layer::kMountNamespace, "") : off(layer::kMountNamespace, made.message());
+  }
+
+  void limit(const Namespaces& inside) {
+    if (!wants(layer::kLimits)) return off(layer::kLimits, kLeftOut);
+    const bool has_users = (inside.flags & CLONE_NEWUSER) != 0 && counts_by_namespace();
+    const std::string lacking =
+        limit_process({.memory_bytes = options_.memory_bytes,
+                       .output_bytes = options_.output_bytes,
+                       .processor_s = options_.processor_s,
+                       .descriptors = options_.programs ? kDescriptorsWithPrograms : kDescriptors,
+                       .tasks = has_users ? options_.tasks : 0});
+    on(layer::kLimits, lacking.empty() ? kRelaxed : lacking);
+  }
+
+  void restrict_opening() {
+    if (!wants(layer::kLandlock)) return off(layer::kLandlock, kLeftOut);
+    FileRights rights;
+    if (!options_.folder.empty()) rights.writes = {options_.folder};
+    rights.reads = joined(options_.reads, {kProcessors, options_.programs ? "/proc" : kLoad, "/dev/urandom"});
+    if (options_.programs) {
+      rights.runs = joined(kSystem, options_.runs);
+    } else {
+      rights.reads = joined(std::move(rights.reads), kLibraries);
+    }
+    rights.devices = {"/dev/null", "/dev/zero", "/dev/full"};
+    const LandlockResult result = restrict_files(rights);
+    if (result.abi == 0) return off(layer::kLandlock, result.why);
+    const std::string lacks = result.lacks();
+    const std::string version = "ABI " + std::to_string(result.abi);
+    add_layer(&report_, layer::kLandlock, lacks.empty() ? v1::SandboxLayer::ON : v1::SandboxLayer::PARTIAL,
+              lacks.empty() ? version : version + " cannot deny " + lacks);
+  }
+
+  void filter_calls() {
+    if (!wants(layer::kSeccomp)) return off(layer::kSeccomp, kLeftOut);
+    const std::string why = filter_system_calls({.programs = options_.programs});
+    why.empty() ? on(layer::kSeccomp, kRelaxed) : off(layer::kSeccomp, why);
+  }
+
+  const v1::SandboxReport& report() const { return report_; }
+
+ private:
+  void on(const char* name, std::string_view lacks) {
+    add_layer(&report_, name, lacks.empty() ? v1::SandboxLayer::ON : v1::SandboxLayer::PARTIAL, lacks);
+  }
+  template <class Text>
+  void off(const char* name, const Text& why) {
+    add_layer(&report_, name, v1::SandboxLayer::OFF, std::string(why));
+  }
+
+  const SandboxOptions& options_;
+  v1::SandboxReport report_;
+};
 
 }  // namespace
 
-bool enter_sandbox(const SandboxLimits& limits) {
-  // Programs that lost their parent become this process's children, so that it can find and end them.
-  if (limits.programs) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (!limits.programs) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (limits.parent > 0 && ::getppid() != limits.parent) return false;
-  set_limit(RLIMIT_CORE, 0);
-  if (limits.output_bytes > 0) set_limit(RLIMIT_FSIZE, limits.output_bytes);
-  if (limits.memory_bytes > 0 && !kSanitizer) set_limit(RLIMIT_AS, limits.memory_bytes + kAddressHeadRoomBytes);
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (const char* folder = std::getenv("TMPDIR")) g_state.writes_confined = confine_writes(folder);
-  g_state.syscalls_filtered = filter_syscalls(limits.programs);
-  return true;
+std::optional<v1::SandboxReport> enter_sandbox(const SandboxOptions& options) {
+  Entrance entrance(options);
+  const std::optional<Namespaces> inside =
+      start_beneath_keeper({.parent = options.parent,
+                            .socket = options.socket,
+                            .wanted = entrance.wanted_namespaces(),
+                            .remove = options.remove_folder ? options.folder : std::string()});
+  if (!inside) return std::nullopt;
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);  // Landlock and seccomp ask for it
+  entrance.report_namespaces(*inside);
+  entrance.change_root(*inside);
+  entrance.limit(*inside);
+  entrance.restrict_opening();
+  entrance.filter_calls();
+  return entrance.report();
 }
-
-SandboxState sandbox_state() { return g_state; }
 
 }  // namespace hearth::daemon

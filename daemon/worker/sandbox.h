@@ -1,30 +1,39 @@
-// The worker's cage. Graphs are untrusted, so a hijacked compiler must find little: it dies with the daemon, has
-// memory, file-size and core limits, gains no privileges, opens no sockets, traces nobody, starts no programs (but see
-// below) and writes only in its private temp folder (Landlock). What the kernel does not offer is left out and reported
-// by the caller's log. Call once, before any thread and before reading input. Example:
-//   if (!enter_sandbox({.parent = pid, .memory_bytes = 4ull << 30, .output_bytes = 1ull << 30})) return 3;
+// The worker's cage. Graphs and kernel sources are untrusted, so a hijacked compiler must find little: no other
+// process, no network, no file but the system's libraries, no descriptor but its socket, few system calls, tight
+// limits.
+//
+// enter_sandbox() takes the layers that the kernel offers and says which those are (docs/security.md has what each
+// denies). It returns in a child of the calling process, which stays behind as the keeper (keeper.h) and ends like the
+// worker. Call it once, before any thread and before reading input. nullopt: the daemon is gone already. Example:
+//   const auto report = enter_sandbox({.parent = daemon, .socket = fd, .folder = temp, .memory_bytes = 4ull << 30});
+//   if (!report) return 3;
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/sandbox_layers.h"
 
 namespace hearth::daemon {
 
-struct SandboxLimits {
+struct SandboxOptions {
   int parent = 0;                  // the daemon's pid; 0: not checked
+  int socket = -1;                 // to the daemon, which ends the worker by closing its end
+  std::string folder;              // all that may be written is below it; empty: nothing may
+  std::vector<std::string> reads;  // files and folders that may be read, beside the system's libraries
+  std::vector<std::string> runs;   // likewise, and programs in them may be started
   std::uint64_t memory_bytes = 0;  // resident memory the daemon allows; address space gets head-room; 0: unlimited
   std::uint64_t output_bytes = 0;  // the largest file; 0: unlimited
-  // It may start programs, which are in the same cage. It does not die with the daemon then, but must end them and
-  // itself (guardian.h).
-  bool programs = false;
+  std::uint64_t folder_bytes = 0;  // all files together; 0: unlimited
+  std::uint64_t processor_s = 0;   // processor time of a process; 0: unlimited
+  std::uint64_t tasks = 0;         // processes and threads; 0: unlimited
+  bool programs = false;           // it may start programs, which are in the same cage
+  bool remove_folder = false;      // the keeper removes the folder at the end
+  std::set<std::string> without;   // layers to leave out: the setting `sandbox = off`, and tests
 };
 
-// False when the parent is gone already.
-bool enter_sandbox(const SandboxLimits& limits);
-
-// For tests and logs: which of the optional walls stand.
-struct SandboxState {
-  bool syscalls_filtered = false;
-  bool writes_confined = false;
-};
-SandboxState sandbox_state();
+std::optional<v1::SandboxReport> enter_sandbox(const SandboxOptions& options);
 
 }  // namespace hearth::daemon

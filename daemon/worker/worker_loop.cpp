@@ -5,22 +5,24 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "daemon/framing.h"
-#include "daemon/worker/guardian.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
-#include "daemon/worker_usage.h"
 #include "proto/versions.h"
 #include "runtime/build_id.h"
 #include "runtime/printable.h"
@@ -28,10 +30,16 @@
 namespace hearth::daemon {
 namespace {
 
+constexpr char kUsage[] =
+    "hearth-worker is started by hearthd. By hand it performs one request that was kept because it killed workers, in\n"
+    "the sandbox that it had there:\n"
+    "  hearth-worker --replay BUNDLE.worker_request [--read=PATH]...\n"
+    "  --read=PATH   a file or folder that the request needs, such as the root of a blob library\n";
+
 struct Arguments {
   int socket = -1;
   std::string replay;
-  SandboxLimits limits;
+  SandboxOptions sandbox;
   std::int64_t programs_ms = 0;
 };
 
@@ -42,6 +50,11 @@ bool take(absl::string_view argument, absl::string_view name, absl::string_view*
 }
 
 bool parse(int argc, char** argv, Arguments* arguments) {
+  SandboxOptions& sandbox = arguments->sandbox;
+  const auto add = [](absl::string_view value, std::vector<std::string>* list) {
+    list->emplace_back(value);
+    return !value.empty() && value[0] == '/';
+  };
   for (int i = 1; i < argc; ++i) {
     const absl::string_view argument = argv[i];
     absl::string_view value;
@@ -49,14 +62,26 @@ bool parse(int argc, char** argv, Arguments* arguments) {
     if (take(argument, "--socket-fd=", &value)) {
       ok = absl::SimpleAtoi(value, &arguments->socket);
     } else if (take(argument, "--parent=", &value)) {
-      ok = absl::SimpleAtoi(value, &arguments->limits.parent);
+      ok = absl::SimpleAtoi(value, &sandbox.parent);
     } else if (take(argument, "--memory=", &value)) {
-      ok = absl::SimpleAtoi(value, &arguments->limits.memory_bytes);
+      ok = absl::SimpleAtoi(value, &sandbox.memory_bytes);
     } else if (take(argument, "--output=", &value)) {
-      ok = absl::SimpleAtoi(value, &arguments->limits.output_bytes);
+      ok = absl::SimpleAtoi(value, &sandbox.output_bytes);
+    } else if (take(argument, "--folder=", &value)) {
+      ok = absl::SimpleAtoi(value, &sandbox.folder_bytes);
+    } else if (take(argument, "--tasks=", &value)) {
+      ok = absl::SimpleAtoi(value, &sandbox.tasks);
+    } else if (take(argument, "--processor-s=", &value)) {
+      ok = absl::SimpleAtoi(value, &sandbox.processor_s);
+    } else if (take(argument, "--read=", &value)) {
+      ok = add(value, &sandbox.reads);
+    } else if (take(argument, "--run=", &value)) {
+      ok = add(value, &sandbox.runs);
+    } else if (take(argument, "--without=", &value)) {
+      ok = sandbox.without.insert(std::string(value)).second;
     } else if (take(argument, "--programs-ms=", &value)) {
       ok = absl::SimpleAtoi(value, &arguments->programs_ms) && arguments->programs_ms > 0;
-      arguments->limits.programs = true;
+      sandbox.programs = true;
     } else if (argument == "--replay" && i + 1 < argc) {
       arguments->replay = argv[++i];
       ok = true;
@@ -66,17 +91,58 @@ bool parse(int argc, char** argv, Arguments* arguments) {
   return arguments->socket >= 0 || !arguments->replay.empty();
 }
 
-int replay(const std::string& path, CompilerBackend& backend) {
-  std::ifstream file(path, std::ios::binary);
-  v1::WorkerRequest request;
-  if (!file || !request.ParseFromIstream(&file)) {
-    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", printable(path).c_str());
+ProgramLimits program_limits(const Arguments& arguments) {
+  const SandboxOptions& sandbox = arguments.sandbox;
+  ProgramLimits limits;
+  limits.folder = sandbox.folder;
+  if (arguments.programs_ms > 0) limits.wall_limit = std::chrono::milliseconds(arguments.programs_ms);
+  if (sandbox.memory_bytes > 0) limits.memory_bytes = sandbox.memory_bytes;
+  if (sandbox.output_bytes > 0) limits.output_bytes = sandbox.output_bytes;
+  return limits;
+}
+
+constexpr std::uint64_t kReplayFolderBytes = 1ull << 30;  // as the daemon has it
+
+// A folder of this replay's own, which its keeper removes.
+absl::Status make_replay_folder(std::string* folder) {
+  std::error_code ignored;
+  *folder = (std::filesystem::temp_directory_path(ignored) / "hearth-replay-XXXXXX").string();
+  if (::mkdtemp(folder->data()) == nullptr)
+    return absl::InternalError(absl::StrCat("cannot create the folder '", *folder, "': ", std::strerror(errno)));
+  ::setenv("TMPDIR", folder->c_str(), 1);
+  return absl::OkStatus();
+}
+
+// Bundles are what killed workers: nothing of one is looked at before the sandbox is entered.
+int replay(Arguments arguments, CompilerBackend& backend) {
+  const int bundle = ::open(arguments.replay.c_str(), O_RDONLY | O_CLOEXEC);
+  if (bundle < 0) {
+    std::fprintf(stderr, "hearth-worker: cannot open the bundle '%s': %s\n", printable(arguments.replay).c_str(),
+                 std::strerror(errno));
     return 2;
   }
-  ProgramLimits limits;
-  std::error_code ignored;
-  limits.folder = std::filesystem::temp_directory_path(ignored).string();
-  const v1::WorkerReply reply = perform(request, backend, limits);
+  SandboxOptions& sandbox = arguments.sandbox;
+  if (absl::Status made = make_replay_folder(&sandbox.folder); !made.ok()) {
+    std::fprintf(stderr, "hearth-worker: %s\n", std::string(made.message()).c_str());
+    return 1;
+  }
+  sandbox.remove_folder = true;
+  sandbox.programs = backend.starts_programs();
+  if (sandbox.folder_bytes == 0) sandbox.folder_bytes = kReplayFolderBytes;
+  std::optional<v1::SandboxReport> report = enter_sandbox(sandbox);
+  if (!report) return 1;
+  // As the daemon does for its workers, but nobody looks at this one's.
+  const bool in_memory = has_layer(*report, layer::kMountNamespace);
+  add_layer(&*report, layer::kFolder, in_memory ? v1::SandboxLayer::ON : v1::SandboxLayer::OFF,
+            in_memory ? "in memory" : "on disk, with no limit");
+  if (const std::string missing = missing_layers(*report); !missing.empty())
+    std::fprintf(stderr, "hearth-worker: the sandbox lacks %s\n", missing.c_str());
+  v1::WorkerRequest request;
+  if (!request.ParseFromFileDescriptor(bundle)) {
+    std::fprintf(stderr, "hearth-worker: '%s' is not a repro bundle\n", printable(arguments.replay).c_str());
+    return 2;
+  }
+  const v1::WorkerReply reply = perform(request, backend, program_limits(arguments));
   if (reply.has_error()) {
     std::fprintf(stderr, "hearth-worker: %s\n", printable(reply.error().message()).c_str());
     return 1;
@@ -154,25 +220,22 @@ v1::WorkerReply perform(const v1::WorkerRequest& request, CompilerBackend& backe
 int worker_main(int argc, char** argv, CompilerBackend& backend) {
   Arguments arguments;
   if (!parse(argc, argv, &arguments)) {
-    std::fprintf(stderr,
-                 "hearth-worker is started by hearthd; by hand: hearth-worker --replay BUNDLE.worker_request\n");
+    std::fputs(kUsage, stderr);
     return 2;
   }
-  if (!arguments.replay.empty()) return replay(arguments.replay, backend);
-  if (!enter_sandbox(arguments.limits)) return 3;  // the daemon is gone
+  if (!arguments.replay.empty()) return replay(std::move(arguments), backend);
+  if (const char* folder = std::getenv("TMPDIR")) arguments.sandbox.folder = folder;
+  arguments.sandbox.socket = arguments.socket;
+  const std::optional<v1::SandboxReport> report = enter_sandbox(arguments.sandbox);
+  if (!report) return 3;  // the daemon is gone
   // A program that had it would keep the daemon from noticing this worker's end.
   ::fcntl(arguments.socket, F_SETFD, FD_CLOEXEC);
-  if (arguments.limits.programs) start_guardian(arguments.socket);
-  const char* folder = std::getenv("TMPDIR");
-  ProgramLimits limits;
-  limits.folder = folder != nullptr ? folder : "/tmp";
-  limits.wall_limit = std::chrono::milliseconds(arguments.programs_ms);
-  if (arguments.limits.memory_bytes > 0) limits.memory_bytes = arguments.limits.memory_bytes;
-  if (arguments.limits.output_bytes > 0) limits.output_bytes = arguments.limits.output_bytes;
+  const ProgramLimits limits = program_limits(arguments);
 
   v1::WorkerReply hello;
   hello.mutable_hello()->set_version(kWorkerVersion);
   hello.mutable_hello()->set_build_id(std::string(build_id()));
+  *hello.mutable_hello()->mutable_sandbox() = *report;
   absl::Status status = write_frame(arguments.socket, hello, wait_for_ever);
   while (status.ok()) {
     v1::WorkerRequest request;
@@ -185,8 +248,6 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
       status = write_frame(arguments.socket, reply, wait_for_ever);
     }
   }
-  // As the guardian does, who may be in the middle of it: this thread's return would end the guardian too.
-  if (arguments.limits.programs) kill_descendants(::getpid());
   return absl::IsOutOfRange(status) ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-// BlobRequest: a blob to be compiled, and what came of it. Plain values.
+// BlobRequest: a blob to be compiled; CompiledFile: what came of it. Plain values.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,6 +12,11 @@ struct BlobRequest {
   bool embedded = true;
   std::string toolchain, source;
   std::vector<std::string> flags, archs;
+};
+
+struct CompiledFile {
+  std::string path;  // absolute
+  std::string sha256_hex;
 };
 
 }  // namespace hearth::blob

@@ -30,6 +30,7 @@ constexpr std::size_t kMostLog = 16 << 10;  // its last bytes
 constexpr std::size_t kLogLines = 20;
 constexpr std::size_t kBufferSize = 1 << 16;
 constexpr long long kSliceMs = 100;
+constexpr std::size_t kHexDigits = 64;  // of a SHA-256
 
 struct Pipe {
   int read_end = -1, write_end = -1;
@@ -181,7 +182,7 @@ std::string last_lines(std::string text) {
 
 }  // namespace
 
-std::string path_of_reply(const std::string& reply, const std::string& who, const std::string& log) {
+CompiledFile file_of_reply(const std::string& reply, const std::string& who, const std::string& log) {
   const std::string tail = log.empty() ? std::string() : "\n" + last_lines(log);
   JsonObject object;
   std::string why;
@@ -191,7 +192,11 @@ std::string path_of_reply(const std::string& reply, const std::string& who, cons
   if (path != object.strings.end()) {
     if (path->second.empty() || path->second[0] != '/')
       throw BlobError(kInternal, who + " answered with the path \"" + path->second + "\", which is not absolute");
-    return path->second;
+    const auto digest = object.strings.find("sha256");
+    if (digest == object.strings.end() || digest->second.size() != kHexDigits)
+      throw BlobError(kInternal, who + " answered without the SHA-256 of " + path->second +
+                                     ", so that it cannot be checked; install the one of this version");
+    return {path->second, digest->second};
   }
   const auto code = object.numbers.find("code");
   const auto message = object.strings.find("message");
@@ -203,7 +208,7 @@ std::string path_of_reply(const std::string& reply, const std::string& who, cons
   throw BlobError(known ? static_cast<int>(code->second) : kInternal, message->second + (said ? "" : tail));
 }
 
-std::string compile_directly(const BlobEnvironment& environment, const BlobRequest& request) {
+CompiledFile compile_directly(const BlobEnvironment& environment, const BlobRequest& request) {
   prepare_cache(environment.cache_folder);
   Pipe answer, log;
   const pid_t child = spawn(command_line(environment, request), answer, log);
@@ -230,7 +235,7 @@ std::string compile_directly(const BlobEnvironment& environment, const BlobReque
             (how.si_status == SIGKILL ? "; was there too little memory?" : "");
     throw BlobError(kInternal, environment.compiler + end + (log_text.empty() ? "" : "\n" + last_lines(log_text)));
   }
-  return path_of_reply(answer_text, environment.compiler, log_text);
+  return file_of_reply(answer_text, environment.compiler, log_text);
 }
 
 }  // namespace hearth::blob

@@ -4,7 +4,7 @@
 // after which the group is killed. Blocking; thread-safe. Errors: BlobError NOT_FOUND (no hearth-blobc),
 // PERMISSION_DENIED (the cache folder), DEADLINE_EXCEEDED, INTERNAL (a crash, by signal; an answer that is none), else
 // as hearth-blobc says, with the last lines of what it and the compiler wrote.
-//   std::string path = compile_directly(environment, request);
+//   CompiledFile file = compile_directly(environment, request);
 #pragma once
 #include <string>
 
@@ -13,9 +13,10 @@
 
 namespace hearth::blob {
 
-std::string compile_directly(const BlobEnvironment& environment, const BlobRequest& request);
+CompiledFile compile_directly(const BlobEnvironment& environment, const BlobRequest& request);
 
-// The path in {"path": …}, else throws what {"code": …, "message": …} says; `log` is put at the end of the message.
-std::string path_of_reply(const std::string& reply, const std::string& who, const std::string& log);
+// The file of {"path": …, "sha256": …}, else throws what {"code": …, "message": …} says; `log` is put at the end of the
+// message.
+CompiledFile file_of_reply(const std::string& reply, const std::string& who, const std::string& log);
 
 }  // namespace hearth::blob

@@ -78,7 +78,7 @@ void check_process() {
 
 }  // namespace
 
-std::string acquire_from_daemon(const BlobEnvironment& environment, const BlobRequest& request) {
+CompiledFile acquire_from_daemon(const BlobEnvironment& environment, const BlobRequest& request) {
   const Client* client = find_client(environment);
   check_process();
   JsonWriter json;
@@ -95,7 +95,7 @@ std::string acquire_from_daemon(const BlobEnvironment& environment, const BlobRe
   const std::string text = reply == nullptr ? std::string() : reply;
   if (reply != nullptr) client->release(reply);
   if (text.empty()) throw BlobError(kInternal, "the daemon's client gave no answer (" + std::to_string(failed) + ")");
-  return path_of_reply(text, "the daemon's client", {});
+  return file_of_reply(text, "the daemon's client", {});
 }
 
 }  // namespace hearth::blob

@@ -3,7 +3,7 @@
 // that is set, else beside the library, in the root, and by its name. Thread-safe; kept for the life of the process.
 // Errors: BlobError as the daemon says, UNAVAILABLE when there is no client or no daemon can be reached: then, in auto
 // mode, the blob is compiled directly.
-//   std::string path = acquire_from_daemon(environment, request);
+//   CompiledFile file = acquire_from_daemon(environment, request);
 #pragma once
 #include <string>
 
@@ -12,6 +12,6 @@
 
 namespace hearth::blob {
 
-std::string acquire_from_daemon(const BlobEnvironment& environment, const BlobRequest& request);
+CompiledFile acquire_from_daemon(const BlobEnvironment& environment, const BlobRequest& request);
 
 }  // namespace hearth::blob

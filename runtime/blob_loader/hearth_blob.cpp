@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "runtime/blob_loader/blob_codes.h"
@@ -42,7 +45,7 @@ BlobRequest request_of(const Library& library, const LibraryBlob& blob) {
 }
 
 struct Acquired {
-  std::string path;
+  CompiledFile file;
   const char* source;  // who gave it, for people
 };
 
@@ -79,8 +82,8 @@ std::vector<void*> load(const Library& library, const BlobRequest& request) {
     const BlobEnvironment environment = read_environment(library);
     verbose = environment.verbose;
     const Acquired acquired = acquire(environment, request);
-    std::vector<void*> functions = load_blob(acquired.path, request.exports);
-    say(std::string(acquired.source) + ", " + acquired.path);
+    std::vector<void*> functions = load_blob(acquired.file.path, acquired.file.sha256_hex, request.exports);
+    say(std::string(acquired.source) + ", " + acquired.file.path);
     return functions;
   } catch (const BlobError& failure) {
     const std::string text = std::string("blob ") + request.stem + " of " + library.name + ": " + failure.what();
@@ -119,6 +122,31 @@ void* Site::resolve() {
       registry().function({library_, blob.stem}, export_, [&] { return load(*library_, request_of(*library_, blob)); });
   function_.store(function, std::memory_order_release);
   return function;
+}
+
+void SiteGroup::ask() {
+  std::vector<Site*> wanted;
+  for (Site* row : rows_)
+    if (row != nullptr && !row->is_loaded()) wanted.push_back(row);
+  const auto get = [](Site* site) {
+    try {
+      site->get();
+    } catch (const std::exception&) {  // the call itself will meet it again
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < wanted.size(); ++i) {
+    try {
+      threads.emplace_back(get, wanted[i]);
+    } catch (const std::system_error&) {  // no thread to be had: the call itself asks for what is missing
+      break;
+    }
+  }
+  if (!wanted.empty()) get(wanted[0]);
+  for (std::thread& thread : threads) thread.join();
+  for (Site* site : wanted)
+    if (!site->is_loaded()) return;
+  all_loaded_.store(true, std::memory_order_release);
 }
 
 void* find_blob_function(const Library& library, const char* stem, const char* export_prefix) {

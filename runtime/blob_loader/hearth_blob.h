@@ -5,12 +5,13 @@
 // need be compiled (by hearthd, once a node; without one, by $CK_JIT_ROOT/hearth-blobc), loaded with RTLD_LOCAL and
 // kept for the life of the process. Thread-safe: threads that call a blob first share one load. Errors: BlobError,
 // whose text names blob, place, reason and the compiler's last lines; a failure is remembered for HEARTH_BLOB_RETRY_S
-// seconds (default 30), then the next call tries again.
+// seconds (default 30), then the next call tries again. A SiteGroup is all the blobs that one call leads to.
 //   using Fn = float (*)(const ck_tile::stream_config&, fmha_fwd_args);
 //   static hearth::blob::Site site{&hearth_blob_library, 17, 0};
 //   float ms = reinterpret_cast<Fn>(site.get())(s, a);
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -57,6 +58,7 @@ class Site {
     void* function = function_.load(std::memory_order_acquire);
     return __builtin_expect(function != nullptr, 1) ? function : resolve();
   }
+  bool is_loaded() const { return function_.load(std::memory_order_acquire) != nullptr; }
 
  private:
   void* resolve();  // throws BlobError
@@ -65,6 +67,33 @@ class Site {
   std::uint32_t blob_;
   std::uint32_t export_;
   std::atomic<void*> function_{nullptr};
+};
+
+// The blobs that one call of a dispatcher leads to: its first want() asks for all of them at once, so that they compile
+// side by side and not one after another. Rows are arrays of sites, one a blob; a null row is no blob. Thread-safe.
+//   static hearth::blob::SiteGroup group{sites[3], sites[17], sites[99]};
+//   group.want();                                       // a load and a test once all are there; throws nothing
+//   group.site(1, 0).get();
+class SiteGroup {
+ public:
+  static constexpr std::size_t kMostBlobs = 4;
+
+  template <typename... Rows>
+  constexpr explicit SiteGroup(Rows*... rows) : rows_{rows...} {
+    static_assert(sizeof...(Rows) <= kMostBlobs);
+  }
+
+  // What cannot be had is left to the site's own get(), which says why.
+  void want() {
+    if (__builtin_expect(!all_loaded_.load(std::memory_order_acquire), 0)) ask();
+  }
+  Site& site(std::size_t row, std::size_t which_export) const { return rows_[row][which_export]; }
+
+ private:
+  void ask();
+
+  Site* rows_[kMostBlobs];
+  std::atomic<bool> all_loaded_{false};
 };
 
 // By stem, for blobs that are not in the embedded manifest: looked up in CK_JIT_MANIFEST, else in the installed

@@ -100,7 +100,9 @@ int BlobPlace::compilers() const {
       continue;
     }
     const bool of_this_place = environment.find(file("tmp")) != std::string::npos;
-    if (words.find(file("compiler")) != std::string::npos && words.find("hearthd") == std::string::npos) ++count;
+    // The daemon and its workers know it by name.
+    const bool is_ours = words.find("hearthd") != std::string::npos || words.find("-worker") != std::string::npos;
+    if (words.find(file("compiler")) != std::string::npos && !is_ours) ++count;
     if (of_this_place &&
         (words.starts_with("sleep") || words.starts_with("tail") || words.find("cc1plus") != std::string::npos))
       ++count;

@@ -256,6 +256,14 @@ TEST_CASE("blob service: a client fetches what it cannot open, into a folder of 
     return client::open_blob(**channel, artifact, deadline);
   };
   CHECK(open(result->artifact().path())->path == result->artifact().path());
+  // A damaged file of the cache is not handed out, and put aside; the next request compiles the blob again.
+  const std::string whole = content(result->artifact().path());
+  fs::permissions(result->artifact().path(), fs::perms::owner_all);
+  std::ofstream(result->artifact().path(), std::ios::app) << "damage";
+  CHECK(absl::IsDataLoss(open(result->artifact().path()).status()));
+  const Ran called = place.call({"a"}).wait();
+  CHECK(called.out == "2\n");
+  CHECK(content(result->artifact().path()) == whole);
   const std::string runtime = place.file("runtime");
   fs::create_directory(runtime);
   ::setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);

@@ -45,8 +45,16 @@ class MannersTest(unittest.TestCase):
     def test_verbose_tells_the_time_of_reading_a_model(self):
         self.assertRegex(self.place.run_ok("run", SMALL, "-v").stderr, SMALL + r" was read and traced in [\d.]+ [mu]s\n")
 
+    def test_after_a_command_that_gave_up_on_the_start_of_a_daemon_the_next_one_uses_that_daemon(self):
+        for seconds in ("0.002", "0.01", "0.02", "0.04"):
+            with self.subTest(seconds=seconds), Place() as place:
+                place.run("run", SMALL, "--timeout", seconds)
+                ran = place.run("run", SMALL, "-q")
+                self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
+
     def test_a_deadline_says_that_kernels_are_kept_and_how_to_have_more_time(self):
         words = ["run", SMALL, "--threads", "3", "--json"]  # a plan of its own: it is compiled here
+        self.place.run_ok("daemon", "start")
         late = 0
         for attempt in range(14):  # each has twice the time of the one before: the last more than any machine needs
             ran = self.place.run(*words, "--timeout", str(0.02 * 2**attempt))

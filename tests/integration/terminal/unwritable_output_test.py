@@ -72,34 +72,34 @@ class UnwritableOutputTest(unittest.TestCase):
             with self.subTest(program=program, line=line):
                 self.assertIn(good.returncode, (0, 1), good.stderr)  # 1: a check that found something
                 self.assertNotEqual(good.stdout, "")
-                yield lambda **more: self.place.run(*line, program=program, **more)
+                yield good, lambda **more: self.place.run(*line, program=program, **more)
 
     def test_every_command_is_here(self):
         self.assertEqual(self.commands - set(LINES), set(LEFT_OUT))
 
     def test_a_full_device(self):
-        for run in self.each():
+        for _, run in self.each():
             with open("/dev/full", "wb") as full:
                 ran = run(stdout=full)
             self.assertEqual(ran.returncode, 1)
             self.assertIn("cannot write to standard output: No space left on device\n", ran.stderr)
 
     def test_a_closed_standard_output(self):
-        for run in self.each():
+        for _, run in self.each():
             ran = run(stdout=None, preexec_fn=lambda: os.close(1))
             self.assertEqual(ran.returncode, 1)
             self.assertIn("cannot write to standard output: Bad file descriptor\n", ran.stderr)
 
     def test_a_reader_that_is_gone_ends_the_program_silently(self):
-        for run in self.each():
+        for good, run in self.each():
             writer = closed_pipe()
             ran = run(stdout=writer)
             os.close(writer)
             self.assertEqual(ran.returncode, -signal.SIGPIPE)
-            self.assertNotIn("hearth: ", ran.stderr)
+            self.assertIn(ran.stderr, good.stderr)  # notes, no complaint
 
     def test_a_reader_that_is_gone_is_an_error_where_the_signal_is_ignored(self):
-        for run in self.each():
+        for _, run in self.each():
             writer = closed_pipe()
             ran = run(stdout=writer, preexec_fn=ignore_sigpipe, restore_signals=False)
             os.close(writer)

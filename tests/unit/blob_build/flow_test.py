@@ -10,83 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
-BIN = Path(os.environ["HEARTH_BIN_DIR"])
-SAMPLE = Path(os.environ["HEARTH_SOURCE_DIR"]) / "tests/blobs/sample"
-HEARTH = str(BIN / "hearth")
-
-# One attention compared with numpy, in a process of its own as a user's would be. Prints the largest difference.
-CALL = """
-import ctypes, sys
-sys.path.insert(0, sys.argv[2])
-import numpy as np
-import attention_reference as reference, sample_library as sample
-library = ctypes.CDLL(sys.argv[1])
-random = np.random.default_rng(1)
-q, k, v = [reference.rounded(random.standard_normal((2, 4, 128, 64)), "fp16") for _ in range(3)]
-for _ in range(2):
-    o, lse = sample.forward(library, q, k, v, "fp16", 0.125, lse=True)
-exact = [reference.exact(x, "fp16") for x in (q, k, v)]
-wanted, wanted_lse, _ = reference.attention(*exact, 0.125, (0, -1, -1), None, None)
-np.testing.assert_allclose(reference.exact(o, "fp16"), wanted, rtol=0,
-                           atol=reference.tolerance("fp16", np.abs(exact[2]).max()))
-np.testing.assert_allclose(lse, wanted_lse, rtol=1e-5, atol=1e-5)
-"""
+from built_sample import BIN, CALL, HEARTH, SAMPLE, BuiltSample, full, hearth, snapshot
 
 
-def hearth(*args, **environment):
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("CK_JIT_", "ROCM", "HIP_"))}
-    return subprocess.run([HEARTH, "blobs", *map(str, args)], env={**env, "CXX": "g++", **environment},
-                          capture_output=True, text=True, check=False)
-
-
-def full(tree, tmp, *args, **environment):
-    return hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942", "--toolchain", "c++",
-                  "--compiler", "g++", "--tmp-dir", tmp, "--python", sys.executable, *args, **environment)
-
-
-def snapshot(path):
-    return path.read_bytes() if path.exists() else None
-
-
-class FlowTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.place = Path(tempfile.mkdtemp(prefix="hearth flow "))  # a space, on purpose
-        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
-        cls.tree = cls.emit("aiter", "2024")
-        cls.apis = [api for api in ("fwd", "bwd") if (cls.tree / f"csrc/cpp_itfs/mha_{api}.cu").exists()]
-        if cls.apis == ["fwd"]:
-            print("bwd is left out: this sample library has none", file=sys.stderr)
-        cls.select = ["--api", ",".join(cls.apis)]
-        cls.tmp = cls.place / "T"
-        cls.install = cls.place / "install"
-        cls.built = full(cls.tree, cls.tmp, *cls.select, "--install-dir", cls.install)
-        if cls.built.returncode != 0:
-            raise RuntimeError(cls.built.stderr)
-
-    @classmethod
-    def emit(cls, name, generation):
-        tree = cls.place / name
-        subprocess.run([sys.executable, str(SAMPLE / "generate.py"), "--out", str(tree), "--flavour", "cpu",
-                        "--generation", generation], check=True)
-        return tree
-
-    def call(self, library, cache, **environment):
-        """Returns what the loader said and the names of the blobs that are in the cache then."""
-        done = subprocess.run([sys.executable, "-c", CALL, str(library), str(SAMPLE)], capture_output=True, text=True,
-                              check=False, env={**os.environ, "HEARTH_BLOB_MODE": "direct", "CK_JIT_VERBOSE": "1",
-                                                "CK_JIT_CACHE_DIR": str(cache), **environment})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stderr, sorted(path.stem for path in Path(cache).glob("*.so"))
-
-    def manifest(self, api="fwd"):
-        return json.loads((self.tmp / f"libmha_{api}/ck_jit_manifest.json").read_text())
-
+class FlowTest(BuiltSample):
     def test_the_build_compiled_no_blob_and_was_verified(self):
         for api in self.apis:
             report = json.loads((self.tmp / f"libmha_{api}/post_build.json").read_text())
@@ -164,14 +95,17 @@ class FlowTest(unittest.TestCase):
         source = self.place / "own runtime.cpp"
         source.write_text('#include "ck_jit_manifest_embedded.h"\nextern "C" __attribute__((visibility("default"))) '
                           "int own_runtime() { return CK_JIT_IS_FWD + 41; }\n"
-                          "void* hearth::blob::Site::resolve() { return nullptr; }\n")
+                          "void* hearth::blob::Site::resolve() { return nullptr; }\n"
+                          "void hearth::blob::SiteGroup::ask() {}\n")
         tmp = self.place / "O"
         shutil.copytree(self.tmp, tmp, symlinks=True)
         done = hearth("build", "quick", "--tmp-dir", tmp, CK_JIT_RUNTIME_SRC=str(source))
         self.assertEqual(done.returncode, 0, done.stderr)
-        program = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).own_runtime() != 42)"
-        library = tmp / "jit/build/libmha_fwd/build/libmha_fwd.so"
-        subprocess.run([sys.executable, "-c", program, str(library)], check=True)
+        program = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).own_runtime())"
+        for api in self.apis:
+            library = tmp / f"jit/build/libmha_{api}/build/libmha_{api}.so"
+            said = subprocess.run([sys.executable, "-c", program, str(library)], check=True, capture_output=True)
+            self.assertEqual(int(said.stdout), 42 if api == "fwd" else 41)
 
     def test_a_killed_build_goes_on_and_says_what_was_cut_short(self):
         tmp = self.place / "K"
@@ -260,6 +194,20 @@ class FlowTest(unittest.TestCase):
         self.assertRegex(done.stderr, r"fmha_fwd_api\.cpp:\d+: ")
         self.assertIn("fmha_fwd_traits_<96,", done.stderr.replace(" ", ""))
         self.assertFalse((self.place / "P/jit/build/libmha_fwd/build/libmha_fwd.so").exists())
+
+    def test_blobs_that_no_dispatcher_calls_are_counted(self):
+        """ComposableKernel generates some."""
+        tree = self.emit("aiter_uncalled", "2024")
+        generator = tree / "3rdparty/composable_kernel/example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py"
+        text = generator.read_text()
+        self.assertIn("api(members))]", text)
+        generator.write_text(text.replace("api(members))]", "api([k for k in members if k.name != members[0].name]))]"))
+        done = full(tree, self.place / "N", "--api", "fwd")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.place / "N/libmha_fwd/post_build.json").read_text())
+        self.assertEqual(len(report["uncalled_blobs"]), 1)
+        self.assertEqual(report["verified_symbols"], report["exports"] - 1)
+        self.assertIn(f"1 blobs are called by no dispatcher, such as {report['uncalled_blobs'][0]}", done.stdout)
 
     def test_intercept_has_the_commands_exit_code(self):
         def code(*command):

@@ -67,7 +67,8 @@ TEST_CASE("an installation has libraries, sources, headers, programs and one man
     CHECK(files == std::vector<std::string>{
                        "ck_jit/adapters/fmha_fwd_host.toml", "ck_jit/aiter/jit/blob/fmha_bwd_a.cpp",
                        "ck_jit/aiter/jit/blob/fmha_fwd_a.cpp", "ck_jit/aiter/jit/blob/mha.hpp",
-                       "ck_jit/ck_jit_manifest.json", "ck_jit/hearth-blobc", "ck_jit/inc/a.hpp", "ck_jit/inc/deep/b.h",
+                       "ck_jit/ck_jit_compile.sh", "ck_jit/ck_jit_manifest.json", "ck_jit/ck_jit_prebuild.py",
+                       "ck_jit/hearth-blobc", "ck_jit/inc/a.hpp", "ck_jit/inc/deep/b.h",
                        "ck_jit/libhearth_blob_client.so", "ck_jit/other/tuple", "libmha_bwd.so", "libmha_fwd.so"});
     const auto manifest = read_manifest(place.scratch / "install/ck_jit/ck_jit_manifest.json");
     REQUIRE(manifest.ok());

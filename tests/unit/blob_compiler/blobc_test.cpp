@@ -96,7 +96,7 @@ TEST_CASE("Limits from the environment, progress when asked for") {
   CHECK(slow.errors.find("[hearth-blobc] compiling x with ") != std::string::npos);
 }
 
-TEST_CASE("hearth blobs doctor: exit 0 when anything works, the same facts in JSON") {
+TEST_CASE("hearth blobs doctor: exit 1 when an arch that was asked for is impossible, the same facts in JSON") {
   const char* folder = std::getenv("HEARTH_BIN_DIR");
   REQUIRE(folder != nullptr);
   const std::string hearth = std::string(folder) + "/hearth";
@@ -106,9 +106,14 @@ TEST_CASE("hearth blobs doctor: exit 0 when anything works, the same facts in JS
   if (!std::filesystem::exists(hearth)) SKIP_CASE("the command line is not built");
   const auto run = run_child(command);
   REQUIRE(run.ok());
-  CHECK(run->exit_code == 0);
   const Json reports = Json::parse(run->output);
   REQUIRE(reports.size() == 2);
+  CHECK(run->exit_code == (reports[0].at("found") == true ? 0 : 1));
+  CHECK(reports[0].contains("host_sources") == (reports[0].at("found") == true));
+  command.arguments.back() = "gfx9999";
+  const auto impossible = run_child(command);
+  REQUIRE(impossible.ok());
+  CHECK(impossible->exit_code == 1);
   CHECK(reports[0].at("toolchain") == "hip");
   CHECK(reports[1].at("archs")[0].at("works") == true);
   command.arguments = {hearth, "blobs", "doctor"};

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "compiler/blobs/stem_lock.h"
@@ -124,6 +125,23 @@ TEST_CASE("Whatever a blob is made of, a change of it compiles anew") {
   CHECK(compiles_anew());
   place.write("cache/x.json", "{\"hearth_blob_entry\":1,\"identity\":7}");
   CHECK(compiles_anew());
+}
+
+TEST_CASE("An object that was damaged without a trace in its size and time is compiled again") {
+  Place place;
+  place.set("HEARTH_BLOB_CXX", place.counting_compiler());
+  const auto first = obtain(place.spec(), place.direct());
+  REQUIRE(first.ok());
+  const auto time = fs::last_write_time(first->path);
+  std::string bytes = place.read("cache/x.so");
+  bytes[bytes.size() / 2] ^= 1;
+  std::fstream(first->path, std::ios::in | std::ios::out | std::ios::binary) << bytes;
+  fs::last_write_time(first->path, time);
+  const auto again = obtain(place.spec(), place.direct());
+  REQUIRE(again.ok());
+  CHECK_FALSE(again->hit);
+  CHECK(place.compiles() == 2);
+  CHECK(hearth::to_hex(hearth::made_of::file_digest(again->path)->digest) == again->sha256_hex);
 }
 
 TEST_CASE("50 processes call the same blob first: one compile") {

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "runtime/blob_loader/blob_sha256.h"
+
 namespace hearth::blob::test {
 namespace {
 
@@ -49,6 +51,16 @@ std::string read_file(const std::filesystem::path& path) {
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+std::string sha256_of(const std::filesystem::path& path) {
+  BlobSha256 sha;
+  sha.add(read_file(path));
+  return sha.hex();
+}
+
+std::string reply_of(const std::filesystem::path& path) {
+  return "{\"path\": \"" + path.string() + "\", \"sha256\": \"" + sha256_of(path) + "\"}";
 }
 
 BlobPlace::BlobPlace() {
@@ -91,7 +103,7 @@ void BlobPlace::compiler_does(const std::string& body) {
 void BlobPlace::compiler_copies(const std::string& module_name) {
   std::ostringstream body;
   body << "cp '" << module(module_name) << "' \"$cache/$stem.so\" && chmod 755 \"$cache/$stem.so\" && "
-       << R"(printf '{"path": "%s", "sha256": "00"}\n' "$cache/$stem.so")";
+       << R"(printf '{"path": "%s", "sha256": "%s"}\n' "$cache/$stem.so" )" << sha256_of(module(module_name));
   compiler_does(body.str());
 }
 

@@ -25,6 +25,9 @@ using GetName = std::string (*)();
 std::string module(const std::string& name);  // path of a shared object that CMake built
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const std::string& text);
+std::string sha256_of(const std::filesystem::path& path);  // of its bytes, in hexadecimal
+// What a compiler answers about a file.
+std::string reply_of(const std::filesystem::path& path);
 
 class BlobPlace {
  public:

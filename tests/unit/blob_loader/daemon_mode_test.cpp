@@ -35,7 +35,7 @@ struct DaemonPlace : BlobPlace {
 
 TEST_CASE("the daemon is asked once a blob, with everything it needs") {
   DaemonPlace place;
-  BlobPlace::set("TEST_CLIENT_REPLY", "{\"path\": \"" + place.compiled() + "\", \"sha256\": \"ab\"}");
+  BlobPlace::set("TEST_CLIENT_REPLY", reply_of(place.compiled()));
   BlobPlace::set("HEARTH_BLOB_TIMEOUT_S", "7");
   CHECK(BlobPlace::call(place.site(0, 0)) == 42);
   CHECK(reinterpret_cast<GetName>(place.site(0, 1).get())() == "trait one");
@@ -107,7 +107,7 @@ TEST_CASE("a client in the root is found without being named") {
   DaemonPlace place;
   unsetenv("HEARTH_BLOB_CLIENT");
   fs::copy_file(module("test_blob_client"), place.root / "libhearth_blob_client.so");
-  BlobPlace::set("TEST_CLIENT_REPLY", "{\"path\": \"" + place.compiled() + "\"}");
+  BlobPlace::set("TEST_CLIENT_REPLY", reply_of(place.compiled()));
   CHECK(BlobPlace::call(place.site()) == 42);
   CHECK(place.calls() == 0);
 }
@@ -115,7 +115,7 @@ TEST_CASE("a client in the root is found without being named") {
 TEST_CASE("naming a cache folder chooses direct mode, unless the mode says otherwise") {
   DaemonPlace place;
   BlobPlace::set("CK_JIT_CACHE_DIR", place.cache);
-  BlobPlace::set("TEST_CLIENT_REPLY", "{\"path\": \"" + place.compiled() + "\"}");
+  BlobPlace::set("TEST_CLIENT_REPLY", reply_of(place.compiled()));
   CHECK(BlobPlace::call(place.site(0)) == 42);
   CHECK(place.calls() == 1);
   BlobPlace::set("HEARTH_BLOB_MODE", "daemon");
@@ -135,7 +135,7 @@ TEST_CASE("a client without an answer, and one with a bad one") {
 
 TEST_CASE("after a fork the client of the parent is not used") {
   DaemonPlace place;
-  BlobPlace::set("TEST_CLIENT_REPLY", "{\"path\": \"" + place.compiled() + "\"}");
+  BlobPlace::set("TEST_CLIENT_REPLY", reply_of(place.compiled()));
   REQUIRE(BlobPlace::call(place.site(0)) == 42);
   const pid_t child = fork();
   if (child == 0) {

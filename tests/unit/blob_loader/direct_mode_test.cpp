@@ -87,7 +87,8 @@ TEST_CASE("answers that are none are internal errors, never a crash") {
   BlobPlace place;
   BlobPlace::set("HEARTH_BLOB_RETRY_S", "0");
   for (const char* answer : {"nonsense", "{}", "{\"path\": 3}", "{\"path\": \"\"}", "{\"path\": \"relative.so\"}",
-                             "{\"code\": 5}", "{\"code\": 99, \"message\": \"odd\"}", "{\"path\": \"/x"}) {
+                             "{\"path\": \"/x.so\"}", "{\"path\": \"/x.so\", \"sha256\": \"00\"}", "{\"code\": 5}",
+                             "{\"code\": 99, \"message\": \"odd\"}", "{\"path\": \"/x"}) {
     place.compiler_does(std::string("printf '%s' '") + answer + "'");
     INFO(answer);
     CHECK(error_of([&] { place.site().get(); }).code() == 13);
@@ -129,14 +130,16 @@ TEST_CASE("an answer is taken although something it left behind holds the output
   BlobPlace place;
   BlobPlace::set("HEARTH_BLOB_TIMEOUT_S", "60");
   place.compiler_does("cp '" + module("test_blob") +
-                      "' $cache/$stem.so; sleep 1000 & echo '{\"path\": \"'$cache/$stem.so'\"}'");
+                      "' $cache/$stem.so; sleep 1000 & echo '{\"path\": \"'$cache/$stem.so'\", \"sha256\": \"" +
+                      sha256_of(module("test_blob")) + "\"}'");
   CHECK(BlobPlace::call(place.site()) == 42);
 }
 
 TEST_CASE("32 threads that call first share one compile") {
   BlobPlace place;
   place.compiler_does("sleep 0.3; cp '" + module("test_blob") +
-                      "' $cache/$stem.so; echo '{\"path\": \"'$cache/$stem.so'\"}'");
+                      "' $cache/$stem.so; echo '{\"path\": \"'$cache/$stem.so'\", \"sha256\": \"" +
+                      sha256_of(module("test_blob")) + "\"}'");
   Site& shared = place.site(0, 0);
   std::atomic<int> right{0};
   std::vector<std::thread> threads;

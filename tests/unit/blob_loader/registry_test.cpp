@@ -63,7 +63,8 @@ TEST_CASE("a child of fork uses what was loaded and loads what was being loaded"
   Site& loaded = place.site(0, 0);
   REQUIRE(BlobPlace::call(loaded) == 42);
   place.compiler_does("sleep 0.5; cp '" + module("test_blob") +
-                      "' $cache/$$.so; echo '{\"path\": \"'$cache/$$.so'\"}'");
+                      "' $cache/$$.so; echo '{\"path\": \"'$cache/$$.so'\", \"sha256\": \"" +
+                      sha256_of(module("test_blob")) + "\"}'");
   Site& busy = place.site(1, 0);
   std::thread first([&] { BlobPlace::call(busy); });
   while (place.calls() < 2) std::this_thread::yield();  // the compile of the second blob has begun

@@ -1,5 +1,7 @@
 // A blob in miniature, compiled into several shared objects, each with one thing that a loader must find, or must
 // refuse.
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -49,6 +51,15 @@ extern "C" int unrelated() { return leaf_weak_<int>(3); }
 template <>
 int leaf_<Trait<2>>(const int&, Args) {
   return 2;
+}
+#endif
+
+#ifdef TEST_BLOB_CONSTRUCTOR
+// Leaves a file when the object is loaded.
+__attribute__((constructor)) static void construct() {
+  const char* path = std::getenv("TEST_BLOB_CONSTRUCTED");
+  if (path == nullptr) return;
+  if (std::FILE* file = std::fopen(path, "w")) std::fclose(file);
 }
 #endif
 

@@ -104,6 +104,9 @@ TEST_CASE("digits: accuracy, then a second process that compiles nothing and giv
   CHECK_THAT(run_with_daemon("hearth", "cache verify").out, Contains("0 quarantined"));
   CHECK(run_with_daemon("hearth", "cache clear").code == 0);
   CHECK(run_with_daemon("hearth", "daemon status").code == 0);
+  CHECK_THAT(run_with_daemon("hearth", "stats").out, Contains("sandbox") && Contains(" of 10 layers"));
+  CHECK_THAT(run_with_daemon("hearth", "daemon status").out, Contains("; sandbox best-effort: "));
+  CHECK_THAT(run_with_daemon("hearth", "daemon status --json").out, Contains("\"layer\": \"seccomp\""));
 }
 
 TEST_CASE("Silero VAD: every probability of the recording, and the same segments") {

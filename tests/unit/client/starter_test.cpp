@@ -91,6 +91,18 @@ TEST_CASE("a daemon that never gets ready costs no more than the deadline") {
   CHECK(kill(folder.starts()[0], 0) == 0);
 }
 
+TEST_CASE("who starts while the daemon of a starter that gave up still starts uses that one") {
+  const Folder folder;
+  setenv("HEARTH_FAKE_DAEMON", "second", 1);
+  CHECK(absl::IsDeadlineExceeded(start_daemon(folder.socket(), Clock::now() + std::chrono::milliseconds(50))));
+  while (folder.starts().empty()) usleep(1000);  // it starts on without its starter
+  const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(10));
+  INFO(status.ToString());
+  CHECK(status.ok());
+  CHECK(folder.starts().size() == 2);
+  CHECK(daemon_accepts(folder.socket()).value_or(false));
+}
+
 TEST_CASE("a missing hearthd and a forbidden start are said plainly") {
   const Folder folder;
   setenv("HEARTH_DAEMON", "/nonexistent/hearthd", 1);

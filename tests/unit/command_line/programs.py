@@ -17,9 +17,10 @@ def run(*words, program="hearth", **more):
 
 
 def entries(text, title):
-    """Names in a section of a help text."""
+    """Names in a section of a help text; of an option with several all."""
     section = re.search(rf"^{title}:\n((?:  .*\n|\n(?=  ))*)", text, re.MULTILINE)
-    return re.findall(r"^  (\S+)", section.group(1), re.MULTILINE) if section else []
+    rows = re.findall(r"^  ([^\s,]+(?:, [^\s,]+)*)", section.group(1), re.MULTILINE) if section else []
+    return [name for row in rows for name in row.split(", ")]
 
 
 def commands(path=()):

@@ -18,6 +18,9 @@ TEST_CASE("admin: stats, list, verify, clear") {
   CHECK(stats.pid() == static_cast<std::uint64_t>(::getpid()));
   CHECK(stats.build_id() == std::string(build_id()));
   CHECK((stats.health() == "ready" && stats.cache_entries() == 3 && stats.workers() >= 1 && stats.rss_bytes() > 0));
+  CHECK(stats.sandbox() == "best-effort");
+  CHECK(stats.worker_sandbox().layers_size() == 10);
+  CHECK(stats.blob_worker_sandbox().layers_size() == 0);  // none was needed
   {
     grpc::ClientContext context;
     v1::CacheListResponse list;

@@ -27,13 +27,12 @@ bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds pa
   return true;
 }
 
-// Inherited by what this program's daemons start, so that other runs of it on this machine are told apart.
-const std::string kMark = "HEARTH_TEST_RUN=" + std::to_string(::getpid());
-const int kMarked = ::putenv(const_cast<char*>(kMark.c_str()));
+// A blob whose fake compiler starts programs that never end; other runs of this test on this machine have other numbers.
+const std::string kProgram = "program_" + std::to_string(::getpid());
 
-// The command line (or "environ") of a process; empty when it ends meanwhile.
-std::string words_of(const std::filesystem::path& process, const char* what = "cmdline") {
-  std::ifstream file(process / what, std::ios::binary);
+// The command line of a process; empty when it ends meanwhile.
+std::string words_of(const std::filesystem::path& process) {
+  std::ifstream file(process / "cmdline", std::ios::binary);
   try {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   } catch (const std::ios_base::failure&) {
@@ -46,9 +45,8 @@ int sleepers() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string words = words_of(entry.path());
-    if (!words.starts_with(std::string("sleep\0", 6) + "360")) continue;
-    const std::string variables = words_of(entry.path(), "environ") + '\0';
-    if (variables.find(kMark + '\0') != std::string::npos) ++count;
+    const std::string end = "." + std::to_string(::getpid()) + '\0';
+    if (words.starts_with(std::string("sleep\0", 6) + "360") && words.ends_with(end)) ++count;
   }
   return count;
 }
@@ -83,7 +81,7 @@ TEST_CASE("blob: a compiler that crashes, hangs or takes too much ends with a ty
   };
   for (const Row& row : {Row{"crash", grpc::StatusCode::INTERNAL, test::kSanitizer ? "exited with code" : "signal 11"},
                          Row{"hang", grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
-                         Row{"program", grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
+                         Row{kProgram.c_str(), grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
                          Row{"eater", grpc::StatusCode::RESOURCE_EXHAUSTED, "more than 300 MiB"}}) {
     INFO(row.stem);
     const BlobReply reply = fixture.compile(row.stem);
@@ -105,13 +103,14 @@ TEST_CASE("blob: a compile longer than its limit is ended") {
   BlobFixture fixture([](Config& config) { config.blob_compile_limit_ms = 100; });
   // The fake compiler knows no limits, so this is the daemon's, which comes a little later.
   const BlobReply reply = fixture.compile("spin");
+  INFO(reply.status.error_message());
   CHECK(reply.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
   CHECK(reply.status.error_message().find("did not finish within 5.1 s") != std::string::npos);
 }
 
 TEST_CASE("blob: a compile nobody waits for is stopped, one that somebody does is not") {
   BlobFixture fixture;
-  v1::CompileBlobRequest alone = fixture.request("program");
+  v1::CompileBlobRequest alone = fixture.request(kProgram);
   alone.set_want_progress(true);
   grpc::ClientContext context;
   const BlobReply left =
@@ -145,7 +144,7 @@ TEST_CASE("blob: a compile nobody waits for is stopped, one that somebody does i
 
 TEST_CASE("blob: a daemon that leaves ends its compilers") {
   auto fixture = std::make_unique<BlobFixture>([](Config& config) { config.drain_ms = 100; });
-  v1::CompileBlobRequest request = fixture->request("program");
+  v1::CompileBlobRequest request = fixture->request(kProgram);
   auto caller = std::async(std::launch::async, [&] { return fixture->compile(request); });
   REQUIRE(eventually([] { return sleepers() == 2; }));
   fixture->daemon().stop();
@@ -155,7 +154,7 @@ TEST_CASE("blob: a daemon that leaves ends its compilers") {
 
 TEST_CASE("blob: what a worker that was killed had started is ended") {
   BlobFixture fixture;
-  v1::CompileBlobRequest request = fixture.request("program");
+  v1::CompileBlobRequest request = fixture.request(kProgram);
   auto caller = std::async(std::launch::async, [&] { return fixture.compile(request, 8s); });
   REQUIRE(eventually([] { return sleepers() == 2; }));
   const auto kill_worker = [] {  // the parent of the shell that sleeps
@@ -174,19 +173,22 @@ TEST_CASE("blob: what a worker that was killed had started is ended") {
   CHECK(eventually([] { return sleepers() == 0; }));
 }
 
-TEST_CASE("blob: a worker whose daemon was killed ends what it started, whichever of its threads notices first") {
+TEST_CASE("blob: a worker whose daemon closed its socket ends with what it started") {
   BlobFixture fixture;
   const std::string worker_path = program("hearth-fake-worker");
   v1::WorkerRequest request;
   request.set_id(1);
-  *request.mutable_blob() = fixture.request("program").blob();
+  *request.mutable_blob() = fixture.request(kProgram).blob();
   for (int round = 0; round < 10; ++round) {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const std::string reads = "--read=" + std::filesystem::path(fixture.path("root")).parent_path().string();
+    const TestFolder folder;
     const pid_t worker = ::fork();
     if (worker == 0) {
       ::dup2(ends[1], STDIN_FILENO);
-      ::execl(worker_path.c_str(), worker_path.c_str(), "--socket-fd=0", "--programs-ms=60000", nullptr);
+      ::setenv("TMPDIR", folder.path().c_str(), 1);
+      ::execl(worker_path.c_str(), worker_path.c_str(), "--socket-fd=0", "--programs-ms=60000", reads.c_str(), nullptr);
       ::_exit(127);
     }
     ::close(ends[1]);

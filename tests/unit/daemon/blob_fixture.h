@@ -28,7 +28,7 @@ class BlobFixture {
     write("root/first/README", "");
     write("root/second/a.h", "A1 ");
     write("root/second/deep/b.h", "B1 ");
-    ::setenv("HEARTH_FAKE_COMPILER", compiler_.c_str(), 1);
+    ::setenv("HEARTH_BLOB_CXX", compiler_.c_str(), 1);
     daemon_ = std::make_unique<DaemonFixture>([&](Config& config) {
       config.blob_worker = program("hearth-fake-worker");
       config.blob_workers = 2;
@@ -36,7 +36,7 @@ class BlobFixture {
       if (change) change(config);
     });
   }
-  ~BlobFixture() { ::unsetenv("HEARTH_FAKE_COMPILER"); }
+  ~BlobFixture() { ::unsetenv("HEARTH_BLOB_CXX"); }
 
   // A path below this fixture's folder; folders are made.
   std::string write(const std::string& name, const std::string& text) {

@@ -1,9 +1,10 @@
-// The parts of CompileBlob: memory of failures, the budget of workers.
+// The parts of CompileBlob: memory of failures, the budget of workers, the jobs of a plan.
 #include <catch2/catch.hpp>
 #include <thread>
 
 #include "daemon/blob_failures.h"
 #include "daemon/config.h"
+#include "daemon/job_list.h"
 #include "tests/unit/daemon/test_folder.h"
 
 namespace hearth::daemon {
@@ -25,6 +26,26 @@ TEST_CASE("blob failures: remembered for a while, and only what is worth it") {
   failures.add(other, absl::CancelledError("left"), start);
   failures.add(other, absl::UnavailableError("stopping"), start);
   CHECK(failures.recent(other, start).ok());
+}
+
+TEST_CASE("a blob job that starts while its plan's build ends is cancelled, not left running") {
+  struct Job {
+    int cancelled = 0;
+    void cancel() { ++cancelled; }
+  };
+  JobList<Job> jobs;
+  const auto early = std::make_shared<Job>(), answered = std::make_shared<Job>(), late = std::make_shared<Job>();
+  jobs.add(answered);
+  jobs.clear();
+  jobs.add(early);
+  CHECK(early->cancelled == 0);
+  jobs.cancel_all();
+  CHECK(early->cancelled == 1);
+  jobs.add(late);  // its start was under way when the build ended
+  CHECK(late->cancelled == 1);
+  CHECK(answered->cancelled == 0);
+  jobs.cancel_all();
+  CHECK(early->cancelled == 1);
 }
 
 TEST_CASE("config: blobs compile as many at once as their memory allows") {

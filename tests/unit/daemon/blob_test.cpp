@@ -186,7 +186,10 @@ TEST_CASE("blob: only_if_cached compiles nothing") {
   CHECK(none.status.error_message().find("blob 'x' is not in the cache") != std::string::npos);
   REQUIRE(fixture.compile("x").status.ok());
   CHECK(fixture.compile(request).result.hit());
-  CHECK(fixture.check_identity(3).blobs_compiled() == 1);
+  const v1::StatsResponse stats = fixture.check_identity(3);
+  CHECK(stats.blobs_compiled() == 1);
+  // An answer, though a "no": nothing went wrong.
+  CHECK((stats.blob_errors() == 0 && stats.blob_misses() == 2));
 }
 
 TEST_CASE("blob: bad requests are refused by name") {

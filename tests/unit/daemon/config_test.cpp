@@ -58,6 +58,22 @@ TEST_CASE("config: defaults are resolved") {
   CHECK(load({"--help"})->message.find("--cache-dir") != std::string::npos);
 }
 
+TEST_CASE("config: the sandbox is required, best-effort or off, and reads what it is told") {
+  TestFolder folder;
+  const std::string file = folder / "hearth.toml";
+  std::ofstream(file) << "sandbox = \"required\"\nsandbox_read = \"/opt/a:/opt/b\"\n";
+  const auto none = load({"--socket", "/s/x.sock"});
+  const auto from_file = load({"--config", file.c_str(), "--socket", "/s/x.sock"});
+  const auto with_flag = load({"--config", file.c_str(), "--socket", "/s/x.sock", "--sandbox", "off"});
+  REQUIRE((none.ok() && from_file.ok() && with_flag.ok()));
+  CHECK(none->sandbox == SandboxSetting::kBestEffort);
+  CHECK(from_file->sandbox == SandboxSetting::kRequired);
+  CHECK(from_file->sandbox_read == std::vector<std::string>{"/opt/a", "/opt/b"});
+  CHECK(with_flag->sandbox == SandboxSetting::kOff);
+  CHECK(failure({"--sandbox", "maybe"}) == "--sandbox 'maybe': expected required, best-effort or off");
+  CHECK(failure({"--sandbox-read", "here"}) == "--sandbox-read 'here': 'here' is not an absolute path");
+}
+
 TEST_CASE("config: whatever is wrong is one line with its place") {
   TestFolder folder;
   const std::string file = folder / "hearth.toml";

@@ -2,7 +2,7 @@
 //   node "kernel:NAME"   the plan gets a kernel with that symbol
 //   node "lower:NAME"    lowering itself acts on NAME
 // The stem of a blob is such a NAME too; its source names headers, one "include PATH" a line, that are looked for in
-// the folders of -I. The blob is the text of them all. The "compiler" is the file HEARTH_FAKE_COMPILER.
+// the folders of -I. The blob is the text of them all. The "compiler" is the file HEARTH_BLOB_CXX.
 // A NAME that starts with one of these words acts when lowered or compiled: crash, kill, abort, stack, hang, spin,
 // memory, exit, garbage, forge, throw, error, slow (0.3 s), huge (writes a large file), trial (a broken shared
 // library), program (starts programs that never end), eater (starts one that takes all memory).
@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -91,7 +92,10 @@ absl::Status act(const std::string& name) {
     return absl::ResourceExhaustedError("the file did not fit");
   }
   // A shell, its child and an orphan, as drivers and their passes are.
-  if (starts_with(name, "program")) std::system("(sleep 3600 &) ; sleep 3601");
+  if (starts_with(name, "program")) {
+    const std::string number = name.substr(std::min(name.find_last_not_of("0123456789") + 1, name.size()));
+    std::system(("(sleep 3600." + number + " &) ; sleep 3601." + number).c_str());
+  }
   if (starts_with(name, "eater")) std::system("tail /dev/zero");
   if (starts_with(name, "garbage")) {
     const std::string frame = std::string("\x05\0\0\0", 4) + "\xff\xff\xff\xff\xff";
@@ -193,7 +197,7 @@ class FakeBlobBackend : public FakeBackend {
  public:
   absl::StatusOr<v1::ToolchainInfo> find_toolchain(const v1::ToolchainQuery& query,
                                                    const hearth::daemon::ProgramLimits& limits) override {
-    const char* compiler = std::getenv("HEARTH_FAKE_COMPILER");
+    const char* compiler = std::getenv("HEARTH_BLOB_CXX");
     if (compiler == nullptr || content(compiler).empty()) return absl::NotFoundError("no compiler of " + query.kind());
     v1::ToolchainInfo info;
     info.set_compiler(compiler);

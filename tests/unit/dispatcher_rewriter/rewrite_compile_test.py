@@ -187,11 +187,19 @@ class Compiled(unittest.TestCase):
                 self.skipTest("there is no clang++-19 to compile the rewritten dispatcher with")
             self.compile(rewritten, compiler="clang++-19")
 
-        stems = sorted(BLOBS)
+        (self.folder / "main.cpp").write_text(MAIN)
+        said = self.run_with_blobs(dispatcher, sorted(BLOBS), EXPORTS)
+        plain = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "needs_zero 0"]
+        deterministic = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "fmha_bwd_convert_dq_ 5 77",
+                         "needs_zero 1"]
+        self.assertEqual(said.split("\n")[:-1], (plain + deterministic) * 2 + ["det=falsedet=true" * 2])
+
+    def run_with_blobs(self, dispatcher, stems, exports_of):
+        """Links the dispatcher's object and main.cpp with libhearth_blob, and runs them: each blob compiled once."""
         lines = ['#include "hearth_blob.h"', "namespace {", "const char* const kNone[] = {nullptr};",
                  "const char* const* const kSets[] = {kNone};"]
         for i, stem in enumerate(stems):
-            exports = ", ".join(f'"{prefix}"' for prefix in EXPORTS[stem])
+            exports = ", ".join(f'"{prefix}"' for prefix in exports_of[stem])
             lines.append(f"const char* const kExports{i}[] = {{{exports}, nullptr}};")
         lines += ["const hearth::blob::LibraryBlob kBlobs[] = {"]
         lines += [f'{{"{stem}", "blob/{stem}.cpp", 0, kExports{i}}},' for i, stem in enumerate(stems)]
@@ -200,7 +208,6 @@ class Compiled(unittest.TestCase):
                   "const hearth::blob::Library hearth_blob_library =",
                   f'{{1, "libmha_bwd", "c++", "root", "t", kNone, kSets, kBlobs, {len(stems)}}};']
         (self.folder / "embedded.cpp").write_text("\n".join(lines))
-        (self.folder / "main.cpp").write_text(MAIN)
         library = self.folder / "libmha_bwd.so"
         run("g++", "-shared", "-o", library, dispatcher, self.compile(self.folder / "embedded.cpp"), ARCHIVE, "-ldl",
             "-Wl,--no-undefined")
@@ -214,15 +221,81 @@ class Compiled(unittest.TestCase):
             "#!/bin/sh\necho \"$4\" >> calls\n"
             f"g++ -std=c++17 -fPIC -shared -I{self.folder} -o cache/$4.so {self.folder}/blob/$4.cpp\n"
             "chmod 755 cache/$4.so\n"
-            "printf '{\"path\": \"%s\"}\\n' \"$PWD/cache/$4.so\"\n")
+            "sum=$(sha256sum cache/$4.so | cut -c 1-64)\n"
+            "printf '{\"path\": \"%s\", \"sha256\": \"%s\"}\\n' \"$PWD/cache/$4.so\" $sum\n")
         (root / "hearth-blobc").chmod(0o755)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("CK_JIT_", "HEARTH_BLOB"))}
         said = run(program, cwd=self.folder, env={**environment, "CK_JIT_CACHE_DIR": str(self.folder / "cache")})
-        plain = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "needs_zero 0"]
-        deterministic = ["fmha_bwd_dot_do_o_ 5 77", "fmha_bwd_dq_dk_dv_ 5 77", "fmha_bwd_convert_dq_ 5 77",
-                         "needs_zero 1"]
-        self.assertEqual(said.split("\n")[:-1], (plain + deterministic) * 2 + ["det=falsedet=true" * 2])
         self.assertEqual(sorted((self.folder / "calls").read_text().split()), stems)
+        return said
+
+    def test_one_instance_of_a_helper_calls_each_type_s_own_blob(self):
+        """Four sites of one helper, two of them without convert_dq: two instances, five blobs, all asked for at once."""
+        header = HEADER[:HEADER.index("inline thread_local")] + "float fmha_bwd(int which, fmha_bwd_args a);\n"
+        dispatcher = """#include <iostream>
+#include "fmha_bwd.hpp"
+template <typename T0, typename T1, typename T2, typename Arch>
+float fmha_bwd_(const ck_tile::stream_config& s, fmha_bwd_args a) {
+  auto run = [=](const ck_tile::stream_config& s_) {
+    fmha_bwd_dot_do_o_oneshot_<T0, Arch>(s_, a);
+    fmha_bwd_dq_dk_dv_oneshot_<T1, Arch>(s_, a);
+    if constexpr (!std::is_same_v<T2, void>) fmha_bwd_convert_dq_oneshot_<T2, Arch>(s_, a);
+  };
+  run(s);
+  std::cout << fmha_bwd_dq_dk_dv_get_name_<T1, Arch>() << std::endl;
+  a.values[99] = 0;  // its own copy
+  return 1;
+}
+float fmha_bwd(int which, fmha_bwd_args a) {
+  const ck_tile::stream_config s{7};
+  using dot_trait_ = fmha_bwd_dot_do_o_traits_<32, FmhaBwdFp16, true>;
+  using convert_trait_ = fmha_bwd_convert_dq_traits_<32, FmhaBwdFp16, false>;
+  float r = 0;
+"""
+        for which in range(4):
+            det, convert = which % 2 == 1, which < 2
+            dispatcher += f"""  if (which == {which}) {{
+    using dq_trait_ = fmha_bwd_dq_dk_dv_traits_<{32 + which // 2 * 32}, FmhaBwdFp16, ck_tile::NoMask, {str(det).lower()}>;
+    r = fmha_bwd_<dot_trait_, dq_trait_, std::conditional_t<{str(convert).lower()}, convert_trait_, void>,
+                  ck_tile::gfx942_t>(s, a);
+  }}
+"""
+        dispatcher += "  return r + a.values[99];\n}\n"
+        (self.folder / "blob").mkdir()
+        (self.folder / "fmha_bwd.hpp").write_text(header)
+        (self.folder / "fmha_bwd_api.cpp").write_text(dispatcher)
+        blobs = dict(BLOBS)
+        for stem in ("fmha_bwd_d32", "fmha_bwd_d32_det"):
+            blobs[stem.replace("32", "64")] = BLOBS[stem].replace("<64/2,", "<64,").replace('"det=', '"d64 det=').replace(
+                'printf("fmha_bwd_dq', 'printf("d64 fmha_bwd_dq')
+        for stem, text in blobs.items():
+            (self.folder / f"blob/{stem}.cpp").write_text(text)
+        rewritten, said = self.rewrite(self.folder / "fmha_bwd_api.cpp", sorted((self.folder / "blob").glob("*.cpp")))
+        self.assertIn("10 sites, 6 blobs used of 6", said)
+        text = rewritten.read_text()
+        self.assertEqual(len(set(re.findall(r"hearth_call<&(hearth_fmha_bwd_<.*?>)>\s*\(::hearth_group", text))), 2)
+        dispatcher_object = self.compile(rewritten)
+        self.assertEqual(leaves(dispatcher_object), set())
+        if shutil.which("clang++-19"):
+            self.compile(rewritten, compiler="clang++-19", standard="c++20")
+        self.compile(rewritten, standard="c++20")
+        (self.folder / "main.cpp").write_text("""#include <cstdio>
+#include "fmha_bwd.hpp"
+int main() {
+  fmha_bwd_args a{};
+  a.values[99] = 77;
+  for (int which = 0; which < 4; ++which) std::printf("r %g\\n", fmha_bwd(which, a)), std::fflush(stdout);
+}
+""")
+        exports = {**EXPORTS, "fmha_bwd_d64": EXPORTS["fmha_bwd_d32"], "fmha_bwd_d64_det": EXPORTS["fmha_bwd_d32"]}
+        said = self.run_with_blobs(dispatcher_object, sorted(blobs), exports)
+        wanted = []
+        for which in range(4):
+            size, det = ("d64 " if which > 1 else ""), str(which % 2 == 1).lower()
+            wanted += ["fmha_bwd_dot_do_o_ 7 77", f"{size}fmha_bwd_dq_dk_dv_ 7 77"]
+            wanted += ["fmha_bwd_convert_dq_ 7 77"] if which < 2 else []
+            wanted += [f"{size}det={det}", "r 78"]
+        self.assertEqual(said.split("\n")[:-1], wanted)
 
     def test_a_type_without_a_blob_does_not_compile(self):
         rewritten, _ = self.miniature()

@@ -27,6 +27,21 @@ std::vector<std::string> sites(const RewriteInput& input) {
 
 using Lines = std::vector<std::string>;
 
+// The same dispatcher and blobs under the name of another API.
+RewriteInput renamed(RewriteInput input, const std::string& from, const std::string& to) {
+  const auto rename = [&](std::string* text) {
+    for (std::size_t at = text->find(from); at != std::string::npos; at = text->find(from, at + to.size()))
+      text->replace(at, from.size(), to);
+  };
+  rename(&input.path);
+  rename(&input.source);
+  for (BlobSource& blob : input.blobs) {
+    rename(&blob.stem);
+    rename(&blob.text);
+  }
+  return input;
+}
+
 }  // namespace
 
 TEST_CASE("fwd: each site leads to the blob of its type") {
@@ -40,6 +55,18 @@ TEST_CASE("splitkv: a site leads to two blobs, discarded branches to none") {
                                        "17 traits2_ fmha_fwd_splitkv_combine_d64 fmha_fwd_splitkv_"});
   CHECK(sites(splitkv_2026()) == Lines{"28 traits_ fmha_fwd_splitkv_d64_gfx942 fmha_fwd_splitkv_",
                                        "28 traits2_ fmha_fwd_splitkv_combine_d64_gfx942 fmha_fwd_splitkv_"});
+}
+
+TEST_CASE("APIs that came later are rewritten by the same rules") {
+  for (const std::string api : {"fmha_batch_prefill", "fmha_fwd_pagedkv", "fmha_fwd_v3"}) {
+    const RewrittenDispatcher out = rewritten(renamed(fwd_2026(), "fmha_fwd", api));
+    INFO(api);
+    REQUIRE(out.sites.size() == 4);
+    CHECK(out.sites[0].stem == api + "_d64_gfx942");
+    CHECK(out.sites[1].stem == api + "_d64_gfx9");
+    CHECK(out.exports.at(api + "_d64_gfx9") == Lines{"_Z" + std::to_string(api.size() + 1) + api + "_I"});
+  }
+  CHECK(sites(renamed(splitkv_2026(), "splitkv", "batch_prefill")).size() == 2);
 }
 
 TEST_CASE("a branch is only discarded when its condition is known") {
@@ -124,19 +151,103 @@ TEST_CASE("functions in namespaces are exported under them, hidden ones are not"
 TEST_CASE("a call is made through its site with the function's own type; lines stay where they are") {
   const RewriteInput input = fwd_2024();
   const std::string out = rewritten(input).source;
-  CHECK_THAT(
-      out,
-      Contains(
-          "return (*reinterpret_cast<decltype(&fmha_fwd_<trait_>)>(::hearth_blob_site<trait_>::fmha_fwd_.get()))(s, "
-          "a);"));
-  CHECK_THAT(out, Contains("static inline ::hearth::blob::Site fmha_fwd_{&hearth_blob_library, 0, 0};") &&
-                      Contains("static inline ::hearth::blob::Site fmha_fwd_{&hearth_blob_library, 1, 0};"));
+  CHECK_THAT(out,
+             Contains("return (*reinterpret_cast<decltype(&fmha_fwd_<trait_>)>(::hearth_sites[::hearth_blob<trait_>"
+                      "::row][::hearth_blob<trait_>::export_fmha_fwd_].get()))(s, a);"));
+  CHECK_THAT(out, Contains("{{&hearth_blob_library, 0, 0}},  // fmha_fwd_d32_batch") &&
+                      Contains("{{&hearth_blob_library, 1, 0}},  // fmha_fwd_d32_group"));
   // After the last #line, the source goes on line by line.
   const std::string mark = "#line 4 \"gen/fmha_fwd_api.cpp\"\n";
   REQUIRE(out.find(mark) != std::string::npos);
   const std::string rest = out.substr(out.find(mark) + mark.size());
   const auto breaks = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
   CHECK(breaks(rest) == breaks(input.source) - 3);
+}
+
+// bwd_2024() with `count` calls of its helper.
+RewriteInput with_calls(int count) {
+  const std::string call = "    r = fmha_bwd_<dot_do_o_trait_, dq_dk_dv_trait_, convert_dq_trait_>(s, a);\n";
+  std::string calls;
+  for (int i = 0; i < count; ++i) calls += call;
+  return with(bwd_2024(), call, calls);
+}
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST_CASE("a helper whose types only name blobs is instantiated once for all calls") {
+  const std::string out = rewritten(with_calls(3)).source;
+  CHECK_THAT(out,
+             Contains("float hearth_fmha_bwd_(const ::hearth::blob::SiteGroup* hearth_group_of_call, "
+                      "const ck_tile::stream_config& s, fmha_bwd_args a)") &&
+                 Contains("hearth_group_of_call->site(1, ::hearth_blob<dq_dk_dv_trait_>::"
+                          "export_fmha_bwd_dq_dk_dv_oneshot_).get()))(s_, a)") &&
+                 Contains("(::hearth_group<::hearth_blob<dot_do_o_trait_>::row, ::hearth_blob<dq_dk_dv_trait_>::row, "
+                          "::hearth_blob<convert_dq_trait_>::row>, s, a);"));
+  CHECK(occurrences(out,
+                    "::hearth_call<&hearth_fmha_bwd_<fmha_bwd_dot_do_o_traits_<32,FmhaBwdFp16,false>, "
+                    "fmha_bwd_dq_dk_dv_traits_<32,FmhaBwdFp16,ck_tile::NoMask>, "
+                    "fmha_bwd_convert_dq_traits_<32,FmhaBwdFp16,true>>>(") == 3);
+}
+
+TEST_CASE("a helper that could tell types apart is left as it is") {
+  struct Row {
+    const char *from, *to;
+  };
+  const Row rows[] = {
+      {"if (s.log_level_ > 0)", "if (s.log_level_ > dq_dk_dv_trait_::kLevel)"},  // another use of a type
+      {"if (s.log_level_ > 0)", "if (std::is_same_v<dq_dk_dv_trait_, int>)"},    // a question about one
+      {"s, [=](const ck_tile::stream_config& s_) { fmha_bwd_dot",
+       "s, [a](const ck_tile::stream_config& s_) { fmha_bwd_dot"},
+      {"typename convert_dq_trait_>", "typename convert_dq_trait_, int kDepth = 1>"},  // parameters that are no types
+      {"float r = -1;", "float r = -1; auto* f = &fmha_bwd_<A, B, C>;"},               // its address
+      {"convert_dq_trait_>(s, a);\n    return", "convert_dq_trait_>({0}, a);\n    return"},  // an argument in braces
+      {"fmha_bwd_convert_dq_oneshot_<convert_dq_trait_>(s_, a)",
+       "fmha_bwd_convert_dq_oneshot_<wrapped<convert_dq_trait_>>(s_, a)"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.to);
+    CHECK_THAT(rewritten(with(bwd_2024(), row.from, row.to)).source, !Contains("hearth_fmha_bwd_"));
+  }
+  // Two blobs whose functions differ, and two with functions in another order.
+  RewriteInput second = with(bwd_2024(), "  return r;\n}\n",
+                             "  using other_ = fmha_bwd_dq_dk_dv_traits_<64, FmhaBwdFp16, ck_tile::NoMask>;\n"
+                             "  using dot_ = fmha_bwd_dot_do_o_traits_<32, FmhaBwdFp16, false>;\n"
+                             "  using convert_ = fmha_bwd_convert_dq_traits_<32, FmhaBwdFp16, true>;\n"
+                             "  r = fmha_bwd_<dot_, other_, convert_>(s, a);\n  return r;\n}\n");
+  BlobSource other = second.blobs[1];
+  other.stem = "fmha_bwd_d64";
+  second.blobs.push_back(other);
+  second = with_blob(second, "fmha_bwd_d64", "_traits_<32,", "_traits_<64,");
+  CHECK_THAT(rewritten(second).source, Contains("hearth_fmha_bwd_"));
+  CHECK_THAT(
+      rewritten(with_blob(second, "fmha_bwd_d64", "fmha_bwd_args a)\n{ (void)s; }", "fmha_bwd_args& a)\n{ (void)s; }"))
+          .source,
+      !Contains("hearth_fmha_bwd_"));
+}
+
+TEST_CASE("a call of a header's helper asks for all of its blobs at once") {
+  const std::string out = rewritten(bwd_2026()).source;
+  CHECK_THAT(out,
+             Contains("return (::hearth_group<::hearth_blob<dot_do_o_trait_, ck_tile::gfx942_t>::row, "
+                      "::hearth_blob<dq_dk_dv_trait_, ck_tile::gfx942_t>::row>.want(), "
+                      "fmha_bwd_<dot_do_o_trait_, dq_dk_dv_trait_, std::conditional_t<false, convert_dq_trait_, void>, "
+                      "ck_tile::gfx942_t>(s, a));"));
+  // this->init<…>(t) only makes a launcher, and a group cannot stand before a member's name.
+  CHECK_THAT(out, Contains("this->init<dot_do_o_trait_, dq_dk_dv_trait_,"));
+}
+
+TEST_CASE("a function of very many sites is compiled without optimisation, and only that one") {
+  const std::string few = rewritten(with_calls(600)).source, many = rewritten(with_calls(700)).source;
+  CHECK_THAT(few, !Contains("clang optimize"));  // 1,800 sites
+  const std::size_t off =
+      many.find("#pragma clang optimize off\n#endif\n#line 13 \"fmha_bwd_api.cpp\"\ntemplate <>\nfloat fmha_bwd<2>");
+  REQUIRE(off != std::string::npos);
+  CHECK(many.find("#pragma clang optimize on", off) != std::string::npos);
+  CHECK(occurrences(many, "clang optimize") == 2);
 }
 
 TEST_CASE("the order in which blobs are given makes no difference") {

@@ -32,6 +32,8 @@ Wide quotient(Wide a, Wide b, bool floor) {
   return q;
 }
 
+}  // namespace
+
 std::optional<Wide> operate(UOpRef node, Wide a, Wide b) {
   const DType t = node->dtype;
   const int bits = ir::bit_width(t);
@@ -43,7 +45,7 @@ std::optional<Wide> operate(UOpRef node, Wide a, Wide b) {
     case Op::Not:
       return ir::is_bool(t) ? Wide(a == 0) : wrap(t, -a - 1);
     case Op::Add:
-      return wrap(t, a + b);
+      return ir::is_bool(t) ? a | b : wrap(t, a + b);
     case Op::Sub:
       return wrap(t, a - b);
     case Op::Mul:
@@ -88,7 +90,9 @@ std::optional<Wide> operate(UOpRef node, Wide a, Wide b) {
   }
 }
 
-// An end at the limit of int64 is no bound (uop.h).
+namespace {
+
+// An end at the limit of int64 is no bound (bounds.h).
 bool within(UOpRef node, Wide value) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();

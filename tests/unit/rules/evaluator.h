@@ -55,6 +55,10 @@ std::optional<std::vector<__int128>> observe(Evaluator& machine, ir::UOpRef root
 template <class Next>
 bool assign(ir::UOpRef root, Assignment& leaves, Next next);
 
+// One arithmetic operation on its operands' values; `b` counts where there are two. Nothing where an index value would
+// leave int64.
+std::optional<__int128> operate(ir::UOpRef node, __int128 a, __int128 b);
+
 // Evaluator's value, without memory.
 std::optional<__int128> evaluate(ir::UOpRef root, const Assignment& leaves);
 

@@ -34,14 +34,10 @@ inline std::vector<Family> families() {
           {"fast_math", rules::fast_math_rules(), true}};
 }
 
-// The rules of a family with for_ops spelled out.
-inline std::vector<rewrite::Rule> instances(const Family& family) {
-  std::vector<rewrite::Rule> all;
-  for (const rewrite::Rule& rule : family.rules) {
-    if (rule.num_ops == 0) all.push_back(rule);
-    for (int i = 0; i < rule.num_ops; ++i) all.push_back(rewrite::instantiate(rule, rule.ops[i]));
-  }
-  return all;
-}
+// The pattern with one alternative of each any_of in it, for every combination.
+std::vector<rewrite::Pattern> alternatives(const rewrite::Pattern& pattern);
+
+// The rules of a family with for_ops and, for declarative rules, any_of spelled out.
+std::vector<rewrite::Rule> instances(const Family& family);
 
 }  // namespace hearth::test

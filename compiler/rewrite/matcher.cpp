@@ -1,0 +1,183 @@
+#include "compiler/rewrite/matcher.h"
+
+#include <utility>
+
+#include "compiler/rewrite/fold.h"
+
+namespace hearth::rewrite {
+
+using ir::DType;
+using ir::Op;
+using ir::UOpRef;
+
+DTypeSet dtype_class(DType dtype) {
+  if (ir::is_index(dtype)) return kIndex;
+  if (ir::is_signed_int(dtype)) return kSigned;
+  if (ir::is_unsigned_int(dtype)) return kUnsigned;
+  if (ir::is_bool(dtype)) return kBool;
+  return ir::is_float(dtype) ? kFloat : DTypeSet{0};
+}
+
+const ir::ConstValue* as_const(UOpRef node) {
+  if (node->is(Op::Broadcast)) node = node->source(0);
+  return node->is_const() ? &node->as<ir::ConstValue>() : nullptr;
+}
+
+namespace {
+
+bool passes_filter(DTypeSet filter, DType dtype) {
+  if (filter == 0) return true;
+  return (dtype_class(dtype) & filter) != 0 && ((filter & kOneLane) == 0 || dtype.lanes == 1);
+}
+
+// Depth first with continuations: what is left to match is a list on the stack, so that a choice deep in one source is
+// taken back when a later source fails.
+class Matcher {
+ public:
+  Matcher(const Pattern& pattern, DTypeSet dtypes, absl::FunctionRef<bool(const Match&)> accept)
+      : pattern_(pattern), dtypes_(dtypes), accept_(accept) {}
+
+  bool run(UOpRef root) {
+    const Goal goal{0, root, nullptr};
+    return prove(&goal);
+  }
+
+ private:
+  // Node `node` of the pattern has to match `subject`; of a Repeat, the subject's sources from `from` on.
+  struct Goal {
+    std::uint8_t node;
+    UOpRef subject;
+    const Goal* next;
+    std::size_t from = 0;
+  };
+
+  // What was bound since `mark`, forgotten.
+  void undo(int mark) {
+    while (num_bound_ > mark) {
+      const std::uint8_t capture = bound_[--num_bound_];
+      if (capture == kElement) {
+        match_.element = DType();
+      } else {
+        match_.captures[capture] = nullptr;
+      }
+    }
+  }
+
+  bool unify(DType dtype) {
+    if (match_.element.scalar != ir::Scalar::Void) return match_.element == dtype;
+    if ((dtype_class(dtype) & dtypes_) == 0) return false;
+    match_.element = dtype;
+    bound_[num_bound_++] = kElement;
+    return true;
+  }
+
+  bool bind(std::uint8_t capture, UOpRef subject) {
+    UOpRef& bound = match_.captures[capture];
+    if (bound != nullptr) return bound == subject;
+    if (is_bool_capture(capture)) {
+      if (!ir::is_bool(subject->dtype)) return false;
+    } else {
+      if (is_const_capture(capture) && as_const(subject) == nullptr) return false;
+      if (!unify(subject->dtype)) return false;
+    }
+    bound = subject;
+    bound_[num_bound_++] = capture;
+    return true;
+  }
+
+  // Patterns that match in one way at most, without sources.
+  bool is_leaf(const PatternNode& node) const {
+    return node.kind != NodeKind::Operation && node.kind != NodeKind::OneOf && node.kind != NodeKind::Repeat;
+  }
+
+  bool leaf(const PatternNode& node, UOpRef subject) {
+    if (!passes_filter(node.dtypes, subject->dtype)) return false;
+    switch (node.kind) {
+      case NodeKind::Capture:
+        return bind(node.capture, subject);
+      case NodeKind::Literal: {
+        const ir::ConstValue* value = as_const(subject);
+        return value != nullptr && *value == wrap_literal(subject->dtype, node.value);
+      }
+      case NodeKind::AnySources:
+        return subject->is(node.op);
+      case NodeKind::AnyNode:
+        return true;
+      default:
+        return false;  // val, log2, vmin, vmax have no place on a left side
+    }
+  }
+
+  bool prove(const Goal* goal) {
+    for (; goal != nullptr; goal = goal->next) {
+      const PatternNode& node = pattern_[goal->node];
+      if (!is_leaf(node)) return prove_sources(*goal, node);
+      if (!leaf(node, goal->subject)) return false;
+    }
+    return accept_(match_);
+  }
+
+  // One way after the other; what a failed way bound is forgotten.
+  bool prove_sources(const Goal& goal, const PatternNode& node) {
+    const UOpRef subject = goal.subject;
+    if (node.kind == NodeKind::Repeat) return prove_repeat(goal, node);
+    if (!passes_filter(node.dtypes, subject->dtype)) return false;
+    const int mark = num_bound_;
+    if (node.kind == NodeKind::OneOf) {
+      for (int s = 0; s < node.num_sources; ++s) {
+        const Goal one{node.sources[s], subject, goal.next};
+        if (prove(&one)) return true;
+        undo(mark);
+      }
+      return false;
+    }
+    if (!subject->is(node.op)) return false;
+    const std::size_t arity = subject->sources.size();
+    const bool repeats = node.num_sources > 0 && pattern_[node.sources[node.num_sources - 1]].kind == NodeKind::Repeat;
+    if (repeats ? arity < node.num_sources : arity != node.num_sources) return false;
+    if (node.op == Op::Cast && !unify(subject->dtype)) return false;
+    std::array<Goal, 4> goals;
+    const Goal* first = goal.next;
+    for (std::uint8_t s = node.num_sources; s-- > 0;) {
+      const bool repeat = repeats && s + 1 == node.num_sources;
+      goals[s] = {node.sources[s], repeat ? subject : subject->source(s), first, s};
+      first = &goals[s];
+    }
+    if (prove(first)) return true;
+    if (node.num_sources != 2 || !ir::is_commutative(node.op) || subject->source(0) == subject->source(1)) return false;
+    undo(mark);
+    std::swap(goals[0].subject, goals[1].subject);
+    return prove(first);
+  }
+
+  bool prove_repeat(const Goal& goal, const PatternNode& node) {
+    const std::span<const UOpRef> sources = goal.subject->sources;
+    const PatternNode& each = pattern_[node.sources[0]];
+    if (is_leaf(each)) {
+      for (UOpRef source : sources.subspan(goal.from)) {
+        if (!leaf(each, source)) return false;
+      }
+      return prove(goal.next);
+    }
+    if (sources.size() > kMaxRepeats) return false;
+    const Goal rest{goal.node, goal.subject, goal.next, goal.from + 1};
+    const Goal one{node.sources[0], sources[goal.from], goal.from + 1 == sources.size() ? goal.next : &rest};
+    return prove(&one);
+  }
+
+  static constexpr std::uint8_t kElement = kNumCaptures;
+  const Pattern& pattern_;
+  DTypeSet dtypes_;
+  absl::FunctionRef<bool(const Match&)> accept_;
+  Match match_;
+  std::array<std::uint8_t, kNumCaptures + 1> bound_{};  // in order of binding
+  int num_bound_ = 0;
+};
+
+}  // namespace
+
+bool match(const Pattern& pattern, DTypeSet dtypes, UOpRef node, absl::FunctionRef<bool(const Match&)> accept) {
+  return Matcher(pattern, dtypes, accept).run(node);
+}
+
+}  // namespace hearth::rewrite

@@ -1,0 +1,167 @@
+#include "daemon/worker/private_root.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "daemon/real_path.h"
+#include "runtime/text.h"
+
+namespace hearth::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSkeletonOptions[] = "mode=0755,size=1m,nr_inodes=4096";  // folders, links and places to mount on
+constexpr unsigned kFilesPerMebibyte = 64;                               // so that inodes cost no more than contents
+
+absl::Status failed(const std::string& step) { return absl::InternalError(str_cat(step, ": ", std::strerror(errno))); }
+
+// Makes `place` what can be mounted on: a folder, or an empty file.
+absl::Status make_place(const std::string& place, bool folder) {
+  std::error_code error;
+  fs::create_directories(folder ? fs::path(place) : fs::path(place).parent_path(), error);
+  if (error) return absl::InternalError(str_cat("creating ", place, ": ", error.message()));
+  if (folder) return absl::OkStatus();
+  const int fd = ::open(place.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+  if (fd < 0) return failed("creating " + place);
+  ::close(fd);
+  return absl::OkStatus();
+}
+
+// With everything mounted below it: the kernel shows no unprivileged user what a mount hides.
+absl::Status mount_tree(const std::string& from, const std::string& to) {
+  struct stat info{};
+  if (::stat(from.c_str(), &info) != 0) return failed("looking at " + from);
+  if (absl::Status place = make_place(to, S_ISDIR(info.st_mode)); !place.ok()) return place;
+  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return failed("mounting " + from);
+  return absl::OkStatus();
+}
+
+absl::Status restrict_mount(const std::string& place, std::uint64_t attributes, unsigned flags) {
+  mount_attr attr{};
+  attr.attr_set = attributes;
+  if (::syscall(SYS_mount_setattr, AT_FDCWD, place.c_str(), flags, &attr, sizeof(attr)) != 0)
+    return failed(str_cat("making ", place, " read-only"));
+  return absl::OkStatus();
+}
+
+using Links = std::map<std::string, std::string>;  // place → target
+
+void add_links(const RealPath& path, Links& links) {
+  for (const RealPath::Link& link : path.links) links[link.place] = link.target;
+}
+
+absl::Status add_trees(const std::vector<std::string>& trees, Links& links, const std::string& root) {
+  std::vector<std::string> places;
+  for (const std::string& tree : trees) {
+    const std::optional<RealPath> path = follow(tree);
+    if (!path) continue;
+    places.push_back(path->real);
+    add_links(*path, links);
+  }
+  std::sort(places.begin(), places.end());
+  std::string last;
+  for (const std::string& place : places) {
+    if (!last.empty() && is_within(place, last)) continue;  // it came with the tree above it
+    if (absl::Status bound = mount_tree(place, root + place); !bound.ok()) return bound;
+    constexpr std::uint64_t kSafe = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    if (absl::Status status = restrict_mount(root + place, kSafe, AT_RECURSIVE); !status.ok()) return status;
+    last = place;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status make_links(const Links& links, const std::string& root) {
+  for (const auto& [place, target] : links) {
+    struct stat info{};
+    if (::lstat((root + place).c_str(), &info) == 0) continue;  // it came with a tree
+    std::error_code error;
+    fs::create_directories(fs::path(root + place).parent_path(), error);
+    if (::symlink(target.c_str(), (root + place).c_str()) != 0) return failed("linking " + place);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status add_devices(const std::string& root) {
+  for (const char* name : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
+    if (absl::Status bound = mount_tree(name, root + name); !bound.ok()) return bound;
+  }
+  // What shells and compilers know by these names.
+  constexpr std::pair<const char*, const char*> kLinks[] = {{"/dev/fd", "/proc/self/fd"},
+                                                            {"/dev/stdin", "/proc/self/fd/0"},
+                                                            {"/dev/stdout", "/proc/self/fd/1"},
+                                                            {"/dev/stderr", "/proc/self/fd/2"}};
+  for (const auto& [place, target] : kLinks) {
+    if (::symlink(target, (root + place).c_str()) != 0) return failed(str_cat("linking ", place));
+  }
+  return absl::OkStatus();
+}
+
+// The worker's own processes only. Where parts of /proc are hidden, as in containers, the kernel allows no other view;
+// then it is the same as outside.
+absl::Status add_proc(const std::string& root) {
+  const std::string place = root + "/proc";
+  if (absl::Status made = make_place(place, true); !made.ok()) return made;
+  if (::mount("proc", place.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0) return absl::OkStatus();
+  return mount_tree("/proc", place);
+}
+
+absl::Status add_folder(const PrivateRoot& wanted, const std::string& root) {
+  const std::string place = root + wanted.folder;
+  if (absl::Status made = make_place(place, true); !made.ok()) return made;
+  std::string options = "mode=0700";
+  if (wanted.folder_bytes > 0) {
+    const std::uint64_t mebibytes = std::max<std::uint64_t>(1, wanted.folder_bytes >> 20);
+    str_append(&options, ",size=", wanted.folder_bytes, ",nr_inodes=", 64 + kFilesPerMebibyte * mebibytes);
+  }
+  if (::mount("tmpfs", place.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) != 0)
+    return failed("making a private folder");
+  return absl::OkStatus();
+}
+
+absl::Status fill(const PrivateRoot& wanted, Links links, const std::string& root) {
+  if (absl::Status status = add_trees(wanted.trees, links, root); !status.ok()) return status;
+  if (absl::Status status = make_links(links, root); !status.ok()) return status;
+  if (absl::Status status = add_devices(root); !status.ok()) return status;
+  if (absl::Status status = add_proc(root); !status.ok()) return status;
+  if (absl::Status status = add_folder(wanted, root); !status.ok()) return status;
+  return restrict_mount(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, 0);
+}
+
+}  // namespace
+
+absl::Status enter_private_root(const PrivateRoot& wanted) {
+  // Nothing that is mounted here is to be seen outside.
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return failed("leaving shared mounts");
+  const std::optional<RealPath> folder = follow(wanted.folder);
+  if (!folder) return absl::InternalError("the private folder does not exist");
+  const std::string& root = folder->real;
+  if (::mount("tmpfs", root.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kSkeletonOptions) != 0)
+    return failed("making a root");
+  PrivateRoot resolved = wanted;
+  resolved.folder = folder->real;
+  Links links;
+  add_links(*folder, links);
+  absl::Status status = fill(resolved, std::move(links), root);
+  if (status.ok() && ::chdir(root.c_str()) != 0) status = failed("entering the root");
+  if (status.ok() && ::syscall(SYS_pivot_root, ".", ".") != 0) status = failed("changing the root");
+  if (!status.ok()) {
+    ::umount2(root.c_str(), MNT_DETACH);
+    return status;
+  }
+  // The old root lies above the new one now.
+  if (::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) return failed("leaving the old root");
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::daemon
