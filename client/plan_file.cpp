@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "client/prepared_state.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "proto/versions.h"
@@ -265,6 +266,16 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   return PreparedPlan(std::move(state));
 }
 
+// An error about the file at `path`, in one line whatever the names in the file hold.
+absl::Status error_of(const std::string& path, const absl::Status& status) {
+  std::string line;
+  for (const char byte : str_cat(path, ": ", std::string(status.message()))) {
+    const bool is_control = static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
+    line += is_control ? absl::CHexEscape(std::string(1, byte)) : std::string(1, byte);
+  }
+  return absl::Status(status.code(), line);
+}
+
 }  // namespace
 
 absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig& config) const {
@@ -299,7 +310,7 @@ absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanCo
   if (!file.ok()) return file.status();
   absl::StatusOr<PreparedPlan> plan = load(*file, config, start);
   if (plan.ok()) return plan;
-  return absl::Status(plan.status().code(), str_cat(path, ": ", std::string(plan.status().message())));
+  return error_of(path, plan.status());
 }
 
 absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {
@@ -307,7 +318,7 @@ absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {
   if (!file.ok()) return file.status();
   absl::StatusOr<PlanFileContents> contents = read_contents((*file)->bytes());
   if (contents.ok()) return contents;
-  return absl::Status(contents.status().code(), str_cat(path, ": ", std::string(contents.status().message())));
+  return error_of(path, contents.status());
 }
 
 bool is_plan_file(const std::string& path) {

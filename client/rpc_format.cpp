@@ -89,7 +89,10 @@ absl::Status RpcTrailers::status() const {
   constexpr int kGreatestCode = 16;
   if (code_ == 0) return absl::OkStatus();
   if (code_ && *code_ > 0 && *code_ <= kGreatestCode) {
-    return absl::Status(static_cast<absl::StatusCode>(*code_), message_);
+    const auto code = static_cast<absl::StatusCode>(*code_);
+    if (!message_.empty()) return absl::Status(code, message_);
+    return absl::Status(code,
+                        str_cat("the daemon ended the call with ", absl::StatusCodeToString(code), " and no message"));
   }
   if (code_) return absl::UnknownError(str_cat("the daemon's answer has an unknown status: ", message_));
   if (http_status_ != 0 && http_status_ != 200) {

@@ -26,6 +26,7 @@
 #include "daemon/version.h"
 #include "proto/socket_path.h"
 #include "runtime/build_id.h"
+#include "runtime/printable.h"
 #include "runtime/utf8.h"
 
 namespace hearth::daemon {
@@ -347,7 +348,9 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
   }
   if (file.empty() && secure_getenv("HEARTH_CONFIG") != nullptr) file = secure_getenv("HEARTH_CONFIG");
   if (!file.empty()) {
-    if (absl::Status status = apply_file(file, settings); !status.ok()) return status;
+    // Values of the file may hold line breaks.
+    if (absl::Status status = apply_file(file, settings); !status.ok())
+      return absl::Status(status.code(), printable(std::string(status.message())));
   }
   if (absl::Status status = apply_environment(settings); !status.ok()) return status;
   for (std::size_t i = 0; i < settings.size(); ++i) {

@@ -13,6 +13,13 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x48454152;  // "HEAR"
 constexpr std::int64_t kFormatVersion = 1;
 
+// What the other statements name: preparing these fails where a damaged schema lacks some of it.
+constexpr const char* kColumns = R"sql(
+  SELECT id, key, kind, material, result, check_digest, bytes, created_ns, last_used_ns FROM actions LIMIT 0;
+  SELECT digest, size, last_used_ns FROM blobs LIMIT 0;
+  SELECT digest, action FROM refs LIMIT 0;
+)sql";
+
 constexpr const char* kSchema = R"sql(
   PRAGMA auto_vacuum = INCREMENTAL;
   PRAGMA journal_mode = WAL;
@@ -122,6 +129,7 @@ absl::StatusOr<std::unique_ptr<ActionCache>> ActionCache::open(const std::string
         "PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
         "CREATE INDEX IF NOT EXISTS actions_tuning ON actions (kind, created_ns) WHERE kind = 3;");
   }
+  if (status.ok()) status = index->writer_->execute(kColumns);
   if (status.ok()) status = index->load_totals();
   if (!status.ok()) return damaged_if_internal(status);
   absl::StatusOr<std::unique_ptr<SqliteConnection>> reader = SqliteConnection::open(path, /*read_only=*/true);

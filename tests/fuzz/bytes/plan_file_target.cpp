@@ -23,9 +23,9 @@ std::string encode(const v1::PlanFileManifest& manifest, const std::vector<std::
   const std::uint64_t manifest_bytes = body.size();
   const std::string digest = to_bytes(sha256(body));
   pad(body);
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    body += sections[i];
-    if (i + 1 < sections.size()) pad(body);
+  for (const std::string& section : sections) {
+    body += section;
+    pad(body);
   }
   const std::uint64_t total = kAlignment + body.size();
   const std::uint32_t version[2] = {1, 0};

@@ -92,7 +92,7 @@ Target safetensors() {
 Target onnx_model() {
   onnx::ModelBuilder m(17), branch(17);
   branch.node("Relu", {"x"}, {"z"}).output("z");
-  m.input("x", {2, 3}).symbolic_input("s", {"n", "3"}).floats("w", {3, 4}, std::vector<float>(12, 1));
+  m.input("x", {2, 3}).symbolic_input("s", {"n", "m"}).floats("w", {3, 4}, std::vector<float>(12, 1));
   m.ints("axes", {1}, {1}).ints("shape", {2}, {3, 2});
   m.node("MatMul", {"x", "w"}, {"y"}).node("Reshape", {"x", "shape"}, {"r"}).node("Softmax", {"y"}, {"p"});
   m.attr("axis", std::int64_t{1}).node("ReduceSum", {"s", "axes"}, {"t"}).node("Add", {"s", "t"}, {"u"});
@@ -100,7 +100,7 @@ Target onnx_model() {
   return {"ONNX model",
           {m.proto().SerializeAsString()},
           [](const std::string& bytes, Answer* answer) {
-            const auto model = onnx::import_model_bytes(bytes, "fuzz.onnx", {.dims = {{"n", {1, 8}}}});
+            const auto model = onnx::import_model_bytes(bytes, "fuzz.onnx", {.dims = {{"n", {1, 8}}, {"m", 3}}});
             if (model.ok()) client::encode_graph(model->outputs).IgnoreError();
             return verdict(model, answer);
           },
@@ -177,7 +177,7 @@ Target config_file() {
   const std::string path = testing::scratch_folder() + "/fuzz.toml";
   return {"configuration",
           {"socket = \"/tmp/h.sock\"\ncache_limit = \"10GiB\"\nworkers = 3\nlog_level = \"info\"\ndrain_s = 2.5\n"
-           "blob_libraries = [\"/a\", \"/b\"]\nallow_network_fs = false\n"},
+           "blob_libraries = \"/a:/b\"\nallow_network_fs = false\n"},
           [path](const std::string& bytes, Answer* answer) {
             std::ofstream(path, std::ios::binary) << bytes;
             const char* const words[] = {"hearthd", "--config", path.c_str()};

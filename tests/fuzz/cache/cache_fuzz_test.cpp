@@ -16,21 +16,21 @@ using namespace hearth::cache::testing;
 
 constexpr int kKernels = 4;
 
-// A plan of all kernels, a tuning record, a blob and its records.
-void put_all(KernelsCache& cache) {
+// A plan of all kernels, a tuning record, a blob and its records; the status of the first put that fails.
+absl::Status put_all(KernelsCache& cache) {
   std::vector<Digest> digests;
   for (int i = 0; i < kKernels; ++i) {
     const auto kernel = cache.put_kernel(material_of(i), artifact_of(i));
-    INFO(kernel.status());
-    REQUIRE(kernel.ok());
+    if (!kernel.ok()) return kernel.status();
     digests.push_back(kernel->digest);
   }
-  REQUIRE(cache.put_plan(plan_material_of(1), "the plan", digests).ok());
+  const auto plan = cache.put_plan(plan_material_of(1), "the plan", digests);
+  if (!plan.ok()) return plan.status();
   const auto tuning = cache.put_tuning(material_of(1, "hearth.tuning.test"), "a record");
-  INFO(tuning.status());
-  REQUIRE(tuning.ok());
-  REQUIRE(cache.put_blob(material_of(1, "hearth.blob.test"), artifact_of(50)).ok());
-  REQUIRE(cache.put_blob_records(material_of(1, "hearth.blob_request.test"), "records").ok());
+  if (!tuning.ok()) return tuning.status();
+  const auto blob = cache.put_blob(material_of(1, "hearth.blob.test"), artifact_of(50));
+  if (!blob.ok()) return blob.status();
+  return cache.put_blob_records(material_of(1, "hearth.blob_request.test"), "records");
 }
 
 // How many of put_all's entries are found; each is what was put.
@@ -96,10 +96,10 @@ TEST_CASE("whatever happened to its files, a cache gives what was put or a miss,
   file_system.skip_syncs();
   CacheFixture sound;
   sound.options.file_system = &file_system;
-  put_all(sound.open());
+  REQUIRE(put_all(sound.open()).ok());
   CHECK(find_all(*sound.cache) == kKernels + 4);
   sound.cache.reset();
-  int mutants = 0, harmless = 0;
+  int mutants = 0, harmless = 0, put_again = 0;
   const auto check = [&](std::uint64_t seed) {
     INFO("HEARTH_FUZZ_COUNT=1 HEARTH_FUZZ_SEED=" << seed);
     Random random(seed);
@@ -113,16 +113,23 @@ TEST_CASE("whatever happened to its files, a cache gives what was put or a miss,
     cache.list();
     cache.explain_miss(material_of(99));
     cache.verify();
-    put_all(cache);
+    // A put that is the first to meet damage of the index fails; the index is empty and sound from then on.
+    absl::Status stored = put_all(cache);
+    if (absl::IsUnavailable(stored)) {
+      ++put_again;
+      stored = put_all(cache);
+    }
+    INFO(stored);
+    REQUIRE(stored.ok());
     CHECK(find_all(cache) == kKernels + 4);
     CHECK(cache.verify().problems.empty());
   };
-  constexpr std::uint64_t kCount = 150;
+  constexpr std::uint64_t kCount = 75;
   for (std::uint64_t seed = 1; seed <= kCount; ++seed) check(seed);
   const std::uint64_t fresh = test::fresh_seed();
   for (std::uint64_t seed = fresh; seed < fresh + test::fresh_count(kCount); ++seed) check(seed);
-  std::cout << "cache fuzz: " << mutants << " spoiled caches, " << harmless << " found everything all the same"
-            << std::endl;
+  std::cout << "cache fuzz: " << mutants << " spoiled caches, " << harmless << " found everything all the same, "
+            << put_again << " took it the second time" << std::endl;
   CHECK(harmless < mutants / 2);
 }
 

@@ -1,5 +1,7 @@
 // A worker whose replies are mutants: those of a compiler that a graph took over. The seed stands in a node's name,
 // "kernel:m123", and comes back as the kernel's symbol.
+#include <google/protobuf/stubs/logging.h>
+
 #include <cstdlib>
 
 #include "daemon/worker/worker_loop.h"
@@ -49,6 +51,7 @@ class HostileBackend : public daemon::CompilerBackend {
 }  // namespace
 
 int main(int argc, char** argv) {
+  google::protobuf::SetLogHandler(nullptr);  // says once a mutant that a string is no UTF-8
   HostileBackend backend;
   return daemon::worker_main(argc, argv, backend);
 }

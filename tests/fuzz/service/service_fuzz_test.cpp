@@ -1,8 +1,10 @@
 // The service against peers that lie: a daemon against mutated bytes of clients and mutated replies of workers, a
 // client against mutated bytes and mutated messages of a daemon. Half of the mutants are from fixed seeds, half from
 // fresh ones.
-#include <catch2/catch.hpp>
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 
+#include <catch2/catch.hpp>
 #include <iostream>
 #include <mutex>
 
@@ -24,6 +26,13 @@ using daemon::DaemonFixture;
 using namespace std::chrono_literals;
 
 RpcConnection::Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+// gRPC and protobuf say once a mutant what is wrong with it.
+const bool is_quiet = [] {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  google::protobuf::SetLogHandler(nullptr);
+  return true;
+}();
 
 // Calls `check` with `count` seeds, half of them the fixed ones from 1 on.
 void for_seeds(std::uint64_t count, const std::function<void(std::uint64_t seed)>& check) {
@@ -104,6 +113,20 @@ TEST_CASE("a client ends every call with a status, whatever bytes a daemon sends
   CHECK(good > 50);  // changes of what does not matter
 }
 
+// A sound plan whose kernels do nothing. A client runs the machine code that its daemon gives, with the slots that the
+// plan names: kernels that do nothing bear any slots and any grid, so that what crashes is the client.
+testing::SaxpyPlan idle_plan() {
+  testing::SaxpyPlan made = testing::saxpy_plan(100, false);
+  for (int i = 0; i < made.plan.kernels_size(); ++i) {
+    v1::PlanKernel& kernel = *made.plan.mutable_kernels(i);
+    made.artifacts[static_cast<std::size_t>(i)] = testing::compile_kernel(
+        "void " + kernel.symbol() +
+        "(void* const* b, const int64_t* v, int64_t i0, int64_t i1) { (void)b; (void)v; (void)i0; (void)i1; }\n");
+    kernel.set_artifact(made.artifacts[static_cast<std::size_t>(i)].digest);
+  }
+  return made;
+}
+
 // Answers Prepare with mutants of a sound answer, FetchArtifact with mutants of the artifact.
 class LyingService final : public v1::CompilerService::Service {
  public:
@@ -151,7 +174,7 @@ class LyingService final : public v1::CompilerService::Service {
 
 TEST_CASE("a client takes no plan and no artifact that is not what it must be") {
   const daemon::TestFolder folder;
-  LyingService service(testing::saxpy_plan(100, false));
+  LyingService service(idle_plan());
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + (folder / "d.sock"), grpc::InsecureServerCredentials());
   builder.RegisterService(&service);

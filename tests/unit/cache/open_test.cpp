@@ -177,6 +177,11 @@ TEST_CASE("a damaged index is moved to quarantine and rebuilt empty with a warni
     REQUIRE(sqlite3_exec(other, "CREATE TABLE mine (x); PRAGMA user_version = 1", nullptr, nullptr, nullptr) == 0);
     sqlite3_close(other);
   }
+  SECTION("a column has another name") {
+    const std::string column = "check_digest";
+    for (std::size_t at = 0; (at = bytes.find(column, at)) != std::string::npos; at += column.size()) bytes[at] ^= 1;
+    spill(index, bytes);
+  }
   SECTION("a newer format") {
     sqlite3* newer = nullptr;
     REQUIRE(sqlite3_open(index.c_str(), &newer) == SQLITE_OK);

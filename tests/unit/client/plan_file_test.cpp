@@ -184,6 +184,19 @@ TEST_CASE("what is wrong with a plan file is named") {
   CHECK_THAT(manifest([](auto& m) { m.set_threads(1u << 30); }), Contains("threads is 1073741824"));
 }
 
+TEST_CASE("an error about a plan file is one line, whatever names the file holds") {
+  const std::string hostile = written(with_manifest(content(exported()), [](v1::PlanFileManifest& manifest) {
+    for (v1::PlanFileSection& section : *manifest.mutable_sections()) {
+      if (section.kind() != v1::PlanFileSection::PARAMETER) continue;
+      section.set_name("a\nhearth: all is well\x1b[2J");
+      section.set_external(true);
+    }
+  }));
+  const absl::StatusOr<PreparedPlan> plan = load_plan(hostile);
+  REQUIRE_FALSE(plan.ok());
+  CHECK_THAT(message(plan), Contains("parameter 'a\\nhearth: all is well\\x1b[2J' is not in the file"));
+}
+
 TEST_CASE("a plan for another CPU names the missing features") {
   const std::string good = content(exported());
   std::uint64_t size = 0;

@@ -172,6 +172,8 @@ TEST_CASE("a status keeps its code and its text, and what is no status is an err
   CHECK(status({{":status", "200"}, {"grpc-status", "0"}}).ok());
   CHECK(status({{"grpc-status", "5"}, {"grpc-message", "no %22x%22: 100%25, 5%, %zz%C3%A9"}}) ==
         absl::NotFoundError("no \"x\": 100%, 5%, %zz\xC3\xA9"));
+  CHECK(status({{"grpc-status", "5"}}) ==
+        absl::NotFoundError("the daemon ended the call with NOT_FOUND and no message"));
   CHECK(absl::IsUnknown(status({{"grpc-status", "17"}})));
   CHECK(absl::IsUnknown(status({{"grpc-status", "zero"}})));
   CHECK(absl::IsUnknown(status({{"grpc-status", "-1"}})));

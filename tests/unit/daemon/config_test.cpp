@@ -84,6 +84,8 @@ TEST_CASE("config: whatever is wrong is one line with its place") {
   CHECK(with("workers = 1\nwrokers = 2\n") == file + ":2: unknown setting 'wrokers'");
   CHECK(with("\nworkers = \"many\"\n") == file + ":2: workers 'many': expected a whole number");
   CHECK(with("workers = -1").find(":1: workers '-1'") != std::string::npos);
+  CHECK(with("log_level = \"a\\nhearthd: all is well\\u001b[2J\"")
+            .find("log_level 'a\\nhearthd: all is well\\x1b[2J': ") != std::string::npos);
   CHECK(with("workers = [1]").find("'workers' must be a plain value") != std::string::npos);
   CHECK(with("cache_limit = \"10 apples\"").find("expected a size") != std::string::npos);
   CHECK(with("a = = b").find(file + ":1: ") == 0);
