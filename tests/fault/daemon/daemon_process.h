@@ -36,7 +36,7 @@ class Process {
     all.insert(all.end(), arguments.begin(), arguments.end());
     pid_ = ::fork();
     if (pid_ == 0) {
-      ::dup2(ready[1], 9);
+      ::dup2(::fcntl(ready[1], F_DUPFD, 10), 9);  // not from 9 to 9, which would leave it to be closed
       ::dup2(::open(log_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600), 2);
       std::vector<char*> pointers;
       for (std::string& text : all) pointers.push_back(text.data());
