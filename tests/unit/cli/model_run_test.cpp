@@ -105,7 +105,7 @@ TEST_CASE("digits: accuracy, then a second process that compiles nothing and giv
   CHECK(run_with_daemon("hearth", "cache clear").code == 0);
   CHECK(run_with_daemon("hearth", "daemon status").code == 0);
   CHECK_THAT(run_with_daemon("hearth", "stats").out, Contains("sandbox") && Contains(" of 10 layers"));
-  CHECK_THAT(run_with_daemon("hearth", "daemon status").out, Contains("\n  sandbox  best-effort: "));
+  CHECK_THAT(run_with_daemon("hearth", "daemon status").out, Contains("\nsandbox  best-effort: "));
   CHECK_THAT(run_with_daemon("hearth", "daemon status --json").out, Contains("\"layer\": \"seccomp\""));
 }
 
