@@ -86,7 +86,7 @@ class PreparedJit {
   absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);
 
   // For tools. Spans live as long as the plan, views until the next execute.
-  absl::StatusOr<std::span<const BufferInfo>> buffers() const;  // every buffer of the plan, by id
+  absl::StatusOr<std::span<const BufferInfo>> buffers() const;  // every one, by id; name the answer before a range-for
   // What is in one, see Instance::buffer: intermediates need PrepareConfig::keep_intermediates to be sure.
   absl::StatusOr<ConstView> buffer(std::uint32_t id) const;
   absl::StatusOr<std::vector<ConstView>> output_buffers() const;        // in the order of the body's outputs

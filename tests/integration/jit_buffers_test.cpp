@@ -73,7 +73,8 @@ TEST_CASE("tools see buffers, outputs, inputs and kernels, and what the buffers 
   CHECK(values((*outputs)[0]) == std::vector<float>{2, 4});
   CHECK(values((*outputs)[1]) == std::vector<float>{3, 7});
   CHECK(values(jit->buffer(ids->front())) == std::vector<float>{1, 2});
-  for (const BufferInfo& info : *jit->buffers()) {
+  const auto buffers = jit->buffers();
+  for (const BufferInfo& info : *buffers) {
     INFO(info.id << " " << to_string(info.kind) << " " << info.name);
     if (info.kind == BufferKind::kParameter) CHECK(values(jit->buffer(info.id)) == std::vector<float>{2, 3});
     if (info.kind == BufferKind::kOutput) CHECK(!info.kernel.empty());
@@ -89,7 +90,8 @@ TEST_CASE("an intermediate is read after a replay, at the variables it had") {
   INFO(jit.status().message());
   REQUIRE(jit.ok());
   std::vector<std::uint32_t> intermediates;
-  for (const BufferInfo& info : *jit->buffers()) {
+  const auto buffers = jit->buffers();
+  for (const BufferInfo& info : *buffers) {
     if (info.kind == BufferKind::kIntermediate) intermediates.push_back(info.id);
   }
   REQUIRE(intermediates.size() == 1);
