@@ -5,6 +5,7 @@
 #pragma once
 #include <absl/status/status.h>
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,8 +14,14 @@ namespace hearth::daemon {
 
 class Health {
  public:
-  void set(const std::string& part, const absl::Status& status) {
+  using Clock = std::chrono::steady_clock;
+
+  // What was found by looking at `as_of`; what an earlier look found, and is told later, changes nothing.
+  void set(const std::string& part, const absl::Status& status, Clock::time_point as_of = Clock::now()) {
     std::lock_guard lock(mutex_);
+    Clock::time_point& told = told_[part];
+    if (as_of < told) return;
+    told = as_of;
     if (status.ok()) {
       reasons_.erase(part);
     } else {
@@ -32,6 +39,7 @@ class Health {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::string> reasons_;
+  std::map<std::string, Clock::time_point> told_;
 };
 
 }  // namespace hearth::daemon

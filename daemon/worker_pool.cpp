@@ -180,7 +180,7 @@ absl::Status WorkerPool::ensure_worker(Slot& slot, const std::vector<std::string
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(command, slot.wake_fd);
   if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(command, slot.wake_fd);
   absl::Status started = worker.status();
-  if (options_.on_start && !absl::IsCancelled(started)) started = options_.on_start(std::move(started));
+  if (options_.on_start && !absl::IsCancelled(started)) started = options_.on_start(std::move(started), begin);
   if (!started.ok()) return started;
   slot.worker = std::move(*worker);
   ++live_workers_;

@@ -33,8 +33,9 @@ struct WorkerPoolOptions {
   unsigned num_workers = 1;
   std::size_t max_queued_lowerings = 256;
   std::chrono::milliseconds idle_limit{60'000};
-  // Told how each start of a worker went; gives back what callers are told. Called on pool threads; null: nothing.
-  std::function<absl::Status(absl::Status)> on_start = nullptr;
+  // Told how a start of a worker went and when it began; gives back what callers are told. On pool threads; may be
+  // null.
+  std::function<absl::Status(absl::Status, std::chrono::steady_clock::time_point began)> on_start = nullptr;
 };
 
 // The payload of a RESOURCE_EXHAUSTED status that says when to try again, in decimal milliseconds.

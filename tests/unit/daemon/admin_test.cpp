@@ -3,12 +3,25 @@
 #include <fstream>
 #include <thread>
 
+#include "daemon/health.h"
 #include "runtime/build_id.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {
 namespace {
+
+TEST_CASE("health: what an earlier look found and tells later changes nothing") {
+  Health health;
+  const Health::Clock::time_point before = Health::Clock::now();
+  health.set("workers", absl::OkStatus());
+  health.set("workers", absl::FailedPreconditionError("of another build"), before);
+  CHECK(health.text() == "ready");
+  health.set("workers", absl::FailedPreconditionError("of another build"));
+  CHECK(health.text() == "degraded: of another build");
+  health.set("workers", absl::OkStatus());
+  CHECK(health.text() == "ready");
+}
 
 TEST_CASE("admin: stats, list, verify, clear") {
   DaemonFixture fixture;
