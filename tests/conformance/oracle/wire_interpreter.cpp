@@ -189,7 +189,7 @@ class NodeValue {
     HostTensor value(*scalar, args_);
     const auto width = static_cast<std::size_t>(ir::byte_size(*scalar));
     if (node_.data().size() == value.bytes.size()) {
-      std::memcpy(value.bytes.data(), node_.data().data(), value.bytes.size());
+      std::copy(node_.data().begin(), node_.data().end(), value.bytes.begin());  // of no elements, too
     } else if (node_.data().size() == width) {
       for (std::size_t at = 0; at < value.bytes.size(); at += width) {
         std::memcpy(value.bytes.data() + at, node_.data().data(), width);

@@ -1,5 +1,6 @@
 // The blobs that one call leads to are asked for together.
 #include <catch2/catch.hpp>
+#include <deque>
 
 #include "blob_place.h"
 
@@ -18,7 +19,11 @@ struct Group {
   SiteGroup group;
 };
 
-Group& kept(const BlobPlace& place) { return *new Group(place); }  // as sites are: for the life of the process
+// As sites are: for the life of the process.
+Group& kept(const BlobPlace& place) {
+  static auto& all = *new std::deque<Group>;
+  return all.emplace_back(place);
+}
 
 }  // namespace
 
