@@ -65,7 +65,7 @@ for phase in "${phases[@]}"; do
 done
 
 say "summary"
-summary() { grep -h 'tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
+summary() { grep -h '% tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
 for phase in "${phases[@]}"; do
   /usr/bin/python3 tests/support/run_report.py "$phase" "build/$phase/test_reports"
 done
