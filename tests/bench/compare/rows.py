@@ -1,4 +1,4 @@
-"""The rows of the table: the work, who does it, and what issue 3 asks of us."""
+"""The rows of the table: the work, who does it, and what is asked of us."""
 from dataclasses import dataclass, field
 
 LIMITS = "limits_bench"

@@ -166,8 +166,8 @@ class Device(unittest.TestCase):
 
     def test_backward(self):
         said, blobs, launches = self.recorded(BACKWARD_CALL, "bwd")
-        self.assertEqual([stem.split("_d64_")[0] for stem in blobs],
-                         ["fmha_bwd_dot_do_o", "fmha_bwd", "fmha_bwd_convert_dq"])
+        self.assertEqual({stem.split("_d64_")[0] for stem in blobs},  # compiled side by side, in no order
+                         {"fmha_bwd_dot_do_o", "fmha_bwd", "fmha_bwd_convert_dq"})
         for path in blobs.values():
             self.check_blob(path)
         self.assertEqual(self.place.stats()["blobs_compiled"], 3)

@@ -1,4 +1,4 @@
-// Kernels that a replay of each model runs, copies of operands included, against what issue 3 asks for.
+// Kernels that a replay of each model runs, copies of operands included, against how many were promised.
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
