@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "compiler/ir/shape.h"
+#include "compiler/passes/contraction_reuse.h"
 #include "compiler/passes/injective.h"
 #include "compiler/passes/op_cost.h"
 #include "compiler/passes/stages.h"
@@ -48,7 +49,12 @@ struct Body {
   int cost = 0;
   int conditions = 0;  // of the cost: comparisons of positions, as a pad makes them
   bool reduces = false;
+  std::optional<bool> contracts;  // with reuse; asked only of some
 
+  bool has_contraction() {
+    if (!contracts) contracts = reduces && has_contraction_with_reuse(nodes);
+    return *contracts;
+  }
   void set_value(UOpRef new_value) {
     value = new_value;
     std::vector<UOpRef> roots(stand_in->sources.begin(), stand_in->sources.end());
@@ -57,6 +63,7 @@ struct Body {
     reads.clear();
     cost = conditions = 0;
     reduces = false;
+    contracts.reset();
     absl::flat_hash_set<UOpRef> of_values;
     for (UOpRef x : nodes) {
       cost += op_cost(x);
@@ -204,7 +211,7 @@ class Fuser {
     return found;
   }
 
-  bool should_inline(const Body& body, const std::vector<Use>& uses) {
+  bool should_inline(Body& body, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
       if (use.consumer->nodes.size() + body.nodes.size() > kMaxKernelNodes) return false;
       // A value at an unknown position (gather) would be computed for many positions or none.
@@ -288,8 +295,9 @@ class Fuser {
            std::ranges::all_of(at, [&](UOpRef i) { return std::ranges::find(outer, i) != outer.end(); });
   }
 
-  // Every element computed exactly once, in loops that stand outermost in the consumer.
-  static bool inline_reduction(const Body& body, const std::vector<Use>& uses) {
+  // Every element computed exactly once, in loops that stand outermost in the consumer. Of two contractions that are
+  // added, one is read from memory: side by side in one kernel neither gets its tile.
+  static bool inline_reduction(Body& body, const std::vector<Use>& uses) {
     std::vector<UOpRef> own = ranges_of(body.stand_in);
     std::vector<UOpRef> outer = ranges_of(uses[0].consumer->stand_in);
     double total = 0;
@@ -308,6 +316,8 @@ class Fuser {
       if (!injective(own, position(use.index))) return false;
       total += extent(used);
     }
+    const bool is_innermost = depth == outer.size();
+    if (is_innermost && body.has_contraction() && uses[0].consumer->has_contraction()) return false;
     return total <= extent(own);
   }
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/passes/contraction_reuse.h"
 #include "compiler/passes/keep_rows.h"
 #include "compiler/passes/stages.h"
 #include "compiler/tune/kernel_facts.h"
@@ -91,6 +92,7 @@ class Keeper {
     // saves a kernel at least.
     const bool is_row_work = facts.uses.size() > 1 || !facts.kept.empty();
     if (bytes < l2_bytes_ / (is_row_work ? 32 : 2)) return false;
+    if (!is_row_work && is_addend_of_contraction(facts, reader)) return false;
     const std::optional<std::vector<UOpRef>> shared = loops_of(stage);
     if (!shared) return false;
     // All stages of one kernel are kept in the same loops.
@@ -103,6 +105,17 @@ class Keeper {
     if (std::ranges::any_of(facts_.at(reader).kept, [&](UOpRef other) { return differ(other, loops); })) return false;
     return reading_pays(stage, bytes, reread_bytes(reader, loops) + reread_bytes_below(stage)) &&
            rows_fit(row_bytes(stage) + rows_kept_in(reader), stage);
+  }
+
+  // A contraction whose results another one's are added to: side by side in one kernel neither gets its tile.
+  bool is_addend_of_contraction(const Facts& facts, UOpRef reader) {
+    const UOpRef index = facts.uses.front().index;
+    const std::vector<UOpRef> at = free_ranges({index->sources.begin() + 1, index->sources.end() - 1});
+    const bool is_outside_of_sums = std::ranges::all_of(at, [&](UOpRef range) {
+      return std::find(reader->sources.begin() + 1, reader->sources.end(), range) != reader->sources.end();
+    });
+    return is_outside_of_sums && has_contraction_with_reuse(facts.nodes) &&
+           has_contraction_with_reuse(facts_.at(reader).nodes);
   }
 
   // What every block of rows reads again stays in L2; or it is little beside what the block would write and read if the

@@ -1,0 +1,44 @@
+#include "compiler/passes/contraction_reuse.h"
+
+#include <algorithm>
+
+#include "compiler/passes/stages.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr double kLeastReuse = 4;           // products an element that is read
+constexpr double kLeastProducts = 1 << 16;  // below, a kernel's launch costs more than what a tile saves
+
+double extent(const std::vector<UOpRef>& ranges) {
+  double n = 1;
+  for (UOpRef r : ranges) n *= static_cast<double>(std::max<std::int64_t>(r->source(0)->bounds.max, 1));
+  return n;
+}
+
+bool is_contraction_with_reuse(UOpRef reduce) {
+  if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum) return false;
+  double products = extent(free_ranges({reduce})), elements = 0;
+  int num_loads = 0;
+  bool multiplies = false;
+  const UOpRef inner[] = {reduce->source(0)};
+  for (UOpRef x : nodes_below(inner)) {
+    multiplies |= x->is(Op::Mul);
+    if (!x->is(Op::Load)) continue;
+    ++num_loads;
+    const UOpRef index = x->source(0);
+    elements += extent(free_ranges({index->sources.begin() + 1, index->sources.end() - 1}));
+  }
+  return multiplies && num_loads >= 2 && products >= kLeastProducts && products >= kLeastReuse * elements;
+}
+
+}  // namespace
+
+bool has_contraction_with_reuse(const std::vector<UOpRef>& nodes) {
+  return std::ranges::any_of(nodes, [](UOpRef x) { return x->is(Op::Reduce) && is_contraction_with_reuse(x); });
+}
+
+}  // namespace hearth::passes

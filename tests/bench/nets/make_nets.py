@@ -1,0 +1,28 @@
+#!/usr/bin/python3
+"""Writes the nets of the suite as ONNX models: make_nets.py FOLDER [NAME...]; with --large also those of 650 MB.
+
+Seeded: the same models on every machine. Needs numpy and onnx (python3-numpy, python3-onnx).
+"""
+import argparse
+from pathlib import Path
+
+import sequence
+import vision
+
+ALL = {make.__name__: make for make in (*vision.NETS, *sequence.NETS, *sequence.LARGE)}
+NAMES = [make.__name__ for make in (*vision.NETS, *sequence.NETS)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("names", nargs="*", choices=[[], *ALL], metavar="NAME", help=", ".join(ALL))
+    parser.add_argument("--large", action="store_true")
+    given = parser.parse_args()
+    Path(given.folder).mkdir(parents=True, exist_ok=True)
+    for name in given.names or (list(ALL) if given.large else NAMES):
+        print(ALL[name]().save(given.folder), flush=True)
+
+
+if __name__ == "__main__":
+    main()
