@@ -59,18 +59,18 @@ void PrepareCall::begin() {
 }
 
 void PrepareCall::report_queued() {
-  if (reported_) return;
+  if (std::exchange(told_queued_, true)) return;
   v1::PrepareEvent event;
   event.mutable_progress()->set_state(v1::PrepareProgress::QUEUED);
   send(std::move(event));
 }
 
 void PrepareCall::report(const BuildProgress& progress) {
+  report_queued();  // always the first word, though a large request's progress may come before begin() tells it
   if (num_pending() >= kMaxPendingProgress) return;
   // Kernels that are ready at once may be told in any order.
   if (progress.kernels_done < kernels_told_) return;
   kernels_told_ = progress.kernels_done;
-  reported_ = true;
   v1::PrepareEvent event;
   v1::PrepareProgress& told = *event.mutable_progress();
   told.set_state(progress.lowering ? v1::PrepareProgress::LOWERING : v1::PrepareProgress::COMPILING);
@@ -91,7 +91,8 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
     spdlog::info("prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", key, took_ms,
                  built.compiled_kernels, built.kernel_hits);
   } else {
-    spdlog::debug("prepare {}: {}, {:.1f} ms", key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined", took_ms);
+    spdlog::debug("prepare {}: {}, {:.1f} ms", key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined",
+                  took_ms);
   }
   std::uint64_t lease = 0;
   if (request_->session_id() != 0) {

@@ -37,7 +37,7 @@ class PrepareCall final : public EventStream<v1::PrepareEvent> {
   const Metrics::Call counted_;
   const v1::PrepareRequest* const request_;
   std::uint32_t kernels_told_ = 0;
-  bool reported_ = false;  // some progress was told
+  bool told_queued_ = false;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

@@ -10,18 +10,11 @@
 #include "client/cli/format.h"
 #include "client/cli/print.h"
 #include "client/elements.h"
+#include "runtime/split_mix.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {
-
-// SplitMix64 (Steele et al. 2014).
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15U);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
 
 struct GivenValue {
   std::int64_t value = 0;

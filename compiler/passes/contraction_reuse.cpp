@@ -13,12 +13,6 @@ using ir::UOpRef;
 constexpr double kLeastReuse = 4;           // products an element that is read
 constexpr double kLeastProducts = 1 << 16;  // below, a kernel's launch costs more than what a tile saves
 
-double extent(const std::vector<UOpRef>& ranges) {
-  double n = 1;
-  for (UOpRef r : ranges) n *= static_cast<double>(std::max<std::int64_t>(r->source(0)->bounds.max, 1));
-  return n;
-}
-
 bool is_contraction_with_reuse(UOpRef reduce) {
   if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum) return false;
   double products = extent(free_ranges({reduce})), elements = 0;

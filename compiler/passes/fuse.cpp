@@ -29,13 +29,6 @@ constexpr std::size_t kMaxKernelNodes = 4000;
 
 std::vector<UOpRef> ranges_of(UOpRef stage) { return {stage->sources.begin() + 1, stage->sources.end()}; }
 
-double extent(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
-double extent(const std::vector<UOpRef>& ranges) {
-  double n = 1;
-  for (UOpRef r : ranges) n *= extent(r);
-  return n;
-}
-
 // A stage while it may still change. Whoever reads it names its stand-in, a stage with the same id, dtype and ranges
 // but no value: a new value changes no other body, so that a step costs what its bodies cost, not the whole graph.
 struct Body {

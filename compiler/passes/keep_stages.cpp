@@ -21,8 +21,6 @@ constexpr std::int64_t kLeastRows = 8;  // of a block: each value read serves as
 constexpr double kFarInL2s = 16;        // bytes of a stage that lives beyond the caches, in L2s
 constexpr double kMostReread = 256;     // in rows: four times what 16 stored rows are in four passes over them
 
-double extent(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
-
 class Keeper {
  public:
   Keeper(ir::Graph& g, UOpRef sink, const v1::Target& target)

@@ -1,5 +1,7 @@
 #include "compiler/passes/stages.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_set.h"
 
 namespace hearth::passes {
@@ -36,6 +38,13 @@ std::vector<UOpRef> free_ranges(const std::vector<UOpRef>& roots) {
   std::vector<UOpRef> found = nodes_below(roots);
   std::erase_if(found, [](UOpRef x) { return !x->is(Op::Range); });
   return found;
+}
+
+double extent(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
+double extent(const std::vector<UOpRef>& ranges) {
+  double n = 1;
+  for (UOpRef r : ranges) n *= extent(r);
+  return n;
 }
 
 std::vector<UOpRef> stages_in_order(UOpRef sink) {

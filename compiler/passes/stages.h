@@ -16,6 +16,10 @@ std::vector<ir::UOpRef> stage_body(ir::UOpRef stage);
 // Ranges below `roots`, not entering stages.
 std::vector<ir::UOpRef> free_ranges(const std::vector<ir::UOpRef>& roots);
 
+// Most turns of a range's loop, at least one; of nested ranges' loops together.
+double extent(ir::UOpRef range);
+double extent(const std::vector<ir::UOpRef>& ranges);
+
 // Nodes below `roots` without entering the stages they read; sources before users.
 std::vector<ir::UOpRef> nodes_below(std::span<const ir::UOpRef> roots);
 

@@ -8,16 +8,10 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/split_mix.h"
+
 namespace hearth::daemon {
 namespace {
-
-// SplitMix64 (Steele et al. 2014).
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15U);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
 
 // Bit patterns from that of 1/16 up to that of 1, which is 4 steps of the exponent further on.
 template <class T>

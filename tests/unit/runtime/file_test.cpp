@@ -13,9 +13,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iostream>
 #include <iterator>
 #include <thread>
+
+#include "tests/support/skip.h"
 
 using namespace hearth::runtime;
 using Catch::Matchers::Contains;
@@ -81,13 +82,6 @@ bool usable(const std::string& device) {
   return fd >= 0;
 }
 
-// ctest counts what prints this line as skipped.
-bool skipped_for_want_of_root(const std::string& what) {
-  if (::geteuid() == 0) return false;
-  std::cout << "SKIPPED: " << what << " needs root\n";
-  return true;
-}
-
 // What `write` says when no right of root's helps it; `folder` is given to that user.
 std::string as_plain_user(const std::string& folder, const std::function<absl::Status()>& write) {
   constexpr uid_t kNobody = 65534;
@@ -132,8 +126,8 @@ TEST_CASE("a file that is replaced keeps its mode") {
   CHECK((mode_of(folder / "old") & 07777) == 0604);
 }
 
-TEST_CASE("a file that is replaced keeps its owner", "[.root]") {
-  if (skipped_for_want_of_root("giving files away")) return;
+TEST_CASE("a file that is replaced keeps its owner") {
+  if (::geteuid() != 0) SKIP_CASE("only root gives files away");
   const Folder folder;
   std::ofstream(folder / "old") << "old";
   REQUIRE(::chown((folder / "old").c_str(), 12345, 54321) == 0);
@@ -216,13 +210,12 @@ TEST_CASE("a pipe is written to and stays a pipe") {
 }
 
 // A device of the test's own: a write_file that is wrong replaces nothing that others need.
-TEST_CASE("a device is written to, its error is told and it stays a device", "[.root]") {
-  if (skipped_for_want_of_root("making a device")) return;
+TEST_CASE("a device is written to, its error is told and it stays a device") {
+  if (::geteuid() != 0) SKIP_CASE("only root makes a device");
   const Folder folder;
   const std::string device = folder / "full";
   if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 7)) != 0 || !usable(device)) {
-    std::cout << "SKIPPED: devices cannot be made or used in " << (folder / "") << "\n";
-    return;
+    SKIP_CASE("devices cannot be made or used in " + (folder / ""));
   }
   const absl::Status written = write_file(device, {"x"});
   CHECK(S_ISCHR(mode_of(device)));
