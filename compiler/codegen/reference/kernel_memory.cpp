@@ -44,18 +44,20 @@ absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, const Inst
   absl::StatusOr<HostTensor*> found = buffer_of(param, instance);
   if (!found.ok()) return found.status();
   HostTensor& buffer = **found;
-  const std::string name = param->is(ir::Op::Local) ? absl::StrCat("local ", param->as<ir::LocalInfo>().id)
-                                                    : absl::StrCat("slot ", param->as<ir::ParamInfo>().slot);
+  const auto name = [param] {
+    return param->is(ir::Op::Local) ? absl::StrCat("local ", param->as<ir::LocalInfo>().id)
+                                    : absl::StrCat("slot ", param->as<ir::ParamInfo>().slot);
+  };
   if (buffer.dtype != dtype.scalar) {
-    return absl::InvalidArgumentError(absl::StrCat("reference: ", verb, " of ", ir::to_string(dtype), " in ", name,
+    return absl::InvalidArgumentError(absl::StrCat("reference: ", verb, " of ", ir::to_string(dtype), " in ", name(),
                                                    " of ", ir::to_string(buffer.dtype), ": ", ir::describe(where, 3)));
   }
   const int width = ir::byte_size(dtype);
   const auto size = static_cast<std::int64_t>(buffer.bytes.size()) / width;
   const std::int64_t index = indices.size() == 1 ? indices[0].i + static_cast<std::int64_t>(lane) : indices[lane].i;
   if (index < 0 || index >= size) {
-    return absl::OutOfRangeError(absl::StrCat("reference: ", verb, " of element ", index, " of ", name, " with ", size,
-                                              " elements: ", ir::describe(where, 6)));
+    return absl::OutOfRangeError(absl::StrCat("reference: ", verb, " of element ", index, " of ", name(), " with ",
+                                              size, " elements: ", ir::describe(where, 6)));
   }
   return buffer.bytes.data() + index * width;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/reference/element_ops.h"
 #include "compiler/ir/text.h"
@@ -13,15 +15,30 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
+constexpr std::size_t kNoLine = static_cast<std::size_t>(-1);
+
+// One line of the body while it runs.
+struct Line {
+  UOpRef node = nullptr;
+  absl::InlinedVector<std::size_t, 3> sources;  // lines; kNoLine: listed nowhere
+  std::size_t end = kNoLine;                    // range: the line of its End
+  std::int64_t limit = 0;                       // range: where it stops this time
+  bool computed = false;
+  Value value;
+  bool started = false;  // accumulator
+  Value accumulated;
+};
+
 class LinearInterpreter {
  public:
   LinearInterpreter(std::span<const UOpRef> body, const KernelRun& run) : body_(body), run_(run), memory_(run) {}
 
   absl::Status run() {
-    absl::Status nested = match_loops();
-    if (!nested.ok()) return nested;
-    for (std::size_t at = 0; at < body_.size();) {
-      absl::StatusOr<std::size_t> next = step(at);
+    absl::Status ready = read_lines();
+    if (ready.ok()) ready = match_loops();
+    if (!ready.ok()) return ready;
+    for (std::size_t at = 0; at < lines_.size();) {
+      absl::StatusOr<std::size_t> next = step(lines_[at], at);
       if (!next.ok()) {
         return absl::Status(next.status().code(),
                             absl::StrCat(next.status().message(), " in line ", at, ": ", ir::describe(body_[at])));
@@ -32,206 +49,227 @@ class LinearInterpreter {
   }
 
  private:
+  absl::Status read_lines() {
+    std::unordered_map<UOpRef, std::size_t> line_of;
+    for (std::size_t at = 0; at < body_.size(); ++at) {
+      if (!line_of.emplace(body_[at], at).second) {
+        return absl::InvalidArgumentError(absl::StrCat("reference: listed twice: ", ir::describe(body_[at])));
+      }
+    }
+    lines_.resize(body_.size());
+    for (std::size_t at = 0; at < body_.size(); ++at) {
+      lines_[at].node = body_[at];
+      for (UOpRef source : body_[at]->sources) {
+        auto found = line_of.find(source);
+        lines_[at].sources.push_back(found == line_of.end() ? kNoLine : found->second);
+      }
+    }
+    return absl::OkStatus();
+  }
+
   // Finds every range's end and checks that loops nest.
   absl::Status match_loops() {
     std::vector<std::size_t> open;
-    for (std::size_t at = 0; at < body_.size(); ++at) {
-      if (!position_.emplace(body_[at], at).second) {
-        return absl::InvalidArgumentError(absl::StrCat("reference: listed twice: ", ir::describe(body_[at])));
-      }
-      if (body_[at]->is(Op::Range)) open.push_back(at);
-      if (!body_[at]->is(Op::End)) continue;
-      if (open.empty() || body_[open.back()] != body_[at]->source(0)) {
+    for (std::size_t at = 0; at < lines_.size(); ++at) {
+      if (lines_[at].node->is(Op::Range)) open.push_back(at);
+      if (!lines_[at].node->is(Op::End)) continue;
+      if (open.empty() || lines_[at].sources[0] != open.back()) {
         return absl::InvalidArgumentError(absl::StrCat("reference: loops do not nest at line ", at));
       }
-      end_[open.back()] = at;
+      lines_[open.back()].end = at;
       open.pop_back();
     }
     return open.empty() ? absl::OkStatus() : absl::InvalidArgumentError("reference: a range has no end");
   }
 
-  absl::StatusOr<const Value*> value_of(UOpRef node) const {
-    auto found = values_.find(node);
-    if (found == values_.end())
-      return absl::InvalidArgumentError(absl::StrCat("reference: not computed: ", ir::describe(node)));
-    return &found->second;
+  // The line of source `k`, whether or not it has a value.
+  absl::StatusOr<Line*> source_of(const Line& line, std::size_t k) {
+    if (line.sources[k] == kNoLine)
+      return absl::InvalidArgumentError(absl::StrCat("reference: not listed: ", ir::describe(line.node->source(k))));
+    return &lines_[line.sources[k]];
   }
 
-  // Values computed in a loop's body are gone when the loop is left or starts again.
-  void forget_body(std::size_t range) {
-    for (std::size_t at = range + 1; at < end_.at(range); ++at) values_.erase(body_[at]);
+  absl::StatusOr<const Value*> value_of(const Line& line, std::size_t k) const {
+    if (line.sources[k] == kNoLine || !lines_[line.sources[k]].computed)
+      return absl::InvalidArgumentError(absl::StrCat("reference: not computed: ", ir::describe(line.node->source(k))));
+    return &lines_[line.sources[k]].value;
   }
 
-  absl::StatusOr<std::size_t> enter(std::size_t at) {
-    absl::StatusOr<const Value*> size = value_of(body_[at]->source(0));
+  static void set(Line& line, Value value) {
+    line.value = std::move(value);
+    line.computed = true;
+  }
+
+  absl::StatusOr<std::size_t> enter(Line& line, std::size_t at) {
+    absl::StatusOr<const Value*> size = value_of(line, 0);
     if (!size.ok()) return size.status();
     std::int64_t begin = 0, limit = (**size)[0].i;
-    if (run_.grid && body_[at]->as<ir::RangeInfo>().kind == ir::RangeKind::Grid) {
+    if (run_.grid && line.node->as<ir::RangeInfo>().kind == ir::RangeKind::Grid) {
       begin = run_.grid->begin;
       limit = run_.grid->end;
     }
-    limit_[at] = limit;
+    line.limit = limit;
     if (begin >= limit) {
-      values_[body_[end_.at(at)]] = {};
-      return end_.at(at) + 1;
+      set(lines_[line.end], {});
+      return line.end + 1;
     }
-    values_[body_[at]] = {Element::of_int(begin)};
+    set(line, {Element::of_int(begin)});
     return at + 1;
   }
 
-  absl::StatusOr<std::size_t> repeat(std::size_t at) {
-    const std::size_t range = position_.at(body_[at]->source(0));
-    forget_body(range);
-    Element& counter = values_[body_[range]][0];
-    if (++counter.i < limit_.at(range)) return range + 1;
-    values_.erase(body_[range]);
-    values_[body_[at]] = {};
+  // Values computed in a loop's body are gone when the loop is left or starts again.
+  std::size_t repeat(Line& end, std::size_t at) {
+    const std::size_t range = end.sources[0];
+    for (std::size_t inside = range + 1; inside < at; ++inside) lines_[inside].computed = false;
+    if (++lines_[range].value[0].i < lines_[range].limit) return range + 1;
+    lines_[range].computed = false;
+    set(end, {});
     return at + 1;
   }
 
-  // Index, gate (true if absent) of index(param, i[, gate]).
-  absl::Status read_index(UOpRef index, Value* position, Value* gate) const {
-    if (!index->is(Op::Index) || index->sources.size() > 3)
+  // Where index(param, i[, gate]) points; true gates that are absent.
+  struct Access {
+    UOpRef memory = nullptr;
+    Value position, gate = {Element::of_int(1)};
+    KernelMemory::Instance instance;  // values of a Local's sources
+  };
+  absl::StatusOr<Access> access_of(const Line& line) {
+    absl::StatusOr<Line*> index = source_of(line, 0);
+    if (!index.ok()) return index.status();
+    if (!(*index)->node->is(Op::Index) || (*index)->sources.size() > 3)
       return absl::InvalidArgumentError("reference: not index(param, i, gate)");
-    absl::StatusOr<const Value*> i = value_of(index->source(1));
-    if (!i.ok()) return i.status();
-    *position = **i;
-    *gate = {Element::of_int(1)};
-    if (index->sources.size() == 3) {
-      absl::StatusOr<const Value*> g = value_of(index->source(2));
-      if (!g.ok()) return g.status();
-      *gate = **g;
+    Access access;
+    access.memory = (*index)->node->source(0);
+    absl::StatusOr<const Value*> position = value_of(**index, 1);
+    if (!position.ok()) return position.status();
+    access.position = **position;
+    if ((*index)->sources.size() == 3) {
+      absl::StatusOr<const Value*> gate = value_of(**index, 2);
+      if (!gate.ok()) return gate.status();
+      access.gate = **gate;
     }
-    return absl::OkStatus();
-  }
-
-  // Values of a Local's sources.
-  absl::StatusOr<KernelMemory::Instance> instance_of(UOpRef memory) const {
-    KernelMemory::Instance instance;
-    if (!memory->is(Op::Local)) return instance;
-    for (UOpRef source : memory->sources) {
-      absl::StatusOr<const Value*> value = value_of(source);
+    if (!access.memory->is(Op::Local)) return access;
+    absl::StatusOr<Line*> local = source_of(**index, 0);
+    if (!local.ok()) return local.status();
+    for (std::size_t k = 0; k < (*local)->sources.size(); ++k) {
+      absl::StatusOr<const Value*> value = value_of(**local, k);
       if (!value.ok()) return value.status();
-      instance.push_back((**value)[0].i);
+      access.instance.push_back((**value)[0].i);
     }
-    return instance;
+    return access;
   }
 
-  absl::StatusOr<Value> load(UOpRef node) {
-    Value position, gate, alternative = {Element{}};
-    absl::Status status = read_index(node->source(0), &position, &gate);
-    if (!status.ok()) return status;
-    if (node->sources.size() == 2) {
-      absl::StatusOr<const Value*> given = value_of(node->source(1));
+  absl::StatusOr<Value> load(const Line& line) {
+    absl::StatusOr<Access> access = access_of(line);
+    if (!access.ok()) return access.status();
+    Value alternative = {Element{}};
+    if (line.sources.size() == 2) {
+      absl::StatusOr<const Value*> given = value_of(line, 1);
       if (!given.ok()) return given.status();
       alternative = **given;
     }
-    absl::StatusOr<KernelMemory::Instance> instance = instance_of(node->source(0)->source(0));
-    if (!instance.ok()) return instance.status();
-    return memory_.load(node->source(0)->source(0), node->dtype, position, gate, alternative, node->source(0),
-                        *instance);
+    return memory_.load(access->memory, line.node->dtype, access->position, access->gate, alternative,
+                        line.node->source(0), access->instance);
   }
 
-  absl::Status store(UOpRef node) {
-    if (node->sources.size() != 2) return absl::InvalidArgumentError("reference: a linear store has no ranges");
-    Value position, gate;
-    absl::Status status = read_index(node->source(0), &position, &gate);
-    if (!status.ok()) return status;
-    absl::StatusOr<const Value*> value = value_of(node->source(1));
+  absl::Status store(const Line& line) {
+    if (line.sources.size() != 2) return absl::InvalidArgumentError("reference: a linear store has no ranges");
+    absl::StatusOr<Access> access = access_of(line);
+    if (!access.ok()) return access.status();
+    absl::StatusOr<const Value*> value = value_of(line, 1);
     if (!value.ok()) return value.status();
-    absl::StatusOr<KernelMemory::Instance> instance = instance_of(node->source(0)->source(0));
-    if (!instance.ok()) return instance.status();
-    return memory_.store(node->source(0)->source(0), node->source(1)->dtype, position, gate, **value, node->source(0),
-                         *instance);
+    return memory_.store(access->memory, line.node->source(1)->dtype, access->position, access->gate, **value,
+                         line.node->source(0), access->instance);
   }
 
-  absl::Status update(UOpRef node) {
-    UOpRef acc = node->source(0);
-    absl::StatusOr<const Value*> value = value_of(node->source(1));
-    if (!value.ok()) return value.status();
-    auto accumulator = accumulators_.find(acc);
-    if (!acc->is(Op::Acc) || accumulator == accumulators_.end())
+  absl::StatusOr<Value*> accumulator_of(const Line& line) {
+    absl::StatusOr<Line*> accumulator = source_of(line, 0);
+    if (!accumulator.ok() || !(*accumulator)->node->is(Op::Acc) || !(*accumulator)->started)
       return absl::InvalidArgumentError("reference: no such accumulator");
-    if (accumulator->second.size() != (*value)->size())
+    return &(*accumulator)->accumulated;
+  }
+
+  absl::Status update(const Line& line) {
+    absl::StatusOr<const Value*> value = value_of(line, 1);
+    if (!value.ok()) return value.status();
+    absl::StatusOr<Value*> accumulator = accumulator_of(line);
+    if (!accumulator.ok()) return accumulator.status();
+    if ((*accumulator)->size() != (*value)->size())
       return absl::InvalidArgumentError("reference: lane counts do not agree");
-    const ir::ReduceKind kind = node->as<ir::ReduceInfo>().kind;
-    for (std::size_t lane = 0; lane < accumulator->second.size(); ++lane) {
-      Element& element = accumulator->second[lane];
-      element = reduce_step(kind, acc->dtype.scalar, element, (**value)[lane]);
+    const ir::ReduceKind kind = line.node->as<ir::ReduceInfo>().kind;
+    const ir::Scalar scalar = line.node->source(0)->dtype.scalar;
+    for (std::size_t lane = 0; lane < (*accumulator)->size(); ++lane) {
+      Element& element = (**accumulator)[lane];
+      element = reduce_step(kind, scalar, element, (**value)[lane]);
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Value> compute(UOpRef node) {
-    std::vector<const Value*> sources;
-    for (UOpRef source : node->sources) {
-      absl::StatusOr<const Value*> value = value_of(source);
+  absl::StatusOr<Value> compute(Line& line) {
+    absl::InlinedVector<const Value*, 3> sources;
+    for (std::size_t k = 0; k < line.sources.size(); ++k) {
+      absl::StatusOr<const Value*> value = value_of(line, k);
       if (!value.ok()) return value.status();
       sources.push_back(*value);
     }
-    if (node->is(Op::Acc)) {
-      accumulators_[node] = *sources[0];
+    if (line.node->is(Op::Acc)) {
+      line.accumulated = *sources[0];
+      line.started = true;
       return Value{};
     }
-    if (node->is(Op::AccResult)) {
-      auto accumulator = accumulators_.find(node->source(0));
-      if (accumulator == accumulators_.end()) return absl::InvalidArgumentError("reference: no such accumulator");
-      return accumulator->second;
+    if (line.node->is(Op::AccResult)) {
+      absl::StatusOr<Value*> accumulator = accumulator_of(line);
+      if (!accumulator.ok()) return accumulator.status();
+      return **accumulator;
     }
-    return evaluate_lanes(node, sources);
+    return evaluate_lanes(line.node, sources);
   }
 
-  // Executes line `at`; the next line.
-  absl::StatusOr<std::size_t> step(std::size_t at) {
-    UOpRef node = body_[at];
+  // Executes a line; the next one.
+  absl::StatusOr<std::size_t> step(Line& line, std::size_t at) {
     absl::StatusOr<Value> value = Value{};
-    switch (node->op) {
+    switch (line.node->op) {
       case Op::Range:
-        return enter(at);
+        return enter(line, at);
       case Op::End:
-        return repeat(at);
+        return repeat(line, at);
       case Op::Param:
       case Op::Local:
       case Op::Index:
       case Op::Sink:
         return at + 1;
       case Op::Store: {
-        absl::Status status = store(node);
+        absl::Status status = store(line);
         if (!status.ok()) return status;
         return at + 1;
       }
       case Op::AccUpdate: {
-        absl::Status status = update(node);
+        absl::Status status = update(line);
         if (!status.ok()) return status;
         return at + 1;
       }
       case Op::Var: {
-        absl::StatusOr<std::int64_t> var = memory_.variable(node);
+        absl::StatusOr<std::int64_t> var = memory_.variable(line.node);
         if (!var.ok()) return var.status();
         value = Value{Element::of_int(*var)};
         break;
       }
       case Op::Load:
-        value = load(node);
+        value = load(line);
         break;
       default:
-        value = compute(node);
+        value = compute(line);
         break;
     }
     if (!value.ok()) return value.status();
-    values_[node] = *std::move(value);
+    set(line, *std::move(value));
     return at + 1;
   }
 
   std::span<const UOpRef> body_;
   const KernelRun& run_;
   KernelMemory memory_;
-  // All looked up, never iterated.
-  std::unordered_map<UOpRef, std::size_t> position_;
-  std::unordered_map<std::size_t, std::size_t> end_;
-  std::unordered_map<std::size_t, std::int64_t> limit_;
-  std::unordered_map<UOpRef, Value> values_;
-  std::unordered_map<UOpRef, Value> accumulators_;
+  std::vector<Line> lines_;  // of body_, by position
 };
 
 }  // namespace

@@ -105,7 +105,6 @@ class Generator {
   }
 
   ir::UOpRef index(int depth) {
-    const ir::DType type(ir::Scalar::Index);
     if (depth <= 0 || below(8) == 0) {
       return below(4) == 0 ? graph_.index(small()) : index_leaves_[below(index_leaves_.size())];
     }

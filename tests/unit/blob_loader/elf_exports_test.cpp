@@ -47,9 +47,9 @@ TEST_CASE("what is not such an object is refused by what it is") {
   const std::string good = read_file(module("test_blob"));
   CHECK_THAT(refusal("").what(), Contains("truncated"));
   CHECK_THAT(refusal(std::string(4096, 'x')).what(), Contains("not an ELF"));
-  const auto with = [&good](std::size_t at, char value) {
+  const auto with = [&good](std::size_t at, int value) {
     std::string bytes = good;
-    bytes[at] = value;
+    bytes[at] = static_cast<char>(value);
     return bytes;
   };
   CHECK_THAT(refusal(with(EI_CLASS, ELFCLASS32)).what(), Contains("64-bit"));

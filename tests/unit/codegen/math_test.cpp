@@ -186,7 +186,8 @@ std::vector<std::vector<T>> pow_arguments(std::size_t count) {
     for (T y : special) xy[0].push_back(x), xy[1].push_back(y);
   }
   std::mt19937_64 random(11);
-  std::uniform_real_distribution<T> base(0, 20), exponent(-30, 30), logarithm(T(L::min_exponent), T(L::max_exponent));
+  std::uniform_real_distribution<T> base(0, 20), exponent(-30, 30);
+  std::uniform_real_distribution<T> logarithm(static_cast<T>(L::min_exponent), static_cast<T>(L::max_exponent));
   while (xy[0].size() < count / 2) xy[0].push_back(base(random)), xy[1].push_back(exponent(random));
   // Results over the whole range, overflow and subnormals included.
   while (xy[0].size() < count * 3 / 4) {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -72,7 +71,7 @@ absl::Status act(const std::string& name) {
   if (starts_with(name, "slow")) std::this_thread::sleep_for(starts_with(name, "slower") ? 1500ms : 300ms);
   if (starts_with(name, "hang")) std::this_thread::sleep_for(1h);
   if (starts_with(name, "spin")) {
-    static std::atomic<bool> spinning{true};
+    static volatile bool spinning = true;  // volatile: a loop without an effect may be taken for one that ends
     while (spinning) {
     }
   }
