@@ -29,7 +29,23 @@ bool is_contraction_with_reuse(UOpRef reduce) {
   return multiplies && num_loads >= 2 && products >= kLeastProducts && products >= kLeastReuse * elements;
 }
 
+bool reads(UOpRef value) {
+  const UOpRef roots[] = {value};
+  return std::ranges::any_of(nodes_below(roots), [](UOpRef x) { return x->is(Op::Load); });
+}
+
+bool is_sum_of_products(UOpRef reduce) {
+  if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum) return false;
+  UOpRef value = reduce->source(0);
+  while (value->is(Op::Cast)) value = value->source(0);
+  return value->is(Op::Mul) && reads(value->source(0)) && reads(value->source(1));
+}
+
 }  // namespace
+
+bool has_sum_of_products(const std::vector<UOpRef>& nodes) {
+  return std::ranges::any_of(nodes, [](UOpRef x) { return x->is(Op::Reduce) && is_sum_of_products(x); });
+}
 
 bool has_contraction_with_reuse(const std::vector<UOpRef>& nodes) {
   return std::ranges::any_of(nodes, [](UOpRef x) { return x->is(Op::Reduce) && is_contraction_with_reuse(x); });

@@ -11,4 +11,7 @@ namespace hearth::passes {
 // is none: it reads each element once.
 bool has_contraction_with_reuse(const std::vector<ir::UOpRef>& nodes);
 
+// Whether one of them is a sum of products of two values that are read, with reuse or without.
+bool has_sum_of_products(const std::vector<ir::UOpRef>& nodes);
+
 }  // namespace hearth::passes

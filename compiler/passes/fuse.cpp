@@ -288,9 +288,10 @@ class Fuser {
            std::ranges::all_of(at, [&](UOpRef i) { return std::ranges::find(outer, i) != outer.end(); });
   }
 
-  // Every element computed exactly once, in loops that stand outermost in the consumer. Of two contractions that are
-  // added, one is read from memory: side by side in one kernel neither gets its tile.
-  static bool inline_reduction(Body& body, const std::vector<Use>& uses) {
+  // Every element computed exactly once, in loops that stand outermost in the consumer. A contraction with reuse gets
+  // its tile only where it is the one sum of its kernel: of two that are added, and of one and a product that is added
+  // to each of its channels, one is read from memory.
+  bool inline_reduction(Body& body, const std::vector<Use>& uses) {
     std::vector<UOpRef> own = ranges_of(body.stand_in);
     std::vector<UOpRef> outer = ranges_of(uses[0].consumer->stand_in);
     double total = 0;
@@ -309,9 +310,14 @@ class Fuser {
       if (!injective(own, position(use.index))) return false;
       total += extent(used);
     }
-    const bool is_innermost = depth == outer.size();
-    if (is_innermost && body.has_contraction() && uses[0].consumer->has_contraction()) return false;
-    return total <= extent(own);
+    if (total > extent(own)) return false;
+    Body& consumer = *uses[0].consumer;
+    if (body.has_contraction()) return !has_sum_of_products(consumer.nodes);
+    return !has_sum_of_products(body.nodes) || !(consumer.has_contraction() || reads_contraction(consumer));
+  }
+
+  bool reads_contraction(const Body& consumer) {
+    return std::ranges::any_of(consumer.reads, [&](UOpRef x) { return body_of(x).has_contraction(); });
   }
 
   // `uses` are in the order of their consumers.

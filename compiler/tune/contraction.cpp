@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace hearth::tune {
 namespace {
@@ -242,13 +243,53 @@ class Contraction {
     return 1;
   }
 
+  // Bytes of different elements that an access reads while `fixed` stay where they are.
+  static double footprint(const Access& a, const std::vector<UOpRef>& fixed) {
+    std::map<std::int64_t, double> lengths;  // by distance: windows overlap
+    for (const ir::AffineTerm& t : a.affine.terms) {
+      if (!t.atom->is(Op::Range) || std::ranges::find(fixed, t.atom) != fixed.end()) continue;
+      lengths.try_emplace(t.coefficient, 1).first->second += static_cast<double>(length(t.atom) - 1);
+    }
+    double bytes = byte_size(a.index->source(0)->dtype);
+    for (const auto& [distance, n] : lengths) bytes *= n;
+    return bytes;
+  }
+
+  // The lines of an image: axes inside of the rows' loop that move the columns' operand alone. When that operand is
+  // larger than the cache, every tile of rows (the channels) would read it from memory again; with these loops outside
+  // it is read once, if one line of it and the rows' whole operand stay in the cache.
+  std::vector<UOpRef> lines_outside_of_rows(const Choice& c) const {
+    if (length(c.rows_axis) <= c.rows) return {};
+    std::vector<UOpRef> lines;
+    const auto inside = std::ranges::find(f_.outputs, c.rows_axis);
+    for (auto at = inside; at != f_.outputs.end(); ++at) {
+      if (*at == c.rows_axis || *at == c.axis) continue;
+      const bool is_line = std::ranges::all_of(f_.accesses, [&](const Access& a) {
+        return !a.in_reduction || f_.depends_on(a.index, *at) == f_.depends_on(a.index, c.axis);
+      });
+      if (is_line) lines.push_back(*at);
+    }
+    if (lines.empty() || length(lines.front()) < 2 * f_.threads) return {};
+    double whole = 0, kept = 0;
+    for (const Access& a : f_.accesses) {
+      if (!a.in_reduction) continue;
+      if (f_.depends_on(a.index, c.axis)) whole += footprint(a, {});
+      kept += footprint(a, lines);
+    }
+    const bool fits = kept <= static_cast<double>(f_.l2_bytes) * 3 / 4;
+    return whole > static_cast<double>(f_.l2_bytes) && fits ? lines : std::vector<UOpRef>{};
+  }
+
   // Which operand stays in the cache while the other one passes by, and what the threads divide.
   void order_loops(const Choice& c, std::vector<Opt>& opts) const {
     const std::int64_t panels = ceil_div(length(c.axis), f_.lanes * c.columns);
     const double operand_bytes = depth_ * static_cast<double>(length(c.axis)) * 4;
     const bool rows_outermost = f_.outputs.front() == c.rows_axis;
     const bool divides = !rows_outermost || !f_.is_alone || f_.threads == 1 || panels >= 2 * f_.threads;
-    if (panels > 1 && operand_bytes > resident_bytes() && divides) {
+    const std::vector<UOpRef> lines = lines_outside_of_rows(c);
+    if (!lines.empty()) {
+      for (UOpRef line : lines) opts.push_back({Opt::Kind::Before, axis_id(line), axis_id(c.rows_axis)});
+    } else if (panels > 1 && operand_bytes > resident_bytes() && divides) {
       opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(c.rows_axis)});
     } else if (rows_outermost && f_.is_alone && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
       const std::int64_t share = ceil_div(length(c.rows_axis), 4 * f_.threads);

@@ -91,6 +91,11 @@ def cases():
     v = rng.standard_normal((4, 3, 3)).astype(np.float32)
     yield "transposed_groups", [y, v], [conv_transpose(y, v, (2,), (1,), (1,), (1,), (0,), 2)]
 
+    # Kernels that are no multiple of the stride, shorter than it, and a border that the extra results reach into.
+    yield "transposed_uneven", [x, w], [conv_transpose(x, w, (3, 2), (1, 0), (0, 1), (1, 1), (2, 1), 1)]
+    long = np.random.default_rng(7).standard_normal((4, 3, 7)).astype(np.float32)
+    yield "transposed_long", [y, long], [conv_transpose(y, long, (3,), (0,), (4,), (1,), (1,), 2)]
+
     z = rng.standard_normal((2, 5, 3, 2)).astype(np.float32)
     for size in (3, 4):
         out = np.zeros(z.shape)

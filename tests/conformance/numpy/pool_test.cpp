@@ -29,44 +29,54 @@ OpCase rounded(std::string name, std::function<Tensor(const Tensors&)> record) {
 }  // namespace
 
 TEST_CASE("pools, transposed convolutions and normalisations of images give numpy's results") {
-  check_family("pool",
-               {
-                   max_row("max_padded", kPadded),
-                   max_row("max_columns", kDilated, true),
-                   max_row("max_ties", kPadded),
-                   max_row("max_ceil", kCeiled),
-                   {"max_unpool", [](const Tensors& in) { return Tensors{max_unpool(in[0], in[1], {5, 6})}; }},
-                   rounded("lp_1", [](const Tensors& in) { return lp_pool(in[0], 1, kPadded); }),
-                   rounded("lp_2", [](const Tensors& in) { return lp_pool(in[0], 2, kPadded); }),
-                   rounded("lp_3", [](const Tensors& in) { return lp_pool(in[0], 3, kPadded); }),
-                   rounded("lp_ceil", [](const Tensors& in) { return lp_pool(in[0], 2, kCeiled); }),
-                   rounded("global_lp", [](const Tensors& in) { return global_lp_pool(in[0], 3); }),
-                   rounded("average", [](const Tensors& in) { return avg_pool(in[0], kDilated); }),
-                   rounded("average_ceil", [](const Tensors& in) { return avg_pool(in[0], kCeiled); }),
-                   rounded("transposed", [](const Tensors& in) { return conv_transpose(in[0], in[1]); }),
-                   rounded("transposed_far",
-                           [](const Tensors& in) {
-                             return conv_transpose(
-                                 in[0], in[1], {},
-                                 {.strides = {2, 3}, .pads_begin = {1, 0}, .pads_end = {0, 1}, .dilations = {2, 1}},
-                                 {1, 2});
-                           }),
-                   rounded("transposed_groups",
-                           [](const Tensors& in) {
-                             return conv_transpose(in[0], in[1], {},
-                                                   {.strides = {2}, .pads_begin = {1}, .pads_end = {1}, .groups = 2});
-                           }),
-                   rounded("lrn_3", [](const Tensors& in) { return local_response_norm(in[0], 3, 0.3, 0.6, 1.5); }),
-                   rounded("lrn_4", [](const Tensors& in) { return local_response_norm(in[0], 4, 0.3, 0.6, 1.5); }),
-                   rounded("mean_variance", [](const Tensors& in) { return mean_variance_norm(in[0], {0, 2, 3}); }),
-                   rounded("lp_normalize_1", [](const Tensors& in) { return lp_normalize(in[0], 1, 1); }),
-                   rounded("lp_normalize_2", [](const Tensors& in) { return lp_normalize(in[0], 1); }),
-                   rounded("lp_normalize_zeros", [](const Tensors& in) { return lp_normalize(in[0], -3); }),
-                   {"batch_training",
-                    [](const Tensors& in) {
-                      const BatchNormResult result = batch_norm_training(in[0], in[1], in[2], 1e-3);
-                      return Tensors{result.y, result.mean, result.variance};
-                    },
-                    1e-5, 1e-5},
-               });
+  check_family(
+      "pool",
+      {
+          max_row("max_padded", kPadded),
+          max_row("max_columns", kDilated, true),
+          max_row("max_ties", kPadded),
+          max_row("max_ceil", kCeiled),
+          {"max_unpool", [](const Tensors& in) { return Tensors{max_unpool(in[0], in[1], {5, 6})}; }},
+          rounded("lp_1", [](const Tensors& in) { return lp_pool(in[0], 1, kPadded); }),
+          rounded("lp_2", [](const Tensors& in) { return lp_pool(in[0], 2, kPadded); }),
+          rounded("lp_3", [](const Tensors& in) { return lp_pool(in[0], 3, kPadded); }),
+          rounded("lp_ceil", [](const Tensors& in) { return lp_pool(in[0], 2, kCeiled); }),
+          rounded("global_lp", [](const Tensors& in) { return global_lp_pool(in[0], 3); }),
+          rounded("average", [](const Tensors& in) { return avg_pool(in[0], kDilated); }),
+          rounded("average_ceil", [](const Tensors& in) { return avg_pool(in[0], kCeiled); }),
+          rounded("transposed", [](const Tensors& in) { return conv_transpose(in[0], in[1]); }),
+          rounded("transposed_far",
+                  [](const Tensors& in) {
+                    return conv_transpose(
+                        in[0], in[1], {},
+                        {.strides = {2, 3}, .pads_begin = {1, 0}, .pads_end = {0, 1}, .dilations = {2, 1}}, {1, 2});
+                  }),
+          rounded("transposed_groups",
+                  [](const Tensors& in) {
+                    return conv_transpose(in[0], in[1], {},
+                                          {.strides = {2}, .pads_begin = {1}, .pads_end = {1}, .groups = 2});
+                  }),
+          rounded("transposed_uneven",
+                  [](const Tensors& in) {
+                    return conv_transpose(in[0], in[1], {},
+                                          {.strides = {3, 2}, .pads_begin = {1, 0}, .pads_end = {0, 1}}, {2, 1});
+                  }),
+          rounded("transposed_long",
+                  [](const Tensors& in) {
+                    return conv_transpose(in[0], in[1], {},
+                                          {.strides = {3}, .pads_begin = {0}, .pads_end = {4}, .groups = 2}, {1});
+                  }),
+          rounded("lrn_3", [](const Tensors& in) { return local_response_norm(in[0], 3, 0.3, 0.6, 1.5); }),
+          rounded("lrn_4", [](const Tensors& in) { return local_response_norm(in[0], 4, 0.3, 0.6, 1.5); }),
+          rounded("mean_variance", [](const Tensors& in) { return mean_variance_norm(in[0], {0, 2, 3}); }),
+          rounded("lp_normalize_1", [](const Tensors& in) { return lp_normalize(in[0], 1, 1); }),
+          rounded("lp_normalize_2", [](const Tensors& in) { return lp_normalize(in[0], 1); }),
+          rounded("lp_normalize_zeros", [](const Tensors& in) { return lp_normalize(in[0], -3); }),
+          {"batch_training",
+           [](const Tensors& in) {
+             const BatchNormResult result = batch_norm_training(in[0], in[1], in[2], 1e-3);
+             return Tensors{result.y, result.mean, result.variance};
+           },
+           1e-5, 1e-5},
+      });
 }

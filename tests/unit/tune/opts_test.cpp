@@ -147,6 +147,48 @@ TEST_CASE("a large product gets a tile of many accumulators, its panels packed a
                     [](const Opt& o) { return o.kind == Opt::Kind::Before && o.axis == 1 && o.amount == 0; }));
 }
 
+namespace {
+
+// out[o][h][w] = sum over c, i, j of weights[o][c][i][j] * image[c][h + i][w + j], kernels of 3 x 3: axes 0 (o), 1 (h),
+// 2 (w), 3 (c), 4 (i), 5 (j); slots 0, 1 (image), 2 (weights).
+UOpRef convolution(ir::Graph& g, std::int64_t results, std::int64_t channels, std::int64_t side) {
+  auto range = [&](std::int64_t n, std::uint32_t axis) {
+    return g.range(g.index(n), axis, axis < 3 ? ir::RangeKind::Loop : ir::RangeKind::Reduce);
+  };
+  UOpRef o = range(results, 0), h = range(side, 1), w = range(side, 2), c = range(channels, 3), i = range(3, 4),
+         j = range(3, 5);
+  auto step = [&](UOpRef position, std::int64_t n, UOpRef inner) { return g.add(g.mul(position, g.index(n)), inner); };
+  auto index = [&](std::uint32_t slot, UOpRef position) {
+    return g.make(Op::Index, ir::Scalar::Void,
+                  {g.make(Op::Param, ir::Scalar::F32, {}, ir::ParamInfo{slot}), position, g.boolean(true)});
+  };
+  UOpRef image = index(1, step(step(c, side + 2, g.add(h, i)), side + 2, g.add(w, j)));
+  UOpRef weights = index(2, step(step(step(o, channels, c), 3, i), 3, j));
+  UOpRef product = g.mul(g.make(Op::Load, ir::Scalar::F32, {weights}), g.make(Op::Load, ir::Scalar::F32, {image}));
+  UOpRef sum = g.make(Op::Reduce, ir::Scalar::F32, {product, c, i, j}, ir::ReduceInfo{ir::ReduceKind::Sum, {}});
+  UOpRef store = g.make(Op::Store, ir::Scalar::Void, {index(0, step(step(o, side, h), side, w)), sum, o, h, w});
+  return g.make(Op::Sink, ir::Scalar::Void, {store});
+}
+
+}  // namespace
+
+TEST_CASE("a convolution reads an image larger than the cache once: its lines are outside of the channels") {
+  v1::Target target = target_of(512);
+  target.set_l2_bytes(1 << 20);
+  const auto lines_first = [&](std::int64_t results, std::int64_t channels, std::int64_t side) {
+    ir::Graph g;
+    const auto opts = tune::tile_contraction(facts_of(convolution(g, results, channels, side), target),
+                                             {{}, {false, true}, {true, true}});
+    REQUIRE(opts.has_value());
+    return std::ranges::any_of(
+        *opts, [](const Opt& o) { return o.kind == Opt::Kind::Before && o.axis == 1 && o.amount == 0; });
+  };
+  CHECK(lines_first(32, 64, 256));         // 17 MiB of image; a line of all channels is 200 KiB
+  CHECK_FALSE(lines_first(32, 64, 32));    // 300 KiB stay in the cache by themselves
+  CHECK_FALSE(lines_first(512, 512, 28));  // 9 MiB of weights would be read for every line
+  CHECK_FALSE(lines_first(4, 64, 256));    // one tile of channels reads the image once as it is
+}
+
 TEST_CASE("a transposing copy works on square blocks, unless they do not come out even") {
   v1::Target target;
   target.set_vector_bits(512);
