@@ -88,12 +88,17 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
   absl::StatusOr<bool> accepts = daemon_accepts(socket_path);  // somebody else may have been faster
   if (!accepts.ok()) return accepts.status();
   if (*accepts) return absl::OkStatus();
-  absl::StatusOr<DetachedDaemon> daemon = DetachedDaemon::start(*program, socket_path);
-  if (!daemon.ok()) return daemon.status();
-  if (absl::Status ready = daemon->wait_until_ready(deadline); !ready.ok()) {
+  for (;;) {
+    absl::StatusOr<DetachedDaemon> daemon = DetachedDaemon::start(*program, socket_path);
+    if (!daemon.ok()) return daemon.status();
+    const absl::Status ready = daemon->wait_until_ready(deadline);
+    if (ready.ok()) break;
     // One that its starter did not wait for, or that no client started, was faster: ours ends where that one serves.
     accepts = daemon_accepts(socket_path);
-    return accepts.ok() && *accepts ? absl::OkStatus() : ready;
+    if (accepts.ok() && *accepts) return absl::OkStatus();
+    // It has the socket and does not accept: it is about to serve, or about to leave.
+    if (!absl::IsAlreadyExists(ready) || Clock::now() >= deadline) return ready;
+    sleep_jittered(20);
   }
   while (Clock::now() < deadline) {
     accepts = daemon_accepts(socket_path);

@@ -28,15 +28,16 @@ constexpr const char* kIdleExitSeconds = "600";
 constexpr std::size_t kLogTailBytes = 600;
 constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 // The user's own folders, and the time zone.
-constexpr const char* kKept[] = {"HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TZ"};
+constexpr const char* kKept[] = {"HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
+                                 "TZ"};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr const char* kSanitizerOptions[] = {"ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
 #endif
 
 // Limits under which a process may have been started and the daemon should not be. Not the stack's: without a limit it
 // changes the layout of the address space.
-constexpr __rlimit_resource kRaised[] = {RLIMIT_AS,   RLIMIT_CPU,     RLIMIT_DATA,  RLIMIT_FSIZE,
-                                         RLIMIT_RSS,  RLIMIT_NOFILE,  RLIMIT_NPROC, RLIMIT_MEMLOCK};
+constexpr __rlimit_resource kRaised[] = {RLIMIT_AS,  RLIMIT_CPU,    RLIMIT_DATA,  RLIMIT_FSIZE,
+                                         RLIMIT_RSS, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_MEMLOCK};
 
 // Async-signal-safe calls only, as in everything between fork and exec: the process may have threads.
 void forget_the_starter() {
@@ -136,8 +137,15 @@ absl::StatusOr<DetachedDaemon> DetachedDaemon::start(const std::string& program,
   }
   daemon.ready_ = ends[0];
   const char* idle = secure_getenv("HEARTH_IDLE_EXIT_S");
-  std::vector<std::string> words = {program,         "--socket",       socket_path,  "--idle-exit", idle && *idle ? idle : kIdleExitSeconds,
-                                    "--default-log", daemon.log_path_, "--ready-fd", "3"};
+  std::vector<std::string> words = {program,
+                                    "--socket",
+                                    socket_path,
+                                    "--idle-exit",
+                                    idle && *idle ? idle : kIdleExitSeconds,
+                                    "--default-log",
+                                    daemon.log_path_,
+                                    "--ready-fd",
+                                    "3"};
   std::vector<std::string> environment = daemon_environment();
   const pid_t child = fork_detached(pointers(words), pointers(environment), log, ends[1]);
   const int error = errno;
@@ -159,11 +167,15 @@ absl::Status DetachedDaemon::wait_until_ready(Clock::time_point deadline) {
     const int ready = poll(&wait, 1, milliseconds_until(deadline));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
-      return absl::DeadlineExceededError(str_cat("the daemon ", program_, " did not become ready in time; ", quote_log()));
+      return absl::DeadlineExceededError(
+          str_cat("the daemon ", program_, " did not become ready in time; ", quote_log()));
     }
     char byte;
     const ssize_t count = read(ready_, &byte, 1);
     if (count < 0 && errno == EINTR) continue;
+    if (count == 1 && byte == '0') {
+      return absl::AlreadyExistsError(str_cat("the daemon ", program_, " found another one; ", quote_log()));
+    }
     if (count == 1) return absl::OkStatus();
     return absl::UnavailableError(str_cat("the daemon ", program_, " ended before it was ready; ", quote_log()));
   }

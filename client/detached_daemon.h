@@ -31,7 +31,8 @@ class DetachedDaemon {
         ready_(std::exchange(other.ready_, -1)) {}
   DetachedDaemon& operator=(DetachedDaemon&&) = delete;
 
-  // UNAVAILABLE when it ends before it serves, DEADLINE_EXCEEDED; both quote the end of what it logged.
+  // ALREADY_EXISTS when it ends because another daemon has the socket, UNAVAILABLE when it ends otherwise before it
+  // serves, DEADLINE_EXCEEDED; all quote the end of what it logged.
   absl::Status wait_until_ready(std::chrono::steady_clock::time_point deadline);
 
  private:

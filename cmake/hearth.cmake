@@ -50,13 +50,14 @@ if(HEARTH_SANITIZE)
   endforeach()
 endif()
 
-# What a test itself does is not what takes its time: -O1 compiles in two thirds of -O2. Under sanitizers, where a build
-# is only ever tested, tests and what hands on rather than computes (GLUE) are compiled in half of the time.
-set(HEARTH_TEST_OPTIONS -O1)
+# What a test itself does is not what takes its time: -O0 compiles in half of -O2's time; the few that compute themselves
+# say so (COMPUTES). Under sanitizers, where a build is only ever tested, what hands on rather than computes (GLUE) is
+# compiled like that too.
+set(HEARTH_TEST_OPTIONS -O0)
+set(HEARTH_COMPUTING_TEST_OPTIONS -O1)
 set(HEARTH_GLUE_OPTIONS "")
 set(HEARTH_GLUE_PCH hearth_pch_library)
 if(HEARTH_SANITIZE)
-  set(HEARTH_TEST_OPTIONS -O0)
   set(HEARTH_GLUE_OPTIONS -O0)
   set(HEARTH_GLUE_PCH hearth_pch_glue)
 endif()
@@ -130,15 +131,19 @@ function(hearth_test_properties name timeout labels)
     "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
 endfunction()
 
-# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...]): one Catch2 program, one ctest
-# entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any.
+# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...] [COMPUTES]): one Catch2 program, one
+# ctest entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any.
 function(hearth_test name)
-  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
+  cmake_parse_arguments(A "COMPUTES" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE hearth_options hearth_catch_main ${A_DEPENDS})
-  target_compile_options(${name} PRIVATE ${HEARTH_TEST_OPTIONS})
   target_compile_definitions(${name} PRIVATE NOMINMAX)  # gRPC's .pc file has it, and Catch2 looks at it
-  hearth_use_precompiled(${name} hearth_pch_test)
+  if(A_COMPUTES)  # a precompiled header is of one level
+    target_compile_options(${name} PRIVATE ${HEARTH_COMPUTING_TEST_OPTIONS})
+  else()
+    target_compile_options(${name} PRIVATE ${HEARTH_TEST_OPTIONS})
+    hearth_use_precompiled(${name} hearth_pch_test)
+  endif()
   set(_rest "")
   foreach(_tag ${A_SHARDS})
     add_test(NAME ${name}_${_tag} COMMAND ${name} "[${_tag}]")

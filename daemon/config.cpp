@@ -4,6 +4,7 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <toml++/toml.h>
@@ -326,7 +327,8 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
     options.push_back(app.add_option(flag_name(settings[i]), values[i], help_of(settings[i])));
     options.back()->type_name(settings[i].value.kind);
   }
-  app.add_option("--ready-fd", config.ready_fd, "Write \"1\" to this descriptor once serving")
+  app.add_option("--ready-fd", config.ready_fd,
+                 "Write \"1\" to this descriptor once serving, \"0\" where another daemon does")
       ->type_name("N")
       ->check(CLI::Range(3, 1 << 20));
   app.add_flag("--foreground", foreground, "Log to stderr whatever the setting log says");
@@ -341,6 +343,10 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
     return config;
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(command_line::usage_message(app, argc, argv, error));
+  }
+  if (config.ready_fd >= 0 && ::fcntl(config.ready_fd, F_GETFD) < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--ready-fd ", config.ready_fd, ": no such descriptor is open; open it, or leave the option out"));
   }
   if (wants_manual) {
     config.message = command_line::manual_page(command_line::page_of(app), 8, absl::StrCat("Hearth ", kVersion));

@@ -50,9 +50,10 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void tell_ready(int fd) {
+// "1": this daemon serves; "0": another one has the socket.
+void tell_ready(int fd, const char* said) {
   if (fd < 0) return;
-  if (::write(fd, "1", 1) != 1) spdlog::debug("nobody reads --ready-fd");
+  if (::write(fd, said, 1) != 1) spdlog::debug("nobody reads --ready-fd");
   ::close(fd);
 }
 
@@ -81,10 +82,14 @@ int hearthd_main(int argc, char** argv) {
   const int signals = block_signals();
   raise_descriptor_limit();
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
-  if (!daemon.ok()) return complain(daemon.status(), absl::IsAlreadyExists(daemon.status()) ? 3 : 1);
+  if (absl::IsAlreadyExists(daemon.status())) {
+    tell_ready(config->ready_fd, "0");
+    return complain(daemon.status(), 3);
+  }
+  if (!daemon.ok()) return complain(daemon.status(), 1);
   spdlog::info("hearthd {} build {} serves {} with {} workers, cache {}", hearth::daemon::kVersion,
                hearth::build_id().substr(0, 12), config->socket, config->workers, config->cache_dir);
-  tell_ready(config->ready_fd);
+  tell_ready(config->ready_fd, "1");
   wait_for_end(**daemon, signals);
   const bool all_ended = (*daemon)->drain();
   daemon->reset();

@@ -1,5 +1,7 @@
 // Plan: a v1::Plan after every field was checked. Plans come from a daemon or a file and are not trusted: indices,
 // kinds, names, expressions, sizes, offsets, alignment and overlaps are all verified before anything uses them.
+// What a kernel's machine code does is not verified: that it stays inside the buffers of its launches is the compiler's
+// promise, and an artifact's digest says no more than that it is the one that the plan names.
 // Immutable once parsed; thread-safe. Errors: InvalidArgument "plan: THING: what is wrong" (FailedPrecondition for an
 // unknown version).
 //

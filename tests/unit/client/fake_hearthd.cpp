@@ -1,7 +1,7 @@
 // A stand-in for hearthd in tests of the start: listens on --socket, writes to --ready-fd, accepts and never answers.
 // Every start appends a line to SOCKET.starts. HEARTH_FAKE_DAEMON=die: complains and ends; mute: never becomes ready;
 // second: the first start serves once there is another, which ends as hearthd does where one serves already.
-// It ends by itself after 20 s.
+// leaves: the first start finds another daemon, which is gone before anybody reaches it. It ends by itself after 20 s.
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -48,6 +48,10 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (mode == "mute") pause();
+  if (mode == "leaves" && starts_on(socket_path).size() == 1) {
+    std::cerr << "a daemon already serves\n";
+    return write(ready, "0", 1) == 1 ? 3 : 4;
+  }
   usleep(50000);  // time for a race
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

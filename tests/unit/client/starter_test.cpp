@@ -79,6 +79,15 @@ TEST_CASE("a daemon that dies is quoted") {
   CHECK_THAT(std::string(status.message()), Catch::Contains("the fake daemon was told to die"));
 }
 
+TEST_CASE("a daemon that leaves while another is started is followed by a third") {
+  const Folder folder;
+  setenv("HEARTH_FAKE_DAEMON", "leaves", 1);
+  const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(10));
+  INFO(status);
+  CHECK(status.ok());
+  CHECK(folder.starts().size() == 2);
+}
+
 // How late an error comes is measured by promised_times_bench. Here the fake daemon outlives every deadline: whoever
 // waited for it instead would get another error.
 TEST_CASE("a daemon that never gets ready costs no more than the deadline") {

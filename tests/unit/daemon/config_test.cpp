@@ -97,6 +97,7 @@ TEST_CASE("config: whatever is wrong is one line with its place") {
   CHECK(failure({"--workers", "x"}) == "--workers 'x': expected a whole number");
   CHECK(failure({"--nonsense"}).find("nonsense") != std::string::npos);
   CHECK(failure({"--socket", std::string(200, 'x').c_str()}).find("at most 101 are possible") != std::string::npos);
+  CHECK(failure({"--socket", "/s/x.sock", "--ready-fd", "999999"}).find("--ready-fd 999999: no such descriptor") == 0);
   ::setenv("HEARTH_IDLE_EXIT_S", "soon", 1);
   CHECK(failure({"--socket", "/s/x.sock"}) == "HEARTH_IDLE_EXIT_S 'soon': expected seconds such as 60 or 0.5");
   ::unsetenv("HEARTH_IDLE_EXIT_S");
