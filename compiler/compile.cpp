@@ -7,6 +7,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_blobs.h"
+#include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
@@ -66,6 +67,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
+  HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
   HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {

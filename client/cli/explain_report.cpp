@@ -97,15 +97,17 @@ void print_summary_of(const ExplainReport& report) {
 }
 
 void print_kernels(const ExplainReport& report) {
-  Rows table = {{"#", "kernel", "runs", "FLOP", "bytes", "code", "cached", "from"}};
+  Rows table = {{"#", "kernel", "runs", "FLOP", "peak", "bytes", "code", "cached", "from"}};
   for (int i = 0; i < report.reply.kernels_size(); ++i) {
     const v1::ExplainedKernel& kernel = report.reply.kernels(i);
     const KernelRow& row = report.rows[static_cast<std::size_t>(i)];
     table.push_back({std::to_string(i), short_symbol(kernel.symbol()), row.once ? "once" : std::to_string(row.launches),
-                     row.ops > 0 ? human_count(row.ops) : "-", human_bytes(row.bytes), size_of(kernel),
+                     row.ops > 0 ? human_count(row.ops) : "-",
+                     row.peak_share() < 0 ? "-" : fixed(100 * row.peak_share(), 0) + " %", human_bytes(row.bytes),
+                     size_of(kernel),
                      kernel.cached() ? "yes" : "no", short_source(kernel.source())});
   }
-  print_line("kernels (FLOP and bytes of one launch)");
+  print_line("kernels (FLOP and bytes of one launch; peak: share of a core's arithmetic, estimated from loops alone)");
   print_table(table);
 }
 
@@ -193,6 +195,8 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
                  {"ops", kernel.cost().ops()},
                  {"bytes_read", kernel.cost().bytes_read()},
                  {"bytes_written", kernel.cost().bytes_written()},
+                 {"cycles", kernel.cost().cycles()},
+                 {"least_cycles", kernel.cost().least_cycles()},
                  {"tuned", kernel.tuned()},
                  {"opts", opts_text(kernel.opts())}};
     if (kernel.passes_size() > 0) item["passes"] = passes_json(kernel.passes(), true);

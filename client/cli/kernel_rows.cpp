@@ -40,6 +40,8 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained) {
     row.once = kernel.once();
     row.ops = static_cast<double>(kernel.cost().ops());
     row.bytes = static_cast<double>(kernel.cost().bytes_read() + kernel.cost().bytes_written());
+    row.cycles = static_cast<double>(kernel.cost().cycles());
+    row.least_cycles = static_cast<double>(kernel.cost().least_cycles());
   }
   return rows;
 }

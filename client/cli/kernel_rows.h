@@ -23,9 +23,12 @@ struct KernelRow {
   double ops = 0;       // of one launch
   double bytes = -1;    // moved by one launch; negative: not known
   double time_us = -1;  // of its launches in a replay; negative: not measured
+  double cycles = 0, least_cycles = 0;  // of one launch, estimated; 0: not known
 
   // Of all launches of a replay; negative when there is nothing to tell.
   double gflops() const { return time_us > 0 && ops > 0 ? ops * launches / time_us / 1e3 : -1; }
+  // The estimate as a share of what a core can do, 0 to 1; negative: not known.
+  double peak_share() const { return cycles > 0 && ops > 0 ? least_cycles / cycles : -1; }
   double gbytes() const { return time_us > 0 && bytes > 0 ? bytes * launches / time_us / 1e3 : -1; }
 };
 

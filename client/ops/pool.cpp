@@ -66,6 +66,33 @@ std::vector<float> window_counts(const Pool& pool, std::size_t i, std::int64_t l
   return counts;
 }
 
+// From this many elements a window is reduced along one axis after the other: 13 x 13 is 26 reads instead of 169, for
+// one more tensor that is stored.
+constexpr std::int64_t kManyElements = 16;
+
+// reduce(all windows of x), windows beyond x's ends holding `fill`, with which the reduction changes nothing.
+template <class Reduce>
+Tensor over_windows(const Tensor& x, const Windows& windows, double fill, Reduce reduce) {
+  const std::size_t spatial = windows.kernel.size();
+  std::int64_t elements = 1;
+  for (std::int64_t length : windows.kernel) elements *= length;
+  const bool is_one_axis = std::ranges::find(windows.kernel, elements) != windows.kernel.end();
+  if (is_one_axis || elements < kManyElements)
+    return reduce(unfold_spatial(x, windows, fill), trailing_axes(static_cast<std::int64_t>(spatial)));
+  Tensor result = x;
+  for (std::size_t i = spatial; i-- > 0;) {
+    const Lengths ones(spatial, 1), zeros(spatial, 0);
+    Windows along = {ones, ones, zeros, zeros, ones};
+    along.kernel[i] = windows.kernel[i];
+    along.strides[i] = windows.strides[i];
+    along.pads_begin[i] = windows.pads_begin[i];
+    along.pads_end[i] = windows.pads_end[i];
+    along.dilations[i] = windows.dilations[i];
+    result = reduce(unfold_spatial(result, along, fill), trailing_axes(static_cast<std::int64_t>(spatial)));
+  }
+  return result;
+}
+
 double lowest(DType dtype) {
   if (dtype == DType::kF8E4M3) return -448;  // has no infinity
   if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
@@ -79,7 +106,8 @@ Tensor max_pool(const Tensor& x, const PoolConfig& config, Loc loc) {
   OpScope scope("max_pool", loc);
   Pool pool = pool_windows(x, config);
   add_extra(pool);
-  return reduce_max(unfold_spatial(x, pool.windows, lowest(x.dtype())), trailing_axes(x.rank() - 2));
+  return over_windows(x, pool.windows, lowest(x.dtype()),
+                      [](const Tensor& windows, const Axes& taps) { return reduce_max(windows, taps); });
 }
 
 namespace {
@@ -188,7 +216,11 @@ Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
   }
   const Pool counted = pool;
   add_extra(pool);
-  const Tensor sum = reduce_sum(unfold_spatial(x, pool.windows, 0), trailing_axes(x.rank() - 2));
+  const auto total = [](const Tensor& windows, const Axes& taps) { return reduce_sum(windows, taps); };
+  // A narrow float is rounded once.
+  const Tensor sum = dtype_bytes(x.dtype()) < 4
+                         ? total(unfold_spatial(x, pool.windows, 0), trailing_axes(x.rank() - 2))
+                         : over_windows(x, pool.windows, 0, total);
   if (!padded) return sum / whole;
   Tensor count;
   for (std::size_t i = 0; i < counted.ceil_extra.size(); ++i) {

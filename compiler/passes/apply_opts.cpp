@@ -123,6 +123,13 @@ class Applier {
   Pieces pieces(UOpRef range, const Opt& opt, bool fills_up = false) {
     const auto& info = range->as<ir::RangeInfo>();
     UOpRef size = range->source(0), amount = g_.index(opt.amount);
+    if (opt.kind == Opt::Kind::Split) {
+      Pieces p;
+      p.main_position = p.main_range = g_.range(amount, info.axis, info.kind);
+      p.tail_range = fresh(ir::fold_sub(g_, size, amount), info.kind);
+      p.tail_position = ir::fold_add(g_, amount, p.tail_range);
+      return p;
+    }
     UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
     Pieces p;
     if (count->bounds.max > 0) {
@@ -270,6 +277,9 @@ class Applier {
         if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
       }
       if (!range) continue;
+      // What an earlier opt has shortened may have no such place any longer.
+      if (opt.kind == Opt::Kind::Split && (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
+        continue;
       // Loads that are off give zeros, and the product of two of them adds nothing.
       const bool fills_up = opt.kind == Opt::Kind::Group && tune::is_product_along(copy, range);
       const auto key = std::make_pair(range, fills_up);

@@ -48,6 +48,8 @@ std::optional<std::size_t> find_unrolled(UOpRef reduce) {
   return at ? at : find_range(reduce, 1, RangeKind::Group);
 }
 
+bool is_product(UOpRef x) { return x->is(Op::Mul) && is_float(x->dtype); }
+
 // Copies for Unroll ranges of reductions, innermost first.
 UOpRef unroll_reductions(ir::Graph& g, UOpRef root) {
   std::unordered_map<UOpRef, UOpRef> done;
@@ -71,7 +73,12 @@ UOpRef unroll_reductions(ir::Graph& g, UOpRef root) {
         parts = std::move(more);
         if (!parts[0]->is(Op::Reduce)) break;
       }
-      // A balanced tree keeps the chain after the loop short.
+      // A chain where each step is one multiply-add; else a balanced tree, which keeps the way to the result short.
+      if (std::ranges::all_of(parts, is_product) && x->as<ir::ReduceInfo>().kind == ir::ReduceKind::Sum) {
+        for (std::size_t i = 1; i < parts.size(); ++i)
+          parts[0] = combine(g, x->as<ir::ReduceInfo>().kind, parts[0], parts[i]);
+        parts.resize(1);
+      }
       while (parts.size() > 1) {
         std::vector<UOpRef> paired;
         for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {

@@ -8,6 +8,7 @@
 #include "compiler/passes/block_rows.h"
 #include "compiler/passes/keep_rows.h"
 #include "compiler/passes/keep_stages.h"
+#include "compiler/passes/kernel_estimate.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/reduce_kind.h"
@@ -260,7 +261,10 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
   HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.num_ops, facts, is_once, tuning));
   UOpRef root = chosen.root;
   out.choice = std::move(chosen.choice);
-  if (tuning.describe) out.cost = kernel_cost(flat, max_elements(out.buffers));
+  if (tuning.describe) {
+    out.cost = kernel_cost(flat, max_elements(out.buffers));
+    out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
+  }
   std::vector<std::uint32_t> slots;
   for (const tune::Opt& opt : chosen.opts) {
     if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);
@@ -290,6 +294,7 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
       out.packings.push_back(std::move(packing));
     }
   }
+  if (tuning.describe) out.cost.cycles = estimated_cycles(root);
   out.grid = g.index(1);
   root = mark_grid(g, root, out.num_ops, out.grid);
   std::vector<UOpRef> sizes;

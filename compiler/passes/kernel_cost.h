@@ -18,6 +18,8 @@ struct KernelCost {
   // as it lies outside of the buffer.
   double bytes_read = 0;
   double bytes_written = 0;
+  // passes/kernel_estimate, and the least that the operations take on one core of the target; 0: not known.
+  double cycles = 0, least_cycles = 0;
 };
 
 // `flat`: before opts, sink(store(index(param | local, position, gate), value, ranges...)...).

@@ -61,6 +61,8 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     cost.set_ops(static_cast<std::uint64_t>(k.cost.ops));
     cost.set_bytes_read(static_cast<std::uint64_t>(k.cost.bytes_read));
     cost.set_bytes_written(static_cast<std::uint64_t>(k.cost.bytes_written));
+    cost.set_cycles(static_cast<std::uint64_t>(k.cost.cycles));
+    cost.set_least_cycles(static_cast<std::uint64_t>(k.cost.least_cycles));
     if (k.blob) {
       *spec.mutable_blob() = *k.blob;
       *kernel.mutable_blob() = *k.blob;

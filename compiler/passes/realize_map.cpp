@@ -22,6 +22,10 @@ bool is_view(UOpRef x) {  // moves elements without choosing between sources
 bool is_operand_cast(UOpRef x) {
   return x->is(Op::Cast) && ir::wmma_result(x->source(0)->dtype.scalar, x->source(0)->dtype.scalar) == x->dtype.scalar;
 }
+// Element by element, from one source or several.
+bool is_computed(UOpRef x) {
+  return ir::is_elementwise(x->op) || x->is(Op::Cat) || x->is(Op::Pad) || x->is(Op::Gather);
+}
 bool reads_repeatedly(UOpRef x) { return x->is(Op::Expand) || x->is(Op::Unfold); }
 // Sources that are values (not dims).
 std::size_t num_values(UOpRef x) {
@@ -99,8 +103,14 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
       }
     } else if (node->is(Op::ReduceAxis)) {
       map[node] = std::max(map[node], Realize::Candidate);
-    } else if (ir::is_elementwise(node->op) || node->is(Op::Cat) || node->is(Op::Pad) || node->is(Op::Gather)) {
+    } else if (is_computed(node)) {
       if (uses[node] > 1 || repeated[node]) map[node] = std::max(map[node], Realize::Candidate);
+      // What is padded is worth storing without its border, which is a condition where it is read.
+      if (node->is(Op::Pad) && repeated[node]) {
+        UOpRef inside = node->source(0);
+        while (is_view(inside)) inside = inside->source(0);
+        if (is_computed(inside)) map[inside] = std::max(map[inside], Realize::Candidate);
+      }
     }
     // Where parameters meet inputs: compute the parameters' side once, at prepare.
     for (std::size_t i = 0; i < num_values(node); ++i) {

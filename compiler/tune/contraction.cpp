@@ -4,25 +4,18 @@
 #include <cmath>
 #include <map>
 
+#include "compiler/tune/tile_cost.h"
+
 namespace hearth::tune {
 namespace {
 
 using ir::Op;
 using ir::UOpRef;
 
-// A core as the estimate sees it.
-constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kFmaLatency = 4;
 constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
-constexpr double kLoopCycles = 0.7;              // of an iteration's own
-constexpr double kGatedVector = 0.5;             // share added by a masked load
-constexpr double kGateOps = 2;                   // of its mask, where multiply-adds are done, too
-constexpr double kGatedScalar = 0.1;             // an address chosen beside the arithmetic
-constexpr double kScatterCycles = 24;            // of a vector stored to many places
-constexpr double kTransposeCycles = 2;           // to copy one element, gathered
-constexpr double kCopyCycles = 0.25;             // to copy one element in its order
 constexpr std::int64_t kUnknownSize = 4096;      // assumed of a symbolic axis
-// Larger tiles make LLVM spill.
-constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
+constexpr std::int64_t kLeastPiece = 4;          // of a reduced axis that is split, elements
+constexpr std::size_t kMostConditions = 6;       // places where one is split
 
 class Contraction {
  public:
@@ -73,6 +66,7 @@ class Contraction {
     int columns = 1, rows = 1;
     std::vector<std::uint32_t> packed;
     double cycles = INFINITY;
+    bool pads = false;  // the last vector is filled up
   };
 
   // Iterations of a loop, guessed when symbolic.
@@ -120,11 +114,10 @@ class Contraction {
 
   // Cycles of one element of the reduction in a rows x columns tile.
   double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) const {
+    if (!group_) return tune::tile_cycles(rows, columns, row_gates, column_gates);
     const auto r = static_cast<double>(rows), c = static_cast<double>(columns);
     const double load = (r + c * (1 + column_gates * kGatedVector)) / kLoadsPerCycle;
     const double gates = r * row_gates * kGatedScalar, masks = c * column_gates * kGateOps / kFmaPerCycle;
-    // Each accumulator once an iteration: the next one waits for it.
-    if (!group_) return std::max({r * c / kFmaPerCycle + masks, load, kFmaLatency}) + kLoopCycles + gates;
     const double multiply = r * c * f_.unit->cycles + (r + c) * f_.unit->widen_cycles + masks;
     return (std::max({multiply, load, f_.unit->latency}) + kLoopCycles + gates * f_.unit->group) / f_.unit->group;
   }
@@ -166,9 +159,10 @@ class Contraction {
   }
 
   void weigh(UOpRef axis, UOpRef rows_axis, int rows, int columns) {
-    Choice choice{axis, rows_axis, columns, rows, {}, 0};
     const std::int64_t lanes = f_.lanes, n = length(axis), panels = ceil_div(n, lanes * columns);
     const std::int64_t padded = panels * lanes * columns;
+    Choice choice{axis, rows_axis, columns, rows, {}, 0, n != padded};
+    bool all_packed = true;  // what moves along the axis: its copies are filled up too
     double row_gates = 0, column_gates = 0, copies = 0;
     for (const Access& a : f_.accesses) {
       if (!a.in_reduction) continue;
@@ -185,6 +179,7 @@ class Contraction {
         choice.packed.push_back(slot(a));
       } else if (runs && !group_) {
         column_gates += is_gated(a);
+        all_packed = false;
         // Panels of a wide matrix are rows far apart: worth a copy when each is read many times.
         if (can_pack && panels > 1 && reuse(a) >= 48 && depth_ >= 64) {
           choice.packed.push_back(slot(a));
@@ -208,7 +203,12 @@ class Contraction {
         tiles += tile_cycles(m % rows, columns, row_gates, column_gates);
       }
     }
-    choice.cycles = static_cast<double>(panels) * tiles * others * depth_ + copies;
+    double tiles_across = static_cast<double>(panels);
+    if (choice.pads && !f_.has_masks && !all_packed) {  // whole vectors, then one element after the other
+      choice.pads = false;
+      tiles_across = static_cast<double>(n / lanes) / columns + static_cast<double>(n % lanes) / columns;
+    }
+    choice.cycles = tiles_across * tiles * others * depth_ + copies;
     if (axis != f_.contiguous_output()) choice.cycles += results() / static_cast<double>(lanes) * kScatterCycles;
     if (choice.cycles < best_.cycles * 0.999) best_ = choice;
   }
@@ -219,8 +219,8 @@ class Contraction {
       if (amount > 1 || kind == Opt::Kind::Before) opts.push_back({kind, axis_id(range), amount});
     };
     const std::int64_t lanes = f_.lanes, n = KernelFacts::size(c.axis);
-    const bool whole = n > 0 && n % (lanes * c.columns) == 0;
-    if (f_.has_masks && n > 0 && !whole) add(Opt::Kind::PadTo, c.axis, lanes * c.columns);
+    for (const auto& [range, at] : conditions()) add(Opt::Kind::Split, range, at);
+    if (n > 0 && c.pads) add(Opt::Kind::PadTo, c.axis, lanes * c.columns);
     add(f_.has_masks && n == 0 ? Opt::Kind::Masked : Opt::Kind::Lanes, c.axis, lanes);
     add(Opt::Kind::Unroll, c.axis, c.columns);
     if (c.rows_axis) order_loops(c, opts);
@@ -234,9 +234,36 @@ class Contraction {
     return opts;
   }
 
+  // Where conditions on one reduced axis alone change, as those of a concatenation do: from the last place to the first.
+  // A sum for each piece has none of them in its loop.
+  std::vector<std::pair<UOpRef, std::int64_t>> conditions() const {
+    std::vector<std::pair<UOpRef, std::int64_t>> found;
+    if (group_) return found;
+    for (const Access& a : f_.accesses) {
+      if (!a.in_reduction) continue;
+      for (UOpRef x : toposort(a.index->source(2))) {
+        if (!x->is(Op::Lt)) continue;
+        const bool is_upper = x->source(0)->is(Op::Range) && x->source(1)->is_const();
+        const bool is_lower = x->source(1)->is(Op::Range) && x->source(0)->is_const();
+        if (!is_upper && !is_lower) continue;
+        UOpRef range = is_upper ? x->source(0) : x->source(1);
+        const std::int64_t at = is_upper ? x->source(1)->int_value() : x->source(0)->int_value() + 1;
+        const bool is_reduced = std::find(reduce_->sources.begin() + 1, reduce_->sources.end(), range) !=
+                                reduce_->sources.end();
+        if (is_reduced && at >= kLeastPiece && KernelFacts::size(range) - at >= kLeastPiece &&
+            std::ranges::find(found, std::pair(range, at)) == found.end())
+          found.emplace_back(range, at);
+      }
+    }
+    if (found.size() > kMostConditions) return {};
+    std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
+    return found;
+  }
+
   // A tile of few accumulators waits for its multiply-adds: each becomes several sums over neighbours.
   std::int64_t partial_sums(const Choice& c) const {
     const std::int64_t size = KernelFacts::size(reduce_->sources.back());
+    if (!conditions().empty()) return 1;
     for (std::int64_t sums : {8, 4, 2}) {
       if (size > sums && size % sums == 0 && c.rows * c.columns * sums <= kAccumulatorsThatHideLatency) return sums;
     }
@@ -280,6 +307,29 @@ class Contraction {
     return whole > static_cast<double>(f_.l2_bytes) && fits ? lines : std::vector<UOpRef>{};
   }
 
+  // The outermost of the loops that leave the columns' operand (weights) where it is, when that one, larger than what
+  // stays in L2, would be read once for each of their values, and reading the rows' operand (a small image) once for
+  // each panel is less; null otherwise.
+  UOpRef loops_to_pass(const Choice& c, std::int64_t panels) const {
+    double weights = 0, image = 0, times = 1;
+    UOpRef outermost = nullptr;
+    for (const Access& a : f_.accesses) {
+      if (a.in_reduction) (f_.depends_on(a.index, c.axis) ? weights : image) += footprint(a, {});
+    }
+    for (UOpRef loop : f_.outputs) {
+      if (loop == c.axis) break;
+      const bool leaves_weights = std::ranges::none_of(f_.accesses, [&](const Access& a) {
+        return a.in_reduction && f_.depends_on(a.index, c.axis) && f_.depends_on(a.index, loop);
+      });
+      if (!leaves_weights || loop == c.rows_axis) continue;
+      if (outermost == nullptr) outermost = loop;
+      times *= static_cast<double>(length(loop));
+    }
+    if (panels < 2 || weights <= resident_bytes() || image * static_cast<double>(panels) >= weights * times)
+      return nullptr;
+    return outermost;
+  }
+
   // Which operand stays in the cache while the other one passes by, and what the threads divide.
   void order_loops(const Choice& c, std::vector<Opt>& opts) const {
     const std::int64_t panels = ceil_div(length(c.axis), f_.lanes * c.columns);
@@ -287,7 +337,9 @@ class Contraction {
     const bool rows_outermost = f_.outputs.front() == c.rows_axis;
     const bool divides = !rows_outermost || !f_.is_alone || f_.threads == 1 || panels >= 2 * f_.threads;
     const std::vector<UOpRef> lines = lines_outside_of_rows(c);
-    if (!lines.empty()) {
+    if (UOpRef outermost = loops_to_pass(c, panels); outermost != nullptr && divides) {
+      opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(outermost)});
+    } else if (!lines.empty()) {
       for (UOpRef line : lines) opts.push_back({Opt::Kind::Before, axis_id(line), axis_id(c.rows_axis)});
     } else if (panels > 1 && operand_bytes > resident_bytes() && divides) {
       opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(c.rows_axis)});

@@ -5,6 +5,7 @@
 #include "compiler/tune/contraction.h"
 #include "compiler/tune/kernel_facts.h"
 #include "compiler/tune/opts.h"
+#include "compiler/tune/windows.h"
 #include "fmt/format.h"
 
 namespace hearth::tune {
@@ -260,7 +261,7 @@ class Heuristic {
 }  // namespace
 
 std::string to_string(const Opt& opt) {
-  constexpr const char* kNames[] = {"BLOCK", "LANES", "MASKED", "PADTO", "UNROLL", "GROUP", "BEFORE", "PACK"};
+  constexpr const char* kNames[] = {"BLOCK", "LANES", "MASKED", "PADTO", "UNROLL", "GROUP", "SPLIT", "BEFORE", "PACK"};
   return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
 }
 
@@ -269,7 +270,8 @@ std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double n
   std::vector<Opt> opts;
   for (UOpRef store : kernel->sources) {
     const KernelFacts facts(kernel, store, target);
-    std::optional<std::vector<Opt>> tiled = tile_contraction(facts, slots);
+    std::optional<std::vector<Opt>> tiled = tile_windows(facts, slots);
+    if (!tiled) tiled = tile_contraction(facts, slots);
     for (const Opt& opt : tiled ? *tiled : Heuristic(facts, num_ops).run()) {
       // Stores may share reductions and packed operands.
       auto same = [&](const Opt& o) { return o.kind == opt.kind && o.axis == opt.axis; };

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostBlock = 1 << 20, kMostPadding = 1024, kMostLanes = 6
 
 // Kinds in the order of Opt::Kind.
 constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::BLOCK,  v1::Opt::LANES, v1::Opt::MASKED, v1::Opt::PAD_TO,
-                                        v1::Opt::UNROLL, v1::Opt::GROUP, v1::Opt::BEFORE, v1::Opt::PACK};
+                                        v1::Opt::UNROLL, v1::Opt::GROUP, v1::Opt::SPLIT,  v1::Opt::BEFORE, v1::Opt::PACK};
 
 absl::Status refuse(const Opt& opt, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("opt {}: {}", to_string(opt), why));
@@ -83,11 +83,14 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
     const std::int64_t most = opt.kind == Kind::Unroll  ? kMostCopies
                               : opt.kind == Kind::Block ? kMostBlock
                               : opt.kind == Kind::PadTo ? kMostPadding
+                              : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
                                                         : kMostLanes;
     if (opt.amount < 2 || opt.amount > most) return refuse(opt, fmt::format("the amount must be from 2 to {}", most));
     if (is_reduce(range) && (opt.kind == Kind::Block || opt.kind == Kind::PadTo || opt.kind == Kind::Masked))
       return refuse(opt, "is for output axes");
-    if (!is_reduce(range) && opt.kind == Kind::Group) return refuse(opt, "is for reduced axes");
+    if (!is_reduce(range) && (opt.kind == Kind::Group || opt.kind == Kind::Split))
+      return refuse(opt, "is for reduced axes");
+    if (opt.kind == Kind::Split && !range->source(0)->is_const()) return refuse(opt, "is for axes of constant length");
   }
   if (num_copies(flat, opts) > kMostCopies)
     return absl::InvalidArgumentError(fmt::format("opts {}: more than {} copies in all", to_string(opts), kMostCopies));

@@ -60,9 +60,9 @@ TEST_CASE("every golden case gives its text") {
     CHECK(output == want);
   }
   for (const char* pass :
-       {"import",        "canonicalize", "split_reductions", "rangeify",  "fuse",         "split",      "memory_plan",
-        "plan",          "simplify",     "keep_stages",      "keep_rows", "share_locals", "block_rows", "apply_opts",
-        "pack_operands", "expand",       "guard_loads",      "decompose", "lower_index",  "linearize"}) {
+       {"import",      "canonicalize", "split_reductions", "rangeify",  "choose_layouts", "fuse",       "split",
+        "memory_plan", "plan",         "simplify",         "keep_stages", "keep_rows",    "share_locals", "block_rows",
+        "apply_opts",  "pack_operands", "expand",          "guard_loads", "decompose",    "lower_index", "linearize"}) {
     INFO(pass);
     CHECK(seen.count(pass) == 1);
   }

@@ -9,6 +9,7 @@
 #include "compiler/passes/block_rows.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_blobs.h"
+#include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/decompose.h"
 #include "compiler/passes/expand.h"
 #include "compiler/passes/fuse.h"
@@ -64,8 +65,9 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
   UOpRef outputs = w.g.make(ir::Op::Sink, ir::Scalar::Void, w.imported.outputs);
   HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::canonicalize(w.g, outputs));
   HEARTH_ASSIGN_OR_RETURN(sink, passes::rangeify(w.g, sink));
-  HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink, small_target()));
   const v1::Target target = small_target();
+  sink = passes::choose_layouts(w.g, sink, target);
+  HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink, target));
   sink = passes::keep_stages(w.g, sink, target);
   return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
 }
@@ -83,7 +85,8 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
     using Kind = tune::Opt::Kind;
     static const std::map<std::string, Kind> kinds = {
         {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes}, {"MASKED", Kind::Masked}, {"PADTO", Kind::PadTo},
-        {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group}, {"BEFORE", Kind::Before}, {"PACK", Kind::Pack}};
+        {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group}, {"BEFORE", Kind::Before}, {"PACK", Kind::Pack},
+        {"SPLIT", Kind::Split}};
     auto kind = kinds.find(name);
     if (kind == kinds.end()) return absl::InvalidArgumentError("no opt " + word);
     opts.push_back({kind->second, axis, amount});
@@ -200,6 +203,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::split_reductions(g, root, target);
   } else if (pass == "rangeify") {
     result = passes::rangeify(g, root);
+  } else if (pass == "choose_layouts") {
+    result = passes::choose_layouts(g, root, small_target());
   } else if (pass == "fuse") {
     result = passes::fuse(g, root, small_target());
   } else if (pass == "simplify") {

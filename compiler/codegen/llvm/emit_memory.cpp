@@ -13,7 +13,8 @@ using ir::Op;
 using ir::UOpRef;
 
 namespace {
-constexpr const char* kZeros = "zeros";  // as large as any element
+constexpr const char* kZeros = "zeros";
+constexpr std::int64_t kZeroBytes = 64;  // of these: a vector
 }
 
 // On the stack, so that every thread has its own; small enough for any stack (passes/keep_rows).
@@ -165,7 +166,8 @@ absl::Status Emitter::load(UOpRef node) {
     values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
     return absl::OkStatus();
   }
-  if (only_splat_.contains(node) && node->sources.size() == 1) {
+  const bool fits_zeros = dtype.lanes > 1 && static_cast<std::int64_t>(ir::byte_size(dtype)) <= kZeroBytes;
+  if ((only_splat_.contains(node) || fits_zeros) && node->sources.size() == 1) {
     prefetch(node->source(0), access, dtype);
     values_[node] = finish(b_.CreateAlignedLoad(type, address_or_zero(access), align));
     return absl::OkStatus();
@@ -193,10 +195,10 @@ llvm::Value* Emitter::address_or_zero(const Access& access) {
   // A local variable of zeros, or a choice that LLVM may call predictable, would become a branch again.
   llvm::GlobalVariable* zeros = module_.getGlobalVariable(kZeros, /*AllowInternal=*/true);
   if (zeros == nullptr) {
-    llvm::Type* type = llvm::ArrayType::get(b_.getInt64Ty(), 1);
+    llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), kZeroBytes);
     zeros = new llvm::GlobalVariable(module_, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
                                      llvm::Constant::getNullValue(type), kZeros);
-    zeros->setAlignment(llvm::Align(8));
+    zeros->setAlignment(llvm::Align(kZeroBytes));
   }
   Value* address = b_.CreateSelect(access.gate, element_pointer(access, false), zeros);
   if (auto* choice = llvm::dyn_cast<llvm::Instruction>(address)) {

@@ -84,6 +84,13 @@ def cases():
     yield "average", [x], [pool(x, lambda v: v.mean(-1), *dilated)]
     yield "average_ceil", [line], [pool(line, lambda v: v.mean(-1), *ceiled, ceil=True)]
 
+    # Windows of many elements, which are reduced along one axis after the other.
+    large = ((5, 4), (1, 2), (2, 1), (2, 3), (1, 1))
+    spread = ((4, 5), (2, 1), (1, 4), (2, 4), (1, 2))
+    yield "max_large", [x], [pool(x, lambda v: v.max(-1), *large)]
+    yield "max_large_dilated", [x], [pool(x, lambda v: v.max(-1), *spread)]
+    yield "average_large", [x], [pool(x, lambda v: v.mean(-1), *large)]
+
     w = rng.standard_normal((3, 2, 2, 3)).astype(np.float32)
     yield "transposed", [x, w], [conv_transpose(x, w, (1, 1), (0, 0), (0, 0), (1, 1), (0, 0), 1)]
     yield "transposed_far", [x, w], [conv_transpose(x, w, (2, 3), (1, 0), (0, 1), (2, 1), (1, 2), 1)]

@@ -13,6 +13,9 @@ namespace {
 const PoolConfig kPadded = {.kernel = {3, 2}, .strides = {2, 1}, .pads_begin = {1, 1}, .pads_end = {1, 0}};
 const PoolConfig kDilated = {
     .kernel = {2, 3}, .strides = {1, 2}, .pads_begin = {0, 2}, .pads_end = {0, 1}, .dilations = {2, 2}};
+const PoolConfig kLarge = {.kernel = {5, 4}, .strides = {1, 2}, .pads_begin = {2, 1}, .pads_end = {2, 3}};
+const PoolConfig kLargeDilated = {
+    .kernel = {4, 5}, .strides = {2, 1}, .pads_begin = {1, 4}, .pads_end = {2, 4}, .dilations = {1, 2}};
 const PoolConfig kCeiled = {.kernel = {3}, .strides = {2}, .ceil_mode = true};
 
 OpCase max_row(std::string name, const PoolConfig& config, bool column_major = false) {
@@ -44,6 +47,9 @@ TEST_CASE("pools, transposed convolutions and normalisations of images give nump
           rounded("global_lp", [](const Tensors& in) { return global_lp_pool(in[0], 3); }),
           rounded("average", [](const Tensors& in) { return avg_pool(in[0], kDilated); }),
           rounded("average_ceil", [](const Tensors& in) { return avg_pool(in[0], kCeiled); }),
+          {"max_large", [](const Tensors& in) { return Tensors{max_pool(in[0], kLarge)}; }},
+          {"max_large_dilated", [](const Tensors& in) { return Tensors{max_pool(in[0], kLargeDilated)}; }},
+          rounded("average_large", [](const Tensors& in) { return avg_pool(in[0], kLarge); }),
           rounded("transposed", [](const Tensors& in) { return conv_transpose(in[0], in[1]); }),
           rounded("transposed_far",
                   [](const Tensors& in) {

@@ -48,6 +48,8 @@ TEST_CASE("random opts in random order leave what a product computes") {
     std::vector<Opt> opts;
     if (narrow || random() % 4 == 0) opts.push_back({Opt::Kind::Group, 2, p.sum() == ir::Scalar::I32 ? 4 : 2});
     auto amount = [&] { return static_cast<std::int64_t>(2 + random() % 4); };
+    if (p.k > 3 && random() % 4 == 0)
+      opts.push_back({Opt::Kind::Split, 2, 2 + static_cast<std::int64_t>(random() % static_cast<unsigned>(p.k - 3))});
     const std::uint32_t lane_axis = random() % 3;
     if (random() % 3 == 0) opts.push_back({Opt::Kind::Block, static_cast<std::uint32_t>(random() % 2), amount()});
     if (random() % 2 == 0 && lane_axis < 2) opts.push_back({Opt::Kind::PadTo, lane_axis, amount()});

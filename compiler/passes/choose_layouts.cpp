@@ -1,0 +1,266 @@
+#include "compiler/passes/choose_layouts.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "compiler/passes/layout_cost.h"
+#include "compiler/passes/stage_facts.h"
+#include "compiler/passes/stages.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr std::int64_t kLeastLanes = 4;
+constexpr double kWorthMoving = 0.98;  // of the cycles as they are
+
+// The one range that a position is, but for a distance; null when it is anything else.
+UOpRef single_range(const ir::Affine& at) {
+  const bool is_one = at.terms.size() == 1 && at.terms[0].coefficient == 1 && at.terms[0].atom->is(Op::Range);
+  return is_one ? at.terms[0].atom : nullptr;
+}
+
+class Chooser {
+ public:
+  Chooser(ir::Graph& g, UOpRef sink, const v1::Target& target) : g_(g), sink_(sink), target_(target) {
+    for (UOpRef stage : stages_in_order(sink)) {
+      number_[stage] = stages_.size();
+      stages_.emplace_back(stage);
+    }
+  }
+
+  UOpRef run() {
+    look_at_stages();
+    for (Stage& stage : stages_) seed(stage);
+    for (std::size_t changes = 1; changes != 0;) {
+      changes = 0;
+      for (Stage& stage : stages_) changes += hand_on(stage);
+      for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) changes += hand_on(*stage);
+    }
+    bool moves = false;
+    for (const auto& [root, region] : regions()) {
+      const bool pays = cycles(region, true) < kWorthMoving * cycles(region, false);
+      for (std::size_t i : region) stages_[i].moved = pays;
+      moves |= pays;
+    }
+    return moves ? rebuilt() : sink_;
+  }
+
+ private:
+  struct Stage {
+    explicit Stage(UOpRef stage) : facts(stage) {}
+
+    StageFacts facts;
+    bool once = false;                    // the same at every replay
+    bool pinned = false;                  // in the order that the graph gives it
+    bool conflicts = false;               // two axes were to be the channels
+    std::optional<std::size_t> channels;  // the axis that moves, if one does
+    bool moved = false;
+    std::vector<std::size_t> padded;
+
+    bool may_move() const {
+      return channels && !pinned && !conflicts && !once && *channels + 1 < facts.loops.size();
+    }
+  };
+
+  Stage* stage_of(UOpRef buffer) {
+    const auto found = number_.find(buffer);
+    return found == number_.end() ? nullptr : &stages_[found->second];
+  }
+
+  bool is_once(UOpRef buffer) {
+    if (const Stage* stage = stage_of(buffer)) return stage->once;
+    return buffer->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
+  }
+
+  void look_at_stages() {
+    for (Stage& stage : stages_) {
+      const bool is_blob = stage.facts.stage->source(0)->is(Op::Blob);
+      stage.pinned = is_blob;
+      stage.once = true;
+      for (const StageRead& read : stage.facts.reads) {
+        stage.once &= is_once(read.from());
+        Stage* from = stage_of(read.from());
+        if (from != nullptr && is_blob) from->pinned = true;
+        if (!stage.facts.reductions.empty() || read.gates.empty()) continue;
+        for (std::size_t i = 0; i < stage.facts.loops.size(); ++i) {
+          if (contains(read.gates, stage.facts.loops[i])) stage.padded.push_back(i);
+        }
+      }
+      for (UOpRef x : stage_body(stage.facts.stage)) stage.once &= !x->is(Op::Var);
+    }
+    for (UOpRef output : sink_->sources) stage_of(output)->pinned = true;
+  }
+
+  // Whether this is news.
+  bool set_channels(Stage& stage, std::size_t axis) {
+    if (stage.conflicts || stage.channels == axis) return false;
+    stage.conflicts = stage.channels.has_value();
+    if (!stage.conflicts) stage.channels = axis;
+    return true;
+  }
+
+  static std::optional<std::size_t> axis_of(const StageFacts& facts, UOpRef range) {
+    const auto found = std::ranges::find(facts.loops, range);
+    if (found == facts.loops.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - facts.loops.begin());
+  }
+
+  // A convolution's channels: the loop that moves its weights alone, and what it sums with them of the image.
+  void seed(Stage& stage) {
+    const StageFacts& facts = stage.facts;
+    if (!facts.contracts || facts.reductions.size() != 1) return;
+    const StageRead *weights = nullptr, *image = nullptr;
+    for (const StageRead& read : facts.reads) {
+      if (!read.in_reduction) continue;
+      const StageRead*& place = is_once(read.from()) ? weights : image;
+      if (place != nullptr) return;
+      place = &read;
+    }
+    if (weights == nullptr || image == nullptr) return;
+    UOpRef made = nullptr;
+    for (UOpRef loop : facts.loops) {
+      if (!contains(weights->ranges, loop)) continue;
+      if (made != nullptr || contains(image->ranges, loop)) return;  // grouped
+      made = loop;
+    }
+    if (made == nullptr) return;
+    set_channels(stage, *axis_of(facts, made));
+    Stage* from = stage_of(image->from());
+    if (from == nullptr) return;
+    for (std::size_t i = 0; i < image->position.size(); ++i) {
+      UOpRef range = single_range(image->position[i]);
+      if (range != nullptr && contains(facts.reduced, range) && contains(weights->ranges, range)) {
+        set_channels(*from, i);
+        return;
+      }
+    }
+  }
+
+  // Channels of what is read are the channels of what is made of them, and the other way round. How often this was news.
+  std::size_t hand_on(Stage& stage) {
+    std::size_t news = 0;
+    for (const StageRead& read : stage.facts.reads) {
+      Stage* from = stage_of(read.from());
+      if (from == nullptr || from->once || from->conflicts || stage.conflicts) continue;
+      if (from->channels) {
+        UOpRef range = single_range(read.position[*from->channels]);
+        const auto axis = range == nullptr ? std::nullopt : axis_of(stage.facts, range);
+        if (axis) news += set_channels(stage, *axis);
+      }
+      if (!stage.channels || stage.conflicts) continue;
+      for (std::size_t i = 0; i < read.position.size(); ++i) {
+        if (single_range(read.position[i]) == stage.facts.loops[*stage.channels]) news += set_channels(*from, i);
+      }
+    }
+    return news;
+  }
+
+  std::size_t root_of(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+
+  // Stages that move together: those that read each other.
+  std::map<std::size_t, std::vector<std::size_t>> regions() {
+    parent_.resize(stages_.size());
+    for (std::size_t i = 0; i < stages_.size(); ++i) parent_[i] = i;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if (!stages_[i].may_move()) continue;
+      for (const StageRead& read : stages_[i].facts.reads) {
+        const Stage* from = stage_of(read.from());
+        if (from != nullptr && from->may_move()) parent_[root_of(i)] = root_of(number_.at(read.from()));
+      }
+    }
+    std::map<std::size_t, std::vector<std::size_t>> regions;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if (stages_[i].may_move()) regions[root_of(i)].push_back(i);
+    }
+    return regions;
+  }
+
+  // Of all kernels that make or read a stage of the region, moved or not.
+  double cycles(const std::vector<std::size_t>& region, bool moved) {
+    for (std::size_t i : region) stages_[i].moved = moved;
+    const auto innermost = [this](UOpRef buffer) -> std::size_t {
+      const Stage* stage = stage_of(buffer);
+      if (stage != nullptr && stage->moved) return *stage->channels;
+      return buffer->sources.size() - (stage != nullptr ? 2 : 1);  // a stage's first source is its value
+    };
+    const auto once = [this](UOpRef buffer) { return is_once(buffer); };
+    const auto padded = [this](UOpRef buffer) {
+      const Stage* stage = stage_of(buffer);
+      return stage != nullptr ? stage->padded : std::vector<std::size_t>();
+    };
+    double all = 0;
+    for (const Stage& stage : stages_) {
+      const auto in_region = [&](UOpRef buffer) {
+        const auto found = number_.find(buffer);
+        return found != number_.end() && std::ranges::binary_search(region, found->second);
+      };
+      const bool concerns = in_region(stage.facts.stage) || std::ranges::any_of(stage.facts.reads, [&](const auto& r) {
+                              return in_region(r.from());
+                            });
+      if (concerns) all += layout_cycles(stage.facts, {innermost, once, padded}, target_);
+    }
+    return all;
+  }
+
+  // The range that is innermost in what a reduction reads becomes its innermost loop, so that conditions on the others
+  // are decided outside of it.
+  std::vector<UOpRef> reduce_order(UOpRef reduce, const std::vector<UOpRef>& sources) {
+    UOpRef last = nullptr;
+    const UOpRef inside[] = {reduce->source(0)};
+    for (UOpRef x : nodes_below(inside)) {
+      const Stage* from = x->is(Op::Index) ? stage_of(x->source(0)) : nullptr;
+      if (from == nullptr || !from->moved) continue;
+      last = single_range(ir::to_affine(x->source(1 + *from->channels)));
+    }
+    std::vector<UOpRef> order = sources;
+    for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
+      if (reduce->source(i) != last) continue;
+      std::rotate(order.begin() + static_cast<std::ptrdiff_t>(i), order.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                  order.end());
+    }
+    return order;
+  }
+
+  UOpRef rebuilt() {
+    std::unordered_map<UOpRef, UOpRef> done;
+    std::vector<UOpRef> sources;
+    for (UOpRef x : toposort(sink_)) {
+      sources.clear();
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      const Stage* moved = x->is(Op::Stage) ? stage_of(x) : x->is(Op::Index) ? stage_of(x->source(0)) : nullptr;
+      if (moved != nullptr && moved->moved) {
+        const auto at = sources.begin() + 1 + static_cast<std::ptrdiff_t>(*moved->channels);
+        std::rotate(at, at + 1, sources.end() - (x->is(Op::Index) ? 1 : 0));
+      } else if (x->is(Op::Reduce)) {
+        sources = reduce_order(x, sources);
+      }
+      ir::ProvenanceScope scope(g_, x->provenance);
+      done[x] = g_.with_sources(x, sources);
+    }
+    return done.at(sink_);
+  }
+
+  ir::Graph& g_;
+  UOpRef sink_;
+  const v1::Target& target_;
+  std::vector<Stage> stages_;  // each after those it reads
+  std::unordered_map<UOpRef, std::size_t> number_;
+  std::vector<std::size_t> parent_;
+};
+
+}  // namespace
+
+UOpRef choose_layouts(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
+  if (target.vector_bits() / 32 < kLeastLanes) return sink;
+  return Chooser(graph, sink, target).run();
+}
+
+}  // namespace hearth::passes

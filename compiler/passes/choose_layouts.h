@@ -1,0 +1,21 @@
+// choose_layouts: which axis of a stage is innermost in memory.
+//
+// A stage's loops are also the order of its elements. Where the axis that a convolution makes (its channels) is
+// innermost, vectors run along channels whatever the stride, the padding and the size of a plane, and padding is a
+// condition of a scalar instead of a mask. Where planes are large and channels few, the order of the graph is better.
+// So the stages that hand channels on to each other are moved together if that lowers the estimated cycles of all
+// kernels that read or make them (passes/layout_cost), what is gathered at the border included. Results keep the
+// order that the graph gives them.
+//
+// Source: the idea of channels-last and blocked layouts, as in Liu et al., "Optimizing CNN Model Inference on CPUs"
+// (2019).
+#pragma once
+#include "compiler/ir/graph.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::passes {
+
+// sink(stage...) -> the same values with axes of inner stages moved, and all that read them.
+ir::UOpRef choose_layouts(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target);
+
+}  // namespace hearth::passes

@@ -1,0 +1,27 @@
+// tile_cost: estimated cycles of a register tile, rows x columns vectors of independent sums, on a core with two
+// multiply-adds and two loads a cycle. Pure functions.
+#pragma once
+#include <cstdint>
+
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::tune {
+
+constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kFmaLatency = 4;
+constexpr double kLoopCycles = 0.7;       // of an iteration's own
+constexpr double kGatedVector = 0.5;      // share added by a masked load
+constexpr double kGateOps = 2;            // of its mask, where multiply-adds are done, too
+constexpr double kGatedScalar = 0.1;      // an address chosen beside the arithmetic
+constexpr double kScatterCycles = 24;     // of a vector stored to many places
+constexpr double kTransposeCycles = 2;    // to copy one element, gathered
+constexpr double kCopyCycles = 0.25;      // to copy one element in its order
+// Larger tiles make LLVM spill.
+constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
+
+// Of one element of the reduction. Gates: how many of the operands along rows and columns are read under a condition.
+double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates);
+
+// Of one element of the reduction for n results along vectors times m along rows, in the best tiles for f32.
+double plane_cycles(const v1::Target& target, std::int64_t n, std::int64_t m, double row_gates, double column_gates);
+
+}  // namespace hearth::tune
