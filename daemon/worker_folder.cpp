@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPrefix[] = "hearth-worker-";
+constexpr char kFolderPrefix[] = "hearth-worker-";
 constexpr std::size_t kMostEntries = 100'000;  // a walk of more would keep the daemon from looking after the worker
 constexpr std::uint64_t kUncountable = std::numeric_limits<std::uint64_t>::max();
 constexpr std::time_t kOldS = 3'600;  // a folder that has no lock yet is being made, unless it is this old
@@ -63,7 +63,7 @@ absl::StatusOr<WorkerFolder> WorkerFolder::create(const std::string& parent) {
   };
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::string path = absl::StrCat(parent, "/", kPrefix, "XXXXXX");
+    std::string path = absl::StrCat(parent, "/", kFolderPrefix, "XXXXXX");
     if (::mkdtemp(path.data()) == nullptr) return failed();
     WorkerFolder folder;
     folder.path_ = path;
@@ -129,7 +129,7 @@ void sweep_worker_folders(const std::string& parent) {
   for (; !error && it != end; it.increment(error)) {
     const std::string& path = it->path().native();
     struct stat info{};
-    if (!it->path().filename().native().starts_with(kPrefix) || ::lstat(path.c_str(), &info) != 0) continue;
+    if (!it->path().filename().native().starts_with(kFolderPrefix) || ::lstat(path.c_str(), &info) != 0) continue;
     if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) continue;
     const int lock = take_lock(path + "/lock", 0);
     if (lock < 0) {

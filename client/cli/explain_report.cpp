@@ -104,8 +104,7 @@ void print_kernels(const ExplainReport& report) {
     table.push_back({std::to_string(i), short_symbol(kernel.symbol()), row.once ? "once" : std::to_string(row.launches),
                      row.ops > 0 ? human_count(row.ops) : "-",
                      row.peak_share() < 0 ? "-" : fixed(100 * row.peak_share(), 0) + " %", human_bytes(row.bytes),
-                     size_of(kernel),
-                     kernel.cached() ? "yes" : "no", short_source(kernel.source())});
+                     size_of(kernel), kernel.cached() ? "yes" : "no", short_source(kernel.source())});
   }
   print_line("kernels (FLOP and bytes of one launch; peak: share of a core's arithmetic, estimated from loops alone)");
   print_table(table);

@@ -20,9 +20,9 @@ struct KernelRow {
   std::string source;          // nodes of the model; empty when not known
   std::uint32_t launches = 0;  // of a replay, or, with `once`, when the plan is prepared
   bool once = false;
-  double ops = 0;       // of one launch
-  double bytes = -1;    // moved by one launch; negative: not known
-  double time_us = -1;  // of its launches in a replay; negative: not measured
+  double ops = 0;                       // of one launch
+  double bytes = -1;                    // moved by one launch; negative: not known
+  double time_us = -1;                  // of its launches in a replay; negative: not measured
   double cycles = 0, least_cycles = 0;  // of one launch, estimated; 0: not known
 
   // Of all launches of a replay; negative when there is nothing to tell.

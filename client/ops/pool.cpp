@@ -218,9 +218,8 @@ Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
   add_extra(pool);
   const auto total = [](const Tensor& windows, const Axes& taps) { return reduce_sum(windows, taps); };
   // A narrow float is rounded once.
-  const Tensor sum = dtype_bytes(x.dtype()) < 4
-                         ? total(unfold_spatial(x, pool.windows, 0), trailing_axes(x.rank() - 2))
-                         : over_windows(x, pool.windows, 0, total);
+  const Tensor sum = dtype_bytes(x.dtype()) < 4 ? total(unfold_spatial(x, pool.windows, 0), trailing_axes(x.rank() - 2))
+                                                : over_windows(x, pool.windows, 0, total);
   if (!padded) return sum / whole;
   Tensor count;
   for (std::size_t i = 0; i < counted.ceil_extra.size(); ++i) {

@@ -278,7 +278,8 @@ class Applier {
       }
       if (!range) continue;
       // What an earlier opt has shortened may have no such place any longer.
-      if (opt.kind == Opt::Kind::Split && (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
+      if (opt.kind == Opt::Kind::Split &&
+          (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
         continue;
       // Loads that are off give zeros, and the product of two of them adds nothing.
       const bool fills_up = opt.kind == Opt::Kind::Group && tune::is_product_along(copy, range);

@@ -62,9 +62,7 @@ class Chooser {
     bool moved = false;
     std::vector<std::size_t> padded;
 
-    bool may_move() const {
-      return channels && !pinned && !conflicts && !once && *channels + 1 < facts.loops.size();
-    }
+    bool may_move() const { return channels && !pinned && !conflicts && !once && *channels + 1 < facts.loops.size(); }
   };
 
   Stage* stage_of(UOpRef buffer) {
@@ -141,7 +139,8 @@ class Chooser {
     }
   }
 
-  // Channels of what is read are the channels of what is made of them, and the other way round. How often this was news.
+  // Channels of what is read are the channels of what is made of them, and the other way round. How often this was
+  // news.
   std::size_t hand_on(Stage& stage) {
     std::size_t news = 0;
     for (const StageRead& read : stage.facts.reads) {
@@ -202,9 +201,8 @@ class Chooser {
         const auto found = number_.find(buffer);
         return found != number_.end() && std::ranges::binary_search(region, found->second);
       };
-      const bool concerns = in_region(stage.facts.stage) || std::ranges::any_of(stage.facts.reads, [&](const auto& r) {
-                              return in_region(r.from());
-                            });
+      const bool concerns = in_region(stage.facts.stage) ||
+                            std::ranges::any_of(stage.facts.reads, [&](const auto& r) { return in_region(r.from()); });
       if (concerns) all += layout_cycles(stage.facts, {innermost, once, padded}, target_);
     }
     return all;

@@ -1,7 +1,7 @@
-// kernel_estimate: cycles of one launch on one core, as far as a kernel's loops and opts tell: two multiply-adds and two
-// loads a cycle, a sum waits four cycles for the one before, gathered lanes are loads of their own. Caches and memory
-// count nothing, so it is what a kernel can reach, not what it will. For `hearth explain` and for tests that look for
-// kernels far below their class; pure.
+// kernel_estimate: cycles of one launch on one core, as far as a kernel's loops and opts tell: two multiply-adds and
+// two loads a cycle, a sum waits four cycles for the one before, gathered lanes are loads of their own. Caches and
+// memory count nothing, so it is what a kernel can reach, not what it will. For `hearth explain` and for tests that
+// look for kernels far below their class; pure.
 #pragma once
 #include "compiler/ir/graph.h"
 #include "hearth/v1/artifact.pb.h"

@@ -22,11 +22,11 @@ struct StageFacts {
   explicit StageFacts(ir::UOpRef stage);
 
   ir::UOpRef stage;
-  std::vector<ir::UOpRef> loops;     // the stage's ranges, outermost first
+  std::vector<ir::UOpRef> loops;  // the stage's ranges, outermost first
   std::vector<ir::UOpRef> reductions;
-  std::vector<ir::UOpRef> reduced;   // ranges of the reductions
+  std::vector<ir::UOpRef> reduced;  // ranges of the reductions
   std::vector<StageRead> reads;
-  bool contracts = false;            // one of the reductions is a contraction with reuse
+  bool contracts = false;  // one of the reductions is a contraction with reuse
 };
 
 bool contains(const std::vector<ir::UOpRef>& ranges, ir::UOpRef range);

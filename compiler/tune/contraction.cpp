@@ -234,8 +234,8 @@ class Contraction {
     return opts;
   }
 
-  // Where conditions on one reduced axis alone change, as those of a concatenation do: from the last place to the first.
-  // A sum for each piece has none of them in its loop.
+  // Where conditions on one reduced axis alone change, as those of a concatenation do: from the last place to the
+  // first. A sum for each piece has none of them in its loop.
   std::vector<std::pair<UOpRef, std::int64_t>> conditions() const {
     std::vector<std::pair<UOpRef, std::int64_t>> found;
     if (group_) return found;
@@ -248,8 +248,8 @@ class Contraction {
         if (!is_upper && !is_lower) continue;
         UOpRef range = is_upper ? x->source(0) : x->source(1);
         const std::int64_t at = is_upper ? x->source(1)->int_value() : x->source(0)->int_value() + 1;
-        const bool is_reduced = std::find(reduce_->sources.begin() + 1, reduce_->sources.end(), range) !=
-                                reduce_->sources.end();
+        const bool is_reduced =
+            std::find(reduce_->sources.begin() + 1, reduce_->sources.end(), range) != reduce_->sources.end();
         if (is_reduced && at >= kLeastPiece && KernelFacts::size(range) - at >= kLeastPiece &&
             std::ranges::find(found, std::pair(range, at)) == found.end())
           found.emplace_back(range, at);

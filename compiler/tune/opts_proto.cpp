@@ -16,8 +16,9 @@ constexpr int kMostOpts = 64;
 constexpr std::int64_t kMostBlock = 1 << 20, kMostPadding = 1024, kMostLanes = 64, kMostCopies = 4096;
 
 // Kinds in the order of Opt::Kind.
-constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::BLOCK,  v1::Opt::LANES, v1::Opt::MASKED, v1::Opt::PAD_TO,
-                                        v1::Opt::UNROLL, v1::Opt::GROUP, v1::Opt::SPLIT,  v1::Opt::BEFORE, v1::Opt::PACK};
+constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::BLOCK,  v1::Opt::LANES,  v1::Opt::MASKED,
+                                        v1::Opt::PAD_TO, v1::Opt::UNROLL, v1::Opt::GROUP,
+                                        v1::Opt::SPLIT,  v1::Opt::BEFORE, v1::Opt::PACK};
 
 absl::Status refuse(const Opt& opt, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("opt {}: {}", to_string(opt), why));

@@ -57,7 +57,8 @@ class Windows {
     return elements_ > 1 && elements_ <= kMostElements && f_.depends_on(reduce_, axis_);
   }
 
-  // No element serves results that have nothing to do with its place, as an image's serve all channels of a convolution.
+  // No element serves results that have nothing to do with its place, as an image's serve all channels of a
+  // convolution.
   bool moves_with_all(const Access& a) const {
     return std::ranges::all_of(f_.outputs, [&](UOpRef r) { return f_.depends_on(a.index, r); });
   }
@@ -109,7 +110,7 @@ class Windows {
   const KernelFacts& f_;
   const std::vector<SlotFacts>& slots_;
   UOpRef reduce_;
-  UOpRef axis_;  // of vectors
+  UOpRef axis_;                // of vectors
   std::int64_t elements_ = 1;  // of a window
   int num_read_ = 0;           // accesses of a window's element
   std::vector<std::uint32_t> packed_;

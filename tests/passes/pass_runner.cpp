@@ -84,9 +84,9 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
       return absl::InvalidArgumentError("bad opt " + word);
     using Kind = tune::Opt::Kind;
     static const std::map<std::string, Kind> kinds = {
-        {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes}, {"MASKED", Kind::Masked}, {"PADTO", Kind::PadTo},
-        {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group}, {"BEFORE", Kind::Before}, {"PACK", Kind::Pack},
-        {"SPLIT", Kind::Split}};
+        {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes},   {"MASKED", Kind::Masked},
+        {"PADTO", Kind::PadTo},   {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group},
+        {"BEFORE", Kind::Before}, {"PACK", Kind::Pack},     {"SPLIT", Kind::Split}};
     auto kind = kinds.find(name);
     if (kind == kinds.end()) return absl::InvalidArgumentError("no opt " + word);
     opts.push_back({kind->second, axis, amount});

@@ -15,7 +15,7 @@ using ir::UOpRef;
 namespace {
 constexpr const char* kZeros = "zeros";
 constexpr std::int64_t kZeroBytes = 64;  // of these: a vector
-}
+}  // namespace
 
 // On the stack, so that every thread has its own; small enough for any stack (passes/keep_rows).
 absl::Status Emitter::declare_local(UOpRef node) {

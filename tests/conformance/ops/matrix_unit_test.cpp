@@ -5,6 +5,7 @@
 
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/support/sanitizer.h"
 
 namespace hearth::conformance {
 namespace {
@@ -40,6 +41,7 @@ TEST_CASE("bf16 products of odd sizes") {
   int units = 0;
   for (const Sizes& s : kSizes) {
     for (const bool wide : {false, true}) {
+      if (test::kSanitizer && !wide) continue;  // time
       CAPTURE(s.m, s.k, s.n, wide);
       GraphBuilder b;
       const Node x = b.input(v1::BF16, {s.m, s.k}), w = b.parameter(v1::BF16, {s.k, s.n});
@@ -63,7 +65,7 @@ TEST_CASE("bf16 products of odd sizes") {
       units += uses_unit(program);
     }
   }
-  CHECK(units >= 8);
+  CHECK(units >= (test::kSanitizer ? 4 : 8));
 }
 
 TEST_CASE("byte products of odd sizes wrap like sums in i32") {

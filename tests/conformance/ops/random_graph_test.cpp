@@ -1,11 +1,12 @@
 // Random graphs, four targets in turn: 128, 256 and 512 bits, and 256 with a tiny cache. HEARTH_FUZZ_GRAPHS says how
-// many (default 300), HEARTH_FUZZ_SEED where to begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed>
-// repeats one.
+// many (default 300, under sanitizers 100), HEARTH_FUZZ_SEED where to begin (default 1): HEARTH_FUZZ_GRAPHS=1
+// HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
 
 #include "tests/conformance/ops/random_graph.h"
+#include "tests/support/sanitizer.h"
 
 namespace hearth::conformance {
 namespace {
@@ -16,7 +17,7 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) 
 }
 
 TEST_CASE("random graphs agree in every execution") {
-  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", 300);
+  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 100 : 300);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
   const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target()};
   std::set<v1::Op> ops;

@@ -47,10 +47,10 @@ std::string rule_names(const rewrite::RuleSet& rules, const std::vector<std::uin
 }  // namespace
 
 TEST_CASE("simplified expressions keep their value and stay as they are") {
-  const std::uint64_t count = setting("HEARTH_FUZZ_COUNT", kSanitized ? kCount / 10 : kCount);
+  const std::uint64_t count = setting("HEARTH_FUZZ_COUNT", kSanitized ? kCount / 40 : kCount);
   const std::uint64_t seed = setting("HEARTH_FUZZ_SEED", kSeed);
   std::cout << "simplify fuzz: " << count << " expressions, seeds " << seed << " to " << seed + count - 1
-            << (kSanitized ? " (a tenth: sanitizers)" : "") << std::endl;
+            << (kSanitized ? " (a fortieth: sanitizers)" : "") << std::endl;
   const rewrite::RuleSet& rules = rules::standard_rules();
   Counts counts, unused_counts;
   std::map<std::string, std::uint64_t> kinds;

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "compiler/tune/contraction.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/tune/product.h"
 
 namespace hearth {
@@ -16,6 +17,9 @@ using tune::Opt;
 tune::KernelFacts facts_of(UOpRef kernel, const v1::Target& target) {
   return tune::KernelFacts(kernel, kernel->source(0), target);
 }
+
+// Under sanitizers, which make a round ten times as long, a third of them.
+constexpr int kShare = test::kSanitizer ? 3 : 1;
 
 const Product kNarrow[] = {{0, 0, 0, false, false, ir::Scalar::BF16, ir::Scalar::BF16},
                            {0, 0, 0, false, false, ir::Scalar::U8, ir::Scalar::I8},
@@ -42,8 +46,8 @@ Product random_product(std::mt19937& random, int most, Product p = {}) {
 TEST_CASE("random opts in random order leave what a product computes") {
   std::mt19937 random(1);
   int packed = 0, contractions = 0;
-  for (int round = 0; round < 600; ++round) {
-    const bool narrow = round >= 300;
+  for (int round = 0; round < 600 / kShare; ++round) {
+    const bool narrow = round >= 300 / kShare;
     const Product p = random_product(random, 13, narrow ? kNarrow[round % 5] : Product{});
     std::vector<Opt> opts;
     if (narrow || random() % 4 == 0) opts.push_back({Opt::Kind::Group, 2, p.sum() == ir::Scalar::I32 ? 4 : 2});
@@ -69,14 +73,14 @@ TEST_CASE("random opts in random order leave what a product computes") {
     CHECK(shaped.bytes == plain.bytes);
     contractions += contracted;
   }
-  CHECK(packed > 100);
-  CHECK(contractions > 50);
+  CHECK(packed > 100 / kShare);
+  CHECK(contractions > 50 / kShare);
 }
 
 TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128 to 512 bits") {
   std::mt19937 random(2);
   int tiled = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 60 / kShare; ++round) {
     const Product p = random_product(random, 70);
     v1::Target target;
     target.set_vector_bits(128u << (round % 3));
@@ -90,13 +94,13 @@ TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128
     const std::vector<HostTensor> buffers = buffers_of(p, random);
     CHECK(run_with(p, *opts, buffers).bytes == run_with(p, {}, buffers).bytes);
   }
-  CHECK(tiled > 30);
+  CHECK(tiled > 30 / kShare);
 }
 
 TEST_CASE("narrow products are computed by the unit of their target, others never") {
   std::mt19937 random(3);
   int contractions = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 60 / kShare; ++round) {
     const Product p = random_product(random, 50, kNarrow[round % 5]);
     v1::Target target;
     target.set_vector_bits(128u << (round % 3));
@@ -116,7 +120,7 @@ TEST_CASE("narrow products are computed by the unit of their target, others neve
     target.clear_features();
     CHECK(facts_of(kernel_of(g, p), target).unit.has_value() == (p.a == ir::Scalar::BF16));
   }
-  CHECK(contractions > 30);
+  CHECK(contractions > 30 / kShare);
   ir::Graph g;
   v1::Target all;
   for (const char* f : {"avx512vl", "avx512vnni", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8"})
