@@ -237,22 +237,42 @@ class Fuser {
         return false;
     }
     if (body.cost <= kCheapCost) return true;
-    if (has_masks_ && body.cost - body.conditions <= kCheapCost && std::ranges::all_of(uses, has_cheap_gates))
-      return true;
+    const auto is_cheap = [&](const Use& use) { return has_cheap_gates(body, use); };
+    if (body.cost - body.conditions <= kCheapCost && std::ranges::all_of(uses, is_cheap)) return true;
     return one_consumer && factor <= kRowRecomputeFactor && body.cost <= kRowRecomputeCost;
   }
 
-  // With masks, conditions on the position read cost little where they choose a scalar's address for many results that
-  // share it (the channels of a convolution), and less than a copy where each result has its own (pooling). Between
-  // those, and without masks, they cost more than a copy.
-  static bool has_cheap_gates(const Use& use) {
+  // Conditions on the position read cost little where they choose a scalar's address for many results that share it
+  // (the channels of a convolution), and less than a copy where each result has its own (pooling); between those they
+  // cost more. Without masks only where they are the same for all lanes of a vector.
+  bool has_cheap_gates(const Body& body, const Use& use) const {
+    const bool moves = moves_conditions(body, use, use.consumer->stand_in->sources.back());
+    if (moves && !has_masks_) return false;
     const std::vector<UOpRef> at = free_ranges(position(use.index));
     const std::vector<UOpRef> around = ranges_around(*use.consumer, use.index);
     double sharing = 1;
     for (UOpRef r : absl::flat_hash_set<UOpRef>(around.begin(), around.end())) {
       if (std::ranges::find(at, r) == at.end()) sharing *= extent(r);
     }
+    // Where lanes could run along a line, a convolution loses a tenth to conditions; a copy of its image is far less.
+    // An image that comes from outside is copied for it alone.
+    if (moves && sharing > 1 && !body.reads.empty()) return false;
     return sharing == 1 || sharing >= kLeastSharing;
+  }
+
+  // Whether the stage's conditions change along `loop`, one of its reader's.
+  static bool moves_conditions(const Body& body, const Use& use, UOpRef loop) {
+    const std::vector<UOpRef> own = ranges_of(body.stand_in), at = position(use.index);
+    for (UOpRef x : body.nodes) {
+      if (!x->is(Op::Index)) continue;
+      for (UOpRef r : free_ranges({x->sources.back()})) {
+        const auto axis = static_cast<std::size_t>(std::ranges::find(own, r) - own.begin());
+        if (axis >= at.size()) return true;
+        const std::vector<UOpRef> moving = free_ranges({at[axis]});
+        if (std::ranges::find(moving, loop) != moving.end()) return true;
+      }
+    }
+    return false;
   }
 
   static double size_of(const Body& body) { return extent(ranges_of(body.stand_in)); }

@@ -3,7 +3,7 @@
 // Cost model (see fuse.cpp): an elementwise stage is computed in place when that repeats no work or little of it; a
 // reduction is computed in place when every element is still computed exactly once and its loop can stand outside of
 // the consumer's remaining loops (epilogues, softmax and layernorm as one row kernel). Padding is computed in place
-// where the target has mask registers and few or many results read each element.
+// where few or many results read each element and its conditions are masks in registers or the same for a whole vector.
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"

@@ -137,7 +137,7 @@ class Cost {
   }
 
   double contraction(UOpRef axis) const {
-    double row_gates = 0, column_gates = 0, others = 0;
+    double row_gates = 0, column_gates = 0, copies = 0, others = 0;
     for (const StageRead& read : s_.reads) {
       const Along how = along(read, axis);
       if (!read.in_reduction) {
@@ -146,6 +146,7 @@ class Cost {
         row_gates += is_gated(read);
       } else if (how == Along::Next) {
         column_gates += is_gated(read, axis);
+        copies += 2 * tune::kCopyCycles * elements(read);
       } else if (!layouts_.is_once(read.from())) {
         const double copied = extent(read.ranges);  // in the order of the kernel
         if (is_gated(read) || !tune::is_small_copy(copied, elements(read))) return INFINITY;
@@ -154,8 +155,9 @@ class Cost {
     }
     UOpRef row = rows_axis(axis);
     const double n = extent(axis), m = row ? extent(row) : 1;
-    const double plane = tune::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m),
-                                            row_gates, column_gates);
+    if (column_gates > 0) others += copies;  // padded in memory
+    const double plane =
+        tune::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m), row_gates, 0);
     if (!is_contiguous(axis)) others += results_ / lanes_ * tune::kScatterCycles;
     return plane * results_ / n / m * depth_ + others;
   }

@@ -16,6 +16,8 @@ constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
 constexpr std::int64_t kUnknownSize = 4096;      // assumed of a symbolic axis
 constexpr std::int64_t kLeastPiece = 4;          // of a reduced axis that is split, elements
 constexpr std::size_t kMostConditions = 6;       // places where one is split
+constexpr double kMostWrittenOut = 64;           // elements of a sum without a loop
+constexpr double kMostCopies = 896;              // multiply-adds of vectors without a loop
 
 class Contraction {
  public:
@@ -226,7 +228,12 @@ class Contraction {
     if (c.rows_axis) order_loops(c, opts);
     if (c.rows_axis) add(Opt::Kind::Unroll, c.rows_axis, c.rows);
     if (group_) add(Opt::Kind::Group, group_, f_.unit->group);
-    if (!group_) add(Opt::Kind::Unroll, reduce_->sources.back(), partial_sums(c));
+    if (is_written_out(c)) {
+      for (std::size_t i = 1; i < reduce_->sources.size(); ++i)
+        add(Opt::Kind::Unroll, reduce_->source(i), KernelFacts::size(reduce_->source(i)));
+    } else if (!group_) {
+      add(Opt::Kind::Unroll, reduce_->sources.back(), partial_sums(c));
+    }
     for (std::uint32_t s : c.packed) {
       if (std::ranges::none_of(opts, [&](const Opt& o) { return o.kind == Opt::Kind::Pack && o.axis == s; }))
         opts.push_back({Opt::Kind::Pack, s, 1});
@@ -258,6 +265,15 @@ class Contraction {
     if (found.size() > kMostConditions) return {};
     std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
     return found;
+  }
+
+  // A short sum (the first convolution of a net, over three channels) has no loop: its conditions and addresses would
+  // cost more than its multiply-adds, and neighbouring rows read many of the same elements.
+  bool is_written_out(const Choice& c) const {
+    const bool is_known = std::all_of(reduce_->sources.begin() + 1, reduce_->sources.end(),
+                                      [](UOpRef range) { return KernelFacts::size(range) > 0; });
+    return !group_ && is_known && reduce_->sources.size() > 2 && depth_ <= kMostWrittenOut &&
+           depth_ * c.rows * c.columns <= kMostCopies && conditions().empty();
   }
 
   // A tile of few accumulators waits for its multiply-adds: each becomes several sums over neighbours.

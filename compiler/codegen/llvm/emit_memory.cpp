@@ -4,6 +4,7 @@
 #include "compiler/codegen/llvm/lane_offsets.h"
 #include "compiler/codegen/llvm/streaming.h"
 #include "compiler/ir/affine.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace hearth::codegen {
@@ -154,9 +155,19 @@ absl::Status Emitter::load(UOpRef node) {
         return absl::OkStatus();
       }
     }
+    Value* pass = arithmetic_.to_memory(dtype, otherwise);
+    if (Value* place = is_vector(access.position) && access.gate ? llvm::getSplatValue(access.position) : nullptr) {
+      // One element for all lanes that are on: read once, where any is.
+      Value* gate = mask(access, dtype.lanes);
+      auto* one = b_.CreateAlignedLoad(type->getScalarType(),
+                                       address_or_zero({access.slot, place, b_.CreateOrReduce(gate)}), align);
+      annotate(one, *access.slot);
+      Value* lanes = b_.CreateSelect(gate, b_.CreateVectorSplat(dtype.lanes, one), pass);
+      values_[node] = arithmetic_.from_memory(dtype, lanes);
+      return absl::OkStatus();
+    }
     Value* pointer = element_pointer(access, false);
     Value* active = mask(access, dtype.lanes);
-    Value* pass = arithmetic_.to_memory(dtype, otherwise);
     values_[node] = finish(is_vector(access.position) ? b_.CreateMaskedGather(type, pointer, align, active, pass)
                                                       : b_.CreateMaskedLoad(type, pointer, align, active, pass));
     return absl::OkStatus();

@@ -105,6 +105,44 @@ TEST_CASE("beyond its gate a scalar is zero, and no memory is touched") {
   munmap(pages, 3 * page);
 }
 
+// out[8 * i + lane] = in[i - 1] where 8 <= 8 * i + lane < 19, else 0, for i < 4: the lanes of a vector read one
+// element.
+passes::LinearKernel shared_elements(ir::Graph& g) {
+  const DType index(Scalar::I64, kLanes);
+  Body body(g);
+  UOpRef out = body.param(0, Scalar::F32), in = body.param(1, Scalar::F32);
+  UOpRef i = body.open(body.i64(4));
+  UOpRef base = body.put(g.mul(i, body.i64(kLanes)));
+  std::vector<UOpRef> each;
+  for (std::uint16_t lane = 0; lane < kLanes; ++lane) each.push_back(g.add(base, body.i64(lane)));
+  UOpRef at = g.make(Op::Stack, index, std::span<const UOpRef>(each));
+  UOpRef gate = body.put(g.logical_and(g.le(g.constant(index, 8), at), g.lt(at, g.constant(index, 19))));
+  UOpRef position = body.put(g.make(Op::Broadcast, index, {body.put(g.sub(i, body.i64(1)))}));
+  body.store(out, base, body.load(in, position, kVector, gate));
+  body.close(i);
+  return body.kernel();
+}
+
+TEST_CASE("an element that some lanes of a vector read is read once, and where no lane does no memory is touched") {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* pages = static_cast<char*>(mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(pages != MAP_FAILED);
+  REQUIRE(mprotect(pages, page, PROT_READ | PROT_WRITE) == 0);
+  auto* in = reinterpret_cast<float*>(pages + page) - 2;  // the third element lies behind the end
+  in[0] = 5, in[1] = 7;
+  ir::Graph g;
+  for (const v1::Target& target : {host_target(), baseline_target()}) {
+    CHECK_FALSE(has(llvm_ir(shared_elements(g), target), "masked.gather"));
+    std::vector<float> out(4 * kLanes, -1);
+    Loaded(shared_elements(g), target)({out.data(), in});
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      INFO("element " << k);
+      CHECK(out[k] == (k < 8 || k >= 19 ? 0 : k < 16 ? 5 : 7));
+    }
+  }
+  munmap(pages, 2 * page);
+}
+
 TEST_CASE("a short loop of a tile is unrolled where there are 32 registers, no loop of one where there are 16") {
   ir::Graph g;
   const v1::Target wide = test::x86_target(512), narrow = test::x86_target(256);

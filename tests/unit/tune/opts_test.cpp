@@ -4,6 +4,7 @@
 #include <random>
 
 #include "compiler/tune/contraction.h"
+#include "compiler/tune/windows.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/tune/product.h"
 
@@ -176,7 +177,61 @@ UOpRef convolution(ir::Graph& g, std::int64_t results, std::int64_t channels, st
   return g.make(Op::Sink, ir::Scalar::Void, {store});
 }
 
+// out[h][w][c] = sum over i, j of image[h + i][w + j][c] * weights[c][i][j], channels innermost: axes 0 (h), 1 (w), 2
+// (c), 3 (i), 4 (j); slots 0, 1 (image), 2 (weights).
+UOpRef depthwise(ir::Graph& g, std::int64_t channels, std::int64_t side) {
+  auto range = [&](std::int64_t n, std::uint32_t axis) {
+    return g.range(g.index(n), axis, axis < 3 ? ir::RangeKind::Loop : ir::RangeKind::Reduce);
+  };
+  UOpRef h = range(side, 0), w = range(side, 1), c = range(channels, 2), i = range(3, 3), j = range(3, 4);
+  auto step = [&](UOpRef position, std::int64_t n, UOpRef inner) { return g.add(g.mul(position, g.index(n)), inner); };
+  auto index = [&](std::uint32_t slot, UOpRef position) {
+    return g.make(Op::Index, ir::Scalar::Void,
+                  {g.make(Op::Param, ir::Scalar::F32, {}, ir::ParamInfo{slot}), position, g.boolean(true)});
+  };
+  UOpRef image = index(1, step(step(g.add(h, i), side + 2, g.add(w, j)), channels, c));
+  UOpRef weights = index(2, step(step(c, 3, i), 3, j));
+  UOpRef product = g.mul(g.make(Op::Load, ir::Scalar::F32, {weights}), g.make(Op::Load, ir::Scalar::F32, {image}));
+  UOpRef sum = g.make(Op::Reduce, ir::Scalar::F32, {product, i, j}, ir::ReduceInfo{ir::ReduceKind::Sum, {}});
+  UOpRef store = g.make(Op::Store, ir::Scalar::Void, {index(0, step(step(h, side, w), channels, c)), sum, h, w, c});
+  return g.make(Op::Sink, ir::Scalar::Void, {store});
+}
+
+bool has(const std::vector<Opt>& opts, Opt::Kind kind, std::uint32_t axis, std::int64_t amount) {
+  return std::ranges::any_of(opts,
+                             [&](const Opt& o) { return o.kind == kind && o.axis == axis && o.amount == amount; });
+}
+
 }  // namespace
+
+TEST_CASE("a depthwise convolution runs along channels, its window written out for neighbours of a line") {
+  const v1::Target target = target_of(512);
+  const std::vector<tune::SlotFacts> slots = {{}, {false, true}, {true, true}};
+  ir::Graph g;
+  const auto opts = tune::tile_windows(facts_of(depthwise(g, 96, 14), target), slots);
+  REQUIRE(opts.has_value());
+  CHECK(has(*opts, Opt::Kind::Lanes, 2, 16));
+  CHECK(has(*opts, Opt::Kind::Unroll, 1, 7));  // the most of up to eight that divide 14
+  CHECK(has(*opts, Opt::Kind::Unroll, 3, 3));
+  CHECK(has(*opts, Opt::Kind::Unroll, 4, 3));
+  CHECK(has(*opts, Opt::Kind::Pack, 2, 1));  // weights, in the order of channels
+  // What an image's element is to all channels of a convolution it is to none of another place.
+  CHECK_FALSE(tune::tile_windows(facts_of(convolution(g, 32, 3, 14), target), slots).has_value());
+}
+
+TEST_CASE("the sum over three channels of a first convolution has no loop, that over 64 has") {
+  const v1::Target target = target_of(512);
+  const auto is_written_out = [&](std::int64_t channels) {
+    ir::Graph g;
+    const auto opts =
+        tune::tile_contraction(facts_of(convolution(g, 32, channels, 112), target), {{}, {false, true}, {true, true}});
+    REQUIRE(opts.has_value());
+    return has(*opts, Opt::Kind::Unroll, 3, channels) && has(*opts, Opt::Kind::Unroll, 4, 3) &&
+           has(*opts, Opt::Kind::Unroll, 5, 3);
+  };
+  CHECK(is_written_out(3));
+  CHECK_FALSE(is_written_out(64));
+}
 
 TEST_CASE("a convolution reads an image larger than the cache once: its lines are outside of the channels") {
   v1::Target target = target_of(512);
