@@ -27,9 +27,9 @@ struct KernelRow {
 
   // Of all launches of a replay; negative when there is nothing to tell.
   double gflops() const { return time_us > 0 && ops > 0 ? ops * launches / time_us / 1e3 : -1; }
-  // The estimate as a share of what a core can do, 0 to 1; negative: not known.
-  double peak_share() const { return cycles > 0 && ops > 0 ? least_cycles / cycles : -1; }
   double gbytes() const { return time_us > 0 && bytes > 0 ? bytes * launches / time_us / 1e3 : -1; }
+  // The estimate as a share of what a core's vectors of f32 do, above 1 with a matrix unit; negative: not known.
+  double peak_share() const { return cycles > 0 && ops > 0 ? least_cycles / cycles : -1; }
 };
 
 std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained);

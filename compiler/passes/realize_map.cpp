@@ -105,7 +105,7 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
       map[node] = std::max(map[node], Realize::Candidate);
     } else if (is_computed(node)) {
       if (uses[node] > 1 || repeated[node]) map[node] = std::max(map[node], Realize::Candidate);
-      // What is padded is worth storing without its border, which is a condition where it is read.
+      // What is padded may be stored without its border: passes/fuse decides whether that is a condition of the reader.
       if (node->is(Op::Pad) && repeated[node]) {
         UOpRef inside = node->source(0);
         while (is_view(inside)) inside = inside->source(0);
