@@ -106,7 +106,7 @@ void print_kernels(const ExplainReport& report) {
                      row.peak_share() < 0 ? "-" : fixed(100 * row.peak_share(), 0) + " %", human_bytes(row.bytes),
                      size_of(kernel), kernel.cached() ? "yes" : "no", short_source(kernel.source())});
   }
-  print_line("kernels (FLOP and bytes of one launch; peak: share of a core's arithmetic, estimated from loops alone)");
+  print_line("kernels: FLOP and bytes of one launch; peak: estimated share of a core's peak");
   print_table(table);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
@@ -23,6 +24,10 @@ std::string print_list(std::span<const UOpRef> list);
 
 // The last line's node. Errors name the line: unknown op, dtype or payload, undefined %n, wrong number of sources.
 absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text);
+
+// Every line's node, in the order of the lines: what print_list wrote. Constants, which stand inline, are not among
+// them.
+absl::StatusOr<std::vector<UOpRef>> parse_list(Graph& graph, std::string_view text);
 
 // One node on one line, sources as nested expressions up to `depth`: for messages.
 std::string describe(UOpRef node, int depth = 2);

@@ -244,9 +244,9 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
+absl::StatusOr<std::vector<UOpRef>> parse_list(Graph& graph, std::string_view text) {
   std::unordered_map<std::string_view, UOpRef> names;
-  UOpRef last = nullptr;
+  std::vector<UOpRef> list;
   int line_number = 0;
   std::vector<UOpRef> sources;
   for (std::string_view line : split(text, '\n', true)) {
@@ -294,11 +294,17 @@ absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
     if (!parse_payload(op->second, *dtype, payload_text, payload)) {
       return fail(fmt::format("bad payload [{}] of '{}'", payload_text, words[2]));
     }
-    last = graph.make(op->second, *dtype, sources, std::move(payload));
-    if (!names.emplace(words[0], last).second) return fail(fmt::format("{} is defined twice", words[0]));
+    list.push_back(graph.make(op->second, *dtype, sources, std::move(payload)));
+    if (!names.emplace(words[0], list.back()).second) return fail(fmt::format("{} is defined twice", words[0]));
   }
-  if (!last) return InvalidArgumentError("UOp text holds no node");
-  return last;
+  if (list.empty()) return InvalidArgumentError("UOp text holds no node");
+  return list;
+}
+
+absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
+  absl::StatusOr<std::vector<UOpRef>> list = parse_list(graph, text);
+  if (!list.ok()) return list.status();
+  return list->back();
 }
 
 }  // namespace hearth::ir

@@ -34,6 +34,11 @@ class Elf {
           (segment.p_offset > bytes_.size() || segment.p_filesz > bytes_.size() - segment.p_offset))
         bad("it is truncated");
     }
+    // Linkers write the table of sections last: a file that ends before it was not written to its end, even where
+    // nothing that is mapped is missing.
+    const std::uint64_t sections = std::uint64_t{header_.e_shnum} * header_.e_shentsize;
+    if (header_.e_shnum != 0 && (header_.e_shoff > bytes_.size() || sections > bytes_.size() - header_.e_shoff))
+      bad("it is truncated");
     read_dynamic();
   }
 

@@ -59,18 +59,15 @@ absl::Status open_artifact(const std::string& bytes, const std::string& symbol, 
   return *entry != nullptr ? absl::OkStatus() : absl::InternalError(absl::StrCat("no symbol ", symbol));
 }
 
-// The list that print_list wrote: constants first, then one node a line.
-absl::StatusOr<std::vector<ir::UOpRef>> parse_list(ir::Graph& graph, const std::string& text) {
-  std::vector<ir::UOpRef> lines, body;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1)) {
-    absl::StatusOr<ir::UOpRef> node = ir::parse(graph, std::string_view(text).substr(0, end + 1));
-    if (!node.ok()) return node.status();
-    lines.push_back(*node);
-  }
-  for (ir::UOpRef node : ir::toposort(lines)) {
+// A body in the order of its lines, after its constants, which the text has inline.
+absl::StatusOr<std::vector<ir::UOpRef>> parse_body(ir::Graph& graph, const std::string& text) {
+  absl::StatusOr<std::vector<ir::UOpRef>> lines = ir::parse_list(graph, text);
+  if (!lines.ok()) return lines.status();
+  std::vector<ir::UOpRef> body;
+  for (ir::UOpRef node : ir::toposort(*lines)) {
     if (node->is_const()) body.push_back(node);
   }
-  body.insert(body.end(), lines.begin(), lines.end());
+  body.insert(body.end(), lines->begin(), lines->end());
   return body;
 }
 
@@ -165,7 +162,7 @@ absl::Status Program::prepare() {
       return absl::Status(compiled.status().code(), absl::StrCat(compiled.status().message(), "\n", spec.ast()));
     for (const v1::PassReport& report : compiled->passes()) {
       if (report.name() != "linearize") continue;
-      absl::StatusOr<std::vector<ir::UOpRef>> linear = parse_list(kernel->graph, report.text());
+      absl::StatusOr<std::vector<ir::UOpRef>> linear = parse_body(kernel->graph, report.text());
       if (!linear.ok()) return linear.status();
       kernel->linear = *std::move(linear);
     }

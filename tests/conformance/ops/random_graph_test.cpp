@@ -27,9 +27,8 @@ TEST_CASE("random graphs agree in every execution") {
     const RandomGraph random = random_graph(seed);
     for (const v1::Node& node : random.graph.nodes()) ops.insert(node.op());
     const std::string what = find_disagreement(random, targets[seed % 4]);
-    if (what.empty()) continue;
-    ++failures;
-    FAIL_CHECK(what);
+    CHECK(what == "");
+    failures += what.empty() ? 0 : 1;
   }
   WARN(count << " random graphs from seed " << first << ", " << ops.size() << " different ops");
   if (count >= 300) CHECK(ops.size() > 45);

@@ -86,10 +86,14 @@ TEST_CASE("the loader's own words are in the error") {
 TEST_CASE("a truncated object is refused before the loader maps it") {
   BlobPlace place;
   const fs::path path = copied(place, "test_blob");
-  fs::resize_file(path, 5000);
-  const BlobError error = error_of([&] { load(path); });
-  CHECK(error.code() == 15);
-  CHECK_THAT(error.what(), Contains("truncated"));
+  const std::uintmax_t whole = fs::file_size(path);
+  for (const std::uintmax_t size : {whole - 1, whole * 3 / 4, whole / 2, whole / 8, std::uintmax_t{65}}) {
+    CAPTURE(whole, size);
+    fs::resize_file(path, size);
+    const BlobError error = error_of([&] { load(path); });
+    CHECK(error.code() == 15);
+    CHECK_THAT(error.what(), Contains("truncated"));
+  }
 }
 
 TEST_CASE("after a refusal a better file at the same path is loaded") {

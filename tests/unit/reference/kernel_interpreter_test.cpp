@@ -151,18 +151,10 @@ absl::Status run_linear(const std::string& text, std::vector<HostTensor>& buffer
                         std::optional<GridPart> grid = {}) {
   // The text is a list; its order is the body's.
   ir::Graph graph;
-  std::vector<ir::UOpRef> body;
-  std::string so_far;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = text.find('\n', begin) + 1;
-    so_far += text.substr(begin, end - begin);
-    absl::StatusOr<ir::UOpRef> node = ir::parse(graph, so_far);
-    INFO(so_far << node.status().ToString());
-    REQUIRE(node.ok());
-    body.push_back(*node);
-    begin = end;
-  }
+  const absl::StatusOr<std::vector<ir::UOpRef>> parsed = ir::parse_list(graph, text);
+  INFO(text << parsed.status().ToString());
+  REQUIRE(parsed.ok());
+  const std::vector<ir::UOpRef>& body = *parsed;
   // Constants stand inline in the text; in a body they come first.
   std::vector<ir::UOpRef> all;
   for (ir::UOpRef node : ir::toposort(body)) {
