@@ -11,6 +11,7 @@
 #include "client/ops/einsum.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
+#include "client/ops/loop.h"
 #include "client/ops/loss.h"
 #include "client/ops/movement.h"
 #include "client/ops/ngrams.h"

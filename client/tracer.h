@@ -18,6 +18,8 @@
 
 namespace hearth::client {
 
+struct RecordedLoop;  // client/recorded_loop.h
+
 struct Node {
   v1::Op op = v1::OP_UNSPECIFIED;
   DType dtype = DType::kF32;
@@ -27,9 +29,10 @@ struct Node {
   std::vector<Dim> args;
   std::string data;
   std::string name;
-  ParameterData parameter;  // PARAMETER only
-  std::string provenance;   // file:line, or the innermost ScopedLocation
-  ~Node();                  // iterative: deep graphs do not exhaust the stack
+  ParameterData parameter;                   // PARAMETER only
+  std::shared_ptr<const RecordedLoop> loop;  // LOOP only; axes = [result]
+  std::string provenance;                    // file:line, or the innermost ScopedLocation
+  ~Node();                                   // iterative: deep graphs do not exhaust the stack
 };
 
 // Makes one checked node. Shape inference is the caller's (client/ops/*.cpp); `loc` becomes its provenance.

@@ -42,6 +42,42 @@ std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
   return all;
 }
 
+struct Lowering {
+  ir::Graph& g;
+  const v1::Target& target;
+  const BlobLibraries& libraries;
+  const passes::Tuning& tuning;
+  passes::PassLog& log;
+  std::vector<std::string> notes;
+};
+
+// From tensors to kernels and their launches; the bodies of loops first, each a graph of its own.
+absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph& imported, Lowering& lowering) {
+  auto& [g, target, libraries, tuning, log, notes] = lowering;
+  std::vector<passes::Schedule> bodies;
+  for (passes::ImportedLoop& loop : imported.loops) {
+    UOpRef outputs = g.make(ir::Op::Sink, ir::Scalar::Void, loop.body.outputs);
+    HEARTH_ASSIGN_OR_RETURN(passes::Schedule body, schedule_of(outputs, loop.body, lowering));
+    bodies.push_back(std::move(body));
+  }
+  const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
+  passes::BlobChoices blobs;
+  HEARTH_PASS(choose_blobs, Level::Tensor, passes::choose_blobs(g, root, imported, target, libraries, blobs));
+  HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
+  HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
+  HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
+  HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target));
+  HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
+  HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
+  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
+    return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning, bodies);
+  }));
+  const passes::BoundsCount& bounds = schedule.bounds;
+  log.part("split/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
+  notes.insert(notes.end(), blobs.notes.begin(), blobs.notes.end());
+  return schedule;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
@@ -61,27 +97,15 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   passes::ImportedGraph imported;
   UOpRef root = nullptr;
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
-  const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
-  passes::BlobChoices blobs;
-  HEARTH_PASS(choose_blobs, Level::Tensor, passes::choose_blobs(g, root, imported, target, libraries, blobs));
-  HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
-  HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
-  HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
-  HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target));
-  HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
-  HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
-  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
-    return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning);
-  }));
-  const passes::BoundsCount& bounds = schedule.bounds;
-  log.part("split/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
+  Lowering lowering = {g, target, libraries, tuning, log, {}};
+  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(root, imported, lowering));
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_fits(memory));
   v1::LoweredPlan plan =
       log.time("plan", [&] { return passes::build_plan(schedule, memory, imported, graph, target); });
   if (options.dump()) {
     plan.mutable_passes()->Swap(&reports);
-    plan.mutable_notes()->Assign(blobs.notes.begin(), blobs.notes.end());
+    plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());
   } else {
     plan.clear_kernel_sources();
     plan.clear_choices();

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "proto/launch_runs.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -103,13 +105,15 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
   // A kernel that some launches of a replay run is not `once`, whatever else it does when the plan is prepared.
   void count_launches() {
+    const std::vector<std::uint64_t> runs = launch_runs(response_.plan());
     for (const bool once : {true, false}) {
-      for (const v1::Launch& launch : response_.plan().launches()) {
+      for (int i = 0; i < response_.plan().launches_size(); ++i) {
+        const v1::Launch& launch = response_.plan().launches(i);
         if (launch.once() != once || launch.kernel() >= static_cast<std::uint32_t>(response_.kernels_size())) continue;
         v1::ExplainedKernel& shown = *response_.mutable_kernels(static_cast<int>(launch.kernel()));
         if (shown.once() != once) shown.set_launches(0);
         shown.set_once(once);
-        shown.set_launches(shown.launches() + 1);
+        shown.set_launches(static_cast<std::uint32_t>(shown.launches() + runs[static_cast<std::size_t>(i)]));
       }
     }
   }

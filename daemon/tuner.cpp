@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/worker_bench.h"
+#include "proto/launch_runs.h"
 
 namespace hearth::daemon {
 namespace {
@@ -31,7 +32,9 @@ std::vector<Tunable> tunables_of(const v1::LoweredPlan& lowered) {
   std::vector<Tunable> all;
   std::map<std::string, std::size_t> place;  // by flat digest
   double total = 0;
-  for (const v1::Launch& launch : lowered.plan().launches()) {
+  const std::vector<std::uint64_t> runs = launch_runs(lowered.plan());
+  for (int i = 0; i < lowered.plan().launches_size(); ++i) {
+    const v1::Launch& launch = lowered.plan().launches(i);
     const int kernel = static_cast<int>(launch.kernel());
     if (launch.once() || kernel >= lowered.choices_size() || kernel >= lowered.plan().kernels_size()) continue;
     const v1::KernelChoice& choice = lowered.choices(kernel);
@@ -47,6 +50,7 @@ std::vector<Tunable> tunables_of(const v1::LoweredPlan& lowered) {
       if (buffer < static_cast<std::uint32_t>(lowered.plan().buffers_size()))
         work += kOpsPerByte * static_cast<double>(lowered.plan().buffers(static_cast<int>(buffer)).max_bytes());
     }
+    work *= static_cast<double>(runs[static_cast<std::size_t>(i)]);
     all[found->second].work += work;
     total += work;
   }

@@ -59,6 +59,20 @@ std::string outputs_bytes(const v1::Graph& graph) {
   return out.take();
 }
 
+std::string loops_bytes(const v1::Graph& graph) {
+  Writer out;
+  for (const v1::Loop& loop : graph.loops()) {
+    const v1::Graph& body = loop.body();
+    out.u32(body.version()).u64(static_cast<std::uint64_t>(body.loops_size()));
+    out.bytes(vars_bytes(body)).bytes(nodes_bytes(body)).bytes(outputs_bytes(body));
+    write_expr(out, loop.count());
+    out.u32(loop.carried()).u32(loop.sliced()).u8(loop.reverse());
+    out.u64(static_cast<std::uint64_t>(loop.collected_size()));
+    for (const bool collected : loop.collected()) out.u8(collected);
+  }
+  return out.take();
+}
+
 void add_number(KeyMaterial& material, std::string name, std::uint64_t value) {
   material.add(std::move(name), number_bytes(value), absl::StrCat(value));
 }
@@ -138,6 +152,8 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
   material.add("graph.vars", vars_bytes(graph), absl::StrCat(graph.vars_size(), " variables"));
   material.add("graph.nodes", nodes_bytes(graph), absl::StrCat(graph.nodes_size(), " nodes"));
   material.add("graph.outputs", outputs_bytes(graph), absl::StrCat(graph.outputs_size(), " outputs"));
+  if (graph.loops_size() > 0)
+    material.add("graph.loops", loops_bytes(graph), absl::StrCat(graph.loops_size(), " loops"));
   add_target(material, target);
   add_options(material, options);
   add_text(material, "build_id", build_id);

@@ -1,5 +1,6 @@
 // Instance::buffer: any buffer of the plan, intermediates included.
 #include "runtime/instance_state.h"
+#include "runtime/plan_loops.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
@@ -13,11 +14,18 @@ struct Use {
 
 std::vector<Use> uses_of(const Plan& plan) {
   std::vector<Use> uses(plan.buffers.size());
+  const auto use = [&](std::uint32_t buffer, std::size_t first, std::size_t last) {
+    uses[buffer].first = std::min(uses[buffer].first, first);
+    uses[buffer].last = std::max(uses[buffer].last, last);
+  };
   for (std::size_t launch = 0; launch < plan.launches.size(); ++launch) {
-    for (const std::uint32_t buffer : plan.launches[launch].buffers) {
-      uses[buffer].first = std::min(uses[buffer].first, launch);
-      uses[buffer].last = launch;
-    }
+    for (const std::uint32_t buffer : plan.launches[launch].buffers) use(buffer, launch, launch);
+  }
+  for (std::uint32_t i = 0; i < plan.buffers.size(); ++i) {
+    if (!plan.buffers[i].view) continue;
+    const PlanLoop& loop = plan.loops[plan.buffers[i].view->loop];
+    for (const std::uint32_t buffer : memory_of(plan, i))
+      use(buffer, loop.first_launch, loop.first_launch + loop.num_launches - 1);
   }
   return uses;
 }
@@ -59,6 +67,10 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
     return absl::NotFoundError(str_cat("there is no buffer ", id, "; the plan has ", plan.buffers.size()));
   }
   const PlanBuffer& buffer = plan.buffers[id];
+  if (buffer.view) {
+    return absl::FailedPreconditionError(
+        str_cat("buffer ", id, " is what a step of a loop sees; read buffer ", buffer.view->buffer));
+  }
   if (buffer.kind == v1::PlanBuffer::ARENA) {
     if (absl::Status intact = state_->check_intact(id); !intact.ok()) return intact;
   }
@@ -83,6 +95,8 @@ std::string_view to_string(BufferKind kind) {
       return "intermediate";
     case BufferKind::kPersistent:
       return "persistent";
+    case BufferKind::kView:
+      return "view";
   }
   return "unknown";
 }

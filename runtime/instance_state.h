@@ -35,6 +35,16 @@ struct Instance::State {
     std::int64_t grid = 0;
     std::int64_t min_units_per_thread = 1;
   };
+  struct View {
+    std::uint32_t buffer = 0;
+    std::size_t stride = 0;                // its size in bytes
+    std::vector<std::uint32_t> addresses;  // in `addresses`
+  };
+  struct Loop {
+    std::uint32_t first_step = 0, end_step = 0;
+    std::int64_t count = 1;
+    std::vector<View> views;
+  };
 
   std::shared_ptr<const LoadedPlan> plan;
   Buffer arena;
@@ -43,6 +53,7 @@ struct Instance::State {
   std::vector<std::int64_t> values;           // one a plan variable
   std::vector<std::int64_t> executed_values;  // of the last execute
   std::vector<Step> steps;
+  std::vector<Loop> loops;                  // in the order of their steps
   std::vector<std::uint32_t> step_buffers;  // plan buffer of every address
   std::vector<std::uint32_t> step_vars;     // plan variable of every value
   std::vector<void*> addresses;
@@ -67,6 +78,24 @@ struct Instance::State {
   void begin();
   absl::Status refresh();
   void run(const Step& step);
+
+  // All steps, those of loops again and again.
+  template <typename Run>
+  void run_all(const Run& run_step) {
+    std::uint32_t next = 0;
+    for (const Loop& loop : loops) {
+      for (; next < loop.first_step; ++next) run_step(steps[next]);
+      for (std::int64_t i = 0; i < loop.count; ++i) {
+        see_step(loop, i);
+        for (next = loop.first_step; next < loop.end_step; ++next) run_step(steps[next]);
+      }
+    }
+    for (; next < steps.size(); ++next) run_step(steps[next]);
+  }
+  void add_loops();
+  absl::Status refresh_loops();
+  void* address_at(const PlanView& view, std::size_t stride, std::int64_t step, std::int64_t count) const;
+  void see_step(const Loop& loop, std::int64_t step);
 };
 
 }  // namespace hearth::runtime

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/mapped_file.h"
+#include "runtime/plan_loops.h"
 #include "runtime/text.h"
 #include "runtime/thread_pool.h"
 
@@ -21,6 +22,8 @@ BufferKind kind_of(const PlanBuffer& buffer) {
       return BufferKind::kConstant;
     case v1::PlanBuffer::PERSISTENT:
       return BufferKind::kPersistent;
+    case v1::PlanBuffer::VIEW:
+      return BufferKind::kView;
     default:
       return BufferKind::kIntermediate;
   }
@@ -104,7 +107,12 @@ void LoadedPlan::describe_buffers() {
   }
   // What a kernel is the first to use was not there before: it is what the kernel makes.
   for (const PlanLaunch& launch : plan_.launches) {
-    for (const std::uint32_t id : launch.buffers) {
+    std::vector<std::uint32_t> used = launch.buffers;
+    if (!used.empty() && plan_.buffers[used[0]].view) {  // what is stored to
+      const std::vector<std::uint32_t> memory = memory_of(plan_, used[0]);
+      used.insert(used.end(), memory.begin(), memory.end());
+    }
+    for (const std::uint32_t id : used) {
       BufferInfo& info = buffers_[id];
       const bool is_made = info.kind == BufferKind::kOutput || info.kind == BufferKind::kIntermediate ||
                            info.kind == BufferKind::kPersistent;

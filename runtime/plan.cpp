@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "proto/versions.h"
+#include "runtime/plan_loops.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
@@ -113,6 +114,10 @@ absl::Status check_kind(const v1::PlanBuffer& wire, PlanBuffer& buffer, const Pl
       return check_block(buffer, plan.arena_bytes, place, "arena");
     case v1::PlanBuffer::PERSISTENT:
       return check_block(buffer, plan.persistent_bytes, place, "persistent block");
+    case v1::PlanBuffer::VIEW:
+      buffer.view = {wire.view().kind(), wire.view().loop(), wire.view().buffer(), wire.view().other(),
+                     wire.view().reverse()};
+      return absl::OkStatus();
     case v1::PlanBuffer::INPUT:
     case v1::PlanBuffer::OUTPUT:
     case v1::PlanBuffer::PARAMETER:
@@ -167,10 +172,12 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
 // All slots of one launch are alive together, so different buffers never share bytes.
 absl::Status check_overlaps(const PlanLaunch& launch, const Plan& plan, const std::string& place) {
   std::vector<std::uint32_t> in_blocks;
-  for (const std::uint32_t index : launch.buffers) {
-    const PlanBuffer& buffer = plan.buffers[index];
-    const bool in_block = buffer.kind == v1::PlanBuffer::ARENA || buffer.kind == v1::PlanBuffer::PERSISTENT;
-    if (in_block && buffer.max_bytes > 0) in_blocks.push_back(index);
+  for (const std::uint32_t slot : launch.buffers) {
+    for (const std::uint32_t index : memory_of(plan, slot)) {
+      const PlanBuffer& buffer = plan.buffers[index];
+      const bool in_block = buffer.kind == v1::PlanBuffer::ARENA || buffer.kind == v1::PlanBuffer::PERSISTENT;
+      if (in_block && buffer.max_bytes > 0) in_blocks.push_back(index);
+    }
   }
   const auto begins_at = [&](std::uint32_t index) {
     return std::tuple(static_cast<int>(plan.buffers[index].kind), plan.buffers[index].offset, index);
@@ -190,7 +197,8 @@ absl::Status check_overlaps(const PlanLaunch& launch, const Plan& plan, const st
   return absl::OkStatus();
 }
 
-absl::Status check_launch_buffers(const PlanLaunch& launch, const Plan& plan, const std::string& place) {
+absl::Status check_launch_buffers(std::size_t number, const PlanLaunch& launch, const Plan& plan,
+                                  const std::string& place) {
   for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
     if (launch.buffers[i] >= plan.buffers.size()) {
       return invalid(place, ": slot ", i, ": buffer ", launch.buffers[i], " does not exist; the plan has ",
@@ -199,6 +207,13 @@ absl::Status check_launch_buffers(const PlanLaunch& launch, const Plan& plan, co
     const PlanBuffer& buffer = plan.buffers[launch.buffers[i]];
     const bool shared = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT ||
                         buffer.kind == v1::PlanBuffer::PERSISTENT;
+    if (buffer.view) {
+      const PlanLoop& loop = plan.loops[buffer.view->loop];
+      if (number < loop.first_launch || number - loop.first_launch >= loop.num_launches) {
+        return invalid(place, ": slot ", i, ": buffer ", launch.buffers[i], " is a view of loop ", buffer.view->loop,
+                       ", which the launch is no part of");
+      }
+    }
     if (launch.once && !shared) {
       return invalid(place, ": slot ", i, ": a once launch uses buffer ", launch.buffers[i],
                      ", which belongs to an instance");
@@ -221,7 +236,8 @@ absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
     launch.kernel = from.kernel();
     launch.buffers.assign(from.buffers().begin(), from.buffers().end());
     launch.once = from.once();
-    if (absl::Status status = check_launch_buffers(launch, plan, place); !status.ok()) return status;
+    if (absl::Status status = check_launch_buffers(static_cast<std::size_t>(i), launch, plan, place); !status.ok())
+      return status;
     for (std::uint32_t var : from.vars()) {
       if (var >= plan.vars.size()) {
         return invalid(place, ": variable ", var, " does not exist; the plan has ", plan.vars.size());
@@ -262,8 +278,9 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
                                                  "; this runtime understands version ", kPlanVersion,
                                                  "; use a client and a daemon of one release"));
   }
-  if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size()}) > kMaxItems) {
-    return invalid("more than ", kMaxItems, " variables, buffers, kernels or launches");
+  if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size(), wire.loops_size()}) >
+      kMaxItems) {
+    return invalid("more than ", kMaxItems, " variables, buffers, kernels, launches or loops");
   }
   const auto limit = static_cast<std::uint64_t>(kMaxBlockBytes);
   if (wire.arena_bytes() > limit) return invalid("arena_bytes ", wire.arena_bytes(), " is over the limit of ", limit);
@@ -277,6 +294,7 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   if (plan.target.device().empty()) return invalid("target: the device is not named");
   if (absl::Status status = check_vars(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_buffers(wire, plan); !status.ok()) return status;
+  if (absl::Status status = check_loops(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_kernels(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_launches(wire, plan); !status.ok()) return status;
   return plan;

@@ -9,6 +9,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,15 @@ namespace hearth::runtime {
 
 inline constexpr std::size_t kBufferAlignment = 64;
 
+// What the steps of a loop see (proto/hearth/v1/plan.proto, LoopView).
+struct PlanView {
+  v1::LoopView::Kind kind = v1::LoopView::SLICE;
+  std::uint32_t loop = 0;
+  std::uint32_t buffer = 0;
+  std::uint32_t other = 0;
+  bool reverse = false;
+};
+
 struct PlanBuffer {
   v1::PlanBuffer::Kind kind = v1::PlanBuffer::KIND_UNSPECIFIED;
   std::string name;
@@ -30,6 +40,7 @@ struct PlanBuffer {
   std::size_t max_bytes = 0;
   std::size_t offset = 0;
   std::string data;
+  std::optional<PlanView> view;
 
   // Size for these values of the variables; at most max_bytes.
   std::size_t size_bytes(const std::int64_t* values) const;
@@ -50,12 +61,19 @@ struct PlanLaunch {
   std::int64_t min_units_per_thread = 1;
 };
 
+struct PlanLoop {
+  std::uint32_t first_launch = 0;
+  std::uint32_t num_launches = 0;
+  Expr count;
+};
+
 struct Plan {
   v1::Target target;
   std::vector<PlanVariable> vars;
   std::vector<PlanBuffer> buffers;
   std::vector<PlanKernel> kernels;
   std::vector<PlanLaunch> launches;
+  std::vector<PlanLoop> loops;
   std::size_t arena_bytes = 0;
   std::size_t persistent_bytes = 0;
 };

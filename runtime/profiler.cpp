@@ -10,7 +10,7 @@ std::vector<Profile::Row> Profile::by_kernel() const {
   for (const LaunchTime& launch : launches) {
     Row& row = rows[launch.kernel];
     row.kernel = launch.kernel;
-    ++row.launches;
+    row.launches += launch.runs;
     row.time_ns += launch.time_ns;
     row.num_ops += launch.num_ops;
   }

@@ -1,4 +1,4 @@
-// Profile of one execute_profiled(): time a launch, in launch order. Value type.
+// Profile of one execute_profiled(): time of each launch of the plan, in their order. Value type.
 //
 //   for (const LaunchTime& launch : profile.launches) print(launch.kernel, launch.time_ns);
 #pragma once
@@ -13,6 +13,7 @@ struct LaunchTime {
   std::uint64_t time_ns = 0;
   std::uint64_t num_ops = 0;  // at the variables' upper bounds, as the plan states it
   std::int64_t grid = 0;
+  std::uint64_t runs = 1;  // more than one in a loop; time and operations are those of all
 };
 
 struct Profile {

@@ -97,6 +97,7 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
     state->steps.push_back(step);
     most_parts = std::max(most_parts, ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads));
   }
+  state->add_loops();
   state->addresses.resize(state->step_buffers.size());
   state->step_values.resize(state->step_vars.size());
   if (most_parts > 1) state->pool = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
@@ -115,8 +116,7 @@ absl::StatusOr<std::uint32_t> Instance::State::find(std::string_view name, v1::P
       str_cat("there is no ", word(kind), " '", name, "'; the plan has: ", absl::StrJoin(known, ", ")));
 }
 
-std::vector<std::int64_t> Instance::State::shape_at(const PlanBuffer& buffer,
-                                                    const std::vector<std::int64_t>& values) {
+std::vector<std::int64_t> Instance::State::shape_at(const PlanBuffer& buffer, const std::vector<std::int64_t>& values) {
   std::vector<std::int64_t> shape;
   for (const Expr& length : buffer.shape) shape.push_back(length.evaluate(values.data()));
   return shape;
@@ -282,6 +282,7 @@ absl::Status Instance::State::refresh() {
                                                    needed, "; bind a larger buffer"));
     }
   }
+  if (absl::Status status = refresh_loops(); !status.ok()) return status;
   for (std::size_t i = 0; i < addresses.size(); ++i) addresses[i] = slots[step_buffers[i]].address;
   for (std::size_t i = 0; i < step_values.size(); ++i) step_values[i] = values[step_vars[i]];
   for (Step& step : steps) step.grid = wire().launches[step.launch].grid.evaluate(values.data());
@@ -314,7 +315,7 @@ absl::Status Instance::execute() {
     if (absl::Status status = state_->refresh(); !status.ok()) return status;
   }
   state_->begin();
-  for (const State::Step& step : state_->steps) state_->run(step);
+  state_->run_all([&](const State::Step& step) { state_->run(step); });
   return absl::OkStatus();
 }
 
@@ -326,14 +327,17 @@ absl::StatusOr<Profile> Instance::execute_profiled() {
   if (absl::Status status = state_->refresh(); !status.ok()) return status;
   state_->begin();
   Profile profile;
-  profile.launches.reserve(state_->steps.size());
+  for (const State::Step& step : state_->steps)
+    profile.launches.push_back({state_->wire().kernels[step.kernel].symbol, 0, 0, step.grid, 0});
   const Clock::time_point start = Clock::now();
-  for (const State::Step& step : state_->steps) {
-    const PlanKernel& kernel = state_->wire().kernels[step.kernel];
+  state_->run_all([&](const State::Step& step) {
     const Clock::time_point before = Clock::now();
     state_->run(step);
-    profile.launches.push_back({kernel.symbol, nanoseconds(Clock::now() - before), kernel.num_ops, step.grid});
-  }
+    LaunchTime& launch = profile.launches[static_cast<std::size_t>(&step - state_->steps.data())];
+    launch.time_ns += nanoseconds(Clock::now() - before);
+    launch.num_ops += state_->wire().kernels[step.kernel].num_ops;
+    ++launch.runs;
+  });
   profile.total_ns = nanoseconds(Clock::now() - start);
   return profile;
 }

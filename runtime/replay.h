@@ -36,7 +36,8 @@ struct VariableInfo {
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
-enum class BufferKind { kInput, kOutput, kParameter, kConstant, kIntermediate, kPersistent };
+// kView: what a step of a loop sees of other buffers; it cannot be read.
+enum class BufferKind { kInput, kOutput, kParameter, kConstant, kIntermediate, kPersistent, kView };
 std::string_view to_string(BufferKind kind);
 
 // One buffer of a plan; its id is its place in LoadedPlan::buffers().
@@ -86,9 +87,9 @@ class Instance {
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
   // Valid until the next execute().
   absl::StatusOr<ConstView> output(std::string_view name) const;
-  // Any buffer of the plan: an input or output as input() and output() give it, an intermediate as the last execute left
-  // it, at that execute's variables. Valid until the next execute(). FailedPrecondition for an intermediate before the
-  // first execute, and without InstanceConfig::keep_intermediates for one whose memory another has used since.
+  // Any buffer of the plan: an input or output as input() and output() give it, an intermediate as the last execute
+  // left it, at that execute's variables. Valid until the next execute(). FailedPrecondition for an intermediate before
+  // the first execute, and without InstanceConfig::keep_intermediates for one whose memory another has used since.
   absl::StatusOr<ConstView> buffer(std::uint32_t id) const;
 
   // From now on the input reads what the output held after the execute before: two buffers of the instance that trade

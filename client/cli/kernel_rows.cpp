@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/format.h"
+#include "proto/launch_runs.h"
 
 namespace hearth::cli {
 namespace {
@@ -54,10 +55,11 @@ std::vector<KernelRow> kernel_rows(const v1::Plan& plan) {
     row.symbol = kernel.symbol();
     row.ops = static_cast<double>(kernel.num_ops());
   }
-  for (const v1::Launch& launch : plan.launches()) {
-    KernelRow& row = rows[launch.kernel()];
-    row.once = launch.once();
-    ++row.launches;
+  const std::vector<std::uint64_t> runs = launch_runs(plan);
+  for (int i = 0; i < plan.launches_size(); ++i) {
+    KernelRow& row = rows[plan.launches(i).kernel()];
+    row.once = plan.launches(i).once();
+    row.launches += static_cast<std::uint32_t>(runs[static_cast<std::size_t>(i)]);
   }
   return rows;
 }

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM, unrolled over time.
+// RNN, GRU and LSTM, as loops over time.
 #include <algorithm>
 #include <array>
 
@@ -16,10 +16,7 @@ namespace {
 
 using client::Tensor;
 
-constexpr std::int64_t kMaxSteps = 512;  // unrolling further makes graphs no compiler should see
-
 struct Recurrence {
-  std::int64_t steps = 0;
   client::Dim batch;
   std::int64_t hidden = 0;
   std::int64_t directions = 1;
@@ -130,13 +127,9 @@ Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::st
                    to_string(want_u)));
   }
   r.x = r.batch_first ? client::permute(node.tensor(0), {1, 0, 2}) : node.tensor(0);
-  const client::Dim& steps = x[r.batch_first ? 1 : 0];
-  if (!steps.is_const()) reject_unsupported(str_cat("the symbolic number of time steps ", steps.to_string()));
-  r.steps = steps.value();
   r.batch = x[r.batch_first ? 0 : 1];
-  if (r.steps < 1 || r.steps > kMaxSteps) {
-    reject_unsupported(str_cat(r.steps, " time steps (1 to ", kMaxSteps, " are unrolled), which"));
-  }
+  const client::Dim& steps = x[r.batch_first ? 1 : 0];
+  if (steps.min() < 1) reject_unsupported(str_cat("a number of time steps that may be 0 (", steps.to_string(), ")"));
   return r;
 }
 

@@ -2,6 +2,7 @@
 
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
+#include "client/ops/loop.h"
 #include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "runtime/text.h"
@@ -56,51 +57,62 @@ class Activations {
   const RecurrentConfig& config_;
 };
 
-// Steps of time in the order in which they happen.
-class Steps {
+// Time: what a step is given besides its share of the inputs, and what becomes of items that have ended.
+class Time {
  public:
-  Steps(const Tensor& x, const RecurrentConfig& config) : config_(config) {
+  Time(const Tensor& x, const RecurrentConfig& config) : config_(config) {
     if (require(x, "x").rank() != 3) fail_op(str_cat("argument 'x' is ", describe(x), "; expected [T, N, I]"));
-    count_ = const_length(x, 0, "since time is unrolled");
-    if (count_ < 1) fail_op("there are no time steps");
+    count_ = x.dim(0);
+    if (count_.min() < 1) fail_op(str_cat("there are ", count_.to_string(), " time steps, which may be none"));
     if (config.lengths.empty()) return;
     if (require_integer(config.lengths, "lengths").shape() != Shape{x.dim(1)}) {
       fail_op(str_cat("argument 'lengths' is ", describe(config.lengths), "; expected [", x.dim(1).to_string(), "]"));
     }
   }
-  std::int64_t count() const { return count_; }
-  std::int64_t at(std::int64_t step) const { return config_.reverse ? count_ - 1 - step : step; }
-  // `next` for the items that have step `at`, `before` for the others.
-  Tensor kept(std::int64_t at, const Tensor& next, const Operand& before) const {
-    if (config_.lengths.empty()) return next;
-    return where(unsqueeze(greater(config_.lengths, at), {1}), next, before);
+
+  // `step` takes its share of the inputs and the state, and gives the next state, of which the first is y.
+  using Step = std::function<std::vector<Tensor>(const Tensor& share, std::span<const Tensor> state)>;
+  LoopResult run(const Tensor& shares, const std::vector<Tensor>& state, const Step& step) const {
+    std::vector<Tensor> sliced = {shares};
+    if (!config_.lengths.empty()) sliced.push_back(iota({count_}, 0, config_.lengths.dtype()));
+    return loop(count_, state, sliced,
+                [&](LoopStep now) -> LoopValues {
+                  std::vector<Tensor> next = step(now.sliced[0], now.carried);
+                  if (config_.lengths.empty()) return {next, {next[0]}};
+                  const Tensor goes_on = unsqueeze(greater(config_.lengths, now.sliced[1]), {1});
+                  for (std::size_t i = 0; i < next.size(); ++i) next[i] = where(goes_on, next[i], now.carried[i]);
+                  return {next, {where(goes_on, next[0], 0.0)}};
+                },
+                {.reverse = config_.reverse});
   }
 
  private:
   const RecurrentConfig& config_;
-  std::int64_t count_ = 0;
+  Dim count_;
 };
 
 struct GruWeights {
-  std::vector<Tensor> rows;  // of r, a gate each
-  std::vector<Tensor> bias;  // of br
+  Tensor r, br;  // br may be empty
+  std::int64_t hidden = 0;
+  bool linear_before_reset = false;
 };
 
-GruWeights split_gates(const Tensor& r, const Tensor& br, std::int64_t hidden) {
-  const std::vector<std::int64_t> thirds = {hidden, hidden, hidden};
-  return {split(r, thirds, 0), br.empty() ? std::vector<Tensor>(3) : split(br, thirds, 0)};
+// Rows [begin, end) of the weights, in units of gates: r h + br.
+Tensor gru_product(const GruWeights& weights, std::int64_t begin, std::int64_t end, const Tensor& h) {
+  const Slice rows = {0, begin * weights.hidden, end * weights.hidden, 1};
+  return add_or_none(linear(h, slice(weights.r, {rows})), weights.br.empty() ? Tensor() : slice(weights.br, {rows}));
 }
 
 // `share` [N, 3H]: w x + bw.
-Tensor gru_step(const Tensor& share, const Tensor& h, const GruWeights& weights, std::int64_t hidden,
-                bool linear_before_reset, const Activations& activations) {
+Tensor gru_step(const Tensor& share, const Tensor& h, const GruWeights& weights, const Activations& activations) {
+  const std::int64_t hidden = weights.hidden;
   const std::vector<Tensor> input = split(share, {hidden, hidden, hidden}, -1);
-  const auto recurrent = [&](std::size_t gate, const Tensor& state) {
-    return add_or_none(linear(state, weights.rows[gate]), weights.bias[gate]);
-  };
-  const Tensor update = activations.gate(input[0] + recurrent(0, h));
-  const Tensor reset = activations.gate(input[1] + recurrent(1, h));
-  const Tensor fresh = linear_before_reset ? reset * recurrent(2, h) : recurrent(2, reset * h);
+  const bool together = weights.linear_before_reset;  // then all gates see the same state: one product
+  const std::vector<Tensor> gates =
+      split(gru_product(weights, 0, together ? 3 : 2, h), std::vector<std::int64_t>(together ? 3 : 2, hidden), -1);
+  const Tensor update = activations.gate(input[0] + gates[0]);
+  const Tensor reset = activations.gate(input[1] + gates[1]);
+  const Tensor fresh = together ? reset * gates[2] : gru_product(weights, 2, 3, reset * h);
   return (1.0 - update) * activations.cell(input[2] + fresh) + update * h;
 }
 
@@ -125,19 +137,15 @@ LstmTensors lstm_step(const Tensor& gates, const LstmTensors& state, std::int64_
 RecurrentResult rnn(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& b,
                     const RecurrentConfig& config, Loc loc) {
   OpScope scope("rnn", loc);
-  const Steps steps(x, config);
+  const Time time(x, config);
   check_vector(b, "b", check_cell(x, h, w, r, 1));
   const Activations activations(config);
   // The inputs' share of every step in one product; only the recurrent share is sequential. Likewise below.
-  const Tensor shares = add_or_none(linear(x, w), b);
-  Tensor state = h;
-  std::vector<Tensor> y(static_cast<std::size_t>(steps.count()));
-  for (std::int64_t i = 0; i < steps.count(); ++i) {
-    const std::int64_t at = steps.at(i);
-    state = steps.kept(at, activations.cell(select(shares, 0, at) + linear(state, r)), state);
-    y[static_cast<std::size_t>(at)] = steps.kept(at, state, 0.0);
-  }
-  return {stack(y, 0), state};
+  const LoopResult result =
+      time.run(add_or_none(linear(x, w), b), {h}, [&](const Tensor& share, std::span<const Tensor> state) {
+        return std::vector<Tensor>{activations.cell(share + linear(state[0], r))};
+      });
+  return {result.stacked[0], result.last[0]};
 }
 
 Tensor gru_cell(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& bw, const Tensor& br,
@@ -146,29 +154,23 @@ Tensor gru_cell(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor&
   const std::int64_t hidden = check_cell(x, h, w, r, 3);
   check_vector(bw, "bw", 3 * hidden);
   check_vector(br, "br", 3 * hidden);
-  return gru_step(add_or_none(linear(x, w), bw), h, split_gates(r, br, hidden), hidden, linear_before_reset,
-                  Activations({}));
+  return gru_step(add_or_none(linear(x, w), bw), h, {r, br, hidden, linear_before_reset}, Activations({}));
 }
 
 RecurrentResult gru(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& bw,
                     const Tensor& br, bool linear_before_reset, const RecurrentConfig& config, Loc loc) {
   OpScope scope("gru", loc);
-  const Steps steps(x, config);
+  const Time time(x, config);
   const std::int64_t hidden = check_cell(x, h, w, r, 3);
   check_vector(bw, "bw", 3 * hidden);
   check_vector(br, "br", 3 * hidden);
   const Activations activations(config);
-  const GruWeights weights = split_gates(r, br, hidden);
-  const Tensor shares = add_or_none(linear(x, w), bw);
-  Tensor state = h;
-  std::vector<Tensor> y(static_cast<std::size_t>(steps.count()));
-  for (std::int64_t i = 0; i < steps.count(); ++i) {
-    const std::int64_t at = steps.at(i);
-    const Tensor share = select(shares, 0, at);
-    state = steps.kept(at, gru_step(share, state, weights, hidden, linear_before_reset, activations), state);
-    y[static_cast<std::size_t>(at)] = steps.kept(at, state, 0.0);
-  }
-  return {stack(y, 0), state};
+  const GruWeights weights = {r, br, hidden, linear_before_reset};
+  const LoopResult result =
+      time.run(add_or_none(linear(x, w), bw), {h}, [&](const Tensor& share, std::span<const Tensor> state) {
+        return std::vector<Tensor>{gru_step(share, state[0], weights, activations)};
+      });
+  return {result.stacked[0], result.last[0]};
 }
 
 LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
@@ -184,25 +186,19 @@ LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w
 LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                 const LstmConfig& config, Loc loc) {
   OpScope scope("lstm", loc);
-  const Steps steps(x, config.steps);
+  const Time time(x, config.steps);
   const std::int64_t hidden = check_cell(x, state.h, w, r, 4);
   check_vector(b, "b", 4 * hidden);
   check_vector(config.peepholes, "peepholes", 3 * hidden);
   check_state(state.c, state.h);
   const Activations activations(config.steps);
-  const Tensor shares = add_or_none(linear(x, w), b);
-  LstmResult result;
-  result.last = state;
-  std::vector<Tensor> y(static_cast<std::size_t>(steps.count()));
-  for (std::int64_t i = 0; i < steps.count(); ++i) {
-    const std::int64_t at = steps.at(i);
-    LstmTensors& last = result.last;
-    const LstmTensors next = lstm_step(select(shares, 0, at) + linear(last.h, r), last, hidden, config, activations);
-    last = {steps.kept(at, next.h, last.h), steps.kept(at, next.c, last.c)};
-    y[static_cast<std::size_t>(at)] = steps.kept(at, last.h, 0.0);
-  }
-  result.y = stack(y, 0);
-  return result;
+  const LoopResult result = time.run(
+      add_or_none(linear(x, w), b), {state.h, state.c}, [&](const Tensor& share, std::span<const Tensor> before) {
+        const LstmTensors next =
+            lstm_step(share + linear(before[0], r), {before[0], before[1]}, hidden, config, activations);
+        return std::vector<Tensor>{next.h, next.c};
+      });
+  return {result.stacked[0], {result.last[0], result.last[1]}};
 }
 
 }  // namespace hearth::client

@@ -1,4 +1,4 @@
-// Recurrent layers of one direction, unrolled over time, and their cells. x is [T, N, I] with constant T, y [T, N, H]
+// Recurrent layers of one direction, as loops over time, and their cells. x is [T, N, I] with T at least 1, y [T, N, H]
 // in time order, a state [N, H]. Empty tensors mean "none". Gate equations: ONNX's RNN, GRU and LSTM. Errors: JitError.
 //
 //   LstmResult result = lstm(x, {h, c}, w, r, b, {.order = GateOrder::kInputOutputForgetCell});

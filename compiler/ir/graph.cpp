@@ -48,6 +48,7 @@ struct PayloadHash {
     mix(h, v.causal), mix(h, static_cast<std::uint64_t>(v.past)), mix(h, std::bit_cast<std::uint64_t>(v.scale));
   }
   void operator()(const BlobInfo& v) const { mix(h, v.id), mix(h, v.num_values); }
+  void operator()(const LoopInfo& v) const { mix(h, v.id), mix(h, v.result), mix(h, v.num_values); }
   void operator()(const KernelInfo& v) const { mix_text(h, v.symbol); }
 };
 

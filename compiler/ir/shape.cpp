@@ -181,8 +181,9 @@ Shape ShapeCache::derive(UOpRef node) {
     }
     case Op::Attention:
       return source(3);
-    case Op::Blob: {
-      const std::size_t values = node->as<BlobInfo>().num_values;
+    case Op::Blob:
+    case Op::Loop: {
+      const std::size_t values = num_operands(node);
       return rest(values, node->sources.size() - values);
     }
     case Op::Gather: {

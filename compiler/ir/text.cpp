@@ -89,6 +89,10 @@ struct PayloadText {
   std::string operator()(const BlobInfo& v) const {
     return "id=" + std::to_string(v.id) + " values=" + std::to_string(v.num_values);
   }
+  std::string operator()(const LoopInfo& v) const {
+    return "id=" + std::to_string(v.id) + " result=" + std::to_string(v.result) +
+           " values=" + std::to_string(v.num_values);
+  }
   std::string operator()(const KernelInfo& v) const { return "symbol=" + escape(v.symbol); }
 };
 

@@ -230,6 +230,12 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
+    case Op::Loop: {
+      LoopInfo v;
+      bool ok = f.number("id", v.id) && f.number("result", v.result) && f.number("values", v.num_values);
+      out = v;
+      return ok;
+    }
     case Op::Sink: {
       if (text.empty()) return true;
       KernelInfo v;

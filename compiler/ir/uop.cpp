@@ -77,6 +77,10 @@ bool ConstValue::operator==(const ConstValue& other) const {
          std::bit_cast<std::uint64_t>(f) == std::bit_cast<std::uint64_t>(other.f);
 }
 
+std::size_t num_operands(UOpRef opaque) {
+  return opaque->is(Op::Blob) ? opaque->as<BlobInfo>().num_values : opaque->as<LoopInfo>().num_values;
+}
+
 bool AttentionInfo::operator==(const AttentionInfo& other) const {
   return causal == other.causal && past == other.past &&
          std::bit_cast<std::uint64_t>(scale) == std::bit_cast<std::uint64_t>(other.scale);

@@ -168,6 +168,14 @@ struct BlobInfo {
   bool operator==(const BlobInfo&) const = default;
 };
 
+// A result of a loop whose body is a graph of its own (passes/import): opaque and stored like a blob's.
+struct LoopInfo {
+  std::uint32_t id = 0;          // which one, see passes/import.h
+  std::uint32_t result = 0;      // which of its results
+  std::uint32_t num_values = 0;  // how many of the sources are operands, all in the loop's order
+  bool operator==(const LoopInfo&) const = default;
+};
+
 // A kernel's root: its symbol and what the plan must know.
 struct KernelInfo {
   std::string symbol;
@@ -175,7 +183,8 @@ struct KernelInfo {
 };
 
 using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes,
-                             ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, KernelInfo>;
+                             ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, LoopInfo,
+                             KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {
@@ -207,6 +216,11 @@ class UOp {
     return std::get<T>(payload);
   }
 };
+
+// Computed by something else than this graph's expressions, whole, from operands that are stored whole.
+inline bool is_opaque(UOpRef x) { return x->is(Op::Blob) || x->is(Op::Loop); }
+// How many of an opaque node's sources are operands.
+std::size_t num_operands(UOpRef opaque);
 
 inline bool is_range(UOpRef x, RangeKind kind) { return x->is(Op::Range) && x->as<RangeInfo>().kind == kind; }
 

@@ -77,13 +77,13 @@ class Chooser {
 
   void look_at_stages() {
     for (Stage& stage : stages_) {
-      const bool is_blob = stage.facts.stage->source(0)->is(Op::Blob);
-      stage.pinned = is_blob;
-      stage.once = true;
+      const bool opaque = is_opaque(stage.facts.stage->source(0));
+      stage.pinned = opaque;
+      stage.once = !stage.facts.stage->source(0)->is(Op::Loop);
       for (const StageRead& read : stage.facts.reads) {
         stage.once &= is_once(read.from());
         Stage* from = stage_of(read.from());
-        if (from != nullptr && is_blob) from->pinned = true;
+        if (from != nullptr && opaque) from->pinned = true;
         if (!stage.facts.reductions.empty() || read.gates.empty()) continue;
         for (std::size_t i = 0; i < stage.facts.loops.size(); ++i) {
           if (contains(read.gates, stage.facts.loops[i])) stage.padded.push_back(i);

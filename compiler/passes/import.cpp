@@ -30,6 +30,19 @@ absl::StatusOr<ImportedGraph> Importer::run() {
         proto_.version(), kGraphVersion));
   }
   if (auto s = import_vars(); !s.ok()) return s;
+  return import_nodes();
+}
+
+absl::StatusOr<ImportedGraph> Importer::run_as_body(const std::vector<UOpRef>& vars, std::vector<bool> is_fixed) {
+  if (proto_.vars_size() != 0 || proto_.loops_size() != 0)
+    return InvalidArgumentError("a loop's body has variables or loops of its own");
+  is_body_ = true;
+  is_fixed_ = std::move(is_fixed);
+  out_.vars = vars;
+  return import_nodes();
+}
+
+absl::StatusOr<ImportedGraph> Importer::import_nodes() {
   for (int i = 0; i < proto_.provenance_size(); ++i) {
     const auto& p = proto_.provenance(i);
     if (p.node() < static_cast<std::uint32_t>(proto_.nodes_size()) && !p.text().empty()) {
@@ -100,6 +113,7 @@ absl::StatusOr<ImportedGraph> Importer::import_outputs() {
     out_.outputs.push_back(values_[o.node()]);
     out_.output_names.push_back(o.name());
   }
+  drop_unread_results();
   return std::move(out_);
 }
 
@@ -272,6 +286,8 @@ Result Importer::import_node(int i) {
       return gather(n);
     case v1::ATTENTION:
       return attention(n);
+    case v1::LOOP:
+      return loop(n);
     default:
       return InvalidArgumentError(fmt::format("op {} is unknown to this version", static_cast<int>(n.op())));
   }
@@ -319,7 +335,11 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
   if (n.op() != v1::INPUT && !is_fixed)
     return InvalidArgumentError(fmt::format("a {}'s shape is constant and {} depends on a variable",
                                             n.op() == v1::PARAMETER ? "parameter" : "constant", text(*shape)));
-  ir::BufferKind kind = n.op() == v1::INPUT       ? ir::BufferKind::Input
+  const std::size_t number = out_.buffers.size() - num_constants_;
+  if (n.op() == v1::CONSTANT) ++num_constants_;
+  if (is_body_ && n.op() == v1::PARAMETER) return InvalidArgumentError("a loop's body takes parameters as operands");
+  const bool is_fixed_input = number < is_fixed_.size() && is_fixed_[number];
+  ir::BufferKind kind = n.op() == v1::INPUT       ? (is_fixed_input ? ir::BufferKind::Parameter : ir::BufferKind::Input)
                         : n.op() == v1::PARAMETER ? ir::BufferKind::Parameter
                                                   : ir::BufferKind::Constant;
   auto id = static_cast<std::uint32_t>(out_.buffers.size());

@@ -23,11 +23,28 @@ struct ImportedBuffer {
   std::vector<ir::UOpRef> shape;
   std::string data;  // constant bytes
 };
+struct ImportedLoop;
 struct ImportedGraph {
   std::vector<ir::UOpRef> vars;  // Op::Var, slot = position
   std::vector<ImportedBuffer> buffers;
   std::vector<ir::UOpRef> outputs;  // tensor-level values
   std::vector<std::string> output_names;
+  std::vector<ImportedLoop> loops;  // by LoopInfo::id
+};
+
+// The body's buffers but for its constants are the operands: `carried` ones, `sliced` ones, invariants. An invariant
+// that is a parameter or a constant of the graph around is a parameter of the body, so that what is made of it alone is
+// made once.
+struct ImportedLoop {
+  ImportedGraph body;
+  ir::UOpRef count = nullptr;  // over the graph's variables
+  std::uint32_t carried = 0;
+  std::uint32_t sliced = 0;
+  std::uint32_t num_operands = 0;
+  bool reverse = false;
+  std::vector<bool> collected;         // one a carried value
+  std::vector<std::uint32_t> results;  // what each of body.outputs is; of stacked values only those that are read
+  bool is_stacked(std::size_t result) const { return result >= carried || collected[result]; }
 };
 
 absl::StatusOr<ImportedGraph> import_graph(ir::Graph& graph, const v1::Graph& proto);

@@ -56,13 +56,35 @@ class Placed {
   std::vector<const Lifetime*> found_;
 };
 
+// First and last launch of each loop.
+std::vector<std::pair<std::size_t, std::size_t>> loop_launches(const Schedule& schedule) {
+  std::vector<std::pair<std::size_t, std::size_t>> loops(schedule.loops.size(), {SIZE_MAX, 0});
+  for (std::size_t l = 0; l < schedule.launches.size(); ++l) {
+    if (const auto loop = schedule.launches[l].loop)
+      loops[*loop] = {std::min(loops[*loop].first, l), std::max(loops[*loop].second, l)};
+  }
+  return loops;
+}
+
+// What a loop reads or makes is live in all of it; what a step alone uses is so again in every step.
 std::vector<Lifetime> lifetimes_of(const Schedule& schedule) {
   std::vector<Lifetime> lives(schedule.buffers.size());
+  const std::vector<std::pair<std::size_t, std::size_t>> loops = loop_launches(schedule);
+  const auto use = [&](std::uint32_t b, std::pair<std::size_t, std::size_t> launches) {
+    lives[b].first = std::min(lives[b].first, launches.first);
+    lives[b].last = std::max(lives[b].last, launches.second);
+  };
   for (std::size_t l = 0; l < schedule.launches.size(); ++l) {
-    for (std::uint32_t b : schedule.launches[l].buffers) {
-      lives[b].first = std::min(lives[b].first, l);
-      lives[b].last = std::max(lives[b].last, l);
+    const PlannedLaunch& launch = schedule.launches[l];
+    for (std::uint32_t b : launch.buffers) {
+      const bool outlives_step = launch.loop && schedule.buffers[b].loop != launch.loop;
+      use(b, outlives_step ? loops[*launch.loop] : std::pair(l, l));
     }
+  }
+  for (const PlannedBuffer& buffer : schedule.buffers) {
+    if (!buffer.view) continue;
+    use(buffer.view->buffer, loops[buffer.view->loop]);
+    if (buffer.view->kind == v1::LoopView::CARRIED) use(buffer.view->other, loops[buffer.view->loop]);
   }
   for (std::uint32_t b = 0; b < lives.size(); ++b) {
     lives[b].buffer = b;
@@ -160,6 +182,7 @@ MemoryPlan memory_plan(Schedule& schedule) {
   std::vector<Lifetime> arena;
   for (const Lifetime& x : lifetimes_of(schedule)) {
     PlannedBuffer& buffer = schedule.buffers[x.buffer];
+    if (buffer.view) continue;
     if (buffer.kind == ir::BufferKind::Persistent) {
       buffer.offset = plan.persistent_bytes;
       plan.persistent_bytes += x.bytes;

@@ -40,13 +40,20 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
   *plan.mutable_vars() = graph.vars();
   for (const PlannedBuffer& b : schedule.buffers) {
     v1::PlanBuffer& buffer = *plan.add_buffers();
-    buffer.set_kind(wire_kind(b.kind));
+    buffer.set_kind(b.view ? v1::PlanBuffer::VIEW : wire_kind(b.kind));
     buffer.set_name(b.name);
     buffer.set_dtype(static_cast<v1::DType>(b.dtype.scalar));
     for (ir::UOpRef dim : b.shape) *buffer.add_shape() = export_expr(dim);
     buffer.set_max_bytes(b.max_bytes);
     buffer.set_offset(b.offset);
     buffer.set_data(b.data);
+    if (!b.view) continue;
+    v1::LoopView& view = *buffer.mutable_view();
+    view.set_kind(b.view->kind);
+    view.set_loop(b.view->loop);
+    view.set_buffer(b.view->buffer);
+    view.set_other(b.view->other);
+    view.set_reverse(b.view->reverse);
   }
   for (const PlannedKernel& k : schedule.kernels) {
     v1::PlanKernel& kernel = *plan.add_kernels();
@@ -78,6 +85,15 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     double units = static_cast<double>(std::max<std::int64_t>(1, l.grid->bounds.max));
     double per_unit = std::max(1.0, schedule.kernels[l.kernel].num_ops / units);
     launch.set_min_units_per_thread(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kOpsPerThread / per_unit)));
+  }
+  for (std::uint32_t id = 0; id < schedule.loops.size(); ++id) {
+    const auto is_part = [&](const PlannedLaunch& launch) { return launch.loop == id; };
+    v1::PlanLoop& loop = *plan.add_loops();
+    *loop.mutable_count() = export_expr(schedule.loops[id].count);
+    loop.set_max_count(static_cast<std::uint64_t>(schedule.loops[id].count->bounds.max));
+    const auto first = std::ranges::find_if(schedule.launches, is_part);
+    loop.set_first_launch(static_cast<std::uint32_t>(first - schedule.launches.begin()));
+    loop.set_num_launches(static_cast<std::uint32_t>(std::ranges::count_if(schedule.launches, is_part)));
   }
   plan.set_arena_bytes(memory.arena_bytes);
   plan.set_persistent_bytes(memory.persistent_bytes);

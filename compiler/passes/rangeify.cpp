@@ -142,7 +142,8 @@ class Rangeify {
       case Op::ReduceAxis:
         return compute_reduce(node, index, gate);
       case Op::Blob:
-        return compute_blob(node);
+      case Op::Loop:
+        return compute_opaque(node);
       default:
         break;
     }
@@ -211,16 +212,15 @@ class Rangeify {
   }
 
   // Reads the first element of each operand, which stands for all of it: every operand is a buffer or a stage.
-  absl::StatusOr<UOpRef> compute_blob(UOpRef node) {
-    const ir::BlobInfo& info = node->as<ir::BlobInfo>();
+  absl::StatusOr<UOpRef> compute_opaque(UOpRef node) {
     std::vector<UOpRef> values;
-    for (std::size_t i = 0; i < info.num_values; ++i) {
+    for (std::size_t i = 0; i < num_operands(node); ++i) {
       UOpRef operand = stored_operand(node->source(i));
       auto value = lower(operand, Index(shapes_.of(operand).size(), g_.index(0)), g_.boolean(true));
       if (!value.ok()) return value.status();
       values.push_back(*value);
     }
-    return g_.make(Op::Blob, node->dtype, values, info);
+    return g_.make(node->op, node->dtype, values, node->payload);
   }
 
   absl::StatusOr<UOpRef> compute_reduce(UOpRef node, const Index& index, UOpRef gate) {

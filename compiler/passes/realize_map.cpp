@@ -40,7 +40,8 @@ std::size_t num_values(UOpRef x) {
     case Op::Unfold:
       return 1;
     case Op::Blob:
-      return x->as<ir::BlobInfo>().num_values;
+    case Op::Loop:
+      return num_operands(x);
     default:
       return x->sources.size();
   }
@@ -59,7 +60,7 @@ Origin origin_of(UOpRef x, const absl::flat_hash_map<UOpRef, Origin>& known) {
         return Origin::Constant;
     }
   }
-  if (x->is(Op::Var)) return Origin::Varying;
+  if (x->is(Op::Var) || x->is(Op::Loop)) return Origin::Varying;
   Origin result = Origin::Constant;
   for (UOpRef s : x->sources) result = std::max(result, known.at(s));
   return result;
@@ -96,7 +97,7 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
   for (UOpRef node : order) {
     if (node->is(Op::Contiguous)) {
       map[node] = Realize::Forced;
-    } else if (node->is(Op::Blob)) {
+    } else if (is_opaque(node)) {
       map[node] = Realize::Forced;
       for (std::size_t i = 0; i < num_values(node); ++i) {
         if (UOpRef operand = stored_operand(node->source(i)); !operand->is(Op::Buffer)) map[operand] = Realize::Forced;

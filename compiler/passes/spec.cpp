@@ -31,6 +31,7 @@ bool op_allowed(Level level, Op op) {
     case Op::Attention:
       return level == Level::Tensor;
     case Op::Blob:
+    case Op::Loop:
       return level == Level::Tensor || level == Level::Ranged;
     case Op::Stage:
       return level == Level::Ranged;

@@ -7,6 +7,7 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
+#include "compiler/passes/append_loop.h"
 #include "compiler/passes/import_expr.h"
 #include "compiler/passes/kernel_ast.h"
 #include "compiler/passes/report.h"
@@ -26,14 +27,15 @@ class Splitter {
  public:
   Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported,
            const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
-           const std::vector<BlobKernel>& blobs, const Tuning& tuning)
+           const std::vector<BlobKernel>& blobs, const Tuning& tuning, const std::vector<Schedule>& bodies)
       : g_(g),
         sink_(sink),
         imported_(imported),
         output_shapes_(output_shapes),
         target_(target),
         blobs_(blobs),
-        tuning_(tuning) {}
+        tuning_(tuning),
+        bodies_(bodies) {}
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers)
@@ -47,8 +49,8 @@ class Splitter {
     if (auto s = compute_in_copies(); !s.ok()) return s;
     for (UOpRef stage : stages) place_stage(stage);
     for (UOpRef stage : order_) add_launch(stage);
-    for (std::size_t k = 0; k < out_.kernels.size(); ++k)
-      out_.kernels[k].source = fmt::format("{}", fmt::join(g_.provenance_texts(provenance_[k]), "; "));
+    for (PlannedKernel& kernel : out_.kernels)
+      kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(kernel.provenance), "; "));
     // Once launches depend on parameters alone: they come first, in their own order.
     std::ranges::stable_partition(out_.launches, [](const PlannedLaunch& l) { return l.once; });
     return std::move(out_);
@@ -57,7 +59,7 @@ class Splitter {
  private:
   static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape,
                                std::string data = {}) {
-    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), 0, 0, std::move(data)};
+    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), 0, 0, std::move(data), {}, {}};
     b.max_bytes = byte_size(dtype);
     for (UOpRef dim : b.shape) b.max_bytes *= dim->bounds.max;
     return b;
@@ -73,9 +75,9 @@ class Splitter {
     }
   }
 
-  // Once: reads parameters, constants and once stages only, no variable, and is no output.
+  // Once: reads parameters, constants and once stages only, no variable, and is neither an output nor a loop.
   void find_once(UOpRef stage) {
-    bool once = !is_output_[stage];
+    bool once = !is_output_[stage] && !stage->source(0)->is(Op::Loop);
     for (UOpRef x : stage_body(stage)) {
       if (x->is(Op::Var)) once = false;
       if (!x->is(Op::Index)) continue;
@@ -114,7 +116,7 @@ class Splitter {
     if (stage->as<ir::StageInfo>().kept || is_empty(stage)) return absl::OkStatus();
     HEARTH_RETURN_IF_ERROR(check_size(stage));
     order_.push_back(stage);
-    if (is_blob(stage)) {
+    if (is_opaque(stage->source(0))) {
       KernelAst& built = built_[stage];
       built.buffers = {stage};
       for (UOpRef load : stage->source(0)->sources) built.buffers.push_back(load->source(0)->source(0));
@@ -149,10 +151,8 @@ class Splitter {
     return absl::OkStatus();
   }
 
-  static bool is_blob(UOpRef stage) { return stage->source(0)->is(Op::Blob); }
-
   static bool is_elementwise(UOpRef stage) {
-    return !is_blob(stage) && std::ranges::none_of(stage_body(stage), [](UOpRef x) {
+    return !is_opaque(stage->source(0)) && std::ranges::none_of(stage_body(stage), [](UOpRef x) {
       const bool kept = x->is(Op::Index) && x->source(0)->is(Op::Stage) && x->source(0)->as<ir::StageInfo>().kept;
       return kept || x->is(Op::Reduce);
     });
@@ -165,7 +165,9 @@ class Splitter {
 
   void add_launch(UOpRef stage) {
     const KernelAst& built = built_.at(stage);
-    if (is_blob(stage)) return add_blob(built, blobs_[stage->source(0)->as<ir::BlobInfo>().id], once_.at(stage));
+    UOpRef value = stage->source(0);
+    if (value->is(Op::Blob)) return add_blob(built, blobs_[value->as<ir::BlobInfo>().id], once_.at(stage));
+    if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, built);
     Copies copies;
     for (const KernelAst::Packing& packing : built.packings) {
       copies[packing.copy] = add_copy(packing);
@@ -208,7 +210,7 @@ class Splitter {
     auto [found, added] = kernel_of_.emplace(blob.symbol, out_.kernels.size());
     if (added) {
       PlannedKernel& kernel = out_.kernels.emplace_back();
-      kernel.symbol = blob.symbol;
+      kernel.symbol = kernel.text = blob.symbol;
       kernel.num_ops = blob.num_ops;
       *kernel.blob.emplace().mutable_spec() = blob.spec;
       kernel.blob->set_library(blob.library);
@@ -219,6 +221,27 @@ class Splitter {
     for (std::size_t i = 1; i < launch.buffers.size(); ++i)
       kernel.cost.bytes_read += static_cast<double>(out_.buffers[launch.buffers[i]].max_bytes);
     add_launch(std::move(launch), found->second, built.provenance);
+  }
+
+  // All results of a loop are made where the first of them is.
+  void add_loop(std::uint32_t id, const KernelAst& built) {
+    if (!placed_loops_.insert(id).second) return;
+    LoopBuffers buffers;
+    for (std::size_t i = 1; i < built.buffers.size(); ++i) buffers.operands.push_back(buffer_id(built.buffers[i], {}));
+    const ImportedLoop& loop = imported_.loops[id];
+    buffers.results.resize(loop.results.empty() ? 0 : loop.results.back() + 1);
+    for (UOpRef stage : order_) {
+      UOpRef value = stage->source(0);
+      if (value->is(Op::Loop) && value->as<ir::LoopInfo>().id == id)
+        buffers.results[value->as<ir::LoopInfo>().result] = buffer_of_.at(stage);
+    }
+    append_loop(out_, loop, bodies_[id], buffers, [this](const PlannedKernel& kernel) {
+      auto [found, added] = kernel_of_.emplace(kernel.text, out_.kernels.size());
+      if (added) out_.kernels.push_back(kernel);
+      PlannedKernel& same = out_.kernels[found->second];
+      same.provenance = g_.merge_provenance(same.provenance, kernel.provenance);
+      return static_cast<std::uint32_t>(found->second);
+    });
   }
 
   void add_kernel(const KernelAst& built, const Copies& copies, bool once) {
@@ -233,6 +256,7 @@ class Splitter {
     if (added) {
       PlannedKernel kernel;
       kernel.symbol = fmt::format("hearth_{}_{}", built.name, to_hex(sha256(text)).substr(0, 8));
+      kernel.text = text;
       kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
       kernel.num_ops = built.num_ops;
       kernel.choice = built.choice;
@@ -243,8 +267,8 @@ class Splitter {
   }
 
   void add_launch(PlannedLaunch launch, std::size_t kernel, std::uint32_t provenance) {
-    provenance_.resize(out_.kernels.size());
-    provenance_[kernel] = g_.merge_provenance(provenance_[kernel], provenance);
+    PlannedKernel& planned = out_.kernels[kernel];
+    planned.provenance = g_.merge_provenance(planned.provenance, provenance);
     launch.kernel = static_cast<std::uint32_t>(kernel);
     out_.launches.push_back(std::move(launch));
   }
@@ -256,14 +280,15 @@ class Splitter {
   const v1::Target& target_;
   const std::vector<BlobKernel>& blobs_;
   const Tuning& tuning_;
+  const std::vector<Schedule>& bodies_;
   Schedule out_;
+  std::unordered_set<std::uint32_t> placed_loops_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
   std::unordered_map<UOpRef, bool> once_, is_output_;
   std::unordered_map<UOpRef, KernelAst> built_;
   std::vector<UOpRef> order_;           // of launches
   std::unordered_set<UOpRef> in_copy_;  // stages that are computed in a packed copy's kernel
   std::unordered_map<std::string, std::size_t> kernel_of_;
-  std::vector<std::uint32_t> provenance_;                                   // of each kernel: of all its launches
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> copy_of_;  // source buffer and kernels -> the copy
 };
 
@@ -271,8 +296,9 @@ class Splitter {
 
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
                                        const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
-                                       const std::vector<BlobKernel>& blobs, const Tuning& tuning) {
-  return Splitter(graph, sink, imported, output_shapes, target, blobs, tuning).run();
+                                       const std::vector<BlobKernel>& blobs, const Tuning& tuning,
+                                       const std::vector<Schedule>& bodies) {
+  return Splitter(graph, sink, imported, output_shapes, target, blobs, tuning, bodies).run();
 }
 
 }  // namespace hearth::passes

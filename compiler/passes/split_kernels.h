@@ -19,6 +19,13 @@
 
 namespace hearth::passes {
 
+// LoopView of proto/hearth/v1/plan.proto.
+struct PlannedView {
+  v1::LoopView::Kind kind = v1::LoopView::SLICE;
+  std::uint32_t loop = 0, buffer = 0, other = 0;
+  bool reverse = false;
+};
+
 struct PlannedBuffer {
   ir::BufferKind kind = ir::BufferKind::Arena;
   std::string name;
@@ -27,6 +34,8 @@ struct PlannedBuffer {
   std::uint64_t max_bytes = 0;
   std::uint64_t offset = 0;  // set by memory_plan
   std::string data;
+  std::optional<PlannedView> view;    // no memory of its own
+  std::optional<std::uint32_t> loop;  // used within one step of it only
 };
 
 struct PlannedLaunch {
@@ -36,12 +45,19 @@ struct PlannedLaunch {
   ir::UOpRef grid = nullptr;           // over the graph's vars
   bool once = false;
   double num_ops = 0;
+  std::optional<std::uint32_t> loop;  // that it is a part of
+};
+
+struct PlannedLoop {
+  ir::UOpRef count = nullptr;  // over the graph's vars
 };
 
 struct PlannedKernel {
   std::string symbol;
-  std::string ast;     // canonical text
-  std::string source;  // provenance of all its launches, for explain
+  std::string text;              // canonical; a blob's symbol
+  std::string ast;               // the same with the symbol in it
+  std::uint32_t provenance = 0;  // of all its launches
+  std::string source;            // likewise as text, for explain
   double num_ops = 0;
   v1::KernelChoice choice;           // with Tuning::describe
   KernelCost cost;                   // likewise; of a blob: its operations alone
@@ -51,14 +67,16 @@ struct PlannedKernel {
 struct Schedule {
   std::vector<PlannedBuffer> buffers;   // graph buffers first (ids as imported), then outputs and intermediates
   std::vector<PlannedKernel> kernels;   // distinct
-  std::vector<PlannedLaunch> launches;  // execution order
-  BoundsCount bounds;                   // of all kernels, equal ones counted each time
+  std::vector<PlannedLaunch> launches;  // execution order; those of a loop are neighbours
+  std::vector<PlannedLoop> loops;
+  BoundsCount bounds;  // of all kernels, equal ones counted each time
 };
 
-// `blobs` are what Blob stages stand for. `output_shapes` are the tensor-level shapes (outputs drop trailing reshapes).
+// `blobs` are what Blob stages stand for, `bodies` what the loops' bodies became, by LoopInfo::id. `output_shapes` are
+// the tensor-level shapes (outputs drop trailing reshapes).
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
                                        const std::vector<std::vector<ir::UOpRef>>& output_shapes,
                                        const v1::Target& target, const std::vector<BlobKernel>& blobs = {},
-                                       const Tuning& tuning = {});
+                                       const Tuning& tuning = {}, const std::vector<Schedule>& bodies = {});
 
 }  // namespace hearth::passes

@@ -75,6 +75,10 @@ struct ComparePayload {
     const auto& b = same<ir::BlobInfo>();
     return three_way(std::pair(a.id, a.num_values), std::pair(b.id, b.num_values));
   }
+  int operator()(const ir::LoopInfo& a) const {
+    const auto& b = same<ir::LoopInfo>();
+    return three_way(std::tuple(a.id, a.result, a.num_values), std::tuple(b.id, b.result, b.num_values));
+  }
   int operator()(const ir::KernelInfo& a) const { return a.symbol.compare(same<ir::KernelInfo>().symbol); }
 };
 

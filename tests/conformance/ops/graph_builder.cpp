@@ -120,6 +120,27 @@ Node GraphBuilder::gather(Node data, Node indices, std::int64_t axis) {
   return node;
 }
 
+std::int64_t GraphBuilder::loop(const GraphBuilder& body, const Dim& count, std::uint32_t carried, std::uint32_t sliced,
+                                const std::vector<bool>& collected, bool reverse) {
+  v1::Loop& loop = *graph_.add_loops();
+  *loop.mutable_body() = body.graph();
+  loop.mutable_body()->clear_vars();
+  *loop.mutable_count() = count.expr;
+  loop.set_carried(carried);
+  loop.set_sliced(sliced);
+  loop.set_reverse(reverse);
+  for (const bool value : collected) loop.add_collected(value);
+  return graph_.loops_size() - 1;
+}
+
+Node GraphBuilder::loop_result(std::int64_t loop, std::int64_t result, v1::DType dtype,
+                               const std::vector<Node>& operands) {
+  const Node node = add(v1::LOOP, dtype, operands);
+  graph_.mutable_nodes(static_cast<int>(node))->add_axes(loop);
+  graph_.mutable_nodes(static_cast<int>(node))->add_axes(result);
+  return node;
+}
+
 void GraphBuilder::output(Node x) {
   v1::GraphOutput* output = graph_.add_outputs();
   output->set_name("out" + std::to_string(graph_.outputs_size() - 1));

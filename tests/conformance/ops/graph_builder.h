@@ -58,6 +58,10 @@ class GraphBuilder {
   Node cat(const std::vector<Node>& parts, std::int64_t axis);
   Node reduce(v1::Op op, Node x, const std::vector<std::int64_t>& axes) { return movement(op, x, {}, axes); }
   Node gather(Node data, Node indices, std::int64_t axis);
+  // A loop of graph.proto; `body`'s variables are this graph's. Its results are nodes of their own.
+  std::int64_t loop(const GraphBuilder& body, const Dim& count, std::uint32_t carried, std::uint32_t sliced,
+                    const std::vector<bool>& collected, bool reverse = false);
+  Node loop_result(std::int64_t loop, std::int64_t result, v1::DType dtype, const std::vector<Node>& operands);
   void output(Node x);
 
   v1::DType dtype(Node x) const { return dtypes_[x]; }

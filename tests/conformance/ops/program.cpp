@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/reference/graph_interpreter.h"
@@ -80,6 +81,27 @@ std::vector<ir::Scalar> slot_dtypes(ir::UOpRef ast) {
     slots[slot] = node->dtype.scalar;
   }
   return slots;
+}
+
+// Where the views of a loop are at a step: what plan.proto says of LoopView.
+void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::int64_t count,
+              const std::vector<std::size_t>& sizes, std::vector<std::uint8_t*>& addresses) {
+  const std::function<std::uint8_t*(int, std::int64_t)> address = [&](int buffer, std::int64_t at) -> std::uint8_t* {
+    const v1::LoopView& view = plan.buffers(buffer).view();
+    switch (view.kind()) {
+      case v1::LoopView::SLICE:
+        return addresses[view.buffer()] +
+               static_cast<std::size_t>(view.reverse() ? count - 1 - at : at) * sizes[buffer];
+      case v1::LoopView::CARRIED:
+        return addresses[(count - at) % 2 == 1 ? view.buffer() : view.other()];
+      default:
+        return at == 0 ? addresses[view.buffer()] : address(static_cast<int>(view.other()), at - 1);
+    }
+  };
+  for (int buffer = 0; buffer < plan.buffers_size(); ++buffer) {
+    const v1::PlanBuffer& seen = plan.buffers(buffer);
+    if (seen.kind() == v1::PlanBuffer::VIEW && seen.view().loop() == loop) addresses[buffer] = address(buffer, step);
+  }
 }
 
 v1::Target target_with(const std::vector<std::string>& features, std::uint32_t vector_bits) {
@@ -264,6 +286,10 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     if (size > buffer.max_bytes())
       return absl::InternalError(absl::StrCat("buffer of ", size, " bytes, max_bytes ", buffer.max_bytes()));
     sizes.push_back(size);
+    if (buffer.kind() == v1::PlanBuffer::VIEW) {
+      addresses.push_back(nullptr);
+      continue;
+    }
     if (buffer.kind() == v1::PlanBuffer::ARENA || buffer.kind() == v1::PlanBuffer::PERSISTENT) {
       const GuardedBlock& block = buffer.kind() == v1::PlanBuffer::ARENA ? arena : persistent;
       if (buffer.offset() % 64 != 0 || buffer.offset() + buffer.max_bytes() > block.size()) {
@@ -288,9 +314,21 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     }
     if (source != nullptr && size != 0) std::memcpy(blocks.back().data(), source, size);
   }
-  for (const v1::Launch& step : plan.launches()) {
-    absl::Status status = launch(step, feed, execution, addresses, sizes);
-    if (!status.ok()) return status;
+  for (int first = 0; first < plan.launches_size();) {
+    const auto loop = std::ranges::find_if(
+        plan.loops(), [&](const v1::PlanLoop& l) { return static_cast<int>(l.first_launch()) == first; });
+    const bool is_loop = loop != plan.loops().end();
+    const std::int64_t count = is_loop ? evaluate(loop->count(), feed.vars) : 1;
+    const int end = first + (is_loop ? static_cast<int>(loop->num_launches()) : 1);
+    for (std::int64_t step = 0; step < count; ++step) {
+      if (is_loop)
+        see_step(plan, static_cast<std::uint32_t>(loop - plan.loops().begin()), step, count, sizes, addresses);
+      for (int i = first; i < end; ++i) {
+        absl::Status status = launch(plan.launches(i), feed, execution, addresses, sizes);
+        if (!status.ok()) return status;
+      }
+    }
+    first = end;
   }
   for (const GuardedBlock& block : blocks) {
     if (!block.front_is_untouched()) return absl::InternalError("a kernel wrote in front of a buffer");
@@ -315,6 +353,7 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
                                                           {Execution::Linear, "linear"},
                                                           {Execution::Compiled, "compiled"}};
   for (const auto& [execution, name] : executions) {
+    if (execution == Execution::Imported && graph_.loops_size() > 0) continue;  // its interpreter has no loops
     absl::StatusOr<Tensors> got = run(feed, execution);
     if (!got.ok()) return absl::StrCat(name, ": ", got.status().ToString());
     const std::string what = difference(*got, *want, tolerances_of(graph_, tolerances));

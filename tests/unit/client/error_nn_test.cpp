@@ -31,8 +31,8 @@ TEST_CASE("each wrong argument of recurrent layers and attention gets its own me
   check_rows({
       {"rnn: argument 'x' is an empty tensor", [&] { rnn_of({}); }},
       {"rnn: argument 'x' is f32 [2, 3]; expected [T, N, I]", [&] { rnn_of(f32({2, 3})); }},
-      {"symbolic length n; expected a constant, since time is unrolled", [&] { rnn_of(f32({n, 2, 3})); }},
-      {"there are no time steps", [&] { rnn_of(f32({0, 2, 3})); }},
+      {"there are n time steps, which may be none", [&] { rnn_of(f32({n, 2, 3})); }},
+      {"there are 0 time steps, which may be none", [&] { rnn_of(f32({0, 2, 3})); }},
       {"'x' is f32 [5, 9, 3]", [&] { rnn_of(f32({5, 9, 3})); }},
       {"argument 'b' is f32 [3]; expected [4]", [&] { rnn_of(x, f32({3})); }},
       {"argument 'lengths' is f32 [2]; expected an integer", [&] { rnn_of(x, {}, {.lengths = f32({2})}); }},
