@@ -28,8 +28,12 @@ std::string BlobLibraries::digest_of(const std::string& folder) {
 
 BlobLibraryRefs BlobLibraries::for_graph(const v1::Graph& graph) {
   if (folders_.empty()) return {};
-  const bool is_wanted = std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                     [](const v1::Node& n) { return n.op() == v1::ATTENTION; });
+  const auto has_attention = [](const v1::Graph& of) {
+    return std::any_of(of.nodes().begin(), of.nodes().end(), [](const v1::Node& n) { return n.op() == v1::ATTENTION; });
+  };
+  const bool is_wanted =
+      has_attention(graph) || std::any_of(graph.loops().begin(), graph.loops().end(),
+                                          [&](const v1::Loop& loop) { return has_attention(loop.body()); });
   BlobLibraryRefs refs;
   for (std::size_t i = 0; is_wanted && i < folders_.size(); ++i) {
     const std::string digest = digest_of(folders_[i]);
