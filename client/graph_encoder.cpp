@@ -90,7 +90,7 @@ void encode_loop(const RecordedLoop& loop, const std::vector<Variable>& vars, v1
     input.set_dtype(static_cast<v1::DType>(loop.operands[i].dtype()));
     for (const Dim& length : loop.operands[i].shape()) length.encode(vars, input.add_args());
     input.set_name(str_cat(i));
-    writer.add(loop.operands[i].node().get(), std::move(input), "");
+    writer.add(loop.operands[i].node().get(), std::move(input), loop.operands[i].node()->provenance);
   }
   for (const Node* node : topological_order(loop.outputs, loop.operands))
     writer.add(node, writer.encoded(*node), node->provenance);

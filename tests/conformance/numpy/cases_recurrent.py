@@ -23,6 +23,18 @@ def run(step, x, state, lengths=None, reverse=False):
     return [a.astype(np.float32) for a in (y, *last)]
 
 
+def averages(x, state, scale, reverse):
+    """Decaying averages of scaled rows, and what each step's row does to the average before it."""
+    own, made = state.astype(np.float64), {}
+    order = range(T)
+    for t in reversed(order) if reverse else order:
+        row = x[t].astype(np.float64) * scale
+        made[t] = (own * row, own * 0.5 + row)
+        own = made[t][1]
+    stacked = [np.stack([made[t][i] for t in range(T)]) for i in range(2)]
+    return [a.astype(np.float32) for a in (own, *stacked)]
+
+
 def cases():
     rng = np.random.default_rng(7)
 
@@ -33,6 +45,10 @@ def cases():
         return np.clip(x, -0.4, 0.4)
 
     x, h, c, lengths = draw(T, N, I), draw(N, H), draw(N, H), np.array([4, 1, 2], np.int32)
+
+    rows, scale = draw(T, N, H), draw(H)
+    yield "loop", [rows, h, scale], averages(rows, h, scale, False)
+    yield "loop_reverse", [rows, h, scale], averages(rows, h, scale, True)
 
     w, r, b = draw(H, I), draw(H, H), draw(H)
     yield "rnn", [x, h, w, r, b], run(lambda x, s: [np.tanh(w @ x + r @ s[0] + b)], x, [h])

@@ -30,12 +30,27 @@ OpCase lstm_case(const std::string& name, bool coupled, const std::function<Recu
           1e-5, 1e-6};
 }
 
+OpCase averages_case(const std::string& name, bool reverse) {
+  return {name,
+          [reverse](const Tensors& in) {
+            const auto body = [&](LoopStep step) -> LoopValues {
+              const Tensor row = step.sliced[0] * in[2], next = step.carried[0] * 0.5 + row;
+              return {{next}, {step.carried[0] * row, next}};
+            };
+            const LoopResult result = loop(in[0].dim(0), {in[1]}, {in[0]}, body, {.reverse = reverse});
+            return Tensors{result.last[0], result.stacked[0], result.stacked[1]};
+          },
+          1e-5, 1e-6};
+}
+
 }  // namespace
 
-TEST_CASE("recurrent layers give numpy's results") {
+TEST_CASE("recurrent layers and loops give numpy's results") {
   check_family(
       "recurrent",
       {
+          averages_case("loop", false),
+          averages_case("loop_reverse", true),
           {"rnn", [](const Tensors& in) { return both(rnn(in[0], in[1], in[2], in[3], in[4])); }, 1e-5, 1e-6},
           {"rnn_lengths_reverse_clip_relu",
            [](const Tensors& in) {
