@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes the nets of the suite as ONNX models: make_nets.py FOLDER [NAME...]; with --large also those of 650 MB.
+"""Writes the nets of the suite as ONNX models: make_nets.py FOLDER [NAME...]; with --large also those of 650 MB. Nets that differ in their
+length alone are written when they are named.
 
 Seeded: the same models on every machine. Needs numpy and onnx (python3-numpy, python3-onnx).
 """
@@ -9,7 +10,7 @@ from pathlib import Path
 import sequence
 import vision
 
-ALL = {make.__name__: make for make in (*vision.NETS, *sequence.NETS, *sequence.LARGE)}
+ALL = {make.__name__: make for make in (*vision.NETS, *sequence.NETS, *sequence.LARGE, *sequence.LENGTHS)}
 NAMES = [make.__name__ for make in (*vision.NETS, *sequence.NETS)]
 
 
@@ -20,7 +21,7 @@ def main():
     parser.add_argument("--large", action="store_true")
     given = parser.parse_args()
     Path(given.folder).mkdir(parents=True, exist_ok=True)
-    for name in given.names or (list(ALL) if given.large else NAMES):
+    for name in given.names or (NAMES + [make.__name__ for make in sequence.LARGE] if given.large else NAMES):
         print(ALL[name]().save(given.folder), flush=True)
 
 

@@ -157,11 +157,19 @@ def gru():
     return net
 
 
-def lstm():
-    net = Net("lstm_t200", seed=30)
-    x = _recurrent(net, "LSTM", net.input("x", (200, 1, 80)), 256, 4)
+def lstm(steps=200):
+    net = Net(f"lstm_t{steps}", seed=30)
+    x = _recurrent(net, "LSTM", net.input("x", (steps, 1, 80)), 256, 4)
     net.output(net.linear(x, 32))
     return net
+
+
+def lstm_t10():
+    return lstm(10)
+
+
+def lstm_t10000():
+    return lstm(10_000)
 
 
 def wavenet():
@@ -230,3 +238,4 @@ def dlrm():
 NETS = (bert, vit, whisper_encoder, decode_step, cross_attention, swin, mixer, gru, lstm, wavenet, hifigan, pointnet,
         dlrm)
 LARGE = (gpt2,)  # 650 MB of weights
+LENGTHS = (lstm_t10, lstm_t10000)  # what a length costs: prepared in the same time
