@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "tests/conformance/ops/random_graph.h"
+#include "tests/conformance/ops/random_loop.h"
 #include "tests/support/sanitizer.h"
 
 namespace hearth::conformance {
@@ -32,6 +32,16 @@ TEST_CASE("random graphs agree in every execution") {
   }
   WARN(count << " random graphs from seed " << first << ", " << ops.size() << " different ops");
   if (count >= 300) CHECK(ops.size() > 45);
+}
+
+TEST_CASE("random loops agree in every execution") {
+  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 30 : 120);
+  const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
+  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target()};
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    INFO("HEARTH_FUZZ_SEED=" << seed);
+    CHECK(find_disagreement(random_loop(seed), targets[seed % 4]) == "");
+  }
 }
 
 // A gather by u64 indices beyond int64; a gate that held a range of its own for a loop's axis; a sum whose loop may not

@@ -26,7 +26,11 @@ std::vector<bool> nodes_of_any_zero_sign(const v1::Graph& graph) {
   std::vector<bool> any(static_cast<std::size_t>(graph.nodes_size()), false);
   for (int k = 0; k < graph.nodes_size(); ++k) {
     const v1::Node& node = graph.nodes(k);
-    const bool listed = std::ranges::any_of(kOps, [&](const OpOfAnyZeroSign& row) { return row.op == node.op(); });
+    bool listed = std::ranges::any_of(kOps, [&](const OpOfAnyZeroSign& row) { return row.op == node.op(); });
+    if (node.op() == v1::LOOP) {  // what a step makes goes into the next one: any node of the body
+      const std::vector<bool> in_body = nodes_of_any_zero_sign(graph.loops(static_cast<int>(node.axes(0))).body());
+      listed = std::ranges::find(in_body, true) != in_body.end();
+    }
     const bool inherited = std::ranges::any_of(node.inputs(), [&](std::uint32_t input) { return any[input]; });
     any[k] = is_float(node.dtype()) && (listed || (inherited && !clears_sign(node.op())));
   }

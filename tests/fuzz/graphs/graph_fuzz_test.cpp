@@ -17,7 +17,7 @@
 #include "compiler/passes/check_bounds.h"
 #include "compiler/passes/guard_loads.h"
 #include "runtime/plan.h"
-#include "tests/conformance/ops/random_graph.h"
+#include "tests/conformance/ops/random_loop.h"
 #include "tests/fuzz/graphs/mutator.h"
 #include "tests/support/x86_target.h"
 #include "tests/unit/bounds/access_prover.h"
@@ -99,7 +99,9 @@ TEST_CASE("mutated graphs are refused by name or lowered into kernels that stay 
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
     current_seed = seed;
-    const v1::Graph graph = mutated(conformance::random_graph(seed % 5000).graph, seed);
+    const bool is_loop = seed % 5 == 0;
+    const v1::Graph graph = mutated(
+        is_loop ? conformance::random_loop(seed % 5000).graph : conformance::random_graph(seed % 5000).graph, seed);
     if (setting("HEARTH_FUZZ_PRINT", 0)) std::cout << graph.DebugString() << std::endl;
     INFO("HEARTH_FUZZ_SEED=" << seed);
     const auto start = std::chrono::steady_clock::now();

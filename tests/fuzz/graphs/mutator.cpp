@@ -14,6 +14,7 @@ class Mutator {
   Mutator(v1::Graph& graph, std::uint64_t seed) : graph_(graph), random_(seed) {}
 
   void mutate() {
+    if (graph_.loops_size() > 0 && random_.one_in(2)) return change_loop();
     switch (random_.in(0, 15)) {
       case 0:
       case 1:
@@ -278,6 +279,32 @@ class Mutator {
         return graph_.mutable_outputs()->RemoveLast();
       default:
         return output.set_node(static_cast<std::uint32_t>(random_.in(0, graph_.nodes_size() - 1)));
+    }
+  }
+
+  void change_loop() {
+    v1::Loop& loop = *graph_.mutable_loops(position(graph_.loops()));
+    switch (random_.in(0, 9)) {
+      case 0:
+        return loop.set_carried(static_cast<std::uint32_t>(random_.one_in(2) ? odd_number() : random_.in(0, 4)));
+      case 1:
+        return loop.set_sliced(static_cast<std::uint32_t>(random_.one_in(2) ? odd_number() : random_.in(0, 4)));
+      case 2:
+        return loop.set_reverse(!loop.reverse());
+      case 3:
+        return loop.add_collected(random_.one_in(2));
+      case 4: {
+        v1::ExprToken& token = *loop.mutable_count()->add_tokens();
+        token.set_kind(static_cast<v1::ExprToken::Kind>(random_.in(0, 8)));
+        return token.set_value(odd_number());
+      }
+      case 5: {
+        const v1::Loop copy = loop;
+        *graph_.add_loops() = copy;
+        return;
+      }
+      default:
+        Mutator(*loop.mutable_body(), random_.next()).mutate();
     }
   }
 
