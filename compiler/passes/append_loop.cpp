@@ -8,7 +8,12 @@ namespace {
 class Appender {
  public:
   Appender(Schedule& schedule, const ImportedLoop& loop, const Schedule& body, const LoopBuffers& buffers)
-      : out_(schedule), loop_(loop), body_(body), around_(buffers), at_(body.buffers.size()) {}
+      : out_(schedule),
+        loop_(loop),
+        body_(body),
+        around_(buffers),
+        at_(body.buffers.size()),
+        differs_(body.buffers.size()) {}
 
   void place_buffers() {
     id_ = static_cast<std::uint32_t>(out_.loops.size());
@@ -31,11 +36,22 @@ class Appender {
     }
   }
 
-  PlannedLaunch placed(const PlannedLaunch& launch, std::uint32_t kernel) const {
+  // What is the same in every step is made once in front of the loop. Launches of the body, in their order.
+  bool is_in_front(const PlannedLaunch& launch) {
+    const std::uint32_t made = launch.buffers[0];
+    const bool differs = body_.buffers[made].kind == ir::BufferKind::Output ||
+                         std::any_of(launch.buffers.begin() + 1, launch.buffers.end(),
+                                     [this](std::uint32_t buffer) { return differs_[buffer]; });
+    differs_[made] = differs;
+    if (!differs) out_.buffers[at_[made]].loop.reset();
+    return !differs;
+  }
+
+  PlannedLaunch placed(const PlannedLaunch& launch, std::uint32_t kernel, bool in_front) const {
     PlannedLaunch result = launch;
     result.kernel = kernel;
     for (std::uint32_t& buffer : result.buffers) buffer = at_[buffer];
-    if (!launch.once) result.loop = id_;
+    if (!in_front) result.loop = id_;
     return result;
   }
 
@@ -79,6 +95,7 @@ class Appender {
 
   std::uint32_t place_operand(const PlannedBuffer& buffer, std::uint32_t operand) {
     const std::uint32_t memory = around_.operands[operand];
+    differs_[static_cast<std::size_t>(&buffer - body_.buffers.data())] = operand < loop_.carried + loop_.sliced;
     if (operand < loop_.carried)
       return add_view(buffer, {v1::LoopView::PREVIOUS, id_, memory, carried_[operand], false});
     if (operand < loop_.carried + loop_.sliced)
@@ -91,6 +108,7 @@ class Appender {
   const Schedule& body_;
   const LoopBuffers& around_;
   std::vector<std::uint32_t> at_;       // buffer of the body -> of the schedule around
+  std::vector<bool> differs_;           // buffers of the body: from step to step
   std::vector<std::uint32_t> carried_;  // views of what the body makes of its carried values
   std::uint32_t id_ = 0;
 };
@@ -100,12 +118,19 @@ class Appender {
 void append_loop(Schedule& schedule, const ImportedLoop& loop, const Schedule& body, const LoopBuffers& buffers,
                  const std::function<std::uint32_t(const PlannedKernel&)>& kernel_of) {
   schedule.bounds.add(body.bounds);
-  // Nothing to compute: all results are empty.
-  if (std::ranges::all_of(body.launches, [](const PlannedLaunch& launch) { return launch.once; })) return;
+  const auto makes_result = [&](const PlannedLaunch& launch) {
+    return body.buffers[launch.buffers[0]].kind == ir::BufferKind::Output;
+  };
+  if (std::ranges::none_of(body.launches, makes_result)) return;  // all results are empty
   Appender appender(schedule, loop, body, buffers);
   appender.place_buffers();
-  for (const PlannedLaunch& launch : body.launches)
-    schedule.launches.push_back(appender.placed(launch, kernel_of(body.kernels[launch.kernel])));
+  std::vector<PlannedLaunch> steps;
+  for (const PlannedLaunch& launch : body.launches) {
+    const bool in_front = appender.is_in_front(launch);
+    (in_front ? schedule.launches : steps)
+        .push_back(appender.placed(launch, kernel_of(body.kernels[launch.kernel]), in_front));
+  }
+  schedule.launches.insert(schedule.launches.end(), steps.begin(), steps.end());
 }
 
 }  // namespace hearth::passes

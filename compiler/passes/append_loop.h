@@ -1,6 +1,7 @@
 // append_loop: the launches of a loop's body, lowered as a graph of its own, become launches of the schedule around it
 // that are run again and again. What the body reads and makes become views (proto/hearth/v1/plan.proto, LoopView);
-// what is made of parameters alone is made once; kernels are shared with those of the graph around.
+// what is made of parameters alone is made once, and what does not differ from step to step in front of the loop;
+// kernels are shared with those of the graph around.
 #pragma once
 #include <functional>
 #include <vector>

@@ -135,6 +135,24 @@ TEST_CASE("loops one after the other, one's results in the other's body, and a b
   program.check({{uniform(Scalar::F32, {6}), uniform(Scalar::F32, {4, 6}, 2)}, {}}, roundings(Scalar::F32, 16));
 }
 
+TEST_CASE("what does not differ from step to step is computed once, in front of the loop") {
+  GraphBuilder body;  // h' = h * (sums of w's rows) + x
+  const Node h = body.input(v1::F32, {40}), x = body.input(v1::F32, {40}), w = body.input(v1::F32, {40, 300});
+  const Node sums = body.op(v1::CONTIGUOUS, {body.reshape(body.reduce(v1::REDUCE_SUM, w, {1}), {40})});
+  body.output(body.op(v1::ADD, {body.op(v1::MUL, {h, sums}), x}));
+  GraphBuilder b;
+  const Node start = b.input(v1::F32, {40}), in = b.input(v1::F32, {3, 40}), weights = b.input(v1::F32, {40, 300});
+  const std::int64_t loop = b.loop(body, 3, 1, 1, {false});
+  b.output(b.loop_result(loop, 0, v1::F32, {start, in, weights}));
+  Program program(b.graph());
+  program.check({{ramp(Scalar::F32, {40}), ramp(Scalar::F32, {3, 40}, 2, 1), ramp(Scalar::F32, {40, 300}, 3, 1)}, {}},
+                roundings(Scalar::F32, 64));
+  const v1::Plan& plan = program.lowered().plan();
+  REQUIRE(plan.loops_size() == 1);
+  CHECK(plan.loops(0).first_launch() == 1);
+  CHECK(plan.loops(0).num_launches() == 1);
+}
+
 TEST_CASE("a loop over values without elements") {
   GraphBuilder b;
   const Node h = b.input(v1::F32, {0}), x = b.input(v1::F32, {3, 0});
