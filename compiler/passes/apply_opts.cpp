@@ -34,8 +34,8 @@ class Applier {
         move_before(opt);
         continue;
       }
-      if (opt.amount < 2)
-        return absl::InvalidArgumentError(fmt::format("opt {}: the amount must be at least 2", to_string(opt)));
+      if (opt.amount < (opt.kind == Opt::Kind::Split ? 1 : 2))
+        return absl::InvalidArgumentError(fmt::format("opt {}: the amount is too small", to_string(opt)));
       apply(opt);
       auto simple = rules::simplify(g_, root_);
       if (!simple.ok()) return simple.status();
@@ -125,9 +125,13 @@ class Applier {
     UOpRef size = range->source(0), amount = g_.index(opt.amount);
     if (opt.kind == Opt::Kind::Split) {
       Pieces p;
-      p.main_position = p.main_range = g_.range(amount, info.axis, info.kind);
-      p.tail_range = fresh(ir::fold_sub(g_, size, amount), info.kind);
-      p.tail_position = ir::fold_add(g_, amount, p.tail_range);
+      p.main_position = g_.index(0);
+      if (opt.amount > 1) p.main_position = p.main_range = g_.range(amount, info.axis, info.kind);
+      p.tail_position = amount;
+      if (UOpRef rest = ir::fold_sub(g_, size, amount); rest != g_.index(1)) {
+        p.tail_range = fresh(rest, info.kind);
+        p.tail_position = ir::fold_add(g_, amount, p.tail_range);
+      }
       return p;
     }
     UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);

@@ -18,7 +18,8 @@ struct Opt {
     Unroll,  // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
     Group,   // reduced axis -> groups of `amount` neighbours that a matrix unit sums (tune/matrix_units), the last one
              // filled up with zeros
-    Split,   // reduced axis -> those before `amount` and the others, in two sums: where a condition on it changes
+    Split,   // axis of constant length -> those before `amount` and the others, in two sums or two stores: where a
+             // condition on it changes
     Before,  // output axis -> its loop stands directly outside of the loop of output axis `amount`
     Pack,    // param slot `axis` is read from a copy in the order of the loops (passes/pack_operands); amount unused
   };

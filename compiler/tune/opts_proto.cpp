@@ -86,12 +86,15 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
                               : opt.kind == Kind::PadTo ? kMostPadding
                               : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
                                                         : kMostLanes;
-    if (opt.amount < 2 || opt.amount > most) return refuse(opt, fmt::format("the amount must be from 2 to {}", most));
+    const std::int64_t least = opt.kind == Kind::Split ? 1 : 2;
+    if (opt.amount < least || opt.amount > most)
+      return refuse(opt, fmt::format("the amount must be from {} to {}", least, most));
     if (is_reduce(range) && (opt.kind == Kind::Block || opt.kind == Kind::PadTo || opt.kind == Kind::Masked))
       return refuse(opt, "is for output axes");
-    if (!is_reduce(range) && (opt.kind == Kind::Group || opt.kind == Kind::Split))
-      return refuse(opt, "is for reduced axes");
+    if (!is_reduce(range) && opt.kind == Kind::Group) return refuse(opt, "is for reduced axes");
     if (opt.kind == Kind::Split && !range->source(0)->is_const()) return refuse(opt, "is for axes of constant length");
+    if (opt.kind == Kind::Split && ir::is_range(range, ir::RangeKind::Grid))
+      return refuse(opt, "is not for the axis that threads divide");
   }
   if (num_copies(flat, opts) > kMostCopies)
     return absl::InvalidArgumentError(fmt::format("opts {}: more than {} copies in all", to_string(opts), kMostCopies));

@@ -104,6 +104,17 @@ TEST_CASE("contiguous is the identity") {
   });
 }
 
+TEST_CASE("rows that are concatenated, and pads along two loops outside of the vectors") {
+  check({4, 5, 33}, [](GraphBuilder& b, Node x) {
+    std::vector<Node> rows;
+    for (const std::int64_t row : {3, 0, 4, 1, 2})
+      rows.push_back(b.shrink(row % 2 ? b.op(v1::CONTIGUOUS, {b.flip(x, {0})}) : x, {0, 4, row, row + 1, 0, 33}));
+    b.output(b.cat({rows[0], x, rows[1], rows[2], b.flip(x, {1}), rows[3], rows[4]}, 1));
+    b.output(b.pad(x, {1, 2, 3, 1, 0, 0}));
+    b.output(b.pad(b.cat({x, b.flip(x, {2})}, 1), {0, 1, 2, 2, 0, 3}));
+  });
+}
+
 TEST_CASE("gather with indices at and beyond the edges") {
   for (const Scalar dtype : kWidths) {
     for (const Scalar index : {Scalar::I64, Scalar::I32, Scalar::I8, Scalar::U8, Scalar::U64}) {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "compiler/passes/apply_opts.h"
 #include "compiler/tune/contraction.h"
 #include "compiler/tune/windows.h"
 #include "tests/support/sanitizer.h"
@@ -53,8 +54,11 @@ TEST_CASE("random opts in random order leave what a product computes") {
     std::vector<Opt> opts;
     if (narrow || random() % 4 == 0) opts.push_back({Opt::Kind::Group, 2, p.sum() == ir::Scalar::I32 ? 4 : 2});
     auto amount = [&] { return static_cast<std::int64_t>(2 + random() % 4); };
-    if (p.k > 3 && random() % 4 == 0)
-      opts.push_back({Opt::Kind::Split, 2, 2 + static_cast<std::int64_t>(random() % static_cast<unsigned>(p.k - 3))});
+    const std::uint32_t cut = random() % 3;
+    const std::int64_t length = cut == 0 ? p.m : cut == 1 ? p.n : p.k;
+    if (length > 1 && random() % 3 == 0)
+      opts.push_back(
+          {Opt::Kind::Split, cut, 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(length - 1))});
     const std::uint32_t lane_axis = random() % 3;
     if (random() % 3 == 0) opts.push_back({Opt::Kind::Block, static_cast<std::uint32_t>(random() % 2), amount()});
     if (random() % 2 == 0 && lane_axis < 2) opts.push_back({Opt::Kind::PadTo, lane_axis, amount()});
@@ -273,6 +277,33 @@ TEST_CASE("a transposing copy works on square blocks, unless they do not come ou
   };
   CHECK(text(opts_of(64, 32)) == "LANES(1, 16) UNROLL(0, 16) ");
   CHECK(text(opts_of(60, 32)) == "LANES(1, 16) ");
+}
+
+TEST_CASE("rows that are concatenated are stored a part at a time, and no part has a condition") {
+  v1::Target target;
+  target.set_vector_bits(512);
+  ir::Graph g;
+  UOpRef row = g.range(g.index(9), 0, ir::RangeKind::Loop), column = g.range(g.index(64), 1, ir::RangeKind::Loop);
+  auto at = [&](std::uint32_t slot, UOpRef first, UOpRef gate) {
+    UOpRef param = g.make(Op::Param, ir::Scalar::F32, {}, ir::ParamInfo{slot});
+    UOpRef position = g.add(g.mul(g.add(row, first), g.index(64)), column);
+    return g.make(Op::Index, ir::Scalar::Void, {param, position, gate});
+  };
+  auto before = [&](std::int64_t end) { return g.lt(row, g.index(end)); };
+  auto load = [&](UOpRef index) { return g.make(Op::Load, ir::Scalar::F32, {index}); };
+  UOpRef later = g.lt(g.index(4), row), middle = g.binary(Op::And, g.lt(g.index(0), row), before(5));
+  UOpRef value = g.where(before(1), load(at(1, g.index(0), before(1))),
+                         g.where(before(5), load(at(2, g.index(-1), middle)), load(at(3, g.index(-5), later))));
+  UOpRef store = g.make(Op::Store, ir::Scalar::Void, {at(0, g.index(0), g.boolean(true)), value, row, column});
+  UOpRef kernel = g.make(Op::Sink, ir::Scalar::Void, {store});
+  const std::vector<Opt> opts = tune::heuristic_cpu(kernel, target, 0, {});
+  std::string text;
+  for (const Opt& opt : opts) text += to_string(opt) + " ";
+  CHECK(text == "LANES(1, 16) SPLIT(0, 5) SPLIT(0, 1) ");
+  const absl::StatusOr<UOpRef> shaped = passes::apply_opts(g, kernel, opts);
+  REQUIRE(shaped.ok());
+  CHECK((*shaped)->sources.size() == 3);
+  for (UOpRef x : ir::toposort(*shaped)) CHECK_FALSE((x->is(Op::Where) || x->is(Op::Lt)));
 }
 
 }  // namespace hearth

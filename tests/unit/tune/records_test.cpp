@@ -59,6 +59,8 @@ TEST_CASE("what an opt names must be there, and its amount must leave sensible c
                                       {{Kind::Unroll, 0, 64}, {Kind::Unroll, 1, 64}, {Kind::Unroll, 2, 2}},
                                       {{Kind::PadTo, 0, 1 << 30}},
                                       {{Kind::PadTo, 2, 4}},
+                                      {{Kind::Split, 0, 0}},
+                                      {{Kind::Split, 0, 13}},
                                       {{Kind::Masked, 2, 4}},
                                       {{Kind::Block, 2, 4}},
                                       {{Kind::Before, 2, 0}},
