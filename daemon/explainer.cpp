@@ -113,7 +113,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
         v1::ExplainedKernel& shown = *response_.mutable_kernels(static_cast<int>(launch.kernel()));
         if (shown.once() != once) shown.set_launches(0);
         shown.set_once(once);
-        shown.set_launches(static_cast<std::uint32_t>(shown.launches() + runs[static_cast<std::size_t>(i)]));
+        shown.set_launches(shown.launches() + runs[static_cast<std::size_t>(i)]);
       }
     }
   }

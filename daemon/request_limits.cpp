@@ -38,6 +38,40 @@ absl::Status check_node(const v1::Graph& graph, int index, const RequestLimits& 
   return absl::OkStatus();
 }
 
+// Nodes and outputs of the graph itself or of a loop's body.
+absl::Status check_nodes(const v1::Graph& graph, const RequestLimits& limits) {
+  const auto num_outputs = static_cast<std::size_t>(graph.outputs_size());
+  if (num_outputs > limits.outputs) return over("graph outputs", num_outputs, limits.outputs);
+  for (int i = 0; i < graph.nodes_size(); ++i) {
+    if (absl::Status status = check_node(graph, i, limits); !status.ok()) return status;
+  }
+  for (const v1::GraphOutput& output : graph.outputs()) {
+    if (output.node() >= static_cast<std::uint32_t>(graph.nodes_size())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output '", output.name(), "' names node ", output.node(), " of ", graph.nodes_size()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_loop(const v1::Loop& loop, const RequestLimits& limits) {
+  if (loop.body().loops_size() > 0) return absl::InvalidArgumentError("its body has loops of its own");
+  const auto num_tokens = static_cast<std::size_t>(loop.count().tokens_size());
+  if (num_tokens > limits.expression_tokens)
+    return over("expression tokens of its count", num_tokens, limits.expression_tokens);
+  const auto num_collected = static_cast<std::size_t>(loop.collected_size());
+  if (num_collected > limits.inputs) return over("carried values", num_collected, limits.inputs);
+  return check_nodes(loop.body(), limits);
+}
+
+// Bytes of all constants together.
+std::size_t constant_bytes_of(const v1::Graph& graph) {
+  std::size_t bytes = 0;
+  for (const v1::Node& node : graph.nodes()) bytes += node.data().size();
+  for (const v1::Loop& loop : graph.loops()) bytes += constant_bytes_of(loop.body());
+  return bytes;
+}
+
 }  // namespace
 
 absl::Status check_protocol_version(std::uint32_t version) {
@@ -57,28 +91,20 @@ absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits) {
   if (bytes > limits.graph_bytes) return over("graph bytes", bytes, limits.graph_bytes);
   if (graph.nodes_size() == 0) return absl::InvalidArgumentError("the graph has no nodes");
   if (graph.outputs_size() == 0) return absl::InvalidArgumentError("the graph has no outputs");
-  const std::size_t num_nodes = static_cast<std::size_t>(graph.nodes_size());
+  auto num_nodes = static_cast<std::size_t>(graph.nodes_size() + graph.loops_size());
+  for (const v1::Loop& loop : graph.loops()) num_nodes += static_cast<std::size_t>(loop.body().nodes_size());
   if (num_nodes > limits.nodes) return over("graph nodes", num_nodes, limits.nodes);
-  if (static_cast<std::size_t>(graph.outputs_size()) > limits.outputs) {
-    return over("graph outputs", static_cast<std::size_t>(graph.outputs_size()), limits.outputs);
-  }
   if (static_cast<std::size_t>(graph.vars_size()) > limits.vars) {
     return over("graph variables", static_cast<std::size_t>(graph.vars_size()), limits.vars);
   }
-  std::size_t constant_bytes = 0;
-  for (int i = 0; i < graph.nodes_size(); ++i) {
-    if (absl::Status status = check_node(graph, i, limits); !status.ok()) return status;
-    constant_bytes += graph.nodes(i).data().size();
+  if (absl::Status status = check_nodes(graph, limits); !status.ok()) return status;
+  for (int i = 0; i < graph.loops_size(); ++i) {
+    if (absl::Status status = check_loop(graph.loops(i), limits); !status.ok())
+      return absl::Status(status.code(), absl::StrCat("loop ", i, ": ", status.message()));
   }
-  if (constant_bytes > limits.constant_bytes) {
-    return over("constant bytes of the graph (pass large tensors as parameters)", constant_bytes,
+  if (const std::size_t bytes_of_constants = constant_bytes_of(graph); bytes_of_constants > limits.constant_bytes) {
+    return over("constant bytes of the graph (pass large tensors as parameters)", bytes_of_constants,
                 limits.constant_bytes);
-  }
-  for (const v1::GraphOutput& output : graph.outputs()) {
-    if (output.node() >= num_nodes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("output '", output.name(), "' names node ", output.node(), " of ", num_nodes));
-    }
   }
   return absl::OkStatus();
 }

@@ -15,7 +15,7 @@ namespace hearth::daemon {
 
 struct RequestLimits {
   std::size_t graph_bytes = 64u << 20;
-  std::size_t nodes = 200'000;
+  std::size_t nodes = 200'000;             // those of loops' bodies and the loops themselves counted
   std::size_t constant_bytes = 32u << 20;  // of all nodes together
   std::size_t outputs = 4'096;
   std::size_t vars = 256;

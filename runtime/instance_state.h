@@ -94,6 +94,7 @@ struct Instance::State {
   }
   void add_loops();
   absl::Status refresh_loops();
+  absl::Status check_seen(std::uint32_t view, const PlanView& of, std::size_t size, std::int64_t count) const;
   void* address_at(const PlanView& view, std::size_t stride, std::int64_t step, std::int64_t count) const;
   void see_step(const Loop& loop, std::int64_t step);
 };

@@ -1,5 +1,6 @@
 // Loops of a plan in an instance: where each step finds what it sees.
 #include <algorithm>
+#include <limits>
 
 #include "runtime/instance_state.h"
 #include "runtime/text.h"
@@ -8,22 +9,22 @@ namespace hearth::runtime {
 
 void Instance::State::add_loops() {
   const Plan& parsed = wire();
-  const auto steps_before = [&](std::uint32_t launch) {
-    return static_cast<std::uint32_t>(std::ranges::count_if(steps, [&](const Step& s) { return s.launch < launch; }));
+  const auto steps_before = [&](std::uint32_t launch) {  // steps are in the order of their launches
+    return static_cast<std::uint32_t>(std::ranges::lower_bound(steps, launch, {}, &Step::launch) - steps.begin());
   };
   for (const PlanLoop& from : parsed.loops) {
     Loop& loop = loops.emplace_back();
     loop.first_step = steps_before(from.first_launch);
     loop.end_step = steps_before(from.first_launch + from.num_launches);
   }
+  if (loops.empty()) return;
+  std::vector<std::vector<std::uint32_t>> uses(parsed.buffers.size());  // of views, in `addresses`
+  for (std::uint32_t a = 0; a < step_buffers.size(); ++a) {
+    if (parsed.buffers[step_buffers[a]].view) uses[step_buffers[a]].push_back(a);
+  }
   for (std::uint32_t i = 0; i < parsed.buffers.size(); ++i) {
     const std::optional<PlanView>& view = parsed.buffers[i].view;
-    if (!view) continue;
-    View seen = {i, 0, {}};
-    for (std::uint32_t a = 0; a < step_buffers.size(); ++a) {
-      if (step_buffers[a] == i) seen.addresses.push_back(a);
-    }
-    loops[view->loop].views.push_back(std::move(seen));
+    if (view && !uses[i].empty()) loops[view->loop].views.push_back({i, 0, std::move(uses[i])});
   }
 }
 
@@ -34,16 +35,30 @@ absl::Status Instance::State::refresh_loops() {
     for (View& view : loop.views) {
       const PlanView& of = *wire().buffers[view.buffer].view;
       view.stride = wire().buffers[view.buffer].size_bytes(values.data());
-      const bool is_slice = of.kind == v1::LoopView::SLICE;
-      const std::size_t needed = view.stride * (is_slice ? static_cast<std::size_t>(loop.count) : 1);
-      const std::size_t there = wire().buffers[of.buffer].size_bytes(values.data());
-      if (there >= needed) continue;
-      return absl::FailedPreconditionError(str_cat("plan: buffer ", view.buffer, ": a loop of ", loop.count,
-                                                   " steps sees ", needed, " bytes of buffer ", of.buffer,
-                                                   ", which has ", there, " for the variables' values"));
+      if (absl::Status status = check_seen(view.buffer, of, view.stride, loop.count); !status.ok()) return status;
     }
   }
   return absl::OkStatus();
+}
+
+// Whether a step sees `size` bytes in whatever the view looks at, for the variables' values.
+absl::Status Instance::State::check_seen(std::uint32_t view, const PlanView& of, std::size_t size,
+                                         std::int64_t count) const {
+  const auto has = [&](std::uint32_t buffer, std::size_t needed) -> absl::Status {
+    const std::size_t there = wire().buffers[buffer].size_bytes(values.data());
+    if (there >= needed) return absl::OkStatus();
+    return absl::FailedPreconditionError(str_cat("plan: buffer ", view, ": a loop of ", count, " steps sees ", needed,
+                                                 " bytes of buffer ", buffer, ", which has ", there,
+                                                 " for the variables' values"));
+  };
+  if (of.kind == v1::LoopView::SLICE) {
+    std::size_t all = 0;
+    const bool fits = !__builtin_mul_overflow(size, static_cast<std::size_t>(count), &all);
+    return has(of.buffer, fits ? all : std::numeric_limits<std::size_t>::max());
+  }
+  if (absl::Status status = has(of.buffer, size); !status.ok()) return status;
+  return of.kind == v1::LoopView::CARRIED ? has(of.other, size)
+                                          : check_seen(view, *wire().buffers[of.other].view, size, count);
 }
 
 void* Instance::State::address_at(const PlanView& view, std::size_t stride, std::int64_t step,

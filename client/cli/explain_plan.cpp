@@ -34,7 +34,7 @@ absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
   Rows table = {{"#", "kernel", "runs", "operations", "code"}};
   Json kernels = Json::array();
   double ops = 0;
-  std::uint32_t launches = 0;
+  std::uint64_t launches = 0;
   for (const KernelRow& row : rows) {
     const std::uint64_t bytes = sizes[plan.kernels(static_cast<int>(row.place)).artifact()];
     table.push_back({std::to_string(row.place), short_symbol(row.symbol),

@@ -52,7 +52,8 @@ std::string size_of(const v1::ExplainedKernel& kernel) {
 // The work of all launches of a replay.
 struct Work {
   double ops = 0, bytes = 0;
-  std::uint32_t launches = 0, kernels = 0, once = 0;
+  std::uint64_t launches = 0;
+  std::uint32_t kernels = 0, once = 0;
 };
 
 Work work_of(const std::vector<KernelRow>& rows) {

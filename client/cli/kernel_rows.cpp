@@ -59,7 +59,7 @@ std::vector<KernelRow> kernel_rows(const v1::Plan& plan) {
   for (int i = 0; i < plan.launches_size(); ++i) {
     KernelRow& row = rows[plan.launches(i).kernel()];
     row.once = plan.launches(i).once();
-    row.launches += static_cast<std::uint32_t>(runs[static_cast<std::size_t>(i)]);
+    row.launches += runs[static_cast<std::size_t>(i)];
   }
   return rows;
 }
@@ -76,7 +76,7 @@ Rows time_table(const std::vector<KernelRow>& rows, const KernelTimes& times) {
   const double whole = std::max(times.replay_us(), times.kernels_us);
   const auto share = [&](double time_us) { return fixed(whole > 0 ? 100 * time_us / whole : 0, 1) + " %"; };
   Rows table = {{"#", "kernel", "runs", "time", "share", "GFLOP/s", "GB/s", "from"}};
-  std::uint32_t launches = 0;
+  std::uint64_t launches = 0;
   for (const KernelRow& row : slowest_first(rows)) {
     launches += row.launches;
     table.push_back({std::to_string(row.place), short_symbol(row.symbol), std::to_string(row.launches),

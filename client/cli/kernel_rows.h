@@ -18,7 +18,7 @@ struct KernelRow {
   std::uint32_t place = 0;  // in the plan
   std::string symbol;
   std::string source;          // nodes of the model; empty when not known
-  std::uint32_t launches = 0;  // of a replay, or, with `once`, when the plan is prepared
+  std::uint64_t launches = 0;  // of a replay, or, with `once`, when the plan is prepared
   bool once = false;
   double ops = 0;                       // of one launch
   double bytes = -1;                    // moved by one launch; negative: not known

@@ -47,7 +47,7 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
     if (launch.once || next == replays[0].launches.size()) continue;
     KernelTime& kernel = by_kernel[launch.kernel];
     kernel.kernel = launch.kernel;
-    kernel.launches += static_cast<std::uint32_t>(replays[0].launches[next].runs);
+    kernel.launches += replays[0].launches[next].runs;
     double total_ns = 0;
     for (const runtime::Profile& replay : replays) total_ns += static_cast<double>(replay.launches[next].time_ns);
     kernel.time_us += total_ns / static_cast<double>(replays.size()) / 1e3;

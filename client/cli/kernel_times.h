@@ -15,7 +15,7 @@ namespace hearth::cli {
 
 struct KernelTime {
   std::uint32_t kernel = 0;    // of the plan
-  std::uint32_t launches = 0;  // a replay
+  std::uint64_t launches = 0;  // a replay
   double time_us = 0;          // of all of them
 };
 

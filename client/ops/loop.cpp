@@ -21,16 +21,6 @@ class BodyScope {
   BodyScope& operator=(const BodyScope&) = delete;
 };
 
-Tensor placeholder(std::string name, Shape shape, DType dtype, const Loc& loc) {
-  Node node;
-  node.op = v1::INPUT;
-  node.dtype = dtype;
-  node.args = shape;
-  node.shape = std::move(shape);
-  node.name = std::move(name);
-  return make_node(std::move(node), loc);
-}
-
 void check_operands(const Dim& count, const std::vector<Tensor>& carried, const std::vector<Tensor>& sliced) {
   if (count.min() < 1) fail_op(str_cat("'count' is ", count.to_string(), ", which may be less than 1"));
   for (const Tensor& x : carried) require(x, "carried");
@@ -97,11 +87,10 @@ LoopResult loop(const Dim& count, const std::vector<Tensor>& carried, const std:
 
   std::vector<Tensor> placeholders;
   for (const Tensor& x : carried)
-    placeholders.push_back(placeholder(str_cat("carried", placeholders.size()), x.shape(), x.dtype(), loc));
+    placeholders.push_back(input(str_cat("carried", placeholders.size()), x.shape(), x.dtype(), loc));
   for (const Tensor& x : sliced) {
     Shape element(x.shape().begin() + 1, x.shape().end());
-    placeholders.push_back(
-        placeholder(str_cat("sliced", placeholders.size() - carried.size()), element, x.dtype(), loc));
+    placeholders.push_back(input(str_cat("sliced", placeholders.size() - carried.size()), element, x.dtype(), loc));
   }
   const std::span<const Tensor> all = placeholders;
   LoopValues values;

@@ -30,8 +30,8 @@ struct LoopValues {
 using LoopBody = std::function<LoopValues(LoopStep)>;
 
 struct LoopConfig {
-  bool reverse =
-      false;  // the first step has the last elements of what is sliced, and makes the last of what is stacked
+  // The first step has the last elements of what is sliced, and makes the last of what is stacked.
+  bool reverse = false;
 };
 
 struct LoopResult {

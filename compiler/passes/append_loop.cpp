@@ -61,19 +61,17 @@ class Appender {
     return static_cast<std::uint32_t>(out_.buffers.size() - 1);
   }
 
-  std::uint32_t add_view(const PlannedBuffer& of, const PlannedView& view) {
-    PlannedBuffer buffer = of;
-    buffer.kind = ir::BufferKind::Arena;
-    buffer.name.clear();
-    buffer.view = view;
-    return add(std::move(buffer));
-  }
-
   std::uint32_t add_memory(const PlannedBuffer& like) {
     PlannedBuffer buffer = like;
     buffer.kind = ir::BufferKind::Arena;
     buffer.name.clear();
     return add(std::move(buffer));
+  }
+
+  std::uint32_t add_view(const PlannedBuffer& of, const PlannedView& view) {
+    const std::uint32_t buffer = add_memory(of);
+    out_.buffers[buffer].view = view;
+    return buffer;
   }
 
   void place_outputs() {

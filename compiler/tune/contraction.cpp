@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <ranges>
 
 #include "compiler/tune/tile_cost.h"
 
@@ -37,6 +39,7 @@ class Contraction {
       consider_all();
     }
     if (!best_.axis) return std::nullopt;
+    if (!group_) conditions_ = find_conditions();
     return opts_of(best_);
   }
 
@@ -221,7 +224,7 @@ class Contraction {
       if (amount > 1 || kind == Opt::Kind::Before) opts.push_back({kind, axis_id(range), amount});
     };
     const std::int64_t lanes = f_.lanes, n = KernelFacts::size(c.axis);
-    for (const auto& [range, at] : conditions()) add(Opt::Kind::Split, range, at);
+    for (const auto& [range, at] : conditions_) add(Opt::Kind::Split, range, at);
     if (n > 0 && c.pads) add(Opt::Kind::PadTo, c.axis, lanes * c.columns);
     add(f_.has_masks && n == 0 ? Opt::Kind::Masked : Opt::Kind::Lanes, c.axis, lanes);
     add(Opt::Kind::Unroll, c.axis, c.columns);
@@ -243,27 +246,19 @@ class Contraction {
 
   // Where conditions on one reduced axis alone change, as those of a concatenation do: from the last place to the
   // first. A sum for each piece has none of them in its loop.
-  std::vector<std::pair<UOpRef, std::int64_t>> conditions() const {
+  std::vector<std::pair<UOpRef, std::int64_t>> find_conditions() const {
     std::vector<std::pair<UOpRef, std::int64_t>> found;
-    if (group_) return found;
-    for (const Access& a : f_.accesses) {
-      if (!a.in_reduction) continue;
-      for (UOpRef x : toposort(a.index->source(2))) {
-        if (!x->is(Op::Lt)) continue;
-        const bool is_upper = x->source(0)->is(Op::Range) && x->source(1)->is_const();
-        const bool is_lower = x->source(1)->is(Op::Range) && x->source(0)->is_const();
-        if (!is_upper && !is_lower) continue;
-        UOpRef range = is_upper ? x->source(0) : x->source(1);
-        const std::int64_t at = is_upper ? x->source(1)->int_value() : x->source(0)->int_value() + 1;
-        const bool is_reduced =
-            std::find(reduce_->sources.begin() + 1, reduce_->sources.end(), range) != reduce_->sources.end();
-        if (is_reduced && at >= kLeastPiece && KernelFacts::size(range) - at >= kLeastPiece &&
-            std::ranges::find(found, std::pair(range, at)) == found.end())
-          found.emplace_back(range, at);
+    for (UOpRef range : reduce_->sources | std::views::drop(1)) {
+      PlacesOfChange places;
+      for (const Access& a : f_.accesses) {
+        if (a.in_reduction) places.merge(places_of_change(a.index->source(2), range));
+      }
+      for (const std::int64_t at : places) {
+        if (at >= kLeastPiece && KernelFacts::size(range) - at >= kLeastPiece) found.emplace_back(range, at);
       }
     }
     if (found.size() > kMostConditions) return {};
-    std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(found, std::greater<>(), &std::pair<UOpRef, std::int64_t>::second);
     return found;
   }
 
@@ -273,13 +268,13 @@ class Contraction {
     const bool is_known = std::all_of(reduce_->sources.begin() + 1, reduce_->sources.end(),
                                       [](UOpRef range) { return KernelFacts::size(range) > 0; });
     return !group_ && is_known && reduce_->sources.size() > 2 && depth_ <= kMostWrittenOut &&
-           depth_ * c.rows * c.columns <= kMostCopies && conditions().empty();
+           depth_ * c.rows * c.columns <= kMostCopies && conditions_.empty();
   }
 
   // A tile of few accumulators waits for its multiply-adds: each becomes several sums over neighbours.
   std::int64_t partial_sums(const Choice& c) const {
     const std::int64_t size = KernelFacts::size(reduce_->sources.back());
-    if (!conditions().empty()) return 1;
+    if (!conditions_.empty()) return 1;
     for (std::int64_t sums : {8, 4, 2}) {
       if (size > sums && size % sums == 0 && c.rows * c.columns * sums <= kAccumulatorsThatHideLatency) return sums;
     }
@@ -368,8 +363,9 @@ class Contraction {
   const KernelFacts& f_;
   const std::vector<SlotFacts>& slots_;
   UOpRef reduce_;
-  double depth_ = 1;        // elements of the reduction
-  UOpRef group_ = nullptr;  // reduced axis that a matrix unit sums in groups
+  double depth_ = 1;                                         // elements of the reduction
+  std::vector<std::pair<UOpRef, std::int64_t>> conditions_;  // reduced axis, place
+  UOpRef group_ = nullptr;                                   // reduced axis that a matrix unit sums in groups
   Choice best_;
 };
 

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <functional>
 #include <ranges>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -179,13 +177,13 @@ class Heuristic {
   }
 
   // What is concatenated or padded along a loop outside of the vectors is stored a part at a time: no part evaluates
-  // the others' conditions. Inner loops first, from the last place to the first: what is behind a place gets loops of its
-  // own from there inwards.
+  // the others' conditions. Inner loops first, from the last place to the first: what is behind a place gets loops of
+  // its own from there inwards.
   void split_at_conditions(UOpRef vector_axis) {
     std::size_t pieces = 1;
     for (UOpRef axis : std::views::reverse(outputs_)) {
       if (axis == vector_axis || !is_range(axis, ir::RangeKind::Loop) || size(axis) < 2 || is_unrolled(axis)) continue;
-      const std::set<std::int64_t, std::greater<>> places = places_of_change(axis);
+      const PlacesOfChange places = places_of_change(store_->source(1), axis);
       if (places.empty() || pieces * (places.size() + 1) > kMostPieces) continue;
       pieces *= places.size() + 1;
       for (const std::int64_t place : places) add(Opt::Kind::Split, axis, place);
@@ -194,19 +192,6 @@ class Heuristic {
 
   bool is_unrolled(UOpRef axis) const {
     return std::ranges::any_of(opts_, [&](const Opt& o) { return o.axis == axis->as<ir::RangeInfo>().axis; });
-  }
-
-  // Where comparisons of this axis alone change within it.
-  std::set<std::int64_t, std::greater<>> places_of_change(UOpRef axis) const {
-    std::set<std::int64_t, std::greater<>> places;
-    for (UOpRef x : toposort(store_->source(1))) {
-      if (!x->is(Op::Lt)) continue;
-      std::int64_t place = 0;
-      if (x->source(0) == axis && x->source(1)->is_const()) place = x->source(1)->int_value();
-      if (x->source(1) == axis && x->source(0)->is_const()) place = x->source(0)->int_value() + 1;
-      if (place > 0 && place < size(axis)) places.insert(place);
-    }
-    return places;
   }
 
   bool affine_along(UOpRef range) const {

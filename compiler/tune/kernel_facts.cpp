@@ -60,4 +60,16 @@ UOpRef KernelFacts::contiguous_output() const {
   return nullptr;
 }
 
+PlacesOfChange places_of_change(UOpRef root, UOpRef range) {
+  PlacesOfChange places;
+  for (UOpRef x : toposort(root)) {
+    if (!x->is(Op::Lt)) continue;
+    std::int64_t place = 0;
+    if (x->source(0) == range && x->source(1)->is_const()) place = x->source(1)->int_value();
+    if (x->source(1) == range && x->source(0)->is_const()) place = x->source(0)->int_value() + 1;
+    if (place > 0 && place < KernelFacts::size(range)) places.insert(place);
+  }
+  return places;
+}
+
 }  // namespace hearth::tune

@@ -1,6 +1,8 @@
 // KernelFacts: what heuristics look at in one store of a flat kernel: its loops, what each node depends on, its memory
 // accesses.
 #pragma once
+#include <functional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -30,6 +32,11 @@ inline bool has_masks(const v1::Target& target) { return target.vector_bits() >=
 inline std::int64_t vector_registers_of(const v1::Target& target) {
   return has_masks(target) || target.triple().starts_with("aarch64") ? 32 : 16;
 }
+
+// Where comparisons of `range` alone with constants change within it (those of concatenations and padding), among the
+// nodes that `root` is made of: the last place first.
+using PlacesOfChange = std::set<std::int64_t, std::greater<>>;
+PlacesOfChange places_of_change(ir::UOpRef root, ir::UOpRef range);
 
 struct KernelFacts {
   // `store`: one of the kernel's.

@@ -53,6 +53,32 @@ TEST_CASE("limits: each bound refuses what is over it and names the place") {
     graph.mutable_outputs(0)->set_node(2);
     CHECK(text(check_graph(graph, limits)) == "output 'out' names node 2 of 2");
   }
+  SECTION("what stands in a loop's body") {
+    v1::Loop& loop = *graph.add_loops();
+    *loop.mutable_body() = test_graph({"a", "b"});
+    CHECK(check_graph(graph, limits).ok());
+    limits.nodes = 4;
+    CHECK(text(check_graph(graph, limits)) == "graph nodes: 5 exceeds the limit of 4");
+    limits.nodes = 5;
+    limits.constant_bytes = 5;
+    graph.mutable_nodes(0)->set_data("abc");
+    loop.mutable_body()->mutable_nodes(1)->set_data("abc");
+    CHECK(text(check_graph(graph, limits)).find("6 exceeds the limit of 5") != std::string::npos);
+    limits.constant_bytes = 6;
+    for (int i = 0; i < 33; ++i) loop.mutable_body()->mutable_nodes(1)->add_axes(i);
+    CHECK(text(check_graph(graph, limits)) == "loop 0: axes of node 1 (INPUT): 33 exceeds the limit of 32");
+    loop.mutable_body()->mutable_nodes(1)->clear_axes();
+    for (int i = 0; i < 257; ++i) loop.mutable_count()->add_tokens();
+    CHECK(text(check_graph(graph, limits)) == "loop 0: expression tokens of its count: 257 exceeds the limit of 256");
+    loop.clear_count();
+    for (int i = 0; i < 4097; ++i) loop.add_collected(true);
+    CHECK(text(check_graph(graph, limits)) == "loop 0: carried values: 4097 exceeds the limit of 4096");
+    loop.clear_collected();
+    loop.mutable_body()->mutable_outputs(0)->set_node(2);
+    CHECK(text(check_graph(graph, limits)) == "loop 0: output 'out' names node 2 of 2");
+    loop.mutable_body()->add_loops();
+    CHECK(text(check_graph(graph, limits)) == "loop 0: its body has loops of its own");
+  }
   SECTION("nothing to do") {
     CHECK_FALSE(check_graph(test_graph({}), limits).ok());
     graph.clear_outputs();

@@ -1,17 +1,19 @@
 // Loops of a plan: what steps see, and plans that say what cannot be.
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <functional>
 
 #include "proto/versions.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/kernel_factory.h"
+#include "tests/unit/runtime/plan_corruption.h"
 
 using namespace hearth::runtime;
 using hearth::testing::AllocationCounter;
+using hearth::testing::check_refused;
 using hearth::testing::compile_kernel;
+using hearth::testing::PlanCorruption;
 using hearth::testing::push_const;
 using hearth::testing::push_var;
 namespace v1 = hearth::v1;
@@ -194,15 +196,11 @@ TEST_CASE("what a step sees is no buffer to read; what it sees it of is") {
 }
 
 TEST_CASE("every corruption of a plan's loops is refused and named") {
-  struct Corruption {
-    const char* expected;
-    std::function<void(v1::Plan&)> apply;
-  };
   const auto view = [](v1::Plan& p, std::uint32_t buffer) {
     return p.mutable_buffers(static_cast<int>(buffer))->mutable_view();
   };
   const auto loop = [](v1::Plan& p) { return p.mutable_loops(0); };
-  const Corruption table[] = {
+  const PlanCorruption table[] = {
       {"loop 0: launches [1, +2)", [&](v1::Plan& p) { loop(p)->set_first_launch(1); }},
       {"loop 0: launches [0, +0)", [&](v1::Plan& p) { loop(p)->set_num_launches(0); }},
       {"loop 0: launches [4294967295, +4294967295)",
@@ -231,16 +229,7 @@ TEST_CASE("every corruption of a plan's loops is refused and named") {
          p.mutable_launches(0)->set_buffers(2, 9);
        }},
   };
-  const v1::Plan sound = sums_plan().plan;
-  REQUIRE(parse_plan(sound.SerializeAsString()).ok());
-  for (const Corruption& corruption : table) {
-    v1::Plan wire = sound;
-    corruption.apply(wire);
-    const absl::Status status = parse_plan(wire.SerializeAsString()).status();
-    INFO("expected: " << corruption.expected);
-    CHECK_FALSE(status.ok());
-    CHECK_THAT(std::string(status.message()), Catch::Contains(corruption.expected));
-  }
+  check_refused(sums_plan().plan, table);
 }
 
 TEST_CASE("a loop that would see more than a buffer holds at these values is not run") {
@@ -254,4 +243,47 @@ TEST_CASE("a loop that would see more than a buffer holds at these values is not
   CHECK_THAT(std::string(ran.message()), Catch::Contains("a loop of 9 steps sees 720 bytes of buffer 0"));
   REQUIRE(instance->set_var("t", 1).ok());
   CHECK(instance->execute().ok());
+}
+
+TEST_CASE("a carried value that would not fit at these values is not run, wherever a step would find it") {
+  for (const std::uint32_t grows : {kNext, kBefore}) {
+    SumsPlan made = sums_plan();  // one row by its bound, one element for each of t steps by its shape
+    for (const std::uint32_t buffer : {kLast, kOther, kStart, kNext, kBefore}) {
+      v1::PlanBuffer& carried = *made.plan.mutable_buffers(static_cast<int>(buffer));
+      carried.mutable_shape(0)->Clear();
+      buffer == grows ? push_const(carried.mutable_shape(0), 9) : push_var(carried.mutable_shape(0), 0);
+    }
+    for (v1::Launch& launch : *made.plan.mutable_launches()) {
+      launch.clear_grid();
+      push_const(launch.mutable_grid(), 1);
+    }
+    absl::StatusOr<Instance> instance = Instance::create(load(made), {.threads = 1});
+    REQUIRE(instance.ok());
+    CHECK(instance->execute().ok());  // t = 9
+    REQUIRE(instance->set_var("t", 2).ok());
+    const absl::Status ran = instance->execute();
+    INFO("buffer " << grows);
+    CHECK(ran.code() == absl::StatusCode::kFailedPrecondition);
+    CHECK_THAT(std::string(ran.message()), Catch::Contains("a loop of 2 steps sees 36 bytes"));
+  }
+}
+
+TEST_CASE("a plan of very many loops is loaded in a moment") {
+  SumsPlan made = sums_plan();
+  v1::Plan& plan = made.plan;
+  plan.mutable_launches()->DeleteSubrange(1, 1);
+  plan.mutable_loops(0)->set_num_launches(1);
+  for (std::uint32_t i = 1; i < 100'000; ++i) {
+    *plan.add_launches() = plan.launches(0);
+    plan.mutable_launches(static_cast<int>(i))->clear_buffers();
+    *plan.add_loops() = plan.loops(0);
+    plan.mutable_loops(static_cast<int>(i))->set_first_launch(i);
+    for (const std::uint32_t view : {kNext, kBefore, kX}) {
+      v1::PlanBuffer& copy = *plan.add_buffers() = plan.buffers(static_cast<int>(view));
+      copy.mutable_view()->set_loop(i);
+      if (view == kBefore) copy.mutable_view()->set_other(static_cast<std::uint32_t>(plan.buffers_size() - 2));
+      plan.mutable_launches(static_cast<int>(i))->add_buffers(static_cast<std::uint32_t>(plan.buffers_size() - 1));
+    }
+  }
+  CHECK(Instance::create(load(made), {.threads = 1}).ok());
 }

@@ -1,11 +1,13 @@
 #include "runtime/plan.h"
 
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "tests/unit/runtime/kernel_factory.h"
+#include "tests/unit/runtime/plan_corruption.h"
 
 using hearth::runtime::parse_plan;
+using hearth::testing::check_refused;
+using hearth::testing::PlanCorruption;
 using hearth::testing::push_const;
 using hearth::testing::push_op;
 using hearth::testing::push_var;
@@ -25,15 +27,11 @@ TEST_CASE("a sound plan is accepted whole") {
 
 TEST_CASE("every corruption of a plan is refused and named") {
   using Plan = hearth::v1::Plan;
-  struct Corruption {
-    const char* expected;
-    std::function<void(Plan&)> apply;
-  };
   auto set_const = [](hearth::v1::Expr* expr, std::int64_t value) {
     expr->clear_tokens();
     push_const(expr, value);
   };
-  const Corruption table[] = {
+  const PlanCorruption table[] = {
       {"version 99", [](Plan& p) { p.set_version(99); }},
       {"target: the device", [](Plan& p) { p.mutable_target()->clear_device(); }},
       {"arena_bytes", [](Plan& p) { p.set_arena_bytes(std::uint64_t{1} << 60); }},
@@ -115,15 +113,7 @@ TEST_CASE("every corruption of a plan is refused and named") {
        }},
   };
   CHECK(std::size(table) >= 25);
-  const Plan sound = saxpy_plan(100, true).plan;
-  for (const Corruption& corruption : table) {
-    Plan wire = sound;
-    corruption.apply(wire);
-    const absl::Status status = parse_plan(wire.SerializeAsString()).status();
-    INFO("expected: " << corruption.expected);
-    CHECK_FALSE(status.ok());
-    CHECK_THAT(std::string(status.message()), Catch::Contains(corruption.expected));
-  }
+  check_refused(saxpy_plan(100, true).plan, table);
 }
 
 TEST_CASE("a plan whose launches have as many slots as they may is checked in a moment") {
