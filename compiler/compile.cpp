@@ -22,6 +22,7 @@
 #include "compiler/passes/report.h"
 #include "compiler/passes/split_kernels.h"
 #include "compiler/passes/split_reductions.h"
+#include "compiler/passes/winograd.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::compiler {
@@ -68,6 +69,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
+  HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
   HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
     return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning, bodies);

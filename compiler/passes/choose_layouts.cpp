@@ -1,13 +1,17 @@
 #include "compiler/passes/choose_layouts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
 
+#include "compiler/passes/convolution.h"
 #include "compiler/passes/layout_cost.h"
 #include "compiler/passes/stage_facts.h"
 #include "compiler/passes/stages.h"
+#include "compiler/passes/winograd_cost.h"
+#include "compiler/passes/winograd_transform.h"
 
 namespace hearth::passes {
 namespace {
@@ -61,6 +65,7 @@ class Chooser {
     std::optional<std::size_t> channels;  // the axis that moves, if one does
     bool moved = false;
     std::vector<std::size_t> padded;
+    double winograd_cycles = INFINITY;  // of its convolution where channels are innermost in what it reads and makes
 
     bool may_move() const { return channels && !pinned && !conflicts && !once && *channels + 1 < facts.loops.size(); }
   };
@@ -90,6 +95,9 @@ class Chooser {
         }
       }
       for (UOpRef x : stage_body(stage.facts.stage)) stage.once &= !x->is(Op::Var);
+      const auto once = [this](UOpRef buffer) { return is_once(buffer); };
+      if (const auto convolution = find_convolution(g_, stage.facts, kWinogradTaps, once))
+        stage.winograd_cycles = winograd_cycles(*convolution, target_);
     }
     for (UOpRef output : sink_->sources) stage_of(output)->pinned = true;
   }
@@ -182,6 +190,14 @@ class Chooser {
     return regions;
   }
 
+  // It and all that changes of what it reads have their channels innermost.
+  bool is_moved_whole(const Stage& stage) {
+    return stage.moved && std::ranges::all_of(stage.facts.reads, [&](const StageRead& read) {
+             const Stage* from = stage_of(read.from());
+             return is_once(read.from()) || (from != nullptr && from->moved);
+           });
+  }
+
   // Of all kernels that make or read a stage of the region, moved or not.
   double cycles(const std::vector<std::size_t>& region, bool moved) {
     for (std::size_t i : region) stages_[i].moved = moved;
@@ -203,7 +219,10 @@ class Chooser {
       };
       const bool concerns = in_region(stage.facts.stage) ||
                             std::ranges::any_of(stage.facts.reads, [&](const auto& r) { return in_region(r.from()); });
-      if (concerns) all += layout_cycles(stage.facts, {innermost, once, padded}, target_);
+      if (!concerns) continue;
+      double own = layout_cycles(stage.facts, {innermost, once, padded}, target_);
+      if (moved && is_moved_whole(stage)) own = std::min(own, stage.winograd_cycles);
+      all += own;
     }
     return all;
   }

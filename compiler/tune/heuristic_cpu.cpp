@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,6 +19,7 @@ using ir::UOpRef;
 constexpr double kOpsWorthThreads = 60'000;
 constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
+constexpr std::int64_t kMostChoices = 36;   // of a loop that only chooses
 constexpr std::size_t kMostPieces = 40;     // of a store that is split where its conditions change
 
 class Heuristic {
@@ -40,6 +42,7 @@ class Heuristic {
     }
     UOpRef store_axis = f_.contiguous_output();
     if (reduces_.empty()) {
+      unroll_choices();
       bool divided =
           f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
@@ -187,6 +190,26 @@ class Heuristic {
       if (places.empty() || pieces * (places.size() + 1) > kMostPieces) continue;
       pieces *= places.size() + 1;
       for (const std::int64_t place : places) add(Opt::Kind::Split, axis, place);
+    }
+  }
+
+  // A loop that only chooses between expressions (those of a tile) is written out: no copy has a choice, and copies
+  // share what the expressions have in common.
+  void unroll_choices() {
+    std::map<UOpRef, std::int64_t> amounts;
+    for (UOpRef x : toposort(store_->source(1))) {
+      if (!x->is(Op::Eq) || !x->source(1)->is_const()) continue;
+      UOpRef counted = x->source(0);
+      const bool is_digit = counted->is(Op::FloorMod) && counted->source(1)->is_const();
+      UOpRef range = is_digit ? counted->source(0) : counted;
+      if (!range->is(Op::Range)) continue;
+      const std::int64_t n = is_digit ? counted->source(1)->int_value() : size(range);
+      amounts[range] = std::max(amounts[range], n);
+    }
+    for (UOpRef axis : std::views::reverse(outputs_)) {
+      const auto found = amounts.find(axis);
+      if (found != amounts.end() && found->second > 1 && found->second <= kMostChoices)
+        add(Opt::Kind::Unroll, axis, found->second);
     }
   }
 
