@@ -9,7 +9,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/append_loop.h"
 #include "compiler/passes/import_expr.h"
-#include "compiler/passes/kernel_ast.h"
+#include "compiler/passes/kernel_memo.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
@@ -32,10 +32,9 @@ class Splitter {
         sink_(sink),
         imported_(imported),
         output_shapes_(output_shapes),
-        target_(target),
         blobs_(blobs),
-        tuning_(tuning),
-        bodies_(bodies) {}
+        bodies_(bodies),
+        memo_(g, target, [this](UOpRef b) { return is_once(b); }, tuning) {}
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers)
@@ -123,8 +122,7 @@ class Splitter {
       built.provenance = stage->provenance;
       return absl::OkStatus();
     }
-    HEARTH_ASSIGN_OR_RETURN(KernelAst built,
-                            build_kernel(g_, stage, target_, [this](UOpRef b) { return is_once(b); }, tuning_));
+    HEARTH_ASSIGN_OR_RETURN(KernelAst built, memo_.build(stage));
     built_.emplace(stage, std::move(built));
     return absl::OkStatus();
   }
@@ -143,7 +141,7 @@ class Splitter {
         if (!source->is(Op::Stage) || readers.at(source) != 1 || is_output_[source] || !is_elementwise(source) ||
             packing.kernels.size() != 1)
           continue;
-        HEARTH_RETURN_IF_ERROR(compute_in_copy(g_, packing, target_, tuning_));
+        HEARTH_RETURN_IF_ERROR(memo_.compute_in_copy(packing));
         in_copy_.insert(source);
       }
     }
@@ -277,10 +275,9 @@ class Splitter {
   UOpRef sink_;
   const ImportedGraph& imported_;
   const std::vector<std::vector<UOpRef>>& output_shapes_;
-  const v1::Target& target_;
   const std::vector<BlobKernel>& blobs_;
-  const Tuning& tuning_;
   const std::vector<Schedule>& bodies_;
+  KernelMemo memo_;
   Schedule out_;
   std::unordered_set<std::uint32_t> placed_loops_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;

@@ -110,6 +110,11 @@ class Rewriter {
     return result;
   }
 
+  absl::StatusOr<std::vector<UOpRef>> simplified(const std::vector<UOpRef>& values) {
+    HEARTH_ASSIGN_OR_RETURN(UOpRef all, rules::simplify(g_, g_.make(Op::Sink, ir::Scalar::Void, values)));
+    return std::vector<UOpRef>(all->sources.begin(), all->sources.end());
+  }
+
   absl::StatusOr<UOpRef> tiled_sum(const Convolution& c) {
     HEARTH_ASSIGN_OR_RETURN(UOpRef filter, filter_stage(c));
     HEARTH_ASSIGN_OR_RETURN(UOpRef input, input_stage(c));
@@ -125,9 +130,9 @@ class Rewriter {
                        {c.window_column, g_.index(i % kWinogradTaps)},
                        {c.summed, in},
                        {c.made, out}};
-      HEARTH_ASSIGN_OR_RETURN(UOpRef tap, rules::simplify(g_, substitute(g_, c.weights, map)));
-      taps.push_back(g_.cast(tap, ir::Scalar::F64));
+      taps.push_back(g_.cast(substitute(g_, c.weights, map), ir::Scalar::F64));
     }
+    HEARTH_ASSIGN_OR_RETURN(taps, simplified(taps));
     UOpRef value = chosen(xy, transformed<kWinogradInputs, kWinogradTaps>(taps, winograd_filter));
     return stage(g_.cast(value, c.weights->dtype), {xy, in, out});
   }
@@ -148,9 +153,9 @@ class Rewriter {
       Map at = map;
       at.emplace_back(c.window_row, g_.index(i / kWinogradInputs));
       at.emplace_back(c.window_column, g_.index(i % kWinogradInputs));
-      HEARTH_ASSIGN_OR_RETURN(UOpRef element, rules::simplify(g_, gated(substitute(g_, c.image, at))));
-      elements.push_back(element);
+      elements.push_back(gated(substitute(g_, c.image, at)));
     }
+    HEARTH_ASSIGN_OR_RETURN(elements, simplified(elements));
     return stage(chosen(xy, transformed<kWinogradInputs, kWinogradInputs>(elements, winograd_input)), ranges);
   }
 

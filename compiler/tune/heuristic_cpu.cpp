@@ -42,14 +42,14 @@ class Heuristic {
     }
     UOpRef store_axis = f_.contiguous_output();
     if (reduces_.empty()) {
-      unroll_choices();
+      const bool is_tile = unroll_choices();
       bool divided =
           f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
       if (store_axis && mostly_contiguous(store_axis)) {
         vectorize_row(store_axis);
         unroll_transposed(store_axis);
-        split_at_conditions(store_axis);
+        if (!is_tile) split_at_conditions(store_axis);  // a tile's conditions are little beside its arithmetic
       }
       return opts_;
     }
@@ -194,8 +194,8 @@ class Heuristic {
   }
 
   // A loop that only chooses between expressions (those of a tile) is written out: no copy has a choice, and copies
-  // share what the expressions have in common.
-  void unroll_choices() {
+  // share what the expressions have in common. Whether there are such loops.
+  bool unroll_choices() {
     std::map<UOpRef, std::int64_t> amounts;
     for (UOpRef x : toposort(store_->source(1))) {
       if (!x->is(Op::Eq) || !x->source(1)->is_const()) continue;
@@ -211,6 +211,7 @@ class Heuristic {
       if (found != amounts.end() && found->second > 1 && found->second <= kMostChoices)
         add(Opt::Kind::Unroll, axis, found->second);
     }
+    return !opts_.empty();
   }
 
   bool is_unrolled(UOpRef axis) const {
