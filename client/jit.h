@@ -48,11 +48,12 @@ struct PrepareConfig {
   bool auto_start = true;                                          // HEARTH_NO_AUTOSTART=1 also turns it off
   std::uint32_t opt_level = 2;  // what LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all that helps
   bool fast_math = false;
+  bool direct_convolutions = false;  // see docs/sdk.md, "How exact"
   bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
-  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH (0 or 1); HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
+  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH and HEARTH_DIRECT_CONVOLUTIONS (0 or 1); HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
   // InvalidArgument naming the variable, its value and what is expected.
   static absl::StatusOr<PrepareConfig> from_env();
 };

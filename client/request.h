@@ -23,6 +23,7 @@ absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConf
   *request.mutable_target() = *std::move(target);
   request.mutable_options()->set_opt_level(config.opt_level);
   request.mutable_options()->set_fast_math(config.fast_math);
+  request.mutable_options()->set_direct_convolutions(config.direct_convolutions);
   return request;
 }
 

@@ -46,6 +46,7 @@ std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
 struct Lowering {
   ir::Graph& g;
   const v1::Target& target;
+  const v1::CompileOptions& options;
   const BlobLibraries& libraries;
   const passes::Tuning& tuning;
   passes::PassLog& log;
@@ -54,7 +55,7 @@ struct Lowering {
 
 // From tensors to kernels and their launches; the bodies of loops first, each a graph of its own.
 absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph& imported, Lowering& lowering) {
-  auto& [g, target, libraries, tuning, log, notes] = lowering;
+  auto& [g, target, options, libraries, tuning, log, notes] = lowering;
   std::vector<passes::Schedule> bodies;
   for (passes::ImportedLoop& loop : imported.loops) {
     UOpRef outputs = g.make(ir::Op::Sink, ir::Scalar::Void, loop.body.outputs);
@@ -67,9 +68,11 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
-  HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target));
+  HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target, !options.direct_convolutions()));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
-  HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
+  if (!options.direct_convolutions()) {
+    HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
+  }
   HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
     return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning, bodies);
@@ -99,7 +102,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   passes::ImportedGraph imported;
   UOpRef root = nullptr;
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
-  Lowering lowering = {g, target, libraries, tuning, log, {}};
+  Lowering lowering = {g, target, options, libraries, tuning, log, {}};
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(root, imported, lowering));
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_fits(memory));

@@ -64,12 +64,18 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
         ->type_name("N")
         ->check(CLI::Range(0, kMostThreads));
   }
-  command.add_option("--opt-level", opt_level, "What LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all. Without it HEARTH_OPT_LEVEL, else 2")
+  command
+      .add_option("--opt-level", opt_level,
+                  "What LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all. Without it HEARTH_OPT_LEVEL, else 2")
       ->type_name("N")
       ->check(CLI::Range(0, 2));
   command.add_flag_function(
       "--fast-math,!--no-fast-math", [this](std::int64_t count) { fast_math = count > 0; },
       "Allow rules that break NaN, -0 or infinity. Without it HEARTH_FAST_MATH, else not");
+  command.add_flag_function(
+      "--direct-convolutions,!--no-direct-convolutions",
+      [this](std::int64_t count) { direct_convolutions = count > 0; },
+      "Sum every window by itself: half the rounding error, slower. Without it HEARTH_DIRECT_CONVOLUTIONS, else not");
   add_socket_to(command, socket);
   command
       .add_option("--timeout", timeout_s,
@@ -89,6 +95,7 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   if (threads) config->threads = *threads == 0 ? runtime::available_cpus() : *threads;
   if (opt_level) config->opt_level = *opt_level;
   if (fast_math) config->fast_math = *fast_math;
+  if (direct_convolutions) config->direct_convolutions = *direct_convolutions;
   if (timeout_s) config->deadline = std::chrono::milliseconds(std::llround(*timeout_s * 1000));
   return config;
 }

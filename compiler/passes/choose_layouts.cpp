@@ -30,7 +30,8 @@ UOpRef single_range(const ir::Affine& at) {
 
 class Chooser {
  public:
-  Chooser(ir::Graph& g, UOpRef sink, const v1::Target& target) : g_(g), sink_(sink), target_(target) {
+  Chooser(ir::Graph& g, UOpRef sink, const v1::Target& target, bool with_winograd)
+      : g_(g), sink_(sink), target_(target), with_winograd_(with_winograd) {
     for (UOpRef stage : stages_in_order(sink)) {
       number_[stage] = stages_.size();
       stages_.emplace_back(stage);
@@ -96,8 +97,8 @@ class Chooser {
       }
       for (UOpRef x : stage_body(stage.facts.stage)) stage.once &= !x->is(Op::Var);
       const auto once = [this](UOpRef buffer) { return is_once(buffer); };
-      if (const auto convolution = find_convolution(g_, stage.facts, kWinogradTaps, once))
-        stage.winograd_cycles = winograd_cycles(*convolution, target_);
+      if (const auto found = find_convolution(g_, stage.facts, kWinogradTaps, once); found && with_winograd_)
+        stage.winograd_cycles = winograd_cycles(*found, target_);
     }
     for (UOpRef output : sink_->sources) stage_of(output)->pinned = true;
   }
@@ -268,6 +269,7 @@ class Chooser {
   ir::Graph& g_;
   UOpRef sink_;
   const v1::Target& target_;
+  const bool with_winograd_;
   std::vector<Stage> stages_;  // each after those it reads
   std::unordered_map<UOpRef, std::size_t> number_;
   std::vector<std::size_t> parent_;
@@ -275,9 +277,9 @@ class Chooser {
 
 }  // namespace
 
-UOpRef choose_layouts(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
+UOpRef choose_layouts(ir::Graph& graph, UOpRef sink, const v1::Target& target, bool with_winograd) {
   if (target.vector_bits() / 32 < kLeastLanes) return sink;
-  return Chooser(graph, sink, target).run();
+  return Chooser(graph, sink, target, with_winograd).run();
 }
 
 }  // namespace hearth::passes

@@ -15,7 +15,8 @@
 
 namespace hearth::passes {
 
-// sink(stage...) -> the same values with axes of inner stages moved, and all that read them.
-ir::UOpRef choose_layouts(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target);
+// sink(stage...) -> the same values with axes of inner stages moved, and all that read them. `with_winograd`: of
+// convolutions that passes/winograd makes faster the cost is that.
+ir::UOpRef choose_layouts(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target, bool with_winograd = true);
 
 }  // namespace hearth::passes

@@ -39,9 +39,8 @@ class Finder {
   static bool moves(UOpRef x, UOpRef range) { return contains(free_ranges({x}), range); }
 
   bool is_fixed(UOpRef weights) const {
-    return std::ranges::all_of(nodes_of(weights), [&](UOpRef x) {
-      return !x->is(Op::Var) && (!x->is(Op::Index) || is_once_(x->source(0)));
-    });
+    return std::ranges::all_of(
+        nodes_of(weights), [&](UOpRef x) { return !x->is(Op::Var) && (!x->is(Op::Index) || is_once_(x->source(0))); });
   }
 
   // The loop that moves the weights, alone.

@@ -6,6 +6,7 @@
 #include "compiler/ir/renumber.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/block_rows.h"
+#include "compiler/passes/evaluations.h"
 #include "compiler/passes/keep_rows.h"
 #include "compiler/passes/keep_stages.h"
 #include "compiler/passes/kernel_estimate.h"
@@ -204,24 +205,15 @@ UOpRef renumber(ir::Graph& g, UOpRef root, KernelAst& out) {
   return renumbered.root;
 }
 
-// Arithmetic at upper bounds: every node once for each combination of the ranges it depends on.
+// Arithmetic at upper bounds.
 double count_ops(UOpRef root) {
   double total = 0;
-  std::unordered_map<UOpRef, std::vector<UOpRef>> depends;
+  Dependence depends;
   for (UOpRef x : toposort(root)) {
-    std::vector<UOpRef>& d = depends[x];
-    if (x->is(Op::Range)) d.push_back(x);
-    for (UOpRef s : x->sources) {
-      for (UOpRef r : depends.at(s)) {
-        if (std::ranges::find(d, r) == d.end()) d.push_back(r);
-      }
-    }
-    double times = 1;
-    for (UOpRef r : d) times *= trip_count(r);
+    const double times = evaluations(enter(depends, x));
     if (x->is(Op::Reduce)) {
       total += times;
-      std::erase_if(
-          d, [&](UOpRef r) { return std::find(x->sources.begin() + 1, x->sources.end(), r) != x->sources.end(); });
+      close_reduction(depends, x);
     } else if (ir::is_elementwise(x->op) && !is_index(x->dtype) && !is_bool(x->dtype)) {
       total += times;
     }

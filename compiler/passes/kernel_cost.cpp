@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+
+#include "compiler/passes/evaluations.h"
 
 namespace hearth::passes {
 namespace {
 
 using ir::Op;
 using ir::UOpRef;
-
-double trips_of(const std::vector<UOpRef>& ranges) {
-  double trips = 1;
-  for (UOpRef range : ranges) trips *= static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 0));
-  return trips;
-}
 
 // Operations of one evaluation.
 int ops_of(UOpRef x) {
@@ -48,7 +43,7 @@ struct Touched {
 
 KernelCost kernel_cost(UOpRef flat, const std::vector<std::int64_t>& elements) {
   KernelCost cost;
-  std::unordered_map<UOpRef, std::vector<UOpRef>> depends;    // node -> ranges that it has a value for each of
+  Dependence depends;
   std::map<std::pair<std::uint32_t, bool>, Touched> touched;  // by slot, and whether it is stored to
   const auto touch = [&](UOpRef index, bool stored) {
     UOpRef param = index->source(0), position = index->source(1);
@@ -57,27 +52,19 @@ KernelCost kernel_cost(UOpRef flat, const std::vector<std::int64_t>& elements) {
     if (slot >= elements.size()) return;
     Touched& places = touched[{slot, stored}];
     places.element_bytes = static_cast<double>(byte_size(param->dtype));
-    places.accesses += trips_of(depends.at(position));
+    places.accesses += evaluations(depends.at(position));
     places.intervals.emplace_back(std::max<std::int64_t>(position->bounds.min, 0),
                                   std::min(position->bounds.max, elements[slot] - 1));
   };
   for (UOpRef x : toposort(flat)) {
-    std::vector<UOpRef>& ranges = depends[x];
-    if (x->is(Op::Range)) ranges.push_back(x);
-    for (UOpRef source : x->sources) {
-      for (UOpRef range : depends.at(source)) {
-        if (std::ranges::find(ranges, range) == ranges.end()) ranges.push_back(range);
-      }
-    }
+    const double times = evaluations(enter(depends, x));
     if (x->is(Op::Load)) touch(x->source(0), /*stored=*/false);
     if (x->is(Op::Store)) touch(x->source(0), /*stored=*/true);
     if (x->is(Op::Reduce)) {
-      cost.ops += trips_of(ranges);
-      std::erase_if(ranges, [&](UOpRef range) {
-        return std::find(x->sources.begin() + 1, x->sources.end(), range) != x->sources.end();
-      });
+      cost.ops += times;
+      close_reduction(depends, x);
     } else {
-      cost.ops += ops_of(x) * trips_of(ranges);
+      cost.ops += ops_of(x) * times;
     }
   }
   for (const auto& [place, places] : touched) {

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/convolution.h"
+#include "compiler/passes/op_cost.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/stage_facts.h"
 #include "compiler/passes/stages.h"
@@ -34,8 +35,10 @@ class Rewriter {
     for (UOpRef stage : stages_in_order(sink_)) {
       find_once(stage);
       const auto once = [this](UOpRef buffer) { return is_once(buffer); };
-      const std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, once);
-      if (!found || found->made != stage->sources.back() || !is_summed_innermost(*found) ||
+      std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, once);
+      if (!found) continue;
+      found->image = unpadded(*found);
+      if (found->made != stage->sources.back() || !is_summed_innermost(*found) ||
           winograd_cycles(*found, target_) >= direct_cycles(*found, target_))
         continue;
       ir::ProvenanceScope scope(g_, stage->provenance);
@@ -57,6 +60,23 @@ class Rewriter {
   bool is_once(UOpRef buffer) const {
     if (buffer->is(Op::Stage)) return once_.at(buffer);
     return buffer->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
+  }
+
+  // The image without the stage that only pads it: its conditions are few beside a tile's arithmetic.
+  UOpRef unpadded(const Convolution& c) {
+    UOpRef image = c.image;
+    if (!image->is(Op::Load) || !image->source(0)->source(0)->is(Op::Stage)) return image;
+    UOpRef index = image->source(0), stage = index->source(0);
+    if (stage->as<ir::StageInfo>().forced || index->sources.back() != g_.boolean(true)) return image;
+    Map map;
+    for (std::size_t i = 1; i < stage->sources.size(); ++i) map.emplace_back(stage->source(i), index->source(i));
+    const UOpRef channels = stage->sources.back();
+    for (UOpRef x : stage_body(stage)) {
+      if (x->is(Op::Reduce) || is_opaque(x) || (is_bool(x->dtype) && contains(free_ranges({x}), channels)))
+        return image;
+      if (!is_bool(x->dtype) && op_cost(x) > 1) return image;
+    }
+    return substitute(g_, stage->source(0), map);
   }
 
   // Vectors run along the summed channels of the image.
@@ -138,7 +158,8 @@ class Rewriter {
   }
 
   absl::StatusOr<UOpRef> input_stage(const Convolution& c) {
-    UOpRef xy = loop(kProducts), row = loop(tiles(c.row)), column = loop(tiles(c.column)), in = loop(constant_length(c.summed));
+    UOpRef xy = loop(kProducts), row = loop(tiles(c.row)), column = loop(tiles(c.column)),
+           in = loop(constant_length(c.summed));
     std::vector<UOpRef> ranges = {xy};
     Map map = {{c.summed, in},
                {c.row, ir::fold_mul(g_, row, g_.index(kWinogradOutputs))},
@@ -182,7 +203,8 @@ class Rewriter {
   }
 
   UOpRef product_stage(const Convolution& c, UOpRef input, UOpRef filter) {
-    UOpRef xy = loop(kProducts), tile = loop(num_tiles(c)), out = loop(constant_length(c.made)), in = reduced(constant_length(c.summed));
+    UOpRef xy = loop(kProducts), tile = loop(num_tiles(c)), out = loop(constant_length(c.made)),
+           in = reduced(constant_length(c.summed));
     std::vector<UOpRef> at = {xy};  // of the tile, by its digits
     std::int64_t rest = num_tiles(c);
     for (std::size_t i = 2; i + 1 < input->sources.size(); ++i) {
@@ -207,8 +229,9 @@ class Rewriter {
     const std::vector<UOpRef> all = transformed<kWinogradOutputs, kWinogradInputs>(products, winograd_output);
     std::vector<UOpRef> rows;
     for (int row = 0; row < kWinogradOutputs; ++row) {
-      rows.push_back(chosen(ir::fold_floormod(g_, c.column, four),
-                            std::span(all).subspan(static_cast<std::size_t>(row) * kWinogradOutputs, kWinogradOutputs)));
+      rows.push_back(
+          chosen(ir::fold_floormod(g_, c.column, four),
+                 std::span(all).subspan(static_cast<std::size_t>(row) * kWinogradOutputs, kWinogradOutputs)));
     }
     return chosen(ir::fold_floormod(g_, c.row, four), rows);
   }

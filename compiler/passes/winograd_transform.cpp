@@ -28,9 +28,7 @@ WinogradLine<kWinogradInputs> winograd_input(ir::Graph& graph, const WinogradLin
   // The row of a point is the product of (x - other point), in powers of x; those of opposite points share their parts.
   UOpRef near_even = e.plus(d[4], -kFar2, d[2]), near_odd = e.plus(d[3], -kFar2, d[1]);
   UOpRef far_even = e.plus(d[4], -kNear2, d[2]), far_odd = e.plus(d[3], -kNear2, d[1]);
-  const auto whole = [&](int i) {
-    return e.plus(e.plus(d[i + 4], -(kNear2 + kFar2), d[i + 2]), kNear2 * kFar2, d[i]);
-  };
+  const auto whole = [&](int i) { return e.plus(e.plus(d[i + 4], -(kNear2 + kFar2), d[i + 2]), kNear2 * kFar2, d[i]); };
   return {whole(0),
           e.plus(near_even, kNear, near_odd),
           e.plus(near_even, -kNear, near_odd),
@@ -53,8 +51,7 @@ WinogradLine<kWinogradOutputs> winograd_output(ir::Graph& graph, const WinogradL
   const auto& m = products;
   UOpRef near_sum = e.add(m[1], m[2]), near_difference = e.sub(m[1], m[2]);
   UOpRef far_sum = e.add(m[3], m[4]), far_difference = e.sub(m[3], m[4]);
-  return {e.add(m[0], e.add(near_sum, far_sum)),
-          e.plus(e.scaled(near_difference, kNear), kFar, far_difference),
+  return {e.add(m[0], e.add(near_sum, far_sum)), e.plus(e.scaled(near_difference, kNear), kFar, far_difference),
           e.plus(e.scaled(near_sum, kNear2), kFar2, far_sum),
           e.plus(e.plus(m[5], kNear2 * kNear, near_difference), kFar2 * kFar, far_difference)};
 }

@@ -220,11 +220,9 @@ TEST_CASE("prepare() reads its configuration from the environment") {
   ::setenv("HEARTH_SOCKET", daemon.socket().c_str(), 1);
   ::setenv("HEARTH_THREADS", "1", 1);
   CHECK(wrapper.prepare(InputSpec::f32({1, 2})).ok());
-  const std::vector<std::pair<const char*, const char*>> wrong = {{"HEARTH_THREADS", "many"},
-                                                                  {"HEARTH_PREPARE_TIMEOUT_MS", "0"},
-                                                                  {"HEARTH_OPT_LEVEL", "9"},
-                                                                  {"HEARTH_FAST_MATH", "yes"},
-                                                                  {"HEARTH_DEVICE", "abacus"}};
+  const std::vector<std::pair<const char*, const char*>> wrong = {
+      {"HEARTH_THREADS", "many"},  {"HEARTH_PREPARE_TIMEOUT_MS", "0"},  {"HEARTH_OPT_LEVEL", "9"},
+      {"HEARTH_FAST_MATH", "yes"}, {"HEARTH_DIRECT_CONVOLUTIONS", "2"}, {"HEARTH_DEVICE", "abacus"}};
   for (const auto& [name, value] : wrong) {
     ::setenv(name, value, 1);
     check_kind(wrapper.prepare(InputSpec::f32({1, 2})), JitErrorKind::kDevice, value);
@@ -232,9 +230,12 @@ TEST_CASE("prepare() reads its configuration from the environment") {
   }
   ::setenv("HEARTH_PREPARE_TIMEOUT_MS", "1500", 1);
   ::setenv("HEARTH_FAST_MATH", "1", 1);
+  ::setenv("HEARTH_DIRECT_CONVOLUTIONS", "1", 1);
   const auto read = PrepareConfig::from_env();
   REQUIRE(read.ok());
   CHECK(read->deadline == std::chrono::milliseconds(1500));
-  CHECK(read->fast_math);
-  for (const char* name : {"HEARTH_SOCKET", "HEARTH_PREPARE_TIMEOUT_MS", "HEARTH_FAST_MATH"}) ::unsetenv(name);
+  CHECK((read->fast_math && read->direct_convolutions));
+  for (const char* name :
+       {"HEARTH_SOCKET", "HEARTH_PREPARE_TIMEOUT_MS", "HEARTH_FAST_MATH", "HEARTH_DIRECT_CONVOLUTIONS"})
+    ::unsetenv(name);
 }

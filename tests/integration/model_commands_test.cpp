@@ -194,6 +194,7 @@ TEST_CASE("environment: unknown values are errors that name the variable and wha
                                                        {"HEARTH_OPT_LEVEL", "9", "0 to 2"},
                                                        {"HEARTH_THREADS", "many", "1 to"},
                                                        {"HEARTH_FAST_MATH", "yes", "0 to 1"},
+                                                       {"HEARTH_DIRECT_CONVOLUTIONS", "no", "0 to 1"},
                                                        {"HEARTH_PREPARE_TIMEOUT_MS", "soon", "from 1"},
                                                        {"HEARTH_NO_AUTOSTART", "please", "0 or 1"}};
   for (const auto& row : wrong) {
@@ -217,11 +218,13 @@ TEST_CASE("environment: unknown values are errors that name the variable and wha
            {"HEARTH_DEVICE", "null", {"--device", "null"}},
            {"HEARTH_OPT_LEVEL", "0", {"--opt-level", "0"}},
            {"HEARTH_FAST_MATH", "1", {"--fast-math"}},
+           {"HEARTH_DIRECT_CONVOLUTIONS", "1", {"--direct-convolutions"}},
            {"HEARTH_THREADS", "7", {"--threads", "7"}}}) {
     CAPTURE(variable);
     place.environment()[variable] = value;
     const auto by_variable = key({});
-    const std::vector<std::string> back = {"--device", "cpu", "--opt-level", "2", "--no-fast-math", "--threads", "0"};
+    const std::vector<std::string> back = {
+        "--device", "cpu", "--opt-level", "2", "--no-fast-math", "--no-direct-convolutions", "--threads", "0"};
     CHECK(key(back)["plan_key"] == usual["plan_key"]);
     place.environment().erase(variable);
     CHECK(by_variable["plan_key"] != usual["plan_key"]);

@@ -27,6 +27,7 @@
 #include "compiler/passes/share_locals.h"
 #include "compiler/passes/split_kernels.h"
 #include "compiler/passes/split_reductions.h"
+#include "compiler/passes/winograd.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "google/protobuf/text_format.h"
@@ -234,6 +235,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::share_locals(g, root);
   } else if (pass == "keep_stages") {
     result = passes::keep_stages(g, root, small_target());
+  } else if (pass == "winograd") {
+    result = passes::winograd(g, root, small_target());
   } else if (pass == "block_rows") {
     UOpRef store = root->source(0);
     result = passes::block_rows(g, root, store->source(store->sources.size() - 2));

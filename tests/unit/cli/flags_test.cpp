@@ -64,13 +64,13 @@ TEST_CASE("flags become a prepare configuration") {
   flags.threads = 3;
   flags.device = "null";
   flags.opt_level = 1;
-  flags.fast_math = true;
+  flags.fast_math = flags.direct_convolutions = true;
   const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
   REQUIRE(config.ok());
   CHECK(config->deadline == std::chrono::milliseconds(1500));
   CHECK(config->threads == 3);
   CHECK(config->device == "null");
-  CHECK((config->opt_level == 1 && config->fast_math));
+  CHECK((config->opt_level == 1 && config->fast_math && config->direct_convolutions));
 }
 
 TEST_CASE("dimensions of flags: lengths and ranges") {

@@ -1,0 +1,116 @@
+// 3x3 convolutions by tiles (passes/winograd) beside the reference interpreter, which sums each window by itself;
+// buffers end at pages that may not be touched (guarded_block.h).
+#include <catch2/catch.hpp>
+
+#include "absl/strings/match.h"
+#include "compiler/compile.h"
+#include "tests/conformance/ops/feeds.h"
+#include "tests/conformance/ops/graph_builder.h"
+
+namespace hearth::conformance {
+namespace {
+
+using ir::Scalar;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kRounds = 2;
+#else
+constexpr int kRounds = 6;
+#endif
+
+struct Shape3x3 {
+  std::int64_t batch = 1, channels = 16, between = 16, outputs = 16, height = 8, width = 8;
+  std::int64_t top = 1, bottom = 1, left = 1, right = 1;
+};
+
+// Sum over channels and a 3x3 window at distance 1.
+Node convolved(GraphBuilder& b, Node image, Node weights, std::int64_t in, std::int64_t out, const Shape3x3& s,
+               std::int64_t rows, std::int64_t columns) {
+  const Node windows = b.unfold(b.unfold(image, 2, 3, 1, 1), 3, 3, 1, 1);  // [n, in, rows, columns, 3, 3]
+  const Dims products = {s.batch, out, in, rows, columns, 3, 3};
+  const Node images = b.expand(b.reshape(windows, {s.batch, 1, in, rows, columns, 3, 3}), products);
+  const Node factors = b.expand(b.reshape(weights, {1, out, in, 1, 1, 3, 3}), products);
+  return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2, 5, 6}),
+                   {s.batch, out, rows, columns});
+}
+
+struct Net {
+  GraphBuilder builder;
+  Feed feed;
+};
+
+// A 1x1 convolution, so that the image is a stage of the graph; a padded 3x3 one with bias and ReLU; another 1x1.
+Net net_of(const Shape3x3& s, std::uint64_t seed) {
+  Net net;
+  GraphBuilder& b = net.builder;
+  const auto fed = [&](const conformance::Shape& shape, bool parameter) {
+    net.feed.inputs.push_back(uniform(Scalar::F32, shape, seed + net.feed.inputs.size()));
+    Dims dims(shape.begin(), shape.end());
+    return parameter ? b.parameter(v1::F32, dims) : b.input(v1::F32, dims);
+  };
+  const auto pointwise = [&](Node x, std::int64_t in, std::int64_t out, std::int64_t rows, std::int64_t columns) {
+    const Node weights = fed({out, in}, true);
+    const Dims products = {s.batch, out, in, rows, columns};
+    const Node images = b.expand(b.reshape(x, {s.batch, 1, in, rows, columns}), products);
+    const Node factors = b.expand(b.reshape(weights, {1, out, in, 1, 1}), products);
+    return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2}), {s.batch, out, rows, columns});
+  };
+  const std::int64_t rows = s.height + s.top + s.bottom - 2, columns = s.width + s.left + s.right - 2;
+  Node x = fed({s.batch, s.channels, s.height, s.width}, false);
+  x = pointwise(x, s.channels, s.between, s.height, s.width);
+  x = b.pad(x, {0, 0, 0, 0, s.top, s.bottom, s.left, s.right});
+  x = convolved(b, x, fed({s.outputs, s.between, 3, 3}, true), s.between, s.outputs, s, rows, columns);
+  const Dims made = {s.batch, s.outputs, rows, columns};
+  x = b.op(v1::ADD, {x, b.expand(b.reshape(fed({s.outputs}, true), {1, s.outputs, 1, 1}), made)});
+  x = b.op(v1::MAX, {x, b.fill(v1::F32, {}, made)});
+  b.output(pointwise(x, s.outputs, s.channels, rows, columns));
+  return net;
+}
+
+bool is_tiled(const v1::LoweredPlan& plan) {
+  for (const v1::PassReport& pass : plan.passes()) {
+    if (pass.name() == "winograd") return absl::StrContains(pass.text(), "36:index");
+  }
+  return false;
+}
+
+TEST_CASE("convolutions by tiles equal the sums of their windows whatever their sizes and padding") {
+  Random random(31);
+  int tiled = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Shape3x3 s;
+    s.batch = random.in(1, 2);
+    s.channels = random.in(1, 3);
+    s.between = 16 * random.in(1, 2) + (random.one_in(3) ? random.in(1, 15) : 0);
+    s.outputs = 16 * random.in(2, 3) + (random.one_in(3) ? random.in(1, 15) : 0);
+    s.height = random.in(5, 10), s.width = random.in(7, 13);
+    for (std::int64_t* border : {&s.top, &s.bottom, &s.left, &s.right}) *border = random.in(0, 2);
+    const Net net = net_of(s, static_cast<std::uint64_t>(round) * 100);
+    CAPTURE(round, s.batch, s.channels, s.between, s.outputs, s.height, s.width, s.top, s.bottom, s.left, s.right);
+    Program program(net.builder.graph(), round % 4 == 3 ? host_target() : wide_target());
+    // Sums of up to 47 x 9, then 63 products of numbers below 2.
+    program.check(net.feed, roundings(Scalar::F32, 4096));
+    tiled += is_tiled(program.lowered());
+  }
+  CHECK(tiled >= kRounds / 2);
+}
+
+TEST_CASE("direct convolutions: every window is summed by itself") {
+  Shape3x3 s;
+  s.channels = 2, s.between = 32, s.outputs = 48, s.height = 12, s.width = 12;
+  const Net net = net_of(s, 7);
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  options.set_dump(true);
+  const v1::Target target = wide_target();
+  const auto tiles = compiler::lower(net.builder.graph(), target, options);
+  REQUIRE(tiles.ok());
+  CHECK(is_tiled(*tiles));
+  options.set_direct_convolutions(true);
+  const auto direct = compiler::lower(net.builder.graph(), target, options);
+  REQUIRE(direct.ok());
+  CHECK_FALSE(is_tiled(*direct));
+}
+
+}  // namespace
+}  // namespace hearth::conformance
