@@ -100,7 +100,7 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {
   add_number(material, "options.opt_level", options.opt_level());
   add_number(material, "options.fast_math", options.fast_math() ? 1 : 0);
-  add_number(material, "options.direct_convolutions", options.direct_convolutions() ? 1 : 0);
+  if (options.direct_convolutions()) add_number(material, "options.direct_convolutions", 1);
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ Program::Program()
                            {"HEARTH_IDLE_EXIT_S",
                             "Seconds without work after which a daemon that a command starts "
                             "leaves. Default: 600."},
-                           {"HEARTH_DEVICE, HEARTH_THREADS, HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS",
-                            "What --device, --threads, --opt-level, --fast-math and --direct-convolutions say, where they are not "
-                            "given."},
+                           {"HEARTH_DEVICE, HEARTH_THREADS, HEARTH_OPT_LEVEL, HEARTH_FAST_MATH",
+                            "What --device, --threads, --opt-level and --fast-math say, where they are not given."},
+                           {"HEARTH_DIRECT_CONVOLUTIONS", "What --direct-convolutions says, where it is not given."},
                            {"HEARTH_PREPARE_TIMEOUT_MS",
                             "Milliseconds until preparing is given up, without --timeout."},
                            {"TERM", "With dumb, no progress is shown."}},
