@@ -19,8 +19,9 @@ using ir::UOpRef;
 constexpr double kOpsWorthThreads = 60'000;
 constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
-constexpr std::int64_t kMostChoices = 36;   // of a loop that only chooses
-constexpr std::size_t kMostPieces = 40;     // of a store that is split where its conditions change
+constexpr double kOpsOfAGather = 4, kTranscendental = 16, kSlow = 6;  // of an element, in vector instructions
+constexpr std::int64_t kMostChoices = 36;                             // of a loop that only chooses
+constexpr std::size_t kMostPieces = 40;  // of a store that is split where its conditions change
 
 class Heuristic {
  public:
@@ -46,7 +47,7 @@ class Heuristic {
       bool divided =
           f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
-      if (store_axis && mostly_contiguous(store_axis)) {
+      if (store_axis && (mostly_contiguous(store_axis) || computes_more_than_it_gathers(store_axis))) {
         vectorize_row(store_axis);
         unroll_transposed(store_axis);
         if (!is_tile) split_at_conditions(store_axis);  // a tile's conditions are little beside its arithmetic
@@ -128,6 +129,19 @@ class Heuristic {
       good += f_.runs_along(a, range);
     }
     return 2 * good >= accesses_.size();
+  }
+
+  // Or they compute so much that vectors pay whatever is gathered: one element after the other is loaded either way.
+  bool computes_more_than_it_gathers(UOpRef range) const {
+    const auto gathers = std::ranges::count_if(accesses_, [&](const Access& a) { return !f_.runs_along(a, range); });
+    double arithmetic = 0;
+    for (UOpRef x : toposort(store_->source(1))) {
+      if (!ir::is_elementwise(x->op) || !is_float(x->dtype)) continue;
+      const bool is_slow = x->is(Op::Div) || x->is(Op::Recip) || x->is(Op::Sqrt);
+      arithmetic += ir::is_transcendental(x->op) ? kTranscendental : is_slow ? kSlow : 1;
+    }
+    return f_.runs_along({store_->source(0), ir::to_affine(store_->source(0)->source(1))}, range) &&
+           arithmetic >= kOpsOfAGather * static_cast<double>(gathers);
   }
 
   void vectorize_reductions() {
