@@ -112,13 +112,11 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   }
   const auto start = std::chrono::steady_clock::now();
   Model model;
-  onnx::ImportOptions options;
-  auto dims = flags.dim_ranges();
-  if (!dims.ok()) return dims.status();
-  options.dims = *std::move(dims);
+  absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
+  if (!options.ok()) return options.status();
   if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
-  for (const auto& [name, array] : model.arrays) options.input_shapes[name] = array.shape;
-  auto imported = onnx::import_model(path, options);
+  for (const auto& [name, array] : model.arrays) options->input_shapes[name] = array.shape;
+  auto imported = onnx::import_model(path, *options);
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
   if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;

@@ -65,12 +65,10 @@ absl::Status add_dims(const onnx::ModelSummary& summary, const v1::Plan& plan,
 absl::StatusOr<Parameters> of_model(const std::string& path, const v1::Plan& plan, const ModelFlags& flags) {
   const absl::StatusOr<onnx::ModelFilePtr> model = onnx::read_model(path);
   if (!model.ok()) return model.status();
-  auto dims = flags.dim_ranges();
-  if (!dims.ok()) return dims.status();
-  onnx::ImportOptions options;
-  options.dims = *std::move(dims);
-  if (absl::Status added = add_dims(onnx::summarize(*model), plan, &options.dims); !added.ok()) return added;
-  const auto imported = onnx::import_model(*model, options);
+  absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
+  if (!options.ok()) return options.status();
+  if (absl::Status added = add_dims(onnx::summarize(*model), plan, &options->dims); !added.ok()) return added;
+  const auto imported = onnx::import_model(*model, *options);
   if (!imported.ok()) return imported.status();
   auto traced = client::encode_graph(imported->outputs);
   if (!traced.ok()) return traced.status();

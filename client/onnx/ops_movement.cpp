@@ -138,6 +138,7 @@ Values transpose(NodeContext& node) {
       reject(str_cat("perm ", to_string(order), " is no permutation of ", rank, " axes"));
     }
   }
+  if (node.is_narrow_weight(x)) return {Value::permuted(x, order)};
   if (!movable(x, x.dims())) {
     const Tensor moved = client::permute(x.tensor(), order);
     if (!x.is_bounded()) return {Value(moved)};

@@ -1,0 +1,175 @@
+#include "client/onnx/narrow_weights.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "client/onnx/reject.h"
+#include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
+#include "runtime/mapped_file.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+namespace {
+
+using client::Tensor;
+
+constexpr float kLargestInt8 = 127;
+
+// A double of this size has no bits below 1: adding and taking it away rounds to nearest, ties to even.
+constexpr double kRounder = 0x1.8p52;
+
+float f32_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+std::vector<float> values_of(const HostTensor& x) {
+  std::vector<float> values(static_cast<std::size_t>(x.size()));
+  const absl::Status read = runtime::copy_mapped(x.address(), x.bytes(), values.data());
+  if (!read.ok()) reject(str_cat("external data: ", read.message()));
+  return values;
+}
+
+// Of finite values; `stored` gives what is computed with in place of value i.
+template <typename Stored>
+double largest_error(std::span<const float> values, const Stored& stored) {
+  double largest = 0, error = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) continue;
+    largest = std::max(largest, std::fabs(static_cast<double>(values[i])));
+    error = std::max(error, std::fabs(static_cast<double>(values[i]) - stored(i)));
+  }
+  return largest > 0 ? error / largest : 0;
+}
+
+// The bytes as bf16; nothing when a finite value would become infinite.
+std::optional<std::string> to_bf16(std::span<const float> values) {
+  std::string bytes(values.size() * sizeof(std::uint16_t), '\0');
+  bool fits = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = bf16_bits(values[i]);
+    std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);
+    fits = fits && (std::isfinite(f32_of_bf16(bits)) || !std::isfinite(values[i]));
+  }
+  return fits ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+Tensor parameter(const std::string& name, const Ints& shape, DType dtype, std::string bytes) {
+  const auto owned = std::make_shared<const std::string>(std::move(bytes));
+  return client::parameter(name, {shape.begin(), shape.end()}, dtype, {owned->data(), owned->size(), owned});
+}
+
+}  // namespace
+
+std::uint16_t bf16_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
+Int8Values to_int8(std::span<const float> values, std::int64_t channels, std::int64_t inner) {
+  Int8Values result;
+  result.bytes.resize(values.size());
+  result.scales.resize(static_cast<std::size_t>(channels));
+  const auto c = static_cast<std::size_t>(channels), n = static_cast<std::size_t>(inner);
+  const auto for_each_run = [&](const auto& run) {
+    for (std::size_t at = 0; at < values.size(); at += n) run(at, at / n % c);
+  };
+  for_each_run([&](std::size_t at, std::size_t channel) {
+    float& largest = result.scales[channel];
+    for (std::size_t i = at; i < at + n; ++i) largest = std::max(largest, std::fabs(values[i]));
+  });
+  for (float& scale : result.scales) {
+    scale /= kLargestInt8;
+    if (scale < std::numeric_limits<float>::min()) scale = 0;  // too small to divide by: all of the channel is 0
+  }
+  for_each_run([&](std::size_t at, std::size_t channel) {
+    const double per_unit = result.scales[channel];
+    for (std::size_t i = at; i < at + n; ++i) {
+      const double units = per_unit > 0 ? static_cast<double>(values[i]) / per_unit : 0;
+      const double rounded = std::clamp<double>(units + kRounder - kRounder, -kLargestInt8, kLargestInt8);
+      result.bytes[i] = static_cast<char>(static_cast<std::int8_t>(rounded));
+    }
+  });
+  return result;
+}
+
+bool NarrowWeights::applies_to(const Value& x) const {
+  if (form_ == Weights::kF32) return false;
+  if (x.permuted_from() != nullptr) return true;
+  return x.is_host() && x.host().dtype() == DType::kF32 && x.host().rank() >= 2 &&
+         x.host().size() >= kLeastNarrowElements;
+}
+
+StoredWeight NarrowWeights::store(const Value& x, std::int64_t channel_axis, const MakeName& make_name) {
+  if (!applies_to(x)) return {x.tensor(), {}};
+  return stored(x, form_, channel_axis, make_name);
+}
+
+StoredWeight NarrowWeights::store_unscaled(const Value& x, const MakeName& make_name) {
+  if (!applies_to(x)) return {x.tensor(), {}};
+  return stored(x, Weights::kBf16, 0, make_name);
+}
+
+StoredWeight NarrowWeights::stored(const Value& x, Weights form, std::int64_t channel_axis, const MakeName& make_name) {
+  if (const Value* base = x.permuted_from(); base != nullptr) {
+    const Ints& order = x.order();
+    StoredWeight weight = stored(*base, form, order[static_cast<std::size_t>(channel_axis)], make_name);
+    weight.tensor = client::permute(weight.tensor, order);
+    return weight;
+  }
+  const HostTensor& host = x.host();
+  const Key key(host.address(), host.shape(), form, form == Weights::kInt8 ? channel_axis : 0);
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second.weight;
+  return known_.emplace(key, Known{host, make(x, form, channel_axis, make_name)}).first->second.weight;
+}
+
+StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t channel_axis, const MakeName& make_name) {
+  const HostTensor& host = x.host();
+  const std::vector<float> values = values_of(host);
+  if (form == Weights::kBf16) {
+    std::optional<std::string> bytes = to_bf16(values);
+    if (!bytes) {
+      report_.kept.push_back(x.name());
+      return {x.tensor(), {}};
+    }
+    const auto at = [&](std::size_t i) { return static_cast<double>(f32_of_bf16(bf16_bits(values[i]))); };
+    record(x.name(), host.bytes(), bytes->size(), largest_error(values, at));
+    const Tensor narrow =
+        parameter(make_name(str_cat(x.name(), "/bf16")), host.shape(), DType::kBF16, *std::move(bytes));
+    return {client::cast(narrow, DType::kF32), {}};
+  }
+  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+    report_.kept.push_back(x.name());
+    return {x.tensor(), {}};
+  }
+  const auto axis = static_cast<std::size_t>(channel_axis);
+  const std::int64_t channels = host.shape()[axis], inner = row_major_strides(host.shape())[axis];
+  Int8Values narrow = to_int8(values, channels, inner);
+  const auto at = [&](std::size_t i) {
+    const float scale = narrow.scales[i / static_cast<std::size_t>(inner) % static_cast<std::size_t>(channels)];
+    return static_cast<double>(static_cast<std::int8_t>(narrow.bytes[i])) * static_cast<double>(scale);
+  };
+  const std::size_t scale_bytes = narrow.scales.size() * sizeof(float);
+  record(x.name(), host.bytes(), narrow.bytes.size() + scale_bytes, largest_error(values, at));
+  std::string scales(reinterpret_cast<const char*>(narrow.scales.data()), scale_bytes);
+  const Tensor units =
+      parameter(make_name(str_cat(x.name(), "/int8")), host.shape(), DType::kI8, std::move(narrow.bytes));
+  const Tensor scale = parameter(make_name(str_cat(x.name(), "/scale")), {channels}, DType::kF32, std::move(scales));
+  return {client::cast(units, DType::kF32), scale};
+}
+
+void NarrowWeights::record(const std::string& name, std::size_t f32_bytes, std::size_t bytes, double error) {
+  ++report_.tensors;
+  report_.f32_bytes += f32_bytes;
+  report_.stored_bytes += bytes;
+  if (report_.worst.empty() || error > report_.worst_error) {
+    report_.worst = name;
+    report_.worst_error = error;
+  }
+}
+
+}  // namespace hearth::onnx
