@@ -7,6 +7,7 @@
 #include "client/cli/format.h"
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
+#include "client/cli/weights_report.h"
 #include "client/elements.h"
 #include "client/errors.h"
 #include "client/npy.h"
@@ -126,6 +127,7 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   model.traced = *std::move(traced);
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   print_detail(path, " was read and traced in ", human_time(time.count()));
+  note_weights(flags.weights, model.imported.weights);
   return model;
 }
 
@@ -145,6 +147,10 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
   if (!flags.dims.empty() && parameters.empty()) {
     return usage_error("--dim ", flags.dims[0], ": the lengths of ", path,
                        " were chosen when it was exported; see --var");
+  }
+  if (flags.weights != onnx::Weights::kF32 && parameters.empty()) {
+    return usage_error("--weights ", weights_name(flags.weights), ": the weights of ", path,
+                       " are stored as they were when it was exported");
   }
   absl::StatusOr<Model> model = model_of(contents->plan, path, flags);
   if (!model.ok()) return model.status();
