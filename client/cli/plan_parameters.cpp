@@ -106,10 +106,13 @@ absl::StatusOr<Parameters> read_parameters(const std::string& path, const client
   }
   std::erase_if(wanted, [&](const std::string& name) { return given.count(name) > 0; });
   if (wanted.empty()) return given;
+  const auto is_narrow = [](const std::string& name) { return name.ends_with("/bf16") || name.ends_with("/int8"); };
+  const bool narrow = std::any_of(wanted.begin(), wanted.end(), is_narrow);
   return absl::InvalidArgumentError(
       str_cat(path, " was exported without its parameters, and ", some_of(wanted), files.empty() ? "" : " still",
               wanted.size() == 1 ? " is" : " are",
-              " missing; give --parameters FILE.safetensors, or --parameters with the model it was exported from"));
+              " missing; give --parameters FILE.safetensors, or --parameters with the model it was exported from",
+              narrow ? " and the --weights it was exported with" : ""));
 }
 
 }  // namespace hearth::cli

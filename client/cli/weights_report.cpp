@@ -56,7 +56,7 @@ void note_weights(onnx::Weights form, const onnx::WeightsReport& report) {
     note("weights: none is stored as ", name, "; those of the model are small, not f32, or used in another way");
   } else {
     note("weights: ", name, ", ", human_bytes(static_cast<double>(report.stored_bytes)), " in place of ",
-         human_bytes(static_cast<double>(report.f32_bytes)), " in ", report.tensors, " tensors; the largest error, in '",
+         human_bytes(static_cast<double>(report.f32_bytes)), " in ", report.tensors, report.tensors == 1 ? " tensor" : " tensors", "; the largest error, in '",
          report.worst, "', is ", difference_text(report.worst_error), " of its largest weight");
   }
   if (report.kept.empty()) return;
