@@ -32,26 +32,31 @@ std::vector<float> values_of(const HostTensor& x) {
   return values;
 }
 
-// Of finite values; `stored` gives what is computed with in place of value i.
-template <typename Stored>
-double largest_error(std::span<const float> values, const Stored& stored) {
-  double largest = 0, error = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
-    largest = std::max(largest, std::fabs(static_cast<double>(values[i])));
-    error = std::max(error, std::fabs(static_cast<double>(values[i]) - stored(i)));
+// The error of what is computed with in place of finite values, the largest in parts of the largest |value|.
+class ErrorOf {
+ public:
+  void add(float value, double stored) {
+    largest_ = std::max(largest_, std::fabs(value));
+    error_ = std::max(error_, std::fabs(static_cast<double>(value) - stored));
   }
-  return largest > 0 ? error / largest : 0;
-}
+  double relative() const { return largest_ > 0 ? error_ / static_cast<double>(largest_) : 0; }
+
+ private:
+  float largest_ = 0;
+  double error_ = 0;
+};
 
 // The bytes as bf16; nothing when a finite value would become infinite.
-std::optional<std::string> to_bf16(std::span<const float> values) {
+std::optional<std::string> to_bf16(std::span<const float> values, ErrorOf& error) {
   std::string bytes(values.size() * sizeof(std::uint16_t), '\0');
   bool fits = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint16_t bits = bf16_bits(values[i]);
     std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);
-    fits = fits && (std::isfinite(f32_of_bf16(bits)) || !std::isfinite(values[i]));
+    if (!std::isfinite(values[i])) continue;
+    const float stored = f32_of_bf16(bits);
+    fits = fits && std::isfinite(stored);
+    error.add(values[i], static_cast<double>(stored));
   }
   return fits ? std::optional(std::move(bytes)) : std::nullopt;
 }
@@ -75,7 +80,9 @@ Int8Values to_int8(std::span<const float> values, std::int64_t channels, std::in
   result.scales.resize(static_cast<std::size_t>(channels));
   const auto c = static_cast<std::size_t>(channels), n = static_cast<std::size_t>(inner);
   const auto for_each_run = [&](const auto& run) {
-    for (std::size_t at = 0; at < values.size(); at += n) run(at, at / n % c);
+    for (std::size_t at = 0, channel = 0; at < values.size(); at += n, channel = channel + 1 == c ? 0 : channel + 1) {
+      run(at, channel);
+    }
   };
   for_each_run([&](std::size_t at, std::size_t channel) {
     float& largest = result.scales[channel];
@@ -85,14 +92,17 @@ Int8Values to_int8(std::span<const float> values, std::int64_t channels, std::in
     scale /= kLargestInt8;
     if (scale < std::numeric_limits<float>::min()) scale = 0;  // too small to divide by: all of the channel is 0
   }
+  ErrorOf error;
   for_each_run([&](std::size_t at, std::size_t channel) {
-    const double per_unit = result.scales[channel];
+    const float scale = result.scales[channel];
     for (std::size_t i = at; i < at + n; ++i) {
-      const double units = per_unit > 0 ? static_cast<double>(values[i]) / per_unit : 0;
+      const double units = scale > 0 ? static_cast<double>(values[i]) / static_cast<double>(scale) : 0;
       const double rounded = std::clamp<double>(units + kRounder - kRounder, -kLargestInt8, kLargestInt8);
       result.bytes[i] = static_cast<char>(static_cast<std::int8_t>(rounded));
+      error.add(values[i], rounded * static_cast<double>(scale));
     }
   });
+  result.error = error.relative();
   return result;
 }
 
@@ -131,13 +141,13 @@ StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t chan
   const HostTensor& host = x.host();
   const std::vector<float> values = values_of(host);
   if (form == Weights::kBf16) {
-    std::optional<std::string> bytes = to_bf16(values);
+    ErrorOf error;
+    std::optional<std::string> bytes = to_bf16(values, error);
     if (!bytes) {
       report_.kept.push_back(x.name());
       return {x.tensor(), {}};
     }
-    const auto at = [&](std::size_t i) { return static_cast<double>(f32_of_bf16(bf16_bits(values[i]))); };
-    record(x.name(), host.bytes(), bytes->size(), largest_error(values, at));
+    record(x.name(), host.bytes(), bytes->size(), error.relative());
     const Tensor narrow =
         parameter(make_name(str_cat(x.name(), "/bf16")), host.shape(), DType::kBF16, *std::move(bytes));
     return {client::cast(narrow, DType::kF32), {}};
@@ -149,12 +159,8 @@ StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t chan
   const auto axis = static_cast<std::size_t>(channel_axis);
   const std::int64_t channels = host.shape()[axis], inner = row_major_strides(host.shape())[axis];
   Int8Values narrow = to_int8(values, channels, inner);
-  const auto at = [&](std::size_t i) {
-    const float scale = narrow.scales[i / static_cast<std::size_t>(inner) % static_cast<std::size_t>(channels)];
-    return static_cast<double>(static_cast<std::int8_t>(narrow.bytes[i])) * static_cast<double>(scale);
-  };
   const std::size_t scale_bytes = narrow.scales.size() * sizeof(float);
-  record(x.name(), host.bytes(), narrow.bytes.size() + scale_bytes, largest_error(values, at));
+  record(x.name(), host.bytes(), narrow.bytes.size() + scale_bytes, narrow.error);
   std::string scales(reinterpret_cast<const char*>(narrow.scales.data()), scale_bytes);
   const Tensor units =
       parameter(make_name(str_cat(x.name(), "/int8")), host.shape(), DType::kI8, std::move(narrow.bytes));

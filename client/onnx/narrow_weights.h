@@ -36,6 +36,7 @@ std::uint16_t bf16_bits(float value);
 struct Int8Values {
   std::string bytes;
   std::vector<float> scales;
+  double error = 0;  // the largest, in parts of the largest |value|
 };
 Int8Values to_int8(std::span<const float> values, std::int64_t channels, std::int64_t inner);
 
