@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -134,8 +135,11 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
   }
   for (const WrittenOutput& output : outputs) {
     if (!output.difference) continue;
-    print_line("output ", output.name, " differs from what f32 weights give by ", difference_text(*output.difference),
-               " of its largest value");
+    print_line("output ", output.name,
+               std::isfinite(*output.difference)
+                   ? str_cat(" differs from what f32 weights give by ", percent_text(*output.difference),
+                             " of its largest value")
+                   : " has another shape than f32 weights give, or only one of the two is finite");
   }
   if (profile != nullptr) print_table(time_table(profile->rows, profile->times));
 }

@@ -44,8 +44,7 @@ std::string weights_name(onnx::Weights form) {
   return form == onnx::Weights::kBf16 ? "bf16" : form == onnx::Weights::kInt8 ? "int8" : "f32";
 }
 
-std::string difference_text(double part) {
-  if (!std::isfinite(part)) return "more than any part";
+std::string percent_text(double part) {
   return str_cat(fixed(100 * part, part < 0.0001 ? 4 : 2), " %");
 }
 
@@ -57,7 +56,7 @@ void note_weights(onnx::Weights form, const onnx::WeightsReport& report) {
   } else {
     note("weights: ", name, ", ", human_bytes(static_cast<double>(report.stored_bytes)), " in place of ",
          human_bytes(static_cast<double>(report.f32_bytes)), " in ", report.tensors, report.tensors == 1 ? " tensor" : " tensors", "; the largest error, in '",
-         report.worst, "', is ", difference_text(report.worst_error), " of its largest weight");
+         report.worst, "', is ", percent_text(report.worst_error), " of its largest weight");
   }
   if (report.kept.empty()) return;
   const auto shown = std::min<std::ptrdiff_t>(kMostNames, static_cast<std::ptrdiff_t>(report.kept.size()));

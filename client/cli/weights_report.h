@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<double>> differences_from_f32(const std::string& path
                                                          const std::vector<std::string>& vars,
                                                          const PreparedModel& prepared, client::Instance& instance);
 
-// "0.39 %"; "more than its largest value" beyond all.
-std::string difference_text(double part);
+// "0.39 %"
+std::string percent_text(double part);
 
 }  // namespace hearth::cli

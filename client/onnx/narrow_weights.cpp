@@ -143,19 +143,13 @@ StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t chan
   if (form == Weights::kBf16) {
     ErrorOf error;
     std::optional<std::string> bytes = to_bf16(values, error);
-    if (!bytes) {
-      report_.kept.push_back(x.name());
-      return {x.tensor(), {}};
-    }
+    if (!bytes) return keep(x);
     record(x.name(), host.bytes(), bytes->size(), error.relative());
     const Tensor narrow =
         parameter(make_name(str_cat(x.name(), "/bf16")), host.shape(), DType::kBF16, *std::move(bytes));
     return {client::cast(narrow, DType::kF32), {}};
   }
-  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
-    report_.kept.push_back(x.name());
-    return {x.tensor(), {}};
-  }
+  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) return keep(x);
   const auto axis = static_cast<std::size_t>(channel_axis);
   const std::int64_t channels = host.shape()[axis], inner = row_major_strides(host.shape())[axis];
   Int8Values narrow = to_int8(values, channels, inner);
@@ -166,6 +160,12 @@ StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t chan
       parameter(make_name(str_cat(x.name(), "/int8")), host.shape(), DType::kI8, std::move(narrow.bytes));
   const Tensor scale = parameter(make_name(str_cat(x.name(), "/scale")), {channels}, DType::kF32, std::move(scales));
   return {client::cast(units, DType::kF32), scale};
+}
+
+StoredWeight NarrowWeights::keep(const Value& x) {
+  const std::string& name = x.name();
+  if (std::find(report_.kept.begin(), report_.kept.end(), name) == report_.kept.end()) report_.kept.push_back(name);
+  return {x.tensor(), {}};
 }
 
 void NarrowWeights::record(const std::string& name, std::size_t f32_bytes, std::size_t bytes, double error) {

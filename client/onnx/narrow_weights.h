@@ -13,6 +13,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,7 @@ class NarrowWeights {
 
   StoredWeight stored(const Value& x, Weights form, std::int64_t channel_axis, const MakeName& make_name);
   StoredWeight make(const Value& x, Weights form, std::int64_t channel_axis, const MakeName& make_name);
+  StoredWeight keep(const Value& x);
   void record(const std::string& name, std::size_t f32_bytes, std::size_t bytes, double error);
 
   Weights form_;

@@ -23,7 +23,12 @@ Tensor scaled_and_biased(const Tensor& y, const Tensor& scale, const NodeContext
   for (std::int64_t i = 2; i < y.rank(); ++i) spatial.push_back(i - 1);
   const Tensor scaled = y * client::unsqueeze(scale, spatial);
   const Tensor bias = node.tensor_or_empty(2);
-  return bias.empty() ? scaled : scaled + client::unsqueeze(bias, spatial);
+  if (bias.empty()) return scaled;
+  if (bias.shape() != scale.shape()) {
+    reject(str_cat("the bias has shape ", client::to_string(bias.shape()), "; expected ",
+                   client::to_string(scale.shape())));
+  }
+  return scaled + client::unsqueeze(bias, spatial);
 }
 
 Values conv(NodeContext& node) {
