@@ -44,9 +44,7 @@ std::string weights_name(onnx::Weights form) {
   return form == onnx::Weights::kBf16 ? "bf16" : form == onnx::Weights::kInt8 ? "int8" : "f32";
 }
 
-std::string percent_text(double part) {
-  return str_cat(fixed(100 * part, part < 0.0001 ? 4 : 2), " %");
-}
+std::string percent_text(double part) { return str_cat(fixed(100 * part, part < 0.0001 ? 4 : 2), " %"); }
 
 void note_weights(onnx::Weights form, const onnx::WeightsReport& report) {
   if (form == onnx::Weights::kF32) return;
@@ -55,8 +53,9 @@ void note_weights(onnx::Weights form, const onnx::WeightsReport& report) {
     note("weights: none is stored as ", name, "; those of the model are small, not f32, or used in another way");
   } else {
     note("weights: ", name, ", ", human_bytes(static_cast<double>(report.stored_bytes)), " in place of ",
-         human_bytes(static_cast<double>(report.f32_bytes)), " in ", report.tensors, report.tensors == 1 ? " tensor" : " tensors", "; the largest error, in '",
-         report.worst, "', is ", percent_text(report.worst_error), " of its largest weight");
+         human_bytes(static_cast<double>(report.f32_bytes)), " in ", report.tensors,
+         report.tensors == 1 ? " tensor" : " tensors", "; the largest error, in '", report.worst, "', is ",
+         percent_text(report.worst_error), " of its largest weight");
   }
   if (report.kept.empty()) return;
   const auto shown = std::min<std::ptrdiff_t>(kMostNames, static_cast<std::ptrdiff_t>(report.kept.size()));

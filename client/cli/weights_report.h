@@ -1,5 +1,6 @@
-// What storing weights narrow (--weights) did to a model: how much smaller they are and how far from what they were, and,
-// when it is asked for, how far the outputs are from those of f32 weights. Errors: those of importing, preparing, replay.
+// What storing weights narrow (--weights) did to a model: how much smaller they are and how far from what they were,
+// and, when it is asked for, how far the outputs are from those of f32 weights. Errors: those of importing, preparing,
+// replay.
 //
 //   note_weights(flags.weights, model.imported.weights);          // one line on stderr
 //   auto differences = differences_from_f32(path, flags, vars, prepared, instance);

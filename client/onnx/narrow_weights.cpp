@@ -108,7 +108,7 @@ Int8Values to_int8(std::span<const float> values, std::int64_t channels, std::in
 
 bool NarrowWeights::applies_to(const Value& x) const {
   if (form_ == Weights::kF32) return false;
-  if (x.permuted_from() != nullptr) return true;
+  if (x.permuted_from() != nullptr) return applies_to(*x.permuted_from());
   return x.is_host() && x.host().dtype() == DType::kF32 && x.host().rank() >= 2 &&
          x.host().size() >= kLeastNarrowElements;
 }

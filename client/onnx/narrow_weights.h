@@ -1,8 +1,9 @@
-// NarrowWeights: the f32 weights of one import, stored in fewer bits when the caller asks for it (ImportOptions.weights)
-// and computed with as f32. bf16 is rounded to nearest, ties to even; NaN and infinities stay what they are. int8 is
-// w / scale rounded the same way, in -127 to 127, where scale = largest |w| / 127 of a channel of the result. Weights
-// that the form cannot hold stay f32 and are named in the report: bf16 has no finite value as large, or int8 none that
-// is not finite. Weights that share bytes (tied ones) are stored once. One import, single-threaded. Errors: JitError.
+// NarrowWeights: the f32 weights of one import, stored in fewer bits when the caller asks for it
+// (ImportOptions.weights) and computed with as f32. bf16 is rounded to nearest, ties to even; NaN and infinities stay
+// what they are. int8 is w / scale rounded the same way, in -127 to 127, where scale = largest |w| / 127 of a channel
+// of the result. Weights that the form cannot hold stay f32 and are named in the report: bf16 has no finite value as
+// large, or int8 none that is not finite. Weights that share bytes (tied ones) are stored once. One import,
+// single-threaded. Errors: JitError.
 //
 //   NarrowWeights narrow(Weights::kInt8);
 //   StoredWeight w = narrow.store(value, 1, name);    // [k, n]: w.tensor is f32, w.scale is [n] or empty

@@ -189,9 +189,9 @@ Values lstm(NodeContext& node) {
     config.steps = r.configs[static_cast<std::size_t>(d)];
     if (node.has_input(7)) config.peepholes = direction_of(node, node.input(7), d, "P").tensor();
     const client::LstmTensors start{initial(node, 5, r, d), initial(node, 6, r, d)};
-    const client::LstmResult result =
-        client::lstm(r.x, start, node.unscaled_weight(direction_of(node, node.input(1), d, "W")),
-                     node.unscaled_weight(direction_of(node, node.input(2), d, "R")), whole_bias(node, r, 4, d), config);
+    const client::LstmResult result = client::lstm(
+        r.x, start, node.unscaled_weight(direction_of(node, node.input(1), d, "W")),
+        node.unscaled_weight(direction_of(node, node.input(2), d, "R")), whole_bias(node, r, 4, d), config);
     y.push_back(result.y);
     h.push_back(result.last.h);
     c.push_back(result.last.c);
@@ -205,11 +205,12 @@ Values gru(NodeContext& node) {
   std::vector<Tensor> y, last;
   for (std::int64_t d = 0; d < r.directions; ++d) {
     const bool biased = node.has_input(3);
-    const client::RecurrentResult result = client::gru(
-        r.x, initial(node, 5, r, d), node.unscaled_weight(direction_of(node, node.input(1), d, "W")),
-        node.unscaled_weight(direction_of(node, node.input(2), d, "R")), biased ? bias_half(node, r, 3, d, 0).tensor() : Tensor(),
-        biased ? bias_half(node, r, 3, d, 1).tensor() : Tensor(), linear_before_reset,
-        r.configs[static_cast<std::size_t>(d)]);
+    const client::RecurrentResult result =
+        client::gru(r.x, initial(node, 5, r, d), node.unscaled_weight(direction_of(node, node.input(1), d, "W")),
+                    node.unscaled_weight(direction_of(node, node.input(2), d, "R")),
+                    biased ? bias_half(node, r, 3, d, 0).tensor() : Tensor(),
+                    biased ? bias_half(node, r, 3, d, 1).tensor() : Tensor(), linear_before_reset,
+                    r.configs[static_cast<std::size_t>(d)]);
     y.push_back(result.y);
     last.push_back(result.last);
   }

@@ -65,9 +65,9 @@ Value Value::absent() {
   return value;
 }
 
-Value Value::permuted(const Value& weight, Ints order) {
-  Value value(client::permute(weight.tensor(), order));
-  value.state_->base = std::make_shared<const Value>(weight);
+Value Value::permuted(const Value& tensor, Ints order) {
+  Value value(client::permute(tensor.tensor(), order));
+  value.state_->base = std::make_shared<const Value>(tensor);
   value.state_->order = std::move(order);
   return value;
 }

@@ -36,8 +36,8 @@ class Value {
   // JitError when the elements are not tensors of one dtype.
   static Value sequence(std::vector<Value> elements);
   static Value absent();
-  // A weight with its axes in another order, which remembers what it is made of.
-  static Value permuted(const Value& weight, Ints order);
+  // A tensor with its axes in another order, which remembers what it is made of.
+  static Value permuted(const Value& tensor, Ints order);
   static Value of_text(Text text);
 
   // Only the first `length` (i64 scalar) positions along `axis` count.
@@ -62,7 +62,7 @@ class Value {
   std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
-  // Of a permuted weight: what it was, null for any other value, and its axis at each place.
+  // Of a permuted tensor: what it was, null for any other value, and its axis at each place.
   const Value* permuted_from() const { return state_ ? state_->base.get() : nullptr; }
   const Ints& order() const { return state_->order; }
 

@@ -1,5 +1,5 @@
-// f32 products whose weights are stored as bf16 or int8: the kernels that read them widen them, whatever the layout, and
-// no plan holds them as f32.
+// f32 products whose weights are stored as bf16 or int8: the kernels that read them widen them, whatever the layout,
+// and no plan holds them as f32.
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/dtype.h"
