@@ -114,12 +114,12 @@ bool NarrowWeights::applies_to(const Value& x) const {
 }
 
 StoredWeight NarrowWeights::store(const Value& x, std::int64_t channel_axis, const MakeName& make_name) {
-  if (!applies_to(x)) return {x.tensor(), {}};
+  if (!applies_to(x)) return {x.tensor(), x.tensor(), {}};
   return stored(x, form_, channel_axis, make_name);
 }
 
 StoredWeight NarrowWeights::store_unscaled(const Value& x, const MakeName& make_name) {
-  if (!applies_to(x)) return {x.tensor(), {}};
+  if (!applies_to(x)) return {x.tensor(), x.tensor(), {}};
   return stored(x, Weights::kBf16, 0, make_name);
 }
 
@@ -128,6 +128,7 @@ StoredWeight NarrowWeights::stored(const Value& x, Weights form, std::int64_t ch
     const Ints& order = x.order();
     StoredWeight weight = stored(*base, form, order[static_cast<std::size_t>(channel_axis)], make_name);
     weight.tensor = client::permute(weight.tensor, order);
+    weight.stored = client::permute(weight.stored, order);
     return weight;
   }
   const HostTensor& host = x.host();
@@ -147,7 +148,7 @@ StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t chan
     record(x.name(), host.bytes(), bytes->size(), error.relative());
     const Tensor narrow =
         parameter(make_name(str_cat(x.name(), "/bf16")), host.shape(), DType::kBF16, *std::move(bytes));
-    return {client::cast(narrow, DType::kF32), {}};
+    return {client::cast(narrow, DType::kF32), narrow, {}};
   }
   if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) return keep(x);
   const auto axis = static_cast<std::size_t>(channel_axis);
@@ -159,13 +160,13 @@ StoredWeight NarrowWeights::make(const Value& x, Weights form, std::int64_t chan
   const Tensor units =
       parameter(make_name(str_cat(x.name(), "/int8")), host.shape(), DType::kI8, std::move(narrow.bytes));
   const Tensor scale = parameter(make_name(str_cat(x.name(), "/scale")), {channels}, DType::kF32, std::move(scales));
-  return {client::cast(units, DType::kF32), scale};
+  return {client::cast(units, DType::kF32), units, scale};
 }
 
 StoredWeight NarrowWeights::keep(const Value& x) {
   const std::string& name = x.name();
   if (std::find(report_.kept.begin(), report_.kept.end(), name) == report_.kept.end()) report_.kept.push_back(name);
-  return {x.tensor(), {}};
+  return {x.tensor(), x.tensor(), {}};
 }
 
 void NarrowWeights::record(const std::string& name, std::size_t f32_bytes, std::size_t bytes, double error) {

@@ -28,6 +28,7 @@ inline constexpr std::int64_t kLeastNarrowElements = 4096;
 
 struct StoredWeight {
   client::Tensor tensor;  // f32, whatever it is stored as
+  client::Tensor stored;  // the same elements as they are stored: what has to be rearranged or padded stays narrow
   client::Tensor scale;   // [channels] that the result is to be multiplied by; empty: none
 };
 

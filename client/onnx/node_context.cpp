@@ -38,9 +38,9 @@ StoredWeight NodeContext::weight(std::size_t index, std::int64_t channel_axis) c
                                        [&](const std::string& base) { return scope_.unique_name(base); });
 }
 
-client::Tensor NodeContext::unscaled_weight(const Value& value) const {
+StoredWeight NodeContext::unscaled_weight(const Value& value) const {
   const auto unique_name = [&](const std::string& base) { return scope_.unique_name(base); };
-  return scope_.narrow_weights().store_unscaled(value, unique_name).tensor;
+  return scope_.narrow_weights().store_unscaled(value, unique_name);
 }
 
 bool NodeContext::is_narrow_weight(const Value& value) const { return scope_.narrow_weights().applies_to(value); }

@@ -62,7 +62,7 @@ class NodeContext {
   client::Tensor tensor_or_empty(std::size_t index) const;
   // A weight as the import is asked to store it (client/onnx/narrow_weights.h); any other tensor as it is.
   StoredWeight weight(std::size_t index, std::int64_t channel_axis) const;
-  client::Tensor unscaled_weight(const Value& value) const;
+  StoredWeight unscaled_weight(const Value& value) const;
   // Whether `value` would be stored narrow where it is a weight.
   bool is_narrow_weight(const Value& value) const;
   // An input that must be known while importing, e.g. axes; `what` names it in the error.

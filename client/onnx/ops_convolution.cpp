@@ -73,13 +73,13 @@ Values conv_transpose(NodeContext& node) {
   }
   const ConvConfig config{w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
   if (config.groups > 1) {  // channels of different groups share a place in the weights
-    const Tensor weights = node.unscaled_weight(node.input(1));
+    const Tensor weights = node.unscaled_weight(node.input(1)).stored;
     return {Value(client::conv_transpose(node.tensor(0), weights, node.tensor_or_empty(2), config, extra))};
   }
   const StoredWeight weights = node.weight(1, 1);
   const bool is_scaled = !weights.scale.empty();
   const Tensor bias = is_scaled ? Tensor() : node.tensor_or_empty(2);
-  const Tensor y = client::conv_transpose(node.tensor(0), weights.tensor, bias, config, extra);
+  const Tensor y = client::conv_transpose(node.tensor(0), weights.stored, bias, config, extra);
   return {Value(is_scaled ? scaled_and_biased(y, weights.scale, node) : y)};
 }
 

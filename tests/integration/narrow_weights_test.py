@@ -163,13 +163,13 @@ def mlp(place):
 
 def convolutions(place):
     random = np.random.default_rng(4)
-    weights = {"w": random.standard_normal((40, 12, 3, 3)), "b": random.standard_normal(40),
-               "g": random.standard_normal((40, 20, 3, 3)), "t": random.standard_normal((40, 32, 2, 2)),
-               "tb": random.standard_normal(32), "d": random.standard_normal((32, 24, 3, 3))}
+    weights = {"w": random.standard_normal((64, 12, 3, 3)), "b": random.standard_normal(64),
+               "g": random.standard_normal((64, 32, 3, 3)), "t": random.standard_normal((64, 32, 3, 3)),
+               "tb": random.standard_normal(32), "d": random.standard_normal((32, 32, 3, 3))}
     weights = {name: array.astype(np.float32) for name, array in weights.items()}
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], kernel_shape=[3, 3]),
              helper.make_node("Conv", ["c", "g"], ["h"], kernel_shape=[3, 3], group=2),
-             helper.make_node("ConvTranspose", ["h", "t", "tb"], ["k"], kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("ConvTranspose", ["h", "t", "tb"], ["k"], kernel_shape=[3, 3], strides=[2, 2]),
              helper.make_node("ConvTranspose", ["k", "d"], ["y"], kernel_shape=[3, 3], group=2)]
 
     def conv(x, w):
@@ -185,13 +185,13 @@ def convolutions(place):
     def wanted(inputs, form):
         c = conv(inputs["x"][0], narrowed(weights["w"], 0, form)) + weights["b"][:, None, None]
         g = narrowed(weights["g"], 0, form)
-        h = np.concatenate([conv(c[:20], g[:20]), conv(c[20:], g[20:])])
+        h = np.concatenate([conv(c[:32], g[:32]), conv(c[32:], g[32:])])
         k = spread(h, narrowed(weights["t"], 1, form), 2) + weights["tb"][:, None, None]
         d = bf16(weights["d"]).astype(np.float64)  # groups share the places of channels: never int8
         return np.concatenate([spread(k[:16], d[:16], 1), spread(k[16:], d[16:], 1)])[None]
 
     inputs = {"x": random.standard_normal((1, 12, 10, 11)).astype(np.float32)}
-    return place.save("convolutions", nodes, inputs, [1, 48, 14, 16], weights), inputs, wanted, {"d"}
+    return place.save("convolutions", nodes, inputs, [1, 64, 15, 17], weights), inputs, wanted, {"d"}
 
 
 def tied(place):
@@ -263,6 +263,8 @@ def check_plan(place, path, form, always_bf16):
     for initializer in onnx.load(path).graph.initializer:
         array = numpy_helper.to_array(initializer)
         is_bf16 = form == "bf16" or initializer.name in always_bf16
+        if initializer.name == "t" and array.ndim == 4:  # 3 x 3 taps of a stride of 2 are those of 4 phases of 2 x 2
+            array = np.zeros(array.shape[:2] + (4, 4), array.dtype)
         most += array.nbytes if array.size < 4096 else array.size * (2 if is_bf16 else 1) * 1.1 + array.shape[0] * 4
     for kind in ("parameter_bytes", "persistent_bytes"):
         assert memory[kind] <= most + 1024, f"{path} {form}: {kind} {memory[kind]}, expected {most:.0f} at most"
