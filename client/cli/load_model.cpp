@@ -7,6 +7,7 @@
 #include "client/cli/format.h"
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
+#include "client/cli/weights_report.h"
 #include "client/elements.h"
 #include "client/errors.h"
 #include "client/npy.h"
@@ -112,13 +113,11 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   }
   const auto start = std::chrono::steady_clock::now();
   Model model;
-  onnx::ImportOptions options;
-  auto dims = flags.dim_ranges();
-  if (!dims.ok()) return dims.status();
-  options.dims = *std::move(dims);
+  absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
+  if (!options.ok()) return options.status();
   if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
-  for (const auto& [name, array] : model.arrays) options.input_shapes[name] = array.shape;
-  auto imported = onnx::import_model(path, options);
+  for (const auto& [name, array] : model.arrays) options->input_shapes[name] = array.shape;
+  auto imported = onnx::import_model(path, *options);
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
   if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
@@ -128,6 +127,7 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   model.traced = *std::move(traced);
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   print_detail(path, " was read and traced in ", human_time(time.count()));
+  note_weights(flags.weights, model.imported.weights);
   return model;
 }
 
@@ -147,6 +147,10 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
   if (!flags.dims.empty() && parameters.empty()) {
     return usage_error("--dim ", flags.dims[0], ": the lengths of ", path,
                        " were chosen when it was exported; see --var");
+  }
+  if (flags.weights != onnx::Weights::kF32 && parameters.empty()) {
+    return usage_error("--weights ", weights_name(flags.weights), ": the weights of ", path,
+                       " are stored as they were when it was exported");
   }
   absl::StatusOr<Model> model = model_of(contents->plan, path, flags);
   if (!model.ok()) return model.status();

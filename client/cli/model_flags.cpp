@@ -14,6 +14,9 @@
 namespace hearth::cli {
 namespace {
 
+const std::map<std::string, onnx::Weights> kWeights = {
+    {"f32", onnx::Weights::kF32}, {"bf16", onnx::Weights::kBf16}, {"int8", onnx::Weights::kInt8}};
+
 absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
   const std::size_t colon = text.find(':');
   std::int64_t least = 0, greatest = 0;
@@ -52,6 +55,12 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_fla
         ->type_name("NAME=FILE.npy")
         ->each(unique_name("--input"));
   }
+  command
+      .add_option_function<std::string>(
+          "--weights", [this](const std::string& form) { weights = kWeights.at(form); },
+          "What weights are stored as, f32, bf16 or int8: narrow ones are read faster and cost accuracy, which is said")
+      ->type_name("FORM")
+      ->check(CLI::IsMember(std::vector<std::string>{"f32", "bf16", "int8"}));
   add_connection_to(command, threads_flag);
 }
 
@@ -110,6 +119,15 @@ absl::StatusOr<std::map<std::string, onnx::DimRange>> ModelFlags::dim_ranges() c
     ranges.insert_or_assign(flag->first, *range);
   }
   return ranges;
+}
+
+absl::StatusOr<onnx::ImportOptions> ModelFlags::import_options() const {
+  auto ranges = dim_ranges();
+  if (!ranges.ok()) return ranges.status();
+  onnx::ImportOptions options;
+  options.dims = *std::move(ranges);
+  options.weights = weights;
+  return options;
 }
 
 }  // namespace hearth::cli

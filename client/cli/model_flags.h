@@ -28,6 +28,7 @@ inline constexpr int kMostThreads = 4096;
 struct ModelFlags {
   std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX
   std::vector<std::string> inputs;  // NAME=FILE.npy
+  onnx::Weights weights = onnx::Weights::kF32;
   std::optional<std::string> device;
   std::optional<int> threads;  // 0: every CPU
   std::optional<std::uint32_t> opt_level;
@@ -45,6 +46,8 @@ struct ModelFlags {
   absl::StatusOr<client::PrepareConfig> prepare_config() const;
   // Of --dim.
   absl::StatusOr<std::map<std::string, onnx::DimRange>> dim_ranges() const;
+  // What an ONNX model is imported with: --dim and --weights.
+  absl::StatusOr<onnx::ImportOptions> import_options() const;
 };
 
 // A flag that takes one value each time it is given, as often as one likes: it never swallows what follows.

@@ -10,6 +10,7 @@
 #include "client/cli/input_file.h"
 #include "client/cli/load_model.h"
 #include "client/cli/print.h"
+#include "client/cli/weights_report.h"
 #include "client/onnx/dim_search.h"
 #include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
@@ -49,6 +50,11 @@ absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
   absl::StatusOr<onnx::DimSearch> found = onnx::find_dims(*model, given);
   if (found.ok()) {
     checked.dims = *std::move(found);
+    if (flags.model.weights != onnx::Weights::kF32) {
+      const auto imported = onnx::import_model(*model, {.dims = checked.dims.lengths, .weights = flags.model.weights});
+      if (!imported.ok()) return imported.status();
+      note_weights(flags.model.weights, imported->weights);
+    }
   } else {
     checked.refused = std::string(found.status().message());
   }
@@ -108,7 +114,8 @@ void add_onnx_check(CLI::App& onnx, Action& action) {
       {.details =
            "Needs no daemon. Dimensions that are not given are tried with common lengths and with ranges, and what "
            "a run needs to be given is listed.",
-       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."}},
+       .examples = {{"hearth onnx check model.onnx", "Checks a model before any work is done."},
+                    {"hearth onnx check model.onnx --weights int8", "Says what int8 makes of its weights, too."}},
        .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
   add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/false);

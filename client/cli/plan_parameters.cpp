@@ -65,12 +65,10 @@ absl::Status add_dims(const onnx::ModelSummary& summary, const v1::Plan& plan,
 absl::StatusOr<Parameters> of_model(const std::string& path, const v1::Plan& plan, const ModelFlags& flags) {
   const absl::StatusOr<onnx::ModelFilePtr> model = onnx::read_model(path);
   if (!model.ok()) return model.status();
-  auto dims = flags.dim_ranges();
-  if (!dims.ok()) return dims.status();
-  onnx::ImportOptions options;
-  options.dims = *std::move(dims);
-  if (absl::Status added = add_dims(onnx::summarize(*model), plan, &options.dims); !added.ok()) return added;
-  const auto imported = onnx::import_model(*model, options);
+  absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
+  if (!options.ok()) return options.status();
+  if (absl::Status added = add_dims(onnx::summarize(*model), plan, &options->dims); !added.ok()) return added;
+  const auto imported = onnx::import_model(*model, *options);
   if (!imported.ok()) return imported.status();
   auto traced = client::encode_graph(imported->outputs);
   if (!traced.ok()) return traced.status();
@@ -108,10 +106,13 @@ absl::StatusOr<Parameters> read_parameters(const std::string& path, const client
   }
   std::erase_if(wanted, [&](const std::string& name) { return given.count(name) > 0; });
   if (wanted.empty()) return given;
+  const auto is_narrow = [](const std::string& name) { return name.ends_with("/bf16") || name.ends_with("/int8"); };
+  const bool narrow = std::any_of(wanted.begin(), wanted.end(), is_narrow);
   return absl::InvalidArgumentError(
       str_cat(path, " was exported without its parameters, and ", some_of(wanted), files.empty() ? "" : " still",
               wanted.size() == 1 ? " is" : " are",
-              " missing; give --parameters FILE.safetensors, or --parameters with the model it was exported from"));
+              " missing; give --parameters FILE.safetensors, or --parameters with the model it was exported from",
+              narrow ? " and the --weights it was exported with" : ""));
 }
 
 }  // namespace hearth::cli

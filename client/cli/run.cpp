@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
+#include "client/cli/weights_report.h"
 #include "client/npy.h"
 #include "command_line/command.h"
 #include "runtime/loaded_plan.h"
@@ -35,6 +37,7 @@ struct RunFlags {
   int repeat = 1;
   std::uint64_t seed = 0;
   bool profile = false;
+  bool compares = false;
 };
 
 struct ReplayTimes {
@@ -49,6 +52,7 @@ struct WrittenOutput {
   DType dtype;
   std::vector<std::int64_t> shape;
   std::string file;  // empty without --output-dir
+  std::optional<double> difference = std::nullopt;  // from f32 weights', with --compare-f32
 };
 
 struct Profiled {
@@ -97,7 +101,7 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
 
 void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
                    const std::vector<WrittenOutput>& outputs, const std::vector<std::string>& random_inputs,
-                   const Profiled* profile) {
+                   const Json& weights, const Profiled* profile) {
   const client::PrepareStats& stats = plan.stats();
   Json json = {
       {"prepare_ms", stats.prepare_ms},  {"rpc_ms", stats.rpc_ms},
@@ -109,8 +113,10 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
   for (const WrittenOutput& output : outputs) {
     Json item = {{"name", output.name}, {"dtype", std::string(dtype_name(output.dtype))}, {"shape", output.shape}};
     item["file"] = output.file.empty() ? Json() : Json(output.file);
+    if (output.difference) item["difference_from_f32"] = *output.difference;  // null where it is infinite
     json["outputs"].push_back(item);
   }
+  if (!weights.is_null()) json["weights"] = weights;
   if (profile != nullptr) json["profile"] = time_json(profile->rows, profile->times);
   print_json(json);
 }
@@ -126,6 +132,14 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
   for (const WrittenOutput& output : outputs) {
     print_summary("output ", output.name, " ", dtype_name(output.dtype), shape_text(output.shape),
                   output.file.empty() ? "" : " -> " + output.file);
+  }
+  for (const WrittenOutput& output : outputs) {
+    if (!output.difference) continue;
+    print_line("output ", output.name,
+               std::isfinite(*output.difference)
+                   ? str_cat(" differs from what f32 weights give by ", percent_text(*output.difference),
+                             " of its largest value")
+                   : " has another shape than f32 weights give, or only one of the two is finite");
   }
   if (profile != nullptr) print_table(time_table(profile->rows, profile->times));
 }
@@ -172,6 +186,9 @@ absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
 }
 
 absl::StatusOr<int> run(const RunFlags& flags) {
+  if (flags.compares && (flags.model.weights == onnx::Weights::kF32 || client::is_plan_file(flags.path))) {
+    return usage_error("--compare-f32: give a model and --weights bf16 or int8, whose outputs are to be compared");
+  }
   absl::StatusOr<PreparedModel> prepared = load(flags);
   if (!prepared.ok()) return prepared.status();
   absl::StatusOr<client::Instance> instance = prepared->plan.instantiate();
@@ -187,6 +204,11 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   }
   auto outputs = write_outputs(*instance, prepared->model, flags.output_dir);
   if (!outputs.ok()) return outputs.status();
+  if (flags.compares) {
+    const auto differences = differences_from_f32(flags.path, flags.model, flags.vars, *prepared, *instance);
+    if (!differences.ok()) return differences.status();
+    for (std::size_t i = 0; i < outputs->size(); ++i) (*outputs)[i].difference = (*differences)[i];
+  }
   std::optional<Profiled> profile;
   if (flags.profile) {
     absl::StatusOr<Profiled> profiled = profile_of(flags, *prepared, *instance);
@@ -196,7 +218,9 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   }
   const Profiled* shown = profile ? &*profile : nullptr;
   if (flags.model.json) {
-    print_as_json(prepared->plan, summarize(times), *outputs, *random, shown);
+    const onnx::Weights form = flags.model.weights;
+    const Json weights = form == onnx::Weights::kF32 ? Json() : weights_json(form, prepared->model.imported.weights);
+    print_as_json(prepared->plan, summarize(times), *outputs, *random, weights, shown);
   } else {
     note_random_inputs(*random, flags.seed);
     print_text(flags, prepared->plan, summarize(times), *outputs, shown);
@@ -217,6 +241,8 @@ void add_run(CLI::App& app, Action& action) {
            {"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
            {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
            {"hearth run model.onnx --profile", "Shows what the time of a replay is spent on."},
+           {"hearth run model.onnx --weights bf16 --compare-f32",
+            "Stores weights in half of the bytes, and says what that changes."},
            {"hearth run model.hearth --parameters model.onnx", "Runs a plan that was exported without weights."},
            {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}}});
   add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
@@ -238,6 +264,8 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(whole_number())
       ->capture_default_str();
+  command->add_flag("--compare-f32", flags->compares,
+                    "With --weights: run with f32 weights, too, and print how far the outputs are from each other");
   command->add_flag("--profile", flags->profile, "Show the time of every kernel, over warm replays");
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

@@ -48,8 +48,8 @@ std::string GraphImporter::missing_operator(const ::onnx::NodeProto& node, const
   return found.ok() ? "" : std::string(found.status().message());
 }
 
-GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model)
-    : model_(std::move(model)), functions_(read_functions(model_->proto())), frames_(1) {
+GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model, Weights weights)
+    : model_(std::move(model)), functions_(read_functions(model_->proto())), narrow_(weights), frames_(1) {
   frames_.back().opsets = read_opsets(model_->proto());
   frames_.back().scopes.emplace_back();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "client/onnx/functions.h"
+#include "client/onnx/narrow_weights.h"
 #include "client/onnx/node_context.h"
 
 namespace onnx {
@@ -35,7 +36,7 @@ class GraphImporter : private ImportScope {
   // Nodes of an import, those of unrolled loops and expanded functions counted each time.
   static constexpr int kMaxNodes = 200000;
 
-  explicit GraphImporter(std::shared_ptr<const ModelFile> model);
+  explicit GraphImporter(std::shared_ptr<const ModelFile> model, Weights weights = Weights::kF32);
 
   // Gives `name` its one meaning in the current graph.
   void bind(const std::string& name, const Value& value);
@@ -45,6 +46,7 @@ class GraphImporter : private ImportScope {
   Values run(const ::onnx::GraphProto& graph);
   // Whether an imported node gives random numbers.
   bool is_random() const { return is_random_; }
+  WeightsReport take_weights_report() { return narrow_.take_report(); }
 
  private:
   // The graph or function whose nodes are imported: what it sees.
@@ -56,6 +58,7 @@ class GraphImporter : private ImportScope {
   };
 
   std::string unique_name(const std::string& base) override;
+  NarrowWeights& narrow_weights() override { return narrow_; }
   Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) override;
   const ::onnx::AttributeProto* function_attribute(const std::string& name) const override;
 
@@ -68,6 +71,7 @@ class GraphImporter : private ImportScope {
 
   std::shared_ptr<const ModelFile> model_;
   Functions functions_;
+  NarrowWeights narrow_;
   std::vector<Frame> frames_;                                 // innermost call last
   std::map<const ::onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
   std::set<std::string> parameter_names_;

@@ -231,7 +231,7 @@ ImportedModel import_graph(const ModelFilePtr& model, const ImportOptions& optio
     tensor_inputs.insert(tensor_inputs.end(), input.tensors.begin(), input.tensors.end());
   }
   dims.check_all_given(tensor_inputs);
-  GraphImporter importer(model);
+  GraphImporter importer(model, options.weights);
   for (const DeclaredInput& input : inputs) {
     Values members;
     for (const auto& tensor : input.tensors) {
@@ -257,6 +257,7 @@ ImportedModel import_graph(const ModelFilePtr& model, const ImportOptions& optio
   if (result.outputs.empty()) reject("the model's outputs hold no tensor");
   name_lengths(tensors, result);
   result.is_random = importer.is_random();
+  result.weights = importer.take_weights_report();
   return result;
 }
 

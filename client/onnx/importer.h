@@ -32,12 +32,16 @@ struct DimRange {
   DimRange(std::int64_t least, std::int64_t greatest) : min(least), max(greatest) {}
 };
 
+// What f32 weights of products, convolutions, recurrences and embedding tables are stored as; sums stay f32.
+enum class Weights { kF32, kBf16, kInt8 };
+
 struct ImportOptions {
   std::map<std::string, DimRange> dims = {};
   // Fixes the dimensions of an input that `dims` does not name; must lie within the ranges of those it does.
   std::map<std::string, std::vector<std::int64_t>> input_shapes = {};
   std::map<std::string, std::size_t> sequence_lengths = {};  // one for every input that is a sequence
   std::set<std::string> absent = {};                         // optional inputs without a value
+  Weights weights = Weights::kF32;                           // narrower ones cost accuracy; see WeightsReport
 };
 
 struct ModelValue {
@@ -50,12 +54,23 @@ struct ModelValue {
   std::int64_t length_axis = 0;
 };
 
+// What ImportOptions.weights did. Errors are in parts of the largest |weight| of their tensor.
+struct WeightsReport {
+  std::size_t tensors = 0;         // stored narrow
+  std::uint64_t f32_bytes = 0;     // what they would take
+  std::uint64_t stored_bytes = 0;  // what they take, with their scales
+  std::string worst = {};          // the tensor with the largest error; empty: none is stored narrow
+  double worst_error = 0;
+  std::vector<std::string> kept = {};  // f32 still: they hold values that the narrow form has not
+};
+
 struct ImportedModel {
   int opset = 0;
   std::vector<ModelValue> inputs;   // as declared; initializers are none
   std::vector<ModelValue> results;  // what `outputs` compute
   bool is_random = false;           // some node gives random numbers, which differ between implementations
   client::NamedTensors outputs;     // the results, in their order, and the lengths they name
+  WeightsReport weights;
 };
 
 class ModelFile;  // client/onnx/model_file.h: a parsed model, for who imports one more than once

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/onnx/model_file.h"
+#include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
@@ -31,6 +32,18 @@ const Value& NodeContext::input(std::size_t index) const {
 client::Tensor NodeContext::tensor_or_empty(std::size_t index) const {
   return has_input(index) ? tensor(index) : client::Tensor();
 }
+
+StoredWeight NodeContext::weight(std::size_t index, std::int64_t channel_axis) const {
+  return scope_.narrow_weights().store(input(index), channel_axis,
+                                       [&](const std::string& base) { return scope_.unique_name(base); });
+}
+
+StoredWeight NodeContext::unscaled_weight(const Value& value) const {
+  const auto unique_name = [&](const std::string& base) { return scope_.unique_name(base); };
+  return scope_.narrow_weights().store_unscaled(value, unique_name);
+}
+
+bool NodeContext::is_narrow_weight(const Value& value) const { return scope_.narrow_weights().applies_to(value); }
 
 const HostTensor& NodeContext::known(std::size_t index, std::string_view what) const {
   const Value& value = input(index);

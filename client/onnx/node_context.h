@@ -24,6 +24,8 @@ class NodeProto;
 namespace hearth::onnx {
 
 class ModelFile;
+class NarrowWeights;
+struct StoredWeight;
 
 using Values = std::vector<Value>;
 
@@ -33,6 +35,7 @@ class ImportScope {
   virtual ~ImportScope() = default;
   // A parameter name no other value has.
   virtual std::string unique_name(const std::string& base) = 0;
+  virtual NarrowWeights& narrow_weights() = 0;
   // Imports a nested graph, which sees the names around it, with these values as its inputs.
   virtual Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) = 0;
   // What the call of the function under way gives for this attribute; null when it gives none.
@@ -57,6 +60,11 @@ class NodeContext {
   const client::Tensor& tensor(std::size_t index) const { return input(index).tensor(); }
   // An empty handle when the input is omitted.
   client::Tensor tensor_or_empty(std::size_t index) const;
+  // A weight as the import is asked to store it (client/onnx/narrow_weights.h); any other tensor as it is.
+  StoredWeight weight(std::size_t index, std::int64_t channel_axis) const;
+  StoredWeight unscaled_weight(const Value& value) const;
+  // Whether `value` would be stored narrow where it is a weight.
+  bool is_narrow_weight(const Value& value) const;
   // An input that must be known while importing, e.g. axes; `what` names it in the error.
   const HostTensor& known(std::size_t index, std::string_view what) const;
   Ints known_integers(std::size_t index, std::string_view what) const { return known(index, what).integers(); }

@@ -1,11 +1,14 @@
 // Convolutions.
 #include <algorithm>
 
+#include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
 #include "client/ops/conv.h"
 #include "client/ops/deform_conv.h"
+#include "client/ops/elementwise.h"
+#include "client/ops/movement.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -14,9 +17,25 @@ namespace {
 using client::ConvConfig;
 using client::Tensor;
 
+// A result without a bias, times the scale of each of its channels, plus the node's bias if it has one.
+Tensor scaled_and_biased(const Tensor& y, const Tensor& scale, const NodeContext& node) {
+  client::Axes spatial;
+  for (std::int64_t i = 2; i < y.rank(); ++i) spatial.push_back(i - 1);
+  const Tensor scaled = y * client::unsqueeze(scale, spatial);
+  const Tensor bias = node.tensor_or_empty(2);
+  if (bias.empty()) return scaled;
+  if (bias.shape() != scale.shape()) {
+    reject(str_cat("the bias has shape ", client::to_string(bias.shape()), "; expected ",
+                   client::to_string(scale.shape())));
+  }
+  return scaled + client::unsqueeze(bias, spatial);
+}
+
 Values conv(NodeContext& node) {
   const ConvConfig config = read_conv(node, 1);
-  return {Value(client::conv(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config))};
+  const StoredWeight w = node.weight(1, 0);
+  if (w.scale.empty()) return {Value(client::conv(node.tensor(0), w.tensor, node.tensor_or_empty(2), config))};
+  return {Value(scaled_and_biased(client::conv(node.tensor(0), w.tensor, {}, config), w.scale, node))};
 }
 
 // The pads that give `wanted` lengths; the odd one stands at the begin unless auto_pad is SAME_UPPER. Longer results
@@ -53,7 +72,15 @@ Values conv_transpose(NodeContext& node) {
     pad_to(wanted.value_or(multiples), natural, auto_pad == "SAME_UPPER", &w, &extra);
   }
   const ConvConfig config{w.strides, w.pads_begin, w.pads_end, w.dilations, node.integer("group", 1)};
-  return {Value(client::conv_transpose(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config, extra))};
+  if (config.groups > 1) {  // channels of different groups share a place in the weights
+    const Tensor weights = node.unscaled_weight(node.input(1)).stored;
+    return {Value(client::conv_transpose(node.tensor(0), weights, node.tensor_or_empty(2), config, extra))};
+  }
+  const StoredWeight weights = node.weight(1, 1);
+  const bool is_scaled = !weights.scale.empty();
+  const Tensor bias = is_scaled ? Tensor() : node.tensor_or_empty(2);
+  const Tensor y = client::conv_transpose(node.tensor(0), weights.stored, bias, config, extra);
+  return {Value(is_scaled ? scaled_and_biased(y, weights.scale, node) : y)};
 }
 
 Values deform_conv(NodeContext& node) {

@@ -3,6 +3,7 @@
 
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
+#include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/creation.h"
@@ -21,13 +22,23 @@ using client::Tensor;
 
 Shape dims(const Ints& shape) { return {shape.begin(), shape.end()}; }
 
+// Of a table that may be stored narrow, with a scale for each of its rows.
+Tensor picked(const NodeContext& node, const Tensor& indices, std::int64_t axis) {
+  const StoredWeight table = node.weight(0, axis);
+  const Tensor rows = client::gather(table.tensor, indices, axis);
+  if (table.scale.empty()) return rows;
+  client::Axes inner;
+  for (std::int64_t i = axis + 1; i < node.input(0).rank(); ++i) inner.push_back(indices.rank() + i - axis - 1);
+  return rows * client::unsqueeze(client::gather(table.scale, indices, 0), inner);
+}
+
 Values gather(NodeContext& node) {
   const Value& data = node.input(0);
   const Value& indices = node.input(1);
   const std::int64_t axis = positive_axis(node.integer("axis", 0), data.rank());
   const Dim symbolic_length = data.dims()[static_cast<std::size_t>(axis)];
   if (!indices.is_host() || !symbolic_length.is_const()) {
-    return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+    return {Value(picked(node, indices.tensor(), axis))};
   }
   const std::int64_t length = symbolic_length.value();
   Ints known = indices.host().integers();
@@ -49,7 +60,7 @@ Values gather(NodeContext& node) {
     const Tensor part = client::slice(data.tensor(), {{axis, known.front(), known.back() + 1, 1}});
     return {Value(client::reshape(part, shape))};
   }
-  return {Value(client::gather(data.tensor(), indices.tensor(), axis))};
+  return {Value(picked(node, indices.tensor(), axis))};
 }
 
 Values gather_elements(NodeContext& node) {

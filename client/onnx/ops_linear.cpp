@@ -1,4 +1,5 @@
 // Matrix products.
+#include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/einsum.h"
@@ -17,9 +18,18 @@ void check_same_type(const Value& a, const Value& b) {
   }
 }
 
+// Times one number for each index along the axis that is the `from_last`-th from the end.
+Tensor scaled(const Tensor& y, const Tensor& scale, std::int64_t from_last) {
+  if (scale.empty()) return y;
+  return y * (from_last == 1 ? scale : client::unsqueeze(scale, {1}));
+}
+
 Values matmul(NodeContext& node) {
   check_same_type(node.input(0), node.input(1));
-  return {Value(client::matmul(node.tensor(0), node.tensor(1)))};
+  const std::int64_t a_rank = node.input(0).rank(), b_rank = node.input(1).rank();
+  const StoredWeight a = node.weight(0, a_rank - 2), b = node.weight(1, b_rank - 1);
+  const Tensor y = client::matmul(a.tensor, b.tensor);
+  return {Value(scaled(scaled(y, b.scale, 1), a.scale, b_rank == 1 ? 1 : 2))};
 }
 
 // alpha * A' B' + beta * C
@@ -31,9 +41,10 @@ Values gemm(NodeContext& node) {
   const bool broadcasts = node.opset() >= 7 || node.integer("broadcast", 0) != 0;
   check_same_type(node.input(0), node.input(1));
   if (node.input(0).rank() != 2 || node.input(1).rank() != 2) reject("A and B must be matrices");
-  const Tensor a = transpose_a ? client::transpose(node.tensor(0)) : node.tensor(0);
-  const Tensor b = transpose_b ? client::transpose(node.tensor(1)) : node.tensor(1);
-  Tensor y = client::matmul(a, b);
+  const StoredWeight a = node.weight(0, transpose_a ? 1 : 0), b = node.weight(1, transpose_b ? 0 : 1);
+  Tensor y = client::matmul(transpose_a ? client::transpose(a.tensor) : a.tensor,
+                            transpose_b ? client::transpose(b.tensor) : b.tensor);
+  y = scaled(scaled(y, b.scale, 1), a.scale, 2);
   if (alpha != 1.0) y = y * alpha;
   if (node.has_input(2) && beta != 0.0) {
     check_same_type(node.input(0), node.input(2));

@@ -138,11 +138,10 @@ Values transpose(NodeContext& node) {
       reject(str_cat("perm ", to_string(order), " is no permutation of ", rank, " axes"));
     }
   }
-  if (!movable(x, x.dims())) {
-    const Tensor moved = client::permute(x.tensor(), order);
-    if (!x.is_bounded()) return {Value(moved)};
+  if (!movable(x, x.dims()) || node.is_narrow_weight(x)) {
+    if (!x.is_bounded()) return {Value::permuted(x, order)};
     const auto at = std::find(order.begin(), order.end(), x.bounded_axis()) - order.begin();
-    return {Value::bounded(moved, at, x.length())};
+    return {Value::bounded(client::permute(x.tensor(), order), at, x.length())};
   }
   const Ints from = x.shape();
   const Ints strides = row_major_strides(from);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "client/onnx/host_math.h"
+#include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/activation.h"
@@ -176,6 +177,10 @@ Tensor whole_bias(NodeContext& node, const Recurrence& r, std::int64_t gates, st
   return node.made(host_binary(HostBinary::kAdd, input.host(), hidden.host()), str_cat("B", direction)).tensor();
 }
 
+Tensor recurrent_weight(const NodeContext& node, std::size_t input, std::int64_t direction, std::string_view part) {
+  return node.unscaled_weight(direction_of(node, node.input(input), direction, part)).tensor;
+}
+
 Values lstm(NodeContext& node) {
   const bool input_forget = node.integer("input_forget", 0) != 0;
   const Recurrence r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"});
@@ -190,8 +195,8 @@ Values lstm(NodeContext& node) {
     if (node.has_input(7)) config.peepholes = direction_of(node, node.input(7), d, "P").tensor();
     const client::LstmTensors start{initial(node, 5, r, d), initial(node, 6, r, d)};
     const client::LstmResult result =
-        client::lstm(r.x, start, direction_of(node, node.input(1), d, "W").tensor(),
-                     direction_of(node, node.input(2), d, "R").tensor(), whole_bias(node, r, 4, d), config);
+        client::lstm(r.x, start, recurrent_weight(node, 1, d, "W"), recurrent_weight(node, 2, d, "R"),
+                     whole_bias(node, r, 4, d), config);
     y.push_back(result.y);
     h.push_back(result.last.h);
     c.push_back(result.last.c);
@@ -205,11 +210,11 @@ Values gru(NodeContext& node) {
   std::vector<Tensor> y, last;
   for (std::int64_t d = 0; d < r.directions; ++d) {
     const bool biased = node.has_input(3);
-    const client::RecurrentResult result = client::gru(
-        r.x, initial(node, 5, r, d), direction_of(node, node.input(1), d, "W").tensor(),
-        direction_of(node, node.input(2), d, "R").tensor(), biased ? bias_half(node, r, 3, d, 0).tensor() : Tensor(),
-        biased ? bias_half(node, r, 3, d, 1).tensor() : Tensor(), linear_before_reset,
-        r.configs[static_cast<std::size_t>(d)]);
+    const client::RecurrentResult result =
+        client::gru(r.x, initial(node, 5, r, d), recurrent_weight(node, 1, d, "W"), recurrent_weight(node, 2, d, "R"),
+                    biased ? bias_half(node, r, 3, d, 0).tensor() : Tensor(),
+                    biased ? bias_half(node, r, 3, d, 1).tensor() : Tensor(), linear_before_reset,
+                    r.configs[static_cast<std::size_t>(d)]);
     y.push_back(result.y);
     last.push_back(result.last);
   }
@@ -221,9 +226,8 @@ Values rnn(NodeContext& node) {
   std::vector<Tensor> y, last;
   for (std::int64_t d = 0; d < r.directions; ++d) {
     const client::RecurrentResult result =
-        client::rnn(r.x, initial(node, 5, r, d), direction_of(node, node.input(1), d, "W").tensor(),
-                    direction_of(node, node.input(2), d, "R").tensor(), whole_bias(node, r, 1, d),
-                    r.configs[static_cast<std::size_t>(d)]);
+        client::rnn(r.x, initial(node, 5, r, d), recurrent_weight(node, 1, d, "W"), recurrent_weight(node, 2, d, "R"),
+                    whole_bias(node, r, 1, d), r.configs[static_cast<std::size_t>(d)]);
     y.push_back(result.y);
     last.push_back(result.last);
   }

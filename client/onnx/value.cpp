@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/onnx/reject.h"
+#include "client/ops/movement.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {
@@ -61,6 +62,13 @@ Value Value::absent() {
   Value value;
   value.state_ = std::make_shared<State>();
   value.state_->kind = Kind::kAbsent;
+  return value;
+}
+
+Value Value::permuted(const Value& tensor, Ints order) {
+  Value value(client::permute(tensor.tensor(), order));
+  value.state_->base = std::make_shared<const Value>(tensor);
+  value.state_->order = std::move(order);
   return value;
 }
 

@@ -36,6 +36,8 @@ class Value {
   // JitError when the elements are not tensors of one dtype.
   static Value sequence(std::vector<Value> elements);
   static Value absent();
+  // A tensor with its axes in another order, which remembers what it is made of.
+  static Value permuted(const Value& tensor, Ints order);
   static Value of_text(Text text);
 
   // Only the first `length` (i64 scalar) positions along `axis` count.
@@ -60,10 +62,15 @@ class Value {
   std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
+  // Of a permuted tensor: what it was, null for any other value, and its axis at each place.
+  const Value* permuted_from() const { return state_ ? state_->base.get() : nullptr; }
+  const Ints& order() const { return state_->order; }
+
   bool is_bounded() const { return state_ && !state_->length.empty(); }
   std::int64_t bounded_axis() const { return state_->bounded_axis; }
   const client::Tensor& length() const { return state_->length; }
 
+  const std::string& name() const { return state_->name; }  // of a host value
   bool needs_name() const { return is_host() && state_->name.empty(); }
   void set_name(std::string name) const { state_->name = std::move(name); }
 
@@ -79,6 +86,8 @@ class Value {
     Text text;
     std::int64_t bounded_axis = 0;
     client::Tensor length;
+    std::shared_ptr<const Value> base;
+    Ints order;
   };
   void check_tensor() const;
   std::shared_ptr<State> state_;

@@ -22,6 +22,10 @@ bool is_view(UOpRef x) {  // moves elements without choosing between sources
 bool is_operand_cast(UOpRef x) {
   return x->is(Op::Cast) && ir::wmma_result(x->source(0)->dtype.scalar, x->source(0)->dtype.scalar) == x->dtype.scalar;
 }
+// A cast of int8 weights into the f32 that they are multiplied as: likewise.
+bool is_weight_cast(UOpRef x) {
+  return x->is(Op::Cast) && x->source(0)->dtype == ir::Scalar::I8 && x->dtype == ir::Scalar::F32;
+}
 // Element by element, from one source or several.
 bool is_computed(UOpRef x) {
   return ir::is_elementwise(x->op) || x->is(Op::Cat) || x->is(Op::Pad) || x->is(Op::Gather);
@@ -91,7 +95,7 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
     }
   }
   auto force = [&](UOpRef x) {
-    while (is_view(x) || is_operand_cast(x)) x = x->source(0);
+    while (is_view(x) || is_operand_cast(x) || is_weight_cast(x)) x = x->source(0);
     if (!is_leaf(x)) map[x] = Realize::Forced;
   };
   for (UOpRef node : order) {

@@ -1,7 +1,9 @@
 #include "compiler/passes/winograd_cost.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "compiler/passes/stages.h"
 #include "compiler/passes/winograd_transform.h"
 #include "compiler/tune/kernel_facts.h"
 #include "compiler/tune/tile_cost.h"
@@ -33,6 +35,13 @@ struct Size {
   std::int64_t batch = 1, rows, columns, in, out;
 };
 
+// Weights that are stored in fewer bytes, which their transform would not be.
+bool is_narrow(ir::UOpRef weights) {
+  return std::ranges::any_of(nodes_below({&weights, 1}), [](ir::UOpRef x) {
+    return x->is(ir::Op::Load) && byte_size(x->dtype) < static_cast<int>(sizeof(float));
+  });
+}
+
 }  // namespace
 
 double direct_cycles(const Convolution& convolution, const v1::Target& target) {
@@ -43,7 +52,7 @@ double direct_cycles(const Convolution& convolution, const v1::Target& target) {
 double winograd_cycles(const Convolution& convolution, const v1::Target& target) {
   const Size s(convolution);
   const double lanes = target.vector_bits() / 32;
-  const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32);
+  const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
   if (lanes < 4 || !is_f32 || s.in < kLeastChannels || s.out < kLeastChannels) return INFINITY;
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out), tiles = static_cast<double>(s.tiles());
   const double products = kProducts * in * tune::plane_cycles(target, s.out, s.tiles(), 0, 0);

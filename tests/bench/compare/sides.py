@@ -42,12 +42,15 @@ class Hearth:
         if not self.program.exists():
             raise Missing("hearth is not built: cmake --build --preset release")
         self.repeats = {}
+        self.weights = "f32"  # what the next runs store weights as
 
     def daemon(self, action):
         start([self.program, "daemon", action], **self.environment)
 
     def run(self, model, threads, repeat, *more):
         inputs = [part for name, file in model.inputs.items() for part in ("--input", f"{name}={file}")]
+        if self.weights != "f32":
+            more += ("--weights", self.weights)
         for attempt in range(ATTEMPTS):  # the programs may be being rebuilt
             try:
                 return start([self.program, "run", model.path, "--threads", threads, "--repeat", repeat, "--json",
@@ -61,11 +64,11 @@ class Hearth:
         """The run that compiles and writes the outputs; sets how often later ones repeat."""
         answer = self.run(model, threads, 10, "--output-dir", outputs)
         replay_us = max(answer["replay_us"]["p50"], 0.1)
-        self.repeats[model.row.name, threads] = int(min(max(self.seconds * 1e6 / replay_us, 7), 200000))
+        self.repeats[model.row.name, threads, self.weights] = int(min(max(self.seconds * 1e6 / replay_us, 7), 200000))
         return answer
 
     def figure(self, model, threads):
-        answer = self.run(model, threads, self.repeats[model.row.name, threads])
+        answer = self.run(model, threads, self.repeats[model.row.name, threads, self.weights])
         return {"min_us": answer["replay_us"]["min"], "p50_us": answer["replay_us"]["p50"], "config": "",
                 "prepare_ms": answer["prepare_ms"], "kernels": answer["kernels"]}
 

@@ -10,6 +10,8 @@ A round runs both sides of a net once, in turn, for each number of threads (test
 these are); a figure is the lowest median of the rounds, `ratio` the median over the rounds of ONNX Runtime's time over
 ours: above 1 we are faster. Outputs are compared with ONNX Runtime's, as a share of its largest value.
 
+--weights f32,bf16,int8 adds a row for each: the narrow ones are compared with ONNX Runtime's f32 and may differ from it.
+
 --kernels lists cliffs: kernels with more than 1 % of a net's arithmetic that run below 25 % of the best kernel of their
 class in this run. A class is what limits a kernel: "dense" from 8 operations a byte that it touches, else "stream".
 """
@@ -43,6 +45,7 @@ def arguments():
     parser.add_argument("--only", default="", metavar="REGEX", help="nets whose name matches")
     parser.add_argument("--large", action="store_true", help="also nets of 650 MB")
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--weights", default="f32", help="what our side stores weights as, e.g. f32,bf16,int8")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="of one side in one round")
     parser.add_argument("--kernels", action="store_true", help="list cliffs")
@@ -51,6 +54,7 @@ def arguments():
     parser.add_argument("--ort", default=os.environ.get("HEARTH_ORT", ROOT / "build/peers/node_modules"))
     given = parser.parse_args()
     given.threads = sorted({int(t) for t in given.threads.split(",")})
+    given.weights = given.weights.split(",")
     return given
 
 
@@ -77,21 +81,35 @@ class Suite:
         name = model.row.name
         print(f"# {name}", file=sys.stderr, flush=True)
         self.ort.figure(model, self.given.threads[0], seconds=0.01)
-        first = {t: self.ours.first(model, t, self.scratch / "outputs") for t in self.given.threads}
-        said, _ = model.check(self.scratch / "outputs", self.scratch / "ort")
-        if float(said.split()[0]) > TOLERANCE:
-            self.wrong.append(f"{name}: {said}")
-        rounds = [{t: (self.ours.figure(model, t), self.ort.figure(model, t)) for t in self.given.threads}
-                  for _ in range(self.given.rounds)]
+        first, said = {}, {}
+        for form in self.given.weights:
+            self.ours.weights = form
+            for threads in self.given.threads:
+                first[form, threads] = self.ours.first(model, threads, self.scratch / "outputs")
+            said[form], _ = model.check(self.scratch / "outputs", self.scratch / "ort")
+            if form == "f32" and float(said[form].split()[0]) > TOLERANCE:
+                self.wrong.append(f"{name}: {said[form]}")
+        rounds = [{t: self.round(model, t) for t in self.given.threads} for _ in range(self.given.rounds)]
         for threads in self.given.threads:
-            ours, theirs = ([run[threads][side]["p50_us"] / 1e3 for run in rounds] for side in (0, 1))
-            ratio = statistics.median(t / o for o, t in zip(ours, theirs))
-            self.ratios.append(ratio)
-            self.lines.append([name, str(threads), f"{min(ours):.3g}", f"{min(theirs):.3g}", f"{ratio:.2f}",
-                               str(first[threads]["kernels"]), f"{first[threads]['prepare_ms']:.0f}", said])
-            print("  " + "  ".join(self.lines[-1]), file=sys.stderr, flush=True)
+            for form in self.given.weights:
+                ours, theirs = ([run[threads][side] for run in rounds] for side in (form, "ORT"))
+                ratio = statistics.median(t / o for o, t in zip(ours, theirs))
+                self.ratios.append(ratio)
+                self.lines.append([name if form == "f32" else f"{name} {form}", str(threads), f"{min(ours):.3g}",
+                                   f"{min(theirs):.3g}", f"{ratio:.2f}", str(first[form, threads]["kernels"]),
+                                   f"{first[form, threads]['prepare_ms']:.0f}", said[form]])
+                print("  " + "  ".join(self.lines[-1]), file=sys.stderr, flush=True)
+        self.ours.weights = "f32"
         if self.given.kernels:
             self.look_at_kernels(model)
+
+    def round(self, model, threads):
+        """Every side once, in turn: ms."""
+        times = {}
+        for self.ours.weights in self.given.weights:
+            times[self.ours.weights] = self.ours.figure(model, threads)["p50_us"] / 1e3
+        times["ORT"] = self.ort.figure(model, threads)["p50_us"] / 1e3
+        return times
 
     def look_at_kernels(self, model):
         inputs = [part for name, file in model.inputs.items() for part in ("--input", f"{name}={file}")]
