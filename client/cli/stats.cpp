@@ -49,6 +49,11 @@ Json to_json(const v1::StatsResponse& s) {
           {"blob_errors", s.blob_errors()},
           {"blobs_compiled", s.blobs_compiled()},
           {"blob_workers", s.blob_workers()},
+          {"weight_blocks", s.weight_blocks()},
+          {"weight_bytes", s.weight_bytes()},
+          {"weight_limit_bytes", s.weight_limit_bytes()},
+          {"weight_users", s.weight_users()},
+          {"weights_found", s.weights_found()},
           {"leases", s.leases()},
           {"sessions", s.sessions()},
           {"sandbox", sandbox_json(s)}};
@@ -82,6 +87,10 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
       {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
                       std::to_string(s->worker_timeouts()) + " timeouts"},
       {"sandbox", sandbox_text(*s)},
+      {"weights", std::to_string(s->weight_blocks()) + " shared, " +
+                      human_bytes(static_cast<double>(s->weight_bytes())) + " of " +
+                      human_bytes(static_cast<double>(s->weight_limit_bytes())) + ", " +
+                      std::to_string(s->weight_users()) + " users, " + std::to_string(s->weights_found()) + " found"},
       {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},
   });
   return 0;
