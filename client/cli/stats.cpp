@@ -7,6 +7,7 @@
 #include "client/cli/format.h"
 #include "client/cli/print.h"
 #include "client/cli/sandbox_text.h"
+#include "client/cli/weights_text.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {
@@ -87,10 +88,7 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
       {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
                       std::to_string(s->worker_timeouts()) + " timeouts"},
       {"sandbox", sandbox_text(*s)},
-      {"weights", std::to_string(s->weight_blocks()) + " shared, " +
-                      human_bytes(static_cast<double>(s->weight_bytes())) + " of " +
-                      human_bytes(static_cast<double>(s->weight_limit_bytes())) + ", " +
-                      std::to_string(s->weight_users()) + " users, " + std::to_string(s->weights_found()) + " found"},
+      {"weights", weights_text(*s)},
       {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},
   });
   return 0;
