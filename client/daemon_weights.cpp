@@ -58,6 +58,7 @@ v1::FileRange range_of(const runtime::MappedFile& file, std::string_view bytes) 
 
 // Bytes whose digest is wanted, and where they are in a file that other processes may know.
 struct Wanted {
+  std::shared_ptr<const runtime::MappedFile> file;
   std::string_view bytes;
   std::size_t place = 0;  // in the answer
   v1::FileRange range;
@@ -114,7 +115,7 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
   std::vector<Wanted> in_files;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (const auto file = runtime::MappedFile::containing(bytes[i])) {
-      in_files.push_back({bytes[i], i, range_of(*file, bytes[i])});
+      in_files.push_back({file, bytes[i], i, range_of(*file, bytes[i])});
     } else {
       digests[i] = sha256(bytes[i]);
     }
@@ -132,11 +133,11 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
         std::memcpy(digest.data(), known->response.digests(place).data(), digest.size());
         continue;
       }
-      const auto file = runtime::MappedFile::containing(in_files[i].bytes);
+      const runtime::MappedFile& file = *in_files[i].file;
       // A change in the moment of its last one could leave a file with the same times.
-      const bool is_settled = made_of::is_settled(file->stamp());
+      const bool is_settled = made_of::is_settled(file.stamp());
       const absl::StatusOr<Digest> hashed = runtime::sha256_mapped(in_files[i].bytes);
-      file->release(in_files[i].bytes);
+      file.release(in_files[i].bytes);
       if (!hashed.ok()) return hashed.status();
       digest = *hashed;
       if (!is_settled) continue;
@@ -163,10 +164,10 @@ runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_byt
   return {};
 }
 
-void DaemonWeights::give(int file) {
+bool DaemonWeights::give(int file) {
   v1::WeightsRequest request = request_of();
   request.mutable_give();
-  if (socket_) ask(request, kAnswerLimit, file).IgnoreError();
+  return socket_ && ask(request, kAnswerLimit, file).ok();
 }
 
 std::shared_ptr<const void> DaemonWeights::hold() {

@@ -27,7 +27,7 @@ class DaemonWeights : public runtime::WeightSharing {
 
   absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override;
   runtime::WeightOffer take(const Digest& key, std::size_t size_bytes) override;
-  void give(int file) override;
+  bool give(int file) override;
   std::shared_ptr<const void> hold() override;
 
  private:

@@ -104,11 +104,9 @@ absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
   if (!weights_.found) {
     if (absl::Status ran = run_once_launches(threads); !ran.ok()) return ran;
   }
-  weights_.shared = weights_.found;
-  if (is_ours_to_give && block_.seal().ok()) {
-    sharing->give(block_.fd());
-    weights_.shared = true;
-  }
+  const absl::Status sealed = is_ours_to_give ? block_.seal() : absl::UnavailableError("");
+  if (absl::IsResourceExhausted(sealed)) return sealed;  // the memory is gone
+  weights_.shared = weights_.found || (sealed.ok() && sharing->give(block_.fd()));
   block_.close_fd();
   if (weights_.shared) hold_ = sharing->hold();
   return absl::OkStatus();
@@ -242,8 +240,10 @@ absl::Status LoadedPlan::run_once_launches(int threads) {
       }
       slots.push_back(is_staged ? staged[buffer].data() : addresses_[buffer]);
     }
-    if (launch.grid.max() > 0) run_once(launch, slots.data(), threads, pool);
-    ++weights_.once_launches;
+    if (launch.grid.max() > 0) {
+      run_once(launch, slots.data(), threads, pool);
+      ++weights_.once_launches;
+    }
     for (const std::uint32_t buffer : launch.buffers) {
       if (layout_.last_reader[buffer] != i || plan_.buffers[buffer].kind != v1::PlanBuffer::PARAMETER) continue;
       staged.erase(buffer);

@@ -1,8 +1,8 @@
 // WeightBlock: the memory of what a plan's instances share and nobody writes to after prepare: a buffer of this
 // process, or a memory file that other processes map too. A memory file is writable until seal(), and by nobody
 // afterwards; its address stays. From 2 MiB on it is on huge pages where the kernel has them, whatever its setting for
-// shared memory. Move-only owner; not thread-safe to fill. Errors: RESOURCE_EXHAUSTED; FAILED_PRECONDITION for a file
-// that could change.
+// shared memory. Move-only owner; not thread-safe to fill. Errors: RESOURCE_EXHAUSTED: there is no such
+// memory, after seal() none any more; FAILED_PRECONDITION: a file that could change.
 //
 //   absl::StatusOr<WeightBlock> block = WeightBlock::create_shareable(bytes);   // fill block->data()
 //   if (block->seal().ok()) send(block->fd());
@@ -31,7 +31,7 @@ class WeightBlock {
   }
   ~WeightBlock();
 
-  // Of what create_shareable() made. The memory is read-only from then on, also when sealing fails.
+  // Of what create_shareable() made. The memory is read-only from then on, also when the file could not be sealed.
   absl::Status seal();
 
   void* data() const { return reserved_ ? data_ : buffer_.data(); }

@@ -32,8 +32,8 @@ class WeightSharing {
   // Of parameters' bytes, in order. A failure means that there is nothing to share.
   virtual absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) = 0;
   virtual WeightOffer take(const Digest& key, std::size_t size_bytes) = 0;
-  // A sealed memory file, which stays the caller's.
-  virtual void give(int file) = 0;
+  // A sealed memory file, which stays the caller's. Whether others can have it now.
+  virtual bool give(int file) = 0;
   // While it lives the block is there for others; may be null.
   virtual std::shared_ptr<const void> hold() = 0;
 };

@@ -82,16 +82,19 @@ class User {
     ::waitpid(pid_, nullptr, 0);
   }
   pid_t pid() const { return pid_; }
-  // Of the memory file with the weights: address, and bytes of `kind` in smaps.
-  std::pair<std::uintptr_t, std::size_t> weights(const std::string& kind) const {
+  // Of the mapping of a file with this name: address, and bytes of `kind` in smaps.
+  std::pair<std::uintptr_t, std::size_t> mapped(const std::string& name, const std::string& kind) const {
     std::ifstream file("/proc/" + std::to_string(pid_) + "/smaps");
     std::uintptr_t address = 0;
     for (std::string line; std::getline(file, line);) {
-      if (line.find("/memfd:hearth-weights") != std::string::npos) address = std::stoull(line, nullptr, 16);
+      if (line.find(name) != std::string::npos) address = std::stoull(line, nullptr, 16);
       if (address != 0 && line.rfind(kind + ":", 0) == 0)
         return {address, std::stoull(line.substr(kind.size() + 1)) << 10};
     }
     return {0, 0};
+  }
+  std::pair<std::uintptr_t, std::size_t> weights(const std::string& kind) const {
+    return mapped("/memfd:hearth-weights", kind);
   }
 
   Json said;
@@ -123,6 +126,8 @@ TEST_CASE("the second process of a model packs no weight, maps those of the firs
     const std::size_t resident = user->weights("Rss").second, share = user->weights("Pss").second;
     CHECK(resident >= block_bytes * 9 / 10);
     CHECK(share <= resident / 3 + 8192);
+    const auto [model_address, model_resident] = user->mapped("/m.onnx", "Rss");  // what was packed is let go
+    CHECK((model_address != 0 && model_resident < block_bytes / 8));
   }
   const User other(place, {place.write("other.onnx", model_bytes(2))});
   CHECK_FALSE(other.said["weights_found"].get<bool>());
@@ -204,7 +209,7 @@ TEST_CASE("a daemon that is killed while weights are made costs neither the make
   CHECK(waiting.get() == runtime::WeightOffer::kAlone);
   auto block = runtime::WeightBlock::create_shareable(kBytes);
   REQUIRE((block.ok() && block->seal().ok()));
-  maker.give(block->fd());
+  CHECK_FALSE(maker.give(block->fd()));
   CHECK(maker.hold() == nullptr);
 }
 

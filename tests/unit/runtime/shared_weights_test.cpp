@@ -32,11 +32,11 @@ PackingPlan packing_plan(std::int64_t length = kLength) {
   const ArtifactSource pack = testing::compile_kernel(
       "void pack(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
       "  float* o = b[0]; const float* w = b[1]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) o[i] = 2 * w[i]; }\n");
+      "  for (int64_t i = i0; i < i1; ++i) o[i] = (uintptr_t)w % 4 ? -1 : 2 * w[i]; }\n");
   const ArtifactSource use = testing::compile_kernel(
       "void use(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
       "  float* o = b[0]; const float* p = b[1]; const float* u = b[2]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) o[i] = p[i] + u[i]; }\n");
+      "  for (int64_t i = i0; i < i1; ++i) o[i] = (uintptr_t)u % 4 ? -1 : p[i] + u[i]; }\n");
   PackingPlan made{.plan = {}, .artifacts = {pack, use}};
   v1::Plan& plan = made.plan;
   plan.set_version(kPlanVersion);
@@ -89,7 +89,10 @@ class Node {
       if (found == node_.files_.end()) return {WeightOffer::kMake, {}};
       return {WeightOffer::kFound, UniqueFd(::fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0))};
     }
-    void give(int file) override { node_.files_[key_] = UniqueFd(::fcntl(file, F_DUPFD_CLOEXEC, 0)); }
+    bool give(int file) override {
+      node_.files_[key_] = UniqueFd(::fcntl(file, F_DUPFD_CLOEXEC, 0));
+      return true;
+    }
     std::shared_ptr<const void> hold() override { return nullptr; }
 
    private:
