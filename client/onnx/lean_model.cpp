@@ -103,7 +103,7 @@ class LeanReader {
 
   static bool write(std::string_view bytes, CodedOutputStream& coded) {
     coded.WriteVarint32(static_cast<std::uint32_t>(bytes.size()));
-    coded.WriteRaw(bytes.data(), static_cast<int>(bytes.size()));
+    if (!bytes.empty()) coded.WriteRaw(bytes.data(), static_cast<int>(bytes.size()));
     return !coded.HadError();
   }
 

@@ -1,141 +1,16 @@
 #include "daemon/weight_server.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <catch2/catch.hpp>
-#include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <functional>
-#include <thread>
-
-#include "proto/versions.h"
-#include "runtime/memory_file.h"
 #include "tests/support/skip.h"
-#include "tests/unit/daemon/test_folder.h"
+#include "tests/unit/daemon/weight_fixture.h"
 
 namespace hearth::daemon {
 namespace {
 
 using Response = v1::WeightsResponse;
 using namespace std::chrono_literals;
-
-constexpr std::uint64_t kSize = 1 << 16;
-constexpr int kLong_ms = 30'000;  // for what happens
-constexpr int kShort_ms = 100;    // for what must not
-
-std::string key(char letter) { return std::string(32, letter); }
-
-UniqueFd sealed(std::uint64_t size = kSize) {
-  absl::StatusOr<UniqueFd> file = runtime::create_memory_file("test", size);
-  REQUIRE(file.ok());
-  REQUIRE(runtime::seal_memory_file(file->get()).ok());
-  return *std::move(file);
-}
-
-std::size_t num_descriptors() {
-  const auto folder = std::filesystem::directory_iterator("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
-}
-
-// What the server does a moment later, of its own accord.
-bool happens(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLong_ms);
-  while (!condition() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(1ms);
-  return condition();
-}
-
-class Client {
- public:
-  explicit Client(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path.c_str());
-    REQUIRE(::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-  }
-  int fd() const { return fd_.get(); }
-
-  void send(v1::WeightsRequest request, int file = -1) const {
-    request.set_version(kWeightsVersion);
-    REQUIRE(send_packet(fd_.get(), request.SerializeAsString(), file).ok());
-  }
-  void ask(char letter, std::uint64_t size = kSize) const {
-    v1::WeightsRequest request;
-    request.mutable_take()->set_key(key(letter));
-    request.mutable_take()->set_size_bytes(size);
-    send(request);
-  }
-  void give(int file) const {
-    v1::WeightsRequest request;
-    request.mutable_give();
-    send(request, file);
-  }
-
-  struct Answer {
-    Response::Outcome outcome = Response::OUTCOME_UNSPECIFIED;  // also for a connection that was closed
-    UniqueFd file;
-    Response response;
-  };
-  Answer answer() const {
-    pollfd entry{fd_.get(), POLLIN, 0};
-    REQUIRE(::poll(&entry, 1, kLong_ms) == 1);
-    absl::StatusOr<Packet> packet = receive_packet(fd_.get());
-    Answer answer;
-    if (!packet.ok()) return answer;
-    REQUIRE(answer.response.ParseFromString(packet->bytes));
-    answer.outcome = answer.response.outcome();
-    answer.file = std::move(packet->file);
-    return answer;
-  }
-  Response::Outcome outcome() const { return answer().outcome; }
-  bool is_waiting() const {
-    pollfd entry{fd_.get(), POLLIN, 0};
-    return ::poll(&entry, 1, kShort_ms) == 0;
-  }
-  bool is_closed() const {
-    Answer last = answer();
-    if (last.outcome == Response::REFUSED) last = answer();
-    return last.outcome == Response::OUTCOME_UNSPECIFIED;
-  }
-
- private:
-  UniqueFd fd_;
-};
-
-class Served {
- public:
-  explicit Served(WeightLimits limits = {.bytes = 10 * kSize}, ConnectionLimits connections = {}) {
-    auto server = WeightServer::open(path(), limits, connections);
-    REQUIRE(server.ok());
-    server_ = *std::move(server);
-  }
-  std::string path() const { return folder_ / "s.share"; }
-  const TestFolder& folder() const { return folder_; }
-  WeightServer& server() { return *server_; }
-  void make(char letter, std::uint64_t size = kSize) {
-    const Client maker(path());
-    maker.ask(letter, size);
-    REQUIRE(maker.outcome() == Response::MAKE);
-    maker.give(sealed(size).get());
-    REQUIRE(maker.outcome() == Response::DONE);
-  }
-  // Whether somebody who asks is given them; leaves nothing behind.
-  bool has(char letter, std::uint64_t size = kSize) {
-    const Client client(path());
-    client.ask(letter, size);
-    return client.outcome() == Response::FOUND;
-  }
-
- private:
-  TestFolder folder_;
-  std::unique_ptr<WeightServer> server_;
-};
 
 TEST_CASE("weights: what one process gives the next one gets, read-only") {
   Served served;
@@ -274,40 +149,22 @@ TEST_CASE("weights: what breaks the protocol is closed, leaks no descriptor and 
         REQUIRE(peer.outcome() == Response::MAKE);
         peer.give(-1);
         break;
-      case 4: {  // a file that can still be written to
+      case 4:  // a file that can still be written to
         peer.ask('m');
         REQUIRE(peer.outcome() == Response::MAKE);
         peer.give(runtime::create_memory_file("test", kSize)->get());
         break;
-      }
       case 5:  // another size than was asked for
         peer.ask('m');
         REQUIRE(peer.outcome() == Response::MAKE);
         peer.give(sealed(2 * kSize).get());
         break;
-      case 6: {  // several files
+      case 6:  // several files
         peer.ask('m');
         REQUIRE(peer.outcome() == Response::MAKE);
         request.mutable_give();
-        const std::string bytes = request.SerializeAsString();
-        iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 6)] = {};
-        msghdr header{};
-        header.msg_iov = &part;
-        header.msg_iovlen = 1;
-        header.msg_control = control;
-        header.msg_controllen = sizeof control;
-        cmsghdr* rights = CMSG_FIRSTHDR(&header);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof(int) * 6);
-        for (int i = 0; i < 6; ++i) {
-          const int fd = file.get();
-          std::memcpy(CMSG_DATA(rights) + static_cast<std::size_t>(i) * sizeof fd, &fd, sizeof fd);
-        }
-        REQUIRE(::sendmsg(peer.fd(), &header, 0) > 0);
+        send_many(peer.fd(), request.SerializeAsString(), std::vector<int>(6, file.get()));
         break;
-      }
       case 7:  // a short key
         request.mutable_take()->set_key("short");
         request.mutable_take()->set_size_bytes(kSize);
@@ -383,12 +240,9 @@ TEST_CASE("weights: another user's connection is closed even where permissions w
   const std::string bytes = request.SerializeAsString();
   const pid_t child = ::fork();
   if (child == 0) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path.c_str());
     const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
     if (::setuid(12345) != 0) ::_exit(1);
-    if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) ::_exit(2);
+    if (!connect_to(fd, path)) ::_exit(2);
     char byte;
     ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     ::_exit(::recv(fd, &byte, 1, 0) <= 0 ? 0 : 3);
