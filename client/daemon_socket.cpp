@@ -44,15 +44,19 @@ absl::Status check_peer(const std::string& socket_path, const DaemonPeer& peer) 
 
 }  // namespace
 
-absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::time_point deadline, DaemonPeer* peer) {
+absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::time_point deadline, DaemonPeer* peer,
+                                      DaemonSocket which) {
   absl::Status trusted = check_socket_path(socket_path);
   if (trusted.ok()) trusted = check_socket_folder(socket_path);
   if (absl::IsNotFound(trusted) || absl::IsInvalidArgument(trusted)) return trusted;
   if (!trusted.ok()) return absl::FailedPreconditionError(std::string(trusted.message()));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const bool is_for_clients = which == DaemonSocket::kClients;
+  const std::string path = is_for_clients ? socket_path : weights_socket_path(socket_path);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int type = is_for_clients ? SOCK_STREAM : SOCK_SEQPACKET;
+  const int fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ResourceExhaustedError(str_cat("no socket: ", std::strerror(errno)));
   absl::Status status;
   while (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -20,9 +20,14 @@ struct DaemonPeer {
   uid_t uid = static_cast<uid_t>(-1);
 };
 
+enum class DaemonSocket {
+  kClients,  // the path itself: a stream
+  kWeights,  // weights_socket_path: packets (proto/packet.h)
+};
+
 // A connected, non-blocking, close-on-exec descriptor that is the caller's. Waits for a listener that is slow to accept.
 absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, std::chrono::steady_clock::time_point deadline,
-                                      DaemonPeer* peer = nullptr);
+                                      DaemonPeer* peer = nullptr, DaemonSocket which = DaemonSocket::kClients);
 
 // Whether a daemon accepts connections on the socket now.
 absl::StatusOr<bool> daemon_accepts(const std::string& socket_path);

@@ -49,11 +49,14 @@ struct PrepareConfig {
   std::uint32_t opt_level = 2;  // what LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all that helps
   bool fast_math = false;
   bool direct_convolutions = false;  // see docs/sdk.md, "How exact"
+  // Packed weights from 1 MiB on lie in read-only memory that this user's processes on this node share.
+  bool share_weights = true;
   bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
-  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH and HEARTH_DIRECT_CONVOLUTIONS (0 or 1); HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
+  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS and HEARTH_SHARE_WEIGHTS (0 or 1); HEARTH_SOCKET and
+  // HEARTH_NO_AUTOSTART hold for every configuration.
   // InvalidArgument naming the variable, its value and what is expected.
   static absl::StatusOr<PrepareConfig> from_env();
 };
@@ -65,8 +68,11 @@ struct PrepareStats {
   std::uint32_t compiled_kernels = 0;  // compiled for this call
   std::uint32_t cache_hits = 0;        // found in the daemon's cache
   bool plan_hit = false;
-  bool joined = false;   // shared another caller's compile
-  std::string plan_key;  // 32 bytes
+  bool joined = false;                    // shared another caller's compile
+  std::string plan_key;                   // 32 bytes
+  std::uint32_t once_launches = 0;        // run by this call, to pack weights and fold constants
+  std::uint64_t shared_weight_bytes = 0;  // in memory shared with other processes; 0: this process keeps its own
+  bool weights_found = false;             // another process had made them
 };
 
 struct ExportConfig {

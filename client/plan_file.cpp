@@ -260,6 +260,7 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   if (!plan.ok()) return plan.status();
   state->plan = *std::move(plan);
   state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
+  state->stats.once_launches = state->plan->weights().once_launches;
   state->device = state->plan->plan().target.device();
   state->threads = *threads;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

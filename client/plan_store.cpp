@@ -1,5 +1,6 @@
 #include "client/plan_store.h"
 
+#include "client/daemon_weights.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
@@ -45,7 +46,7 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 
 // Fills in `stored`'s plan and source.
 absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::PrepareResult& result, int threads,
-                  bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
+                  const PrepareConfig& config, bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
   if (!artifacts.ok()) return artifacts.status();
   runtime::LoadRequest request;
@@ -53,7 +54,9 @@ absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::P
   request.artifacts = *std::move(artifacts);
   request.threads = threads;
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
-  auto plan = runtime::LoadedPlan::create(request);
+  DaemonWeights weights(channel.socket_path(), deadline);
+  const bool shares = config.share_weights && config.device == "cpu";
+  auto plan = runtime::LoadedPlan::create(request, shares ? &weights : nullptr);
   if (!plan.ok()) return plan.status();
   stored.plan = *std::move(plan);
   stored.plan_bytes = result.plan();
@@ -95,13 +98,17 @@ absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest
       const auto count = static_cast<std::uint32_t>(result->artifacts_size());
       config.progress({PrepareProgress::State::kLoading, count, count});
     }
-    absl::Status loaded = load(channel, traced, *result, threads, /*by_path=*/true, deadline, stored);
+    absl::Status loaded = load(channel, traced, *result, threads, config, /*by_path=*/true, deadline, stored);
     if (may_be_mended(loaded)) {
       last = loaded;
-      loaded = load(channel, traced, *result, threads, /*by_path=*/false, deadline, stored);
+      loaded = load(channel, traced, *result, threads, config, /*by_path=*/false, deadline, stored);
     }
     if (loaded.ok()) {
       stored.stats.kernels = static_cast<std::uint32_t>(stored.plan->plan().kernels.size());
+      const runtime::WeightFacts& weights = stored.plan->weights();
+      stored.stats.once_launches = weights.once_launches;
+      stored.stats.shared_weight_bytes = weights.shared ? weights.block_bytes : 0;
+      stored.stats.weights_found = weights.found;
       return stored;
     }
     channel.release_lease(result->lease_id());

@@ -115,6 +115,12 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
   *response->mutable_worker_sandbox() = sandbox.last();
   *response->mutable_blob_worker_sandbox() = blobs.last();
   response->set_blob_requests_in_flight(counters.blob_requests_in_flight);
+  const WeightStats weights = services_.weights->stats();
+  response->set_weight_blocks(weights.blocks);
+  response->set_weight_bytes(weights.bytes);
+  response->set_weight_limit_bytes(services_.weights_limit_bytes);
+  response->set_weight_users(weights.users);
+  response->set_weights_found(weights.found);
   response->set_max_leases(services_.calls.leases->max_leases());
   return finish_now(grpc::Status::OK);
 }

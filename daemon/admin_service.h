@@ -11,6 +11,7 @@
 
 #include "daemon/listener.h"
 #include "daemon/prepare_call.h"
+#include "daemon/weight_server.h"
 #include "daemon/worker_pool.h"
 #include "hearth/v1/admin_service.grpc.pb.h"
 #include "kernels_cache/kernels_cache.h"
@@ -27,6 +28,8 @@ struct AdminServices {
   TuningTable* tuning = nullptr;
   Executor* executor = nullptr;  // of maintenance alone: walks over the whole cache keep no request waiting
   const Listener* listener = nullptr;
+  const WeightServer* weights = nullptr;
+  std::uint64_t weights_limit_bytes = 0;
   std::string build_id;
   std::string cache_dir;
   std::string log_file;

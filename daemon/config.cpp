@@ -138,6 +138,10 @@ std::vector<Setting> settings_of(Config& c) {
       {"blob_retry_s", "how long a blob that failed to compile is not tried again", seconds(&c.blob_retry_ms)},
       {"blob_libraries", "folders of blobs that traced attention may use, with ':' between them",
        Value([&c](const std::string& value) { return parse_folders(value, &c.blob_libraries); }, "FOLDERS", "")},
+      {"weights_memory", "memory for weights that processes share; 0: half of the machine's",
+       bytes(&c.weights_memory_bytes)},
+      {"weights_keep_s", "how long weights are kept that no process uses", seconds(&c.weights_keep_ms)},
+      {"max_weights", "most plans whose weights are shared; 0: none are", count(&c.max_weights)},
       {"max_graph", "largest graph accepted, in bytes", bytes(&c.limits.graph_bytes)},
       {"max_nodes", "most nodes of a graph", count(&c.limits.nodes)},
       {"max_constants", "most constant bytes of a graph", bytes(&c.limits.constant_bytes)},
@@ -280,6 +284,7 @@ absl::Status resolve(Config& config) {
     return absl::InvalidArgumentError("blob_worker_memory must be more than 0");
   }
   if (config.blob_memory_bytes == 0) config.blob_memory_bytes = machine_memory_bytes() / 2;
+  if (config.weights_memory_bytes == 0) config.weights_memory_bytes = machine_memory_bytes() / 2;
   config.blob_workers = blob_workers_of(config);
   return absl::OkStatus();
 }

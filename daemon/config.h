@@ -52,6 +52,11 @@ struct Config {
   std::uint64_t blob_retry_ms = 30'000;
   std::vector<std::string> blob_libraries;  // folders with a manifest whose blobs traced ops may become
 
+  // Weights that processes of one user share.
+  std::uint64_t weights_memory_bytes = 0;  // of all of them; resolved: half of the machine's memory
+  std::uint64_t weights_keep_ms = 60'000;  // after their last user
+  std::uint64_t max_weights = 256;         // blocks
+
   RequestLimits limits;
   std::uint64_t max_connections = 8192;
   std::uint64_t max_connections_per_process = 256;

@@ -24,6 +24,8 @@
 #include "daemon/sandbox_layers.h"
 #include "daemon/trusted_file.h"
 #include "daemon/tuner.h"
+#include "daemon/weight_server.h"
+#include "proto/socket_path.h"
 #include "runtime/build_id.h"
 
 namespace hearth::daemon {
@@ -124,10 +126,11 @@ absl::Status check_sandbox(const Config& config) {
 class HearthDaemon::Impl {
  public:
   Impl(const Config& config, std::unique_ptr<Installation> installation, std::unique_ptr<Listener> listener,
-       std::unique_ptr<cache::KernelsCache> cache)
+       std::unique_ptr<WeightServer> weights, std::unique_ptr<cache::KernelsCache> cache)
       : config_(config),
         installation_(std::move(installation)),
         listener_(std::move(listener)),
+        weights_(std::move(weights)),
         cache_(std::move(cache)),
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
@@ -188,6 +191,7 @@ class HearthDaemon::Impl {
       client_server_->set_serving(false);
       owner_server_->set_serving(false);
       cache_->begin_leaving();  // before the socket is free: a successor must know that it need not wait for long
+      weights_->stop();
       listener_->stop();
       accept_thread_.join();
       preparer_.close();
@@ -221,6 +225,8 @@ class HearthDaemon::Impl {
             .tuning = &tuning_,
             .executor = &maintenance_executor_,
             .listener = listener_.get(),
+            .weights = weights_.get(),
+            .weights_limit_bytes = config_.weights_memory_bytes,
             .build_id = std::string(build_id()),
             .cache_dir = config_.cache_dir,
             .log_file = config_.log_file,
@@ -292,6 +298,7 @@ class HearthDaemon::Impl {
   Health health_;
   std::atomic<bool> workers_checked_{false};
   std::unique_ptr<Listener> listener_;
+  const std::unique_ptr<WeightServer> weights_;
   std::unique_ptr<cache::KernelsCache> cache_;
   ResultStore store_;
   Metrics metrics_;
@@ -338,6 +345,11 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
   ConnectionLimits limits{config.max_connections, config.max_connections_per_process};
   absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::open(config.socket, kLockPatience, limits);
   if (!listener.ok()) return listener.status();
+  WeightLimits weight_limits{config.weights_memory_bytes, config.max_weights,
+                             std::chrono::milliseconds(config.weights_keep_ms)};
+  absl::StatusOr<std::unique_ptr<WeightServer>> weights =
+      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits);
+  if (!weights.ok()) return weights.status();
   if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
   if (absl::Status status = check_sandbox(config); !status.ok()) return status;
   cache::Options options;
@@ -349,7 +361,8 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
   options.on_warning = [](const std::string& message) { spdlog::warn("{}", message); };
   absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache = cache::KernelsCache::open(std::move(options));
   if (!cache.ok()) return cache.status();
-  auto impl = std::make_unique<Impl>(config, std::move(installation), std::move(*listener), std::move(*cache));
+  auto impl = std::make_unique<Impl>(config, std::move(installation), std::move(*listener), std::move(*weights),
+                                     std::move(*cache));
   if (absl::Status status = impl->serve(); !status.ok()) return status;
   return std::unique_ptr<HearthDaemon>(new HearthDaemon(std::move(impl)));
 }

@@ -2,7 +2,6 @@
 
 #include <absl/strings/str_cat.h>
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,12 +15,6 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kAcceptPause{50};
-
-bool is_trusted(const Peer& peer) {
-  if (peer.uid == ::geteuid() || peer.uid == 0) return true;
-  spdlog::warn("refused a connection of user {} (pid {})", peer.uid, peer.pid);
-  return false;
-}
 
 }  // namespace
 

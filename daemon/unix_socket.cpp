@@ -1,6 +1,7 @@
 #include "daemon/unix_socket.h"
 
 #include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,7 +22,7 @@ sockaddr_un address_of(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<UnixSocket> UnixSocket::open(const std::string& path) {
+absl::StatusOr<UnixSocket> UnixSocket::open(const std::string& path, int type) {
   struct stat info;
   if (::lstat(path.c_str(), &info) == 0) {
     if (!S_ISSOCK(info.st_mode)) {
@@ -31,7 +32,7 @@ absl::StatusOr<UnixSocket> UnixSocket::open(const std::string& path) {
   }
   UnixSocket socket;
   socket.path_ = path;
-  socket.fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  socket.fd_ = ::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const sockaddr_un address = address_of(path);
   // A socket's mode at bind is its descriptor's: 0600 from the first moment, without touching the process's umask.
   if (socket.fd_ < 0 || ::fchmod(socket.fd_, 0600) != 0 ||
@@ -76,6 +77,12 @@ Peer peer_of(int fd) {
   socklen_t size = sizeof(credentials);
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
   return {credentials.pid, credentials.uid};
+}
+
+bool is_trusted(const Peer& peer) {
+  if (peer.uid == ::geteuid() || peer.uid == 0) return true;
+  spdlog::warn("refused a connection of user {} (pid {})", peer.uid, peer.pid);
+  return false;
 }
 
 }  // namespace hearth::daemon

@@ -7,6 +7,7 @@
 //   const int connection = ::accept4(socket->fd(), nullptr, nullptr, SOCK_CLOEXEC);
 #pragma once
 #include <absl/status/statusor.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <string>
@@ -23,7 +24,7 @@ struct Peer {
 class UnixSocket {
  public:
   // Replaces a socket that nobody serves; the caller knows that nobody does. Mode 0600.
-  static absl::StatusOr<UnixSocket> open(const std::string& path);
+  static absl::StatusOr<UnixSocket> open(const std::string& path, int type = SOCK_STREAM);
   ~UnixSocket();
   UnixSocket(UnixSocket&& other) noexcept { swap(other); }
   UnixSocket& operator=(UnixSocket&& other) noexcept {
@@ -58,5 +59,7 @@ bool is_served(const std::string& path);
 
 // Of a connected unix socket; the uid is -1 when the kernel does not tell.
 Peer peer_of(int fd);
+// Of this user or root; a line in the log when it is not.
+bool is_trusted(const Peer& peer);
 
 }  // namespace hearth::daemon

@@ -38,6 +38,15 @@ std::string default_socket_path() {
   return absl::StrCat(temp, "/hearth-", ::geteuid(), "/hearthd.sock");
 }
 
+// `path` with another suffix in place of ".sock", or added.
+std::string beside(std::string_view path, std::string_view suffix) {
+  constexpr std::string_view kSuffix = ".sock";
+  if (path.size() > kSuffix.size() && path.substr(path.size() - kSuffix.size()) == kSuffix) {
+    path.remove_suffix(kSuffix.size());
+  }
+  return std::string(path).append(suffix);
+}
+
 }  // namespace
 
 absl::Status check_socket_path(std::string_view path) {
@@ -56,13 +65,8 @@ absl::Status check_socket_path(std::string_view path) {
   return absl::OkStatus();
 }
 
-std::string admin_socket_path(std::string_view path) {
-  constexpr std::string_view kSuffix = ".sock";
-  if (path.size() > kSuffix.size() && path.substr(path.size() - kSuffix.size()) == kSuffix) {
-    path.remove_suffix(kSuffix.size());
-  }
-  return std::string(path) + ".admin";
-}
+std::string admin_socket_path(std::string_view path) { return beside(path, ".admin"); }
+std::string weights_socket_path(std::string_view path) { return beside(path, ".share"); }
 
 absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path) {
   std::string path(explicit_path);

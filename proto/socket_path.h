@@ -27,6 +27,9 @@ absl::Status check_socket_path(std::string_view path);
 // in place of ".sock", or added.
 std::string admin_socket_path(std::string_view path);
 
+// Where processes share weights through that daemon, likewise with ".share".
+std::string weights_socket_path(std::string_view path);
+
 // OK when the socket's folder exists and belongs to this user (or root), nobody else may replace what is in it, and the
 // socket, if there, is this user's (or root's) too.
 // NOT_FOUND when it does not exist, PERMISSION_DENIED otherwise.

@@ -10,5 +10,6 @@ inline constexpr std::uint32_t kGraphVersion = 1;     // graph.proto
 inline constexpr std::uint32_t kPlanVersion = 1;      // plan.proto
 inline constexpr std::uint32_t kWorkerVersion = 2;    // worker.proto frames
 inline constexpr std::uint32_t kPlanFileVersion = 1;  // docs/plan_file.md
+inline constexpr std::uint32_t kWeightsVersion = 1;   // weights.proto
 
 }  // namespace hearth

@@ -74,10 +74,16 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
   if (buffer.kind == v1::PlanBuffer::ARENA) {
     if (absl::Status intact = state_->check_intact(id); !intact.ok()) return intact;
   }
+  const void* address = state_->slots[id].address;
+  if (buffer.kind == v1::PlanBuffer::PARAMETER) {
+    const absl::StatusOr<const void*> aligned = state_->plan->aligned_address(id);
+    if (!aligned.ok()) return aligned.status();
+    address = *aligned;
+  }
   // The caller may have bound other memory to an input or output since, for the present values.
   const bool is_bound = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
   const std::vector<std::int64_t>& values = is_bound ? state_->values : state_->executed_values;
-  return ConstView{state_->slots[id].address, buffer.size_bytes(values.data()), buffer.dtype,
+  return ConstView{address, buffer.size_bytes(values.data()), buffer.dtype,
                    State::shape_at(buffer, values), buffer.name.empty() ? str_cat(id) : buffer.name};
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/loaded_plan.h"
 
-#include <cstring>
+#include <algorithm>
+#include <utility>
 
 #include "runtime/mapped_file.h"
 #include "runtime/plan_loops.h"
@@ -29,6 +30,11 @@ BufferKind kind_of(const PlanBuffer& buffer) {
   }
 }
 
+// A smaller block is not worth asking anybody for. Parameters in anonymous memory are hashed by every process, which
+// takes about as long as packing them.
+constexpr std::size_t kLeastSharedBytes = std::size_t{1} << 20;
+constexpr std::size_t kLeastHashedBytes = std::size_t{16} << 20;
+
 }  // namespace
 
 absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBytes>& parameters) {
@@ -45,46 +51,123 @@ absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBy
       return absl::InvalidArgumentError(str_cat("parameter '", buffer.name, "' holds ", given.size,
                                                 " bytes; the plan needs ", buffer.size_bytes(nullptr)));
     }
-    void* address = const_cast<void*>(given.data);
-    const bool aligned = reinterpret_cast<std::uintptr_t>(address) % dtype_bytes(buffer.dtype) == 0;
-    if (!aligned || given.size < buffer.max_bytes) {
-      absl::StatusOr<Buffer> copy = Buffer::allocate(buffer.max_bytes, str_cat("parameter '", buffer.name, "'"));
-      if (!copy.ok()) return copy.status();
-      if (absl::Status copied = copy_mapped(given.data, given.size, copy->data()); !copied.ok()) {
-        return absl::Status(copied.code(), str_cat("parameter '", buffer.name, "': ", copied.message()));
-      }
-      address = copy->data();
-      copies_.push_back(*std::move(copy));
-    } else if (given.owner) {
-      owners_.push_back(given.owner);
-    }
-    addresses_[i] = address;
+    given_[i] = {static_cast<const char*>(given.data), given.size};
+    addresses_[i] = const_cast<void*>(given.data);
+    if (given.owner) owners_.push_back(given.owner);
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadedPlan::bind_shared() {
-  absl::StatusOr<Buffer> persistent = Buffer::allocate(plan_.persistent_bytes, "the persistent block");
-  if (!persistent.ok()) return persistent.status();
-  persistent_ = *std::move(persistent);
-  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
-    PlanBuffer& buffer = plan_.buffers[i];
-    if (buffer.kind == v1::PlanBuffer::PERSISTENT) {
-      addresses_[i] = static_cast<char*>(persistent_.data()) + buffer.offset;
-    } else if (buffer.kind == v1::PlanBuffer::CONSTANT) {
-      absl::StatusOr<Buffer> copy = Buffer::allocate(buffer.max_bytes, str_cat("constant buffer ", i));
-      if (!copy.ok()) return copy.status();
-      std::memcpy(copy->data(), buffer.data.data(), buffer.data.size());
-      addresses_[i] = copy->data();
-      copies_.push_back(*std::move(copy));
-      buffer.data = std::string();
+ParameterFit LoadedPlan::fit_of(std::uint32_t buffer) const {
+  if (given_[buffer].size() < plan_.buffers[buffer].max_bytes) return ParameterFit::kShort;
+  const auto address = reinterpret_cast<std::uintptr_t>(given_[buffer].data());
+  return address % dtype_bytes(plan_.buffers[buffer].dtype) == 0 ? ParameterFit::kFits : ParameterFit::kUnaligned;
+}
+
+// Whether other processes may have the same block, or want it, and which it is.
+WeightOffer LoadedPlan::ask(WeightSharing& sharing) const {
+  if (layout_.bytes < kLeastSharedBytes) return {};
+  std::vector<std::string_view> sources;
+  for (const std::uint32_t source : layout_.sources) sources.push_back(given_[source]);
+  const auto is_mapped = [](std::string_view bytes) {
+    return bytes.size() < WeightLayout::kLeastBytes || MappedFile::containing(bytes);
+  };
+  if (layout_.bytes < kLeastHashedBytes && !std::all_of(sources.begin(), sources.end(), is_mapped)) return {};
+  const absl::StatusOr<std::vector<Digest>> digests = sharing.digests(sources);
+  if (!digests.ok()) return {};
+  return sharing.take(weight_key(plan_, layout_, *digests), layout_.bytes);
+}
+
+// The block is another process's, or is made here: in a memory file when somebody may want it.
+absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
+  std::vector<ParameterFit> fits(plan_.buffers.size(), ParameterFit::kFits);
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (plan_.buffers[i].kind == v1::PlanBuffer::PARAMETER) fits[i] = fit_of(i);
+  }
+  layout_ = weight_layout(plan_, fits);
+  weights_.block_bytes = layout_.bytes;
+  WeightOffer offer = sharing ? ask(*sharing) : WeightOffer{};
+  absl::StatusOr<WeightBlock> block = absl::NotFoundError("");
+  if (offer.kind == WeightOffer::kFound) block = WeightBlock::map(std::move(offer.file), layout_.bytes);
+  weights_.found = block.ok();
+  if (offer.kind == WeightOffer::kMake) block = WeightBlock::create_shareable(layout_.bytes);
+  const bool is_ours_to_give = offer.kind == WeightOffer::kMake && block.ok();
+  if (!block.ok()) block = WeightBlock::allocate(layout_.bytes);
+  if (!block.ok()) return block.status();
+  block_ = *std::move(block);
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (layout_.offsets[i] != WeightLayout::kNone) {
+      addresses_[i] = static_cast<char*>(block_.data()) + layout_.offsets[i];
     }
   }
+  if (absl::Status copied = copy_to_memory(/*block_too=*/!weights_.found); !copied.ok()) return copied;
+  if (!weights_.found) {
+    if (absl::Status ran = run_once_launches(threads); !ran.ok()) return ran;
+  }
+  const absl::Status sealed = is_ours_to_give ? block_.seal() : absl::UnavailableError("");
+  if (absl::IsResourceExhausted(sealed)) return sealed;  // the memory is gone
+  weights_.shared = weights_.found || (sealed.ok() && sharing->give(block_.fd()));
+  block_.close_fd();
+  if (weights_.shared) hold_ = sharing->hold();
   return absl::OkStatus();
+}
+
+// Constants, and parameters that kernels cannot use where they are: large ones to the block, others each to its own.
+absl::Status LoadedPlan::copy_to_memory(bool block_too) {
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    PlanBuffer& buffer = plan_.buffers[i];
+    if (!layout_.is_copied[i]) continue;
+    const bool is_constant = buffer.kind == v1::PlanBuffer::CONSTANT,
+               is_alone = layout_.offsets[i] == WeightLayout::kNone;
+    const std::string what = is_constant ? str_cat("constant buffer ", i) : str_cat("parameter '", buffer.name, "'");
+    if (is_alone) {
+      absl::StatusOr<Buffer> own = Buffer::allocate(buffer.max_bytes, what);
+      if (!own.ok()) return own.status();
+      addresses_[i] = own->data();
+      copies_[i] = *std::move(own);
+    }
+    const std::string_view bytes = is_constant ? std::string_view(buffer.data) : given_[i];
+    if (is_alone || block_too) {
+      const absl::Status copied = copy_mapped(bytes.data(), bytes.size(), addresses_[i]);
+      if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
+      release_pages(i);
+    }
+    if (is_constant) buffer.data = std::string();
+  }
+  return absl::OkStatus();
+}
+
+// Pages of a mapped file that replay does not read; they come back from the page cache when somebody does.
+void LoadedPlan::release_pages(std::uint32_t buffer) const {
+  const bool is_read_in_place = layout_.used_by_replay[buffer] && !layout_.is_copied[buffer];
+  if (is_read_in_place || given_[buffer].size() < WeightLayout::kLeastBytes) return;
+  if (const auto file = MappedFile::containing(given_[buffer])) file->release(given_[buffer]);
+}
+
+absl::StatusOr<const void*> LoadedPlan::aligned_address(std::uint32_t buffer) const {
+  if (plan_.buffers[buffer].kind != v1::PlanBuffer::PARAMETER || layout_.is_copied[buffer] ||
+      fit_of(buffer) == ParameterFit::kFits) {
+    return addresses_[buffer];
+  }
+  const std::lock_guard lock(copies_mutex_);
+  const auto known = copies_.find(buffer);
+  if (known != copies_.end()) return known->second.data();
+  absl::StatusOr<Buffer> copy = aligned_copy(buffer);
+  if (!copy.ok()) return copy.status();
+  return (copies_[buffer] = *std::move(copy)).data();
+}
+
+absl::StatusOr<Buffer> LoadedPlan::aligned_copy(std::uint32_t buffer) const {
+  const std::string what = str_cat("parameter '", plan_.buffers[buffer].name, "'");
+  absl::StatusOr<Buffer> copy = Buffer::allocate(given_[buffer].size(), what);
+  if (!copy.ok()) return copy.status();
+  const absl::Status copied = copy_mapped(given_[buffer].data(), given_[buffer].size(), copy->data());
+  if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
+  return copy;
 }
 
 std::size_t LoadedPlan::shared_bytes() const {
-  std::size_t bytes = persistent_.size_bytes();
+  std::size_t bytes = plan_.persistent_bytes;
   for (const PlanBuffer& buffer : plan_.buffers) {
     const bool alone = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT;
     if (alone) bytes += buffer.max_bytes;
@@ -121,31 +204,57 @@ void LoadedPlan::describe_buffers() {
   }
 }
 
-void LoadedPlan::run_once_launches(int threads) const {
-  std::unique_ptr<ThreadPool> pool;
-  for (const PlanLaunch& launch : plan_.launches) {
-    if (!launch.once || launch.grid.max() == 0) continue;
-    std::vector<void*> slots;
-    for (std::uint32_t buffer : launch.buffers) slots.push_back(addresses_[buffer]);
-    struct Job {
-      const Executable* executable;
-      std::uint32_t kernel;
-      void* const* slots;
-    } job = {executable_.get(), launch.kernel, slots.data()};
-    auto task = [](void* context, std::int64_t begin, std::int64_t end) {
-      const Job& job = *static_cast<const Job*>(context);
-      job.executable->run(job.kernel, job.slots, nullptr, begin, end);
-    };
-    if (ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads) == 1) {
-      task(&job, 0, launch.grid.max());
-      continue;
-    }
-    if (!pool) pool = std::make_unique<ThreadPool>(threads);
-    pool->run(launch.grid.max(), launch.min_units_per_thread, task, &job);
+void LoadedPlan::run_once(const PlanLaunch& launch, void* const* slots, int threads,
+                          std::unique_ptr<ThreadPool>& pool) const {
+  struct Job {
+    const Executable* executable;
+    std::uint32_t kernel;
+    void* const* slots;
+  } job = {executable_.get(), launch.kernel, slots};
+  auto task = [](void* context, std::int64_t begin, std::int64_t end) {
+    const Job& job = *static_cast<const Job*>(context);
+    job.executable->run(job.kernel, job.slots, nullptr, begin, end);
+  };
+  if (ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads) == 1) {
+    return task(&job, 0, launch.grid.max());
   }
+  if (!pool) pool = std::make_unique<ThreadPool>(threads);
+  pool->run(launch.grid.max(), launch.min_units_per_thread, task, &job);
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadRequest& request) {
+// A parameter's pages, and the copy of one that is not aligned, are let go after the last launch that reads it.
+absl::Status LoadedPlan::run_once_launches(int threads) {
+  std::unique_ptr<ThreadPool> pool;
+  std::map<std::uint32_t, Buffer> staged;
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    const PlanLaunch& launch = plan_.launches[i];
+    if (!launch.once) continue;
+    std::vector<void*> slots;
+    for (const std::uint32_t buffer : launch.buffers) {
+      const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
+      const bool is_staged = is_parameter && !layout_.is_copied[buffer] && fit_of(buffer) != ParameterFit::kFits;
+      if (is_staged && staged.count(buffer) == 0) {
+        absl::StatusOr<Buffer> copy = aligned_copy(buffer);
+        if (!copy.ok()) return copy.status();
+        staged[buffer] = *std::move(copy);
+      }
+      slots.push_back(is_staged ? staged[buffer].data() : addresses_[buffer]);
+    }
+    if (launch.grid.max() > 0) {
+      run_once(launch, slots.data(), threads, pool);
+      ++weights_.once_launches;
+    }
+    for (const std::uint32_t buffer : launch.buffers) {
+      if (layout_.last_reader[buffer] != i || plan_.buffers[buffer].kind != v1::PlanBuffer::PARAMETER) continue;
+      staged.erase(buffer);
+      release_pages(buffer);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadRequest& request,
+                                                                     WeightSharing* sharing) {
   absl::StatusOr<Plan> plan = parse_plan(request.plan);
   if (!plan.ok()) return plan.status();
   std::shared_ptr<LoadedPlan> loaded(new LoadedPlan);
@@ -156,13 +265,13 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   if (!executable.ok()) return executable.status();
   loaded->executable_ = *std::move(executable);
   loaded->addresses_.assign(loaded->plan_.buffers.size(), nullptr);
+  loaded->given_.assign(loaded->plan_.buffers.size(), {});
   if (absl::Status status = loaded->bind_parameters(request.parameters); !status.ok()) return status;
-  if (absl::Status status = loaded->bind_shared(); !status.ok()) return status;
+  if (absl::Status status = loaded->bind_block(request.threads, sharing); !status.ok()) return status;
   loaded->describe_buffers();
   for (const PlanVariable& variable : loaded->plan_.vars) {
     loaded->variables_.push_back({variable.name, variable.min, variable.max});
   }
-  loaded->run_once_launches(request.threads);
   return std::shared_ptr<const LoadedPlan>(std::move(loaded));
 }
 

@@ -1,5 +1,6 @@
 // LoadedPlan: a plan with its kernels loaded, its parameters bound and its `once` launches done; what all instances of
-// it share. Immutable; thread-safe. Errors: absl::Status naming the buffer, kernel or feature.
+// it share, in a weight block that processes may share. Immutable; thread-safe. Errors: absl::Status naming the buffer,
+// kernel or feature.
 //
 //   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan =
 //       LoadedPlan::create({.plan = bytes, .artifacts = artifacts, .parameters = {{"w", {w.data(), w_bytes,
@@ -7,6 +8,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +18,13 @@
 #include "runtime/device.h"
 #include "runtime/plan.h"
 #include "runtime/replay.h"
+#include "runtime/weight_block.h"
+#include "runtime/weight_layout.h"
+#include "runtime/weight_sharing.h"
 
 namespace hearth::runtime {
+
+class ThreadPool;
 
 // `owner` (may be empty) keeps `data` alive; without one the caller does, as long as the plan lives.
 struct ParameterBytes {
@@ -33,9 +40,19 @@ struct LoadRequest {
   int threads = 1;  // for the `once` launches
 };
 
+// How a plan came by what its instances share.
+struct WeightFacts {
+  std::size_t block_bytes = 0;      // what `once` launches make, large constants, copies of parameters
+  bool shared = false;              // the block is in memory that other processes may map, too
+  bool found = false;               // another process made it
+  std::uint32_t once_launches = 0;  // run by this plan
+};
+
 class LoadedPlan {
  public:
-  static absl::StatusOr<std::shared_ptr<const LoadedPlan>> create(const LoadRequest& request);
+  // `sharing`, when given, is asked for the plan's weights and given what this process makes of them.
+  static absl::StatusOr<std::shared_ptr<const LoadedPlan>> create(const LoadRequest& request,
+                                                                  WeightSharing* sharing = nullptr);
 
   const Plan& plan() const { return plan_; }
   const Executable& executable() const { return *executable_; }
@@ -47,15 +64,25 @@ class LoadedPlan {
   // Parameters (borrowed or not), constants and what `once` launches made: held once, whatever the instances.
   std::size_t shared_bytes() const;
 
-  // Address of a shared buffer (parameter, constant, persistent); null for what belongs to an instance.
+  const WeightFacts& weights() const { return weights_; }
+
+  // Address of a shared buffer (parameter, constant, persistent); null for what belongs to an instance. That of a
+  // parameter which only `once` launches read may be unaligned: aligned_address makes a copy where it is.
   void* shared_address(std::uint32_t buffer) const { return addresses_[buffer]; }
+  absl::StatusOr<const void*> aligned_address(std::uint32_t buffer) const;
 
  private:
   LoadedPlan() = default;
   absl::Status bind_parameters(const std::map<std::string, ParameterBytes>& parameters);
-  absl::Status bind_shared();
+  absl::Status bind_block(int threads, WeightSharing* sharing);
+  WeightOffer ask(WeightSharing& sharing) const;
+  absl::Status copy_to_memory(bool block_too);
+  absl::Status run_once_launches(int threads);
+  void run_once(const PlanLaunch& launch, void* const* slots, int threads, std::unique_ptr<ThreadPool>& pool) const;
+  ParameterFit fit_of(std::uint32_t buffer) const;
+  absl::StatusOr<Buffer> aligned_copy(std::uint32_t buffer) const;
+  void release_pages(std::uint32_t buffer) const;
   void describe_buffers();
-  void run_once_launches(int threads) const;
 
   Plan plan_;
   std::unique_ptr<Executable> executable_;
@@ -63,9 +90,15 @@ class LoadedPlan {
   std::vector<VariableInfo> variables_;
   std::vector<BufferInfo> buffers_;
   std::vector<void*> addresses_;
-  std::vector<Buffer> copies_;  // constants, and parameters that were not aligned to their element
+  std::vector<std::string_view> given_;  // parameters' bytes as the caller has them, by buffer
   std::vector<std::shared_ptr<const void>> owners_;
-  Buffer persistent_;
+  WeightLayout layout_;
+  WeightBlock block_;
+  std::shared_ptr<const void> hold_;  // keeps the block for other processes
+  WeightFacts weights_;
+  mutable std::mutex copies_mutex_;
+  // Small constants and copies of parameters; also copies that tools asked for.
+  mutable std::map<std::uint32_t, Buffer> copies_;
 };
 
 }  // namespace hearth::runtime

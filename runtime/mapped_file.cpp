@@ -1,6 +1,7 @@
 #include "runtime/mapped_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -8,12 +9,32 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "runtime/sha256_stream.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
+namespace {
+
+// All that are mapped, by address. Never destroyed: a process may fork, and unmap, while it ends.
+struct MappedFiles {
+  std::mutex mutex;  // held over a fork, so that the child finds the map whole
+  std::map<const char*, const MappedFile*> by_address;
+};
+MappedFiles& mapped_files() {
+  static auto* const all = new MappedFiles;
+  return *all;
+}
+
+[[maybe_unused]] const int watching_forks =
+    (mapped_files(), pthread_atfork([] { mapped_files().mutex.lock(); }, [] { mapped_files().mutex.unlock(); },
+                                    [] { mapped_files().mutex.unlock(); }));
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -32,11 +53,37 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const 
   void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED)
     return absl::ResourceExhaustedError(str_cat(path, ": cannot be mapped: ", std::strerror(errno)));
-  return std::shared_ptr<const MappedFile>(new MappedFile(data, size));
+  std::shared_ptr<const MappedFile> file(new MappedFile(data, size, made_of::stamp_of(info)));
+  if (data) {
+    const std::lock_guard lock(mapped_files().mutex);
+    mapped_files().by_address[file->bytes().data()] = file.get();
+  }
+  return file;
 }
 
 MappedFile::~MappedFile() {
-  if (data_) ::munmap(data_, size_);
+  if (!data_) return;
+  {
+    const std::lock_guard lock(mapped_files().mutex);
+    mapped_files().by_address.erase(bytes().data());
+  }
+  ::munmap(data_, size_);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::containing(std::string_view bytes) {
+  const std::lock_guard lock(mapped_files().mutex);
+  auto next = mapped_files().by_address.upper_bound(bytes.data());
+  if (bytes.empty() || next == mapped_files().by_address.begin()) return nullptr;
+  const MappedFile& before = *std::prev(next)->second;
+  if (bytes.data() + bytes.size() > before.bytes().data() + before.size_) return nullptr;
+  return before.weak_from_this().lock();  // null for one whose destructor waits for the lock
+}
+
+void MappedFile::release(std::string_view bytes) const {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 // The kernel reads on our behalf: where a page is gone it says EFAULT instead of raising a signal.

@@ -1,6 +1,7 @@
 // MappedFile: a regular file's bytes, mapped read-only and shared with whoever else maps it. Immutable; thread-safe.
 // The file must not be truncated while it is mapped: reading beyond its end raises SIGBUS. copy_mapped reads without
 // that risk; kernels that read a mapped weight do not have it. Replacing a file by renaming another one is safe.
+// Whoever is given bytes can ask whether they are of a mapped file, and of which: containing().
 // Errors: those of read_file (runtime/file.h); messages begin with the path.
 //
 //   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::open("weights.safetensors");
@@ -13,11 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/made_of/file_stamp.h"
 #include "runtime/sha256.h"
 
 namespace hearth::runtime {
 
-class MappedFile {
+class MappedFile : public std::enable_shared_from_this<MappedFile> {
  public:
   static absl::StatusOr<std::shared_ptr<const MappedFile>> open(const std::string& path);
   // Of an open file, which may be closed then; `path` only names it in errors.
@@ -26,12 +28,20 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  // The mapped file that all of these bytes belong to; null when there is none.
+  static std::shared_ptr<const MappedFile> containing(std::string_view bytes);
+
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+  // Of the file when it was mapped.
+  const made_of::FileStamp& stamp() const { return stamp_; }
+  // Takes the whole pages among these bytes out of this process's memory; who reads them gets them from the page cache.
+  void release(std::string_view bytes) const;
 
  private:
-  MappedFile(void* data, std::size_t size) : data_(data), size_(size) {}
+  MappedFile(void* data, std::size_t size, const made_of::FileStamp& stamp) : data_(data), size_(size), stamp_(stamp) {}
   void* data_;  // null for an empty file
   std::size_t size_;
+  const made_of::FileStamp stamp_;
 };
 
 // Copies `size` bytes that may be of a mapped file. DATA_LOSS when the file has become shorter and they are gone.

@@ -12,6 +12,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "client/cli/sandbox_text.h"
+#include "client/cli/weights_text.h"
 #include "command_line/command.h"
 #include "runtime/build_id.h"
 #include "runtime/text.h"
@@ -48,6 +49,8 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                 {"health", stats.health()},
                 {"cache_dir", stats.cache_dir()},
                 {"log_file", stats.log_file()},
+                {"weight_blocks", stats.weight_blocks()},
+                {"weight_bytes", stats.weight_bytes()},
                 {"sandbox", sandbox_json(stats)}});
     return;
   }
@@ -57,6 +60,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                {"cache", stats.cache_dir()},
                {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
                {"sandbox", sandbox_text(stats)},
+               {"weights", weights_text(stats)},
                {"build", stats.version() + " " + stats.build_id().substr(0, 12) +
                              (same_build ? "" : ", another one than this program's")}});
 }

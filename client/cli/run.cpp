@@ -103,13 +103,21 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
                    const std::vector<WrittenOutput>& outputs, const std::vector<std::string>& random_inputs,
                    const Json& weights, const Profiled* profile) {
   const client::PrepareStats& stats = plan.stats();
-  Json json = {
-      {"prepare_ms", stats.prepare_ms},  {"rpc_ms", stats.rpc_ms},
-      {"kernels", stats.kernels},        {"compiled_kernels", stats.compiled_kernels},
-      {"cache_hits", stats.cache_hits},  {"plan_hit", stats.plan_hit},
-      {"plan_key", hex(stats.plan_key)}, {"replay_us", {{"min", times.min}, {"p50", times.p50}, {"p99", times.p99}}},
-      {"device", plan.device()},         {"threads", plan.threads()},
-      {"random_inputs", random_inputs},  {"outputs", Json::array()}};
+  Json json = {{"prepare_ms", stats.prepare_ms},
+               {"rpc_ms", stats.rpc_ms},
+               {"kernels", stats.kernels},
+               {"compiled_kernels", stats.compiled_kernels},
+               {"cache_hits", stats.cache_hits},
+               {"plan_hit", stats.plan_hit},
+               {"plan_key", hex(stats.plan_key)},
+               {"once_launches", stats.once_launches},
+               {"shared_weight_bytes", stats.shared_weight_bytes},
+               {"weights_found", stats.weights_found},
+               {"replay_us", {{"min", times.min}, {"p50", times.p50}, {"p99", times.p99}}},
+               {"device", plan.device()},
+               {"threads", plan.threads()},
+               {"random_inputs", random_inputs},
+               {"outputs", Json::array()}};
   for (const WrittenOutput& output : outputs) {
     Json item = {{"name", output.name}, {"dtype", std::string(dtype_name(output.dtype))}, {"shape", output.shape}};
     item["file"] = output.file.empty() ? Json() : Json(output.file);
@@ -121,12 +129,19 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
   print_json(json);
 }
 
+// Whether packed weights are shared with other processes, and who packed them.
+std::string weights_text(const client::PrepareStats& stats) {
+  if (stats.shared_weight_bytes == 0) return "";
+  return str_cat("; weights shared, ", human_bytes(static_cast<double>(stats.shared_weight_bytes)), ", ",
+                 stats.weights_found ? "packed by another process" : "packed now");
+}
+
 void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const ReplayTimes& times,
                 const std::vector<WrittenOutput>& outputs, const Profiled* profile) {
   const client::PrepareStats& stats = plan.stats();
   print_summary(flags.path, " on ", plan.device(), ", ", plan.threads(), " thread(s)");
   print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", stats.kernels, " kernels, ",
-                stats.compiled_kernels, " compiled now");
+                stats.compiled_kernels, " compiled now", weights_text(stats));
   print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ", human_time(times.p99),
                 " over ", times.replays, profile == nullptr ? "" : " warm replays");
   for (const WrittenOutput& output : outputs) {

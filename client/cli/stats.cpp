@@ -7,6 +7,7 @@
 #include "client/cli/format.h"
 #include "client/cli/print.h"
 #include "client/cli/sandbox_text.h"
+#include "client/cli/weights_text.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {
@@ -49,6 +50,11 @@ Json to_json(const v1::StatsResponse& s) {
           {"blob_errors", s.blob_errors()},
           {"blobs_compiled", s.blobs_compiled()},
           {"blob_workers", s.blob_workers()},
+          {"weight_blocks", s.weight_blocks()},
+          {"weight_bytes", s.weight_bytes()},
+          {"weight_limit_bytes", s.weight_limit_bytes()},
+          {"weight_users", s.weight_users()},
+          {"weights_found", s.weights_found()},
           {"leases", s.leases()},
           {"sessions", s.sessions()},
           {"sandbox", sandbox_json(s)}};
@@ -82,6 +88,7 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
       {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
                       std::to_string(s->worker_timeouts()) + " timeouts"},
       {"sandbox", sandbox_text(*s)},
+      {"weights", weights_text(*s)},
       {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},
   });
   return 0;

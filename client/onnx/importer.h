@@ -75,8 +75,9 @@ struct ImportedModel {
 
 class ModelFile;  // client/onnx/model_file.h: a parsed model, for who imports one more than once
 
-// Weights that the model keeps in other files are mapped from its folder, as long as the result or a plan made of it
-// lives; such a file may be replaced meanwhile (by renaming another one), but not truncated.
+// Large weights are mapped, from the model's file and from those in its folder that it names, as long as the result or
+// a plan made of it lives; such a file may be replaced meanwhile (by renaming another one), but not truncated or
+// written to.
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options = {});
 absl::StatusOr<ImportedModel> import_model(const std::shared_ptr<const ModelFile>& model,
                                            const ImportOptions& options = {});

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
@@ -62,16 +63,30 @@ std::string typed_data(const Proto& proto) {
 
 }  // namespace
 
-ModelFile::ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external)
+ModelFile::ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
+                     const LeanModel& lean)
     : proto_(std::make_unique<const ::onnx::ModelProto>(std::move(proto))),
       path_(std::move(path)),
-      external_(std::move(external)) {}
+      external_(std::move(external)),
+      file_(lean.file) {
+  const ::onnx::GraphProto& graph = proto_->graph();
+  for (const LargeWeight& weight : lean.weights) {
+    const Proto& tensor = weight.initializer >= 0 ? graph.initializer(weight.initializer)
+                                                  : graph.node(weight.node).attribute(weight.attribute).t();
+    large_weights_[&tensor] = weight.bytes;
+  }
+}
 ModelFile::~ModelFile() = default;
+
+std::string_view ModelFile::bytes_in_file(const Proto& tensor) const {
+  const auto found = large_weights_.find(&tensor);
+  return found == large_weights_.end() ? std::string_view() : found->second;
+}
 
 namespace {
 
 absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& path,
-                                   std::unique_ptr<const ExternalData> external) {
+                                   std::unique_ptr<const ExternalData> external, const LeanModel& lean = {}) {
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return absl::InvalidArgumentError(str_cat(
         path,
@@ -85,17 +100,21 @@ absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& pa
   }
   const absl::Status placed = client::catch_jit_error([&] { return external_places(model).size(); }).status();
   if (!placed.ok()) return absl::Status(placed.code(), str_cat(path, ": ", placed.message()));
-  return std::make_shared<const ModelFile>(std::move(model), path, std::move(external));
+  return std::make_shared<const ModelFile>(std::move(model), path, std::move(external), lean);
 }
 
 }  // namespace
 
 absl::StatusOr<ModelFilePtr> read_model(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  auto external = std::make_unique<const ExternalData>(folder.empty() ? "." : folder);
+  if (const std::optional<LeanModel> lean = read_lean_model(path)) {
+    return parse(lean->message, path, std::move(external), *lean);
+  }
   const absl::StatusOr<std::string> bytes = runtime::read_file(path);
   if (!bytes.ok()) return bytes.status();
   if (bytes->empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return parse(*bytes, path, std::make_unique<const ExternalData>(folder.empty() ? "." : folder));
+  return parse(*bytes, path, std::move(external));
 }
 
 absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path) {
@@ -175,6 +194,10 @@ HostTensor to_host_tensor(const Proto& proto, const ModelFilePtr& model) {
     reject(str_cat("tensor '", proto.name(), "' of shape ", to_string(shape), " needs ", expected,
                    " bytes of data but has ", found));
   };
+  if (const std::string_view bytes = model ? model->bytes_in_file(proto) : std::string_view(); bytes.data()) {
+    check(bytes.size());
+    return HostTensor::mapped(dtype, std::move(shape), model->file(), bytes.data());
+  }
   if (proto.has_raw_data()) {
     check(proto.raw_data().size());
     return HostTensor(dtype, std::move(shape), model, proto.raw_data().data());

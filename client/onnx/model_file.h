@@ -1,5 +1,6 @@
-// ModelFile: a parsed ONNX model and where the tensors are that it keeps in other files. Nothing in a file is trusted:
-// lengths, types and data sizes are checked. The generated onnx.pb.h stays out of headers. Immutable; thread-safe.
+// ModelFile: a parsed ONNX model, and where the tensors are that it keeps in other files. Large weights in the model's
+// own file stay there, mapped: the file may be replaced while the model is used (by renaming another one), but not
+// truncated. Nothing in a file is trusted: lengths, types and data sizes are checked. The generated onnx.pb.h stays out of headers. Immutable; thread-safe.
 // Errors: status naming the file (read_model, parse_model) or JitError (the rest).
 //
 //   absl::StatusOr<std::shared_ptr<const ModelFile>> model = read_model("model.onnx");
@@ -8,9 +9,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "absl/status/statusor.h"
 #include "client/onnx/external_data.h"
+#include "client/onnx/lean_model.h"
 #include "client/onnx/value.h"
 
 namespace onnx {
@@ -22,17 +25,24 @@ namespace hearth::onnx {
 
 class ModelFile {
  public:
-  // `external` may be null: then every tensor in another file is refused.
-  ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external);
+  // `external` may be null: then every tensor in another file is refused. `lean` says what `proto` is without, if
+  // anything: its message is not looked at.
+  ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
+            const LeanModel& lean = {});
   ~ModelFile();
   const ::onnx::ModelProto& proto() const { return *proto_; }
   const std::string& path() const { return path_; }
   const ExternalData* external() const { return external_.get(); }
+  // The bytes of a tensor of proto() that are in the mapped file instead; without data when they are not.
+  std::string_view bytes_in_file(const ::onnx::TensorProto& tensor) const;
+  const std::shared_ptr<const runtime::MappedFile>& file() const { return file_; }
 
  private:
   const std::unique_ptr<const ::onnx::ModelProto> proto_;
   const std::string path_;
   const std::unique_ptr<const ExternalData> external_;
+  const std::shared_ptr<const runtime::MappedFile> file_;                            // null: all was read
+  std::unordered_map<const ::onnx::TensorProto*, std::string_view> large_weights_;  // looked up, never iterated
 };
 using ModelFilePtr = std::shared_ptr<const ModelFile>;
 
@@ -41,7 +51,7 @@ absl::StatusOr<ModelFilePtr> read_model(const std::string& path);
 // `path` only names the model in errors; tensors in other files are refused.
 absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path);
 
-// Borrows the bytes where it can: of the model, which the result keeps alive, or of a mapped file. `model` may be null
+// Borrows the bytes where it can: of the model, which the result keeps alive, or of a mapped file, which it does. `model` may be null
 // for a tensor of its own, whose proto must outlive the result.
 HostTensor to_host_tensor(const ::onnx::TensorProto& proto, const ModelFilePtr& model);
 // Of a tensor of strings.

@@ -1,0 +1,48 @@
+// DaemonWeights: weights shared with other processes of this user through the daemon, over a connection of its own
+// (proto/hearth/v1/weights.proto). Everything that goes wrong, no such daemon included, means that a plan keeps its
+// weights to itself; nothing is reported. Waits for the daemon up to two seconds, for another process that makes the
+// same weights up to thirty. Files are hashed once a node: the daemon remembers digests by what tells a file from a
+// changed one. Used by one thread. What hold() gives may be let go by any.
+//
+//   DaemonWeights weights(channel->socket_path(), deadline);
+//   auto plan = runtime::LoadedPlan::create(request, &weights);
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hearth/v1/weights.pb.h"
+#include "proto/packet.h"
+#include "runtime/weight_sharing.h"
+
+namespace hearth::client {
+
+class DaemonWeights : public runtime::WeightSharing {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  DaemonWeights(std::string socket_path, Time deadline) : socket_path_(std::move(socket_path)), deadline_(deadline) {}
+
+  absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override;
+  runtime::WeightOffer take(const Digest& key, std::size_t size_bytes) override;
+  bool give(int file) override;
+  std::shared_ptr<const void> hold() override;
+
+ private:
+  struct Answer {
+    v1::WeightsResponse response;
+    UniqueFd file;
+  };
+  // After a failure there is no connection any more.
+  absl::StatusOr<Answer> ask(const v1::WeightsRequest& request, std::chrono::milliseconds patience, int file = -1);
+  absl::StatusOr<Answer> exchange(const v1::WeightsRequest& request, std::chrono::milliseconds patience, int file);
+  absl::Status connect();
+
+  const std::string socket_path_;
+  const Time deadline_;
+  UniqueFd socket_;
+};
+
+}  // namespace hearth::client

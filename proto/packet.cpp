@@ -1,0 +1,80 @@
+#include "proto/packet.h"
+
+#include <absl/strings/str_cat.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace hearth {
+namespace {
+
+constexpr std::size_t kMostDescriptors = 4;  // that are looked at; the kernel closes what is beyond
+
+std::vector<UniqueFd> descriptors_of(msghdr& header) {
+  std::vector<UniqueFd> found;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      found.emplace_back(fd);
+    }
+  }
+  return found;
+}
+
+bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+absl::Status send_packet(int socket, std::string_view bytes, int file) {
+  if (bytes.size() > kMaxPacketBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a packet of ", bytes.size(), " bytes is too large"));
+  }
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (file >= 0) {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &file, sizeof file);
+  }
+  if (::sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return absl::OkStatus();
+  if (is_for_later(errno)) return absl::UnavailableError("the peer does not read");
+  return absl::OutOfRangeError(std::strerror(errno));
+}
+
+absl::StatusOr<Packet> receive_packet(int socket) {
+  Packet packet;
+  packet.bytes.resize(kMaxPacketBytes);
+  iovec part{packet.bytes.data(), packet.bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostDescriptors)] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t received = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (received < 0 && is_for_later(errno)) return absl::UnavailableError("no packet is there");
+  if (received < 0) return absl::OutOfRangeError(std::strerror(errno));
+  std::vector<UniqueFd> files = descriptors_of(header);
+  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || files.size() > 1) {
+    return absl::InvalidArgumentError("a packet is too large or comes with several files");
+  }
+  if (received == 0) return absl::OutOfRangeError("the peer has closed the connection");
+  packet.bytes.resize(static_cast<std::size_t>(received));
+  if (!files.empty()) packet.file = std::move(files[0]);
+  return packet;
+}
+
+}  // namespace hearth

@@ -1,0 +1,41 @@
+// WeightSharing: how a plan's weight block comes from another process of this node, or goes to one. The client
+// implements it over the daemon (client/weight_sharing.h); without one a plan keeps its weights to itself.
+// Used by one thread, for one plan: digests(), then take(), then give() if take() said so, then hold().
+//
+//   WeightOffer offer = sharing.take(key, bytes);
+//   if (offer.kind == WeightOffer::kMake) { fill(block); sharing.give(block.fd()); }
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/sha256.h"
+#include "runtime/unique_fd.h"
+
+namespace hearth::runtime {
+
+struct WeightOffer {
+  enum Kind {
+    kFound,  // `file` is the block
+    kMake,   // others may wait for this process to make and give it
+    kAlone,  // nobody to share with
+  };
+  Kind kind = kAlone;
+  UniqueFd file = {};
+};
+
+class WeightSharing {
+ public:
+  virtual ~WeightSharing() = default;
+  // Of parameters' bytes, in order. A failure means that there is nothing to share.
+  virtual absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) = 0;
+  virtual WeightOffer take(const Digest& key, std::size_t size_bytes) = 0;
+  // A sealed memory file, which stays the caller's. Whether others can have it now.
+  virtual bool give(int file) = 0;
+  // While it lives the block is there for others; may be null.
+  virtual std::shared_ptr<const void> hold() = 0;
+};
+
+}  // namespace hearth::runtime

@@ -1,0 +1,267 @@
+#include "daemon/weight_server.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tests/support/skip.h"
+#include "tests/unit/daemon/weight_fixture.h"
+
+namespace hearth::daemon {
+namespace {
+
+using Response = v1::WeightsResponse;
+using namespace std::chrono_literals;
+
+TEST_CASE("weights: what one process gives the next one gets, read-only") {
+  Served served;
+  served.make('a');
+  const Client client(served.path());
+  client.ask('a');
+  const Client::Answer answer = client.answer();
+  CHECK(answer.outcome == Response::FOUND);
+  CHECK(runtime::check_sealed(answer.file.get(), kSize).ok());
+  CHECK_FALSE(served.has('b'));
+  CHECK_FALSE(served.has('a', kSize + 1));
+  CHECK(served.server().stats().blocks == 1);
+  CHECK(served.server().stats().bytes == kSize);
+}
+
+TEST_CASE("weights: of many that ask at once one makes them, the others wait and get them") {
+  Served served;
+  std::vector<Client> clients;
+  for (int i = 0; i < 8; ++i) clients.emplace_back(served.path());
+  for (const Client& client : clients) client.ask('a');
+  REQUIRE(clients[0].outcome() == Response::MAKE);
+  for (int i = 1; i < 8; ++i) CHECK(clients[static_cast<std::size_t>(i)].is_waiting());
+  clients[0].give(sealed().get());
+  for (const Client& client : clients) {
+    CHECK(client.outcome() == (&client == &clients[0] ? Response::DONE : Response::FOUND));
+  }
+}
+
+TEST_CASE("weights: when their maker dies another one that waits makes them") {
+  Served served;
+  auto maker = std::make_unique<Client>(served.path());
+  const Client next(served.path()), last(served.path());
+  maker->ask('a');
+  REQUIRE(maker->outcome() == Response::MAKE);
+  next.ask('a');
+  CHECK(next.is_waiting());
+  last.ask('a');
+  CHECK(last.is_waiting());
+  maker.reset();
+  CHECK(next.outcome() == Response::MAKE);
+  CHECK(last.is_waiting());
+  next.give(sealed().get());
+  CHECK(next.outcome() == Response::DONE);
+  CHECK(last.outcome() == Response::FOUND);
+}
+
+TEST_CASE("weights: those nobody uses go first when there is no room, and all go some time after their last user") {
+  Served served({.bytes = 3 * kSize, .blocks = 2, .keep = 0ms});
+  const Client user(served.path());
+  user.ask('a');
+  REQUIRE(user.outcome() == Response::MAKE);
+  user.give(sealed().get());
+  REQUIRE(user.outcome() == Response::DONE);
+  CHECK(served.server().stats().users == 1);
+  const Client second(served.path());
+  second.ask('b');
+  REQUIRE(second.outcome() == Response::MAKE);
+  second.give(sealed().get());
+  REQUIRE(second.outcome() == Response::DONE);
+  const Client third(served.path());  // beyond max_weights: the least recently used of those in use goes
+  third.ask('c');
+  REQUIRE(third.outcome() == Response::MAKE);
+  third.give(sealed().get());
+  REQUIRE(third.outcome() == Response::DONE);
+  CHECK(served.server().stats().blocks == 2);
+  CHECK(served.has('c'));
+  const Client large(served.path());
+  large.ask('d', 4 * kSize);
+  CHECK(large.outcome() == Response::REFUSED);
+}
+
+TEST_CASE("weights: kept while a plan uses them, then for weights_keep_s") {
+  for (const bool keeps : {false, true}) {
+    Served served({.bytes = 10 * kSize, .keep = keeps ? std::chrono::milliseconds(1h) : 0ms});
+    auto user = std::make_unique<Client>(served.path());
+    user->ask('a');
+    REQUIRE(user->outcome() == Response::MAKE);
+    user->give(sealed().get());
+    REQUIRE(user->outcome() == Response::DONE);
+    CHECK(served.has('a'));
+    user.reset();
+    if (keeps) {
+      CHECK(happens([&] { return served.server().stats().users == 0; }));
+      CHECK(served.server().stats().blocks == 1);
+    } else {
+      CHECK(happens([&] { return served.server().stats().blocks == 0; }));
+      CHECK_FALSE(served.has('a'));
+    }
+  }
+}
+
+TEST_CASE("weights: a digest that one process tells the next one finds, for exactly the same part of a file") {
+  Served served;
+  v1::WeightsRequest store, find;
+  v1::FileRange range;
+  range.set_inode(7);
+  range.set_changed_ns(1234);
+  range.set_length(kSize);
+  *store.mutable_store_digests()->add_ranges() = range;
+  store.mutable_store_digests()->add_digests(key('d'));
+  *find.mutable_find_digests()->add_ranges() = range;
+  range.set_changed_ns(1235);
+  *find.mutable_find_digests()->add_ranges() = range;
+  const Client client(served.path());
+  client.send(store);
+  REQUIRE(client.outcome() == Response::DONE);
+  client.send(find);
+  const Client::Answer answer = client.answer();
+  REQUIRE(answer.response.digests_size() == 2);
+  CHECK(answer.response.digests(0) == key('d'));
+  CHECK(answer.response.digests(1).empty());
+}
+
+TEST_CASE("weights: what breaks the protocol is closed, leaks no descriptor and disturbs nobody") {
+  Served served;
+  served.make('a');
+  const std::size_t before = num_descriptors();
+  for (int round = 0; round < 20; ++round) {
+    const Client peer(served.path());
+    v1::WeightsRequest request;
+    request.set_version(kWeightsVersion);
+    const UniqueFd file = sealed();
+    switch (round % 10) {
+      case 0:  // noise
+        REQUIRE(send_packet(peer.fd(), "\xff\xfe noise").ok());
+        break;
+      case 1:  // half a message
+        request.mutable_take()->set_key(key('a'));
+        REQUIRE(send_packet(peer.fd(), request.SerializeAsString().substr(0, 20)).ok());
+        break;
+      case 2:  // a file that nobody asked for
+        peer.give(file.get());
+        break;
+      case 3:  // no file
+        peer.ask('m');
+        REQUIRE(peer.outcome() == Response::MAKE);
+        peer.give(-1);
+        break;
+      case 4:  // a file that can still be written to
+        peer.ask('m');
+        REQUIRE(peer.outcome() == Response::MAKE);
+        peer.give(runtime::create_memory_file("test", kSize)->get());
+        break;
+      case 5:  // another size than was asked for
+        peer.ask('m');
+        REQUIRE(peer.outcome() == Response::MAKE);
+        peer.give(sealed(2 * kSize).get());
+        break;
+      case 6:  // several files
+        peer.ask('m');
+        REQUIRE(peer.outcome() == Response::MAKE);
+        request.mutable_give();
+        send_many(peer.fd(), request.SerializeAsString(), std::vector<int>(6, file.get()));
+        break;
+      case 7:  // a short key
+        request.mutable_take()->set_key("short");
+        request.mutable_take()->set_size_bytes(kSize);
+        peer.send(request);
+        break;
+      case 8:  // another version
+        request.set_version(kWeightsVersion + 1);
+        request.mutable_find_digests();
+        REQUIRE(send_packet(peer.fd(), request.SerializeAsString()).ok());
+        break;
+      case 9:  // digests without their files
+        request.mutable_store_digests()->add_digests(key('d'));
+        peer.send(request);
+        break;
+    }
+    INFO("round " << round);
+    CHECK(peer.is_closed());
+  }
+  CHECK(served.has('a'));
+  CHECK_FALSE(served.has('m'));
+  CHECK(happens([&] { return num_descriptors() <= before; }));
+}
+
+TEST_CASE("weights: a peer that floods and does not read is closed, and others are served meanwhile") {
+  Served served;
+  served.make('a');
+  const Client flood(served.path());
+  v1::WeightsRequest request;
+  request.set_version(kWeightsVersion);
+  request.mutable_find_digests();
+  const std::string bytes = request.SerializeAsString();
+  bool is_closed = false;
+  for (int i = 0; i < 1'000'000 && !is_closed; ++i) {
+    is_closed = absl::IsOutOfRange(send_packet(flood.fd(), bytes));
+    if (i % 10'000 == 0) CHECK(served.has('a'));
+  }
+  CHECK(is_closed);
+  const Client silent(served.path());
+  CHECK(served.has('a'));
+}
+
+TEST_CASE("weights: connections beyond the limits are refused") {
+  Served served({.bytes = 10 * kSize}, {.total = 100, .per_process = 3});
+  std::vector<Client> open;
+  for (int i = 0; i < 3; ++i) {
+    open.emplace_back(served.path());
+    open.back().ask('a');
+  }
+  REQUIRE(open[0].outcome() == Response::MAKE);
+  CHECK(Client(served.path()).is_closed());
+  open.pop_back();
+  v1::WeightsRequest request;
+  request.set_version(kWeightsVersion);
+  request.mutable_find_digests();
+  CHECK(happens([&] {  // one that ends makes room
+    const Client next(served.path());
+    return send_packet(next.fd(), request.SerializeAsString()).ok() && next.outcome() == Response::DONE;
+  }));
+  CHECK(open[1].is_waiting());
+}
+
+TEST_CASE("weights: another user's connection is closed even where permissions would allow it") {
+  if (::geteuid() != 0) SKIP_CASE("not root: cannot become another user");
+  Served served;
+  served.make('a');
+  REQUIRE(::chmod(served.folder().path().c_str(), 0755) == 0);
+  REQUIRE(::chmod(served.path().c_str(), 0666) == 0);
+  const std::string path = served.path();
+  v1::WeightsRequest request;
+  request.set_version(kWeightsVersion);
+  request.mutable_take()->set_key(key('a'));
+  request.mutable_take()->set_size_bytes(kSize);
+  const std::string bytes = request.SerializeAsString();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    if (::setuid(12345) != 0) ::_exit(1);
+    if (!connect_to(fd, path)) ::_exit(2);
+    char byte;
+    ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    ::_exit(::recv(fd, &byte, 1, 0) <= 0 ? 0 : 3);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("weights: the socket is its owner's alone, and gone when the server stops") {
+  Served served;
+  struct stat info;
+  REQUIRE(::stat(served.path().c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
+  const Client waiting(served.path());
+  served.server().stop();
+  CHECK(waiting.is_closed());
+  CHECK_FALSE(std::filesystem::exists(served.path()));
+}
+
+}  // namespace
+}  // namespace hearth::daemon

@@ -1,0 +1,252 @@
+// Plans that share their weight block: what makes two blocks equal, and what each plan keeps to itself.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+
+#include "proto/versions.h"
+#include "runtime/cpu/cpu_target.h"
+#include "runtime/loaded_plan.h"
+#include "runtime/mapped_file.h"
+#include "runtime/memory_file.h"
+#include "runtime/replay.h"
+#include "tests/unit/runtime/kernel_factory.h"
+
+using namespace hearth;
+using namespace hearth::runtime;
+
+namespace {
+
+constexpr std::int64_t kLength = 6 << 20;  // floats, 24 MiB: enough for anonymous memory to be hashed
+
+// out = 2 * w + u, where 2 * w is made once; w and u are parameters.
+struct PackingPlan {
+  v1::Plan plan;
+  std::vector<ArtifactSource> artifacts;
+};
+
+PackingPlan packing_plan(std::int64_t length = kLength) {
+  const ArtifactSource pack = testing::compile_kernel(
+      "void pack(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
+      "  float* o = b[0]; const float* w = b[1]; (void)v;\n"
+      "  for (int64_t i = i0; i < i1; ++i) o[i] = (uintptr_t)w % 4 ? -1 : 2 * w[i]; }\n");
+  const ArtifactSource use = testing::compile_kernel(
+      "void use(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
+      "  float* o = b[0]; const float* p = b[1]; const float* u = b[2]; (void)v;\n"
+      "  for (int64_t i = i0; i < i1; ++i) o[i] = (uintptr_t)u % 4 ? -1 : p[i] + u[i]; }\n");
+  PackingPlan made{.plan = {}, .artifacts = {pack, use}};
+  v1::Plan& plan = made.plan;
+  plan.set_version(kPlanVersion);
+  *plan.mutable_target() = cpu_target(1);
+  const auto buffer = [&](v1::PlanBuffer::Kind kind, const char* name) {
+    v1::PlanBuffer* added = plan.add_buffers();
+    added->set_kind(kind);
+    added->set_name(name);
+    added->set_dtype(v1::F32);
+    added->set_max_bytes(static_cast<std::uint64_t>(4 * length));
+    testing::push_const(added->add_shape(), length);
+  };
+  buffer(v1::PlanBuffer::OUTPUT, "out");
+  buffer(v1::PlanBuffer::PARAMETER, "w");
+  buffer(v1::PlanBuffer::PARAMETER, "u");
+  buffer(v1::PlanBuffer::PERSISTENT, "");
+  plan.set_persistent_bytes(static_cast<std::uint64_t>((4 * length + 63) / 64 * 64));
+  for (const auto& [symbol, artifact] : {std::pair("pack", pack), std::pair("use", use)}) {
+    v1::PlanKernel* kernel = plan.add_kernels();
+    kernel->set_symbol(symbol);
+    kernel->set_artifact(artifact.digest);
+  }
+  const auto launch = [&](std::uint32_t kernel, std::initializer_list<std::uint32_t> slots, bool once) {
+    v1::Launch* added = plan.add_launches();
+    added->set_kernel(kernel);
+    for (const std::uint32_t slot : slots) added->add_buffers(slot);
+    testing::push_const(added->mutable_grid(), length);
+    added->set_once(once);
+    added->set_min_units_per_thread(1);
+  };
+  launch(0, {3, 1}, true);
+  launch(1, {0, 3, 2}, false);
+  return made;
+}
+
+// The daemon's part, in this process.
+class Node {
+ public:
+  class Client : public WeightSharing {
+   public:
+    explicit Client(Node& node) : node_(node) {}
+    absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override {
+      std::vector<Digest> digests;
+      for (const std::string_view each : bytes) digests.push_back(sha256(each));
+      return digests;
+    }
+    WeightOffer take(const Digest& key, std::size_t) override {
+      key_ = key;
+      const auto found = node_.files_.find(key);
+      if (found == node_.files_.end()) return {WeightOffer::kMake, {}};
+      return {WeightOffer::kFound, UniqueFd(::fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0))};
+    }
+    bool give(int file) override {
+      node_.files_[key_] = UniqueFd(::fcntl(file, F_DUPFD_CLOEXEC, 0));
+      return true;
+    }
+    std::shared_ptr<const void> hold() override { return nullptr; }
+
+   private:
+    Node& node_;
+    Digest key_{};
+  };
+
+  std::size_t num_blocks() const { return files_.size(); }
+  std::map<Digest, UniqueFd>& files() { return files_; }
+
+ private:
+  std::map<Digest, UniqueFd> files_;
+};
+
+struct Weights {
+  std::vector<float> w, u;
+  explicit Weights(float from, std::int64_t length = kLength) : w(static_cast<std::size_t>(length)), u(w) {
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      w[i] = from + static_cast<float>(i % 777);
+      u[i] = static_cast<float>(i % 13);
+    }
+  }
+};
+
+std::shared_ptr<const LoadedPlan> load(const PackingPlan& made, const Weights& weights, WeightSharing* sharing) {
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  request.parameters["w"] = {weights.w.data(), weights.w.size() * sizeof(float), nullptr};
+  request.parameters["u"] = {weights.u.data(), weights.u.size() * sizeof(float), nullptr};
+  absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request, sharing);
+  INFO(plan.status().message());
+  REQUIRE(plan.ok());
+  return *plan;
+}
+
+bool is_right(const std::shared_ptr<const LoadedPlan>& plan, const Weights& weights) {
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  if (!instance.ok() || !instance->execute().ok()) return false;
+  const auto out = instance->output("out")->as<float>();
+  for (std::size_t i = 0; i < weights.w.size(); ++i) {
+    if ((*out)[i] != 2 * weights.w[i] + weights.u[i]) return false;
+  }
+  return true;
+}
+
+// A file whose floats begin at an odd byte.
+class OddFile {
+ public:
+  explicit OddFile(const Weights& weights) {
+    fd_ = ::mkstemp(name_);
+    REQUIRE(fd_ >= 0);
+    ::unlink(name_);
+    const std::size_t size = weights.w.size() * sizeof(float);
+    REQUIRE(::pwrite(fd_, weights.w.data(), size, 1) == static_cast<ssize_t>(size));
+    REQUIRE(::pwrite(fd_, weights.u.data(), size, static_cast<off_t>(size) + 1) == static_cast<ssize_t>(size));
+    file_ = *MappedFile::map(fd_, name_);
+    ::close(fd_);
+  }
+  ParameterBytes part(std::size_t index) const {
+    const std::size_t size = (file_->bytes().size() - 1) / 2;
+    return {file_->bytes().data() + 1 + index * size, size, file_};
+  }
+
+ private:
+  char name_[32] = "/tmp/hearth-odd-XXXXXX";
+  int fd_ = -1;
+  std::shared_ptr<const MappedFile> file_;
+};
+
+}  // namespace
+
+TEST_CASE("the second plan of the same weights runs no `once` launch and computes the same") {
+  const PackingPlan made = packing_plan();
+  const Weights weights(1), other(2);
+  Node node;
+  Node::Client a(node), b(node), c(node);
+  const auto first = load(made, weights, &a), second = load(made, weights, &b), third = load(made, other, &c);
+  CHECK((first->weights().shared && !first->weights().found && first->weights().once_launches == 1));
+  CHECK((second->weights().shared && second->weights().found && second->weights().once_launches == 0));
+  CHECK((!third->weights().found && third->weights().once_launches == 1));
+  CHECK(node.num_blocks() == 2);
+  CHECK((is_right(first, weights) && is_right(second, weights) && is_right(third, other)));
+}
+
+TEST_CASE("plans share weights although they differ in what the weights are not made of") {
+  PackingPlan made = packing_plan();
+  const Weights weights(1);
+  Node node;
+  Node::Client a(node), b(node), c(node);
+  load(made, weights, &a);
+  Weights other_bias(1);
+  other_bias.u[0] = 99;  // only replay reads it
+  const auto second = load(made, other_bias, &b);
+  CHECK(second->weights().found);
+  CHECK(is_right(second, other_bias));
+  made.plan.mutable_launches(0)->mutable_grid()->mutable_tokens(0)->set_value(kLength - 1);  // packs less
+  CHECK_FALSE(load(made, weights, &c)->weights().found);
+}
+
+TEST_CASE("small weights, and those of a plan without a daemon, stay the process's own") {
+  const Weights weights(1), small(1, 1000);
+  CHECK(is_right(load(packing_plan(), weights, nullptr), weights));
+  Node node;
+  Node::Client client(node);
+  const auto plan = load(packing_plan(1000), small, &client);
+  CHECK_FALSE(plan->weights().shared);
+  CHECK(plan->weights().once_launches == 1);
+  CHECK(node.num_blocks() == 0);
+  CHECK(is_right(plan, small));
+}
+
+TEST_CASE("a block that could be written to, or is of another size, is not used: the plan makes its own") {
+  const PackingPlan made = packing_plan();
+  const Weights weights(1);
+  Node node;
+  Node::Client first(node);
+  load(made, weights, &first);
+  UniqueFd& file = node.files().begin()->second;
+  SECTION("unsealed") { file = *create_memory_file("test", made.plan.persistent_bytes()); }
+  SECTION("short") {
+    file = *create_memory_file("test", 4096);
+    REQUIRE(seal_memory_file(file.get()).ok());
+  }
+  Node::Client second(node);
+  const auto plan = load(made, weights, &second);
+  CHECK((!plan->weights().found && !plan->weights().shared && plan->weights().once_launches == 1));
+  CHECK(is_right(plan, weights));
+}
+
+TEST_CASE("weights at odd addresses of a file are packed and replayed, shared or not, and can be looked at") {
+  const PackingPlan made = packing_plan();
+  const Weights weights(3);
+  const OddFile file(weights);
+  Node node;
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  request.parameters = {{"w", file.part(0)}, {"u", file.part(1)}};
+  for (int i = 0; i < 3; ++i) {
+    Node::Client client(node);
+    const auto plan = LoadedPlan::create(request, i == 0 ? nullptr : &client);
+    REQUIRE(plan.ok());
+    CHECK((*plan)->weights().found == (i == 2));
+    CHECK(is_right(*plan, weights));
+    absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+    for (const std::uint32_t id : {1u, 2u}) {
+      const auto seen = instance->buffer(id);
+      REQUIRE(seen.ok());
+      CHECK(reinterpret_cast<std::uintptr_t>(seen->data) % alignof(float) == 0);
+      const std::vector<float>& wanted = id == 1 ? weights.w : weights.u;
+      CHECK(std::memcmp(seen->data, wanted.data(), seen->size_bytes) == 0);
+    }
+  }
+}
