@@ -17,6 +17,7 @@
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
+#include "compiler/passes/merge_loads.h"
 #include "compiler/passes/plan_build.h"
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
@@ -70,6 +71,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target, !options.direct_convolutions()));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
+  HEARTH_PASS(merge_loads, Level::Ranged, passes::merge_loads(g, root));
   if (!options.direct_convolutions()) {
     HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
   }

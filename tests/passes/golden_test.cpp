@@ -63,7 +63,7 @@ TEST_CASE("every golden case gives its text") {
                            "fuse",          "split",        "memory_plan",      "plan",       "simplify",
                            "keep_stages",   "keep_rows",    "share_locals",     "block_rows", "apply_opts",
                            "pack_operands", "expand",       "guard_loads",      "decompose",  "lower_index",
-                           "linearize",     "winograd"}) {
+                           "linearize",     "merge_loads",  "winograd"}) {
     INFO(pass);
     CHECK(seen.count(pass) == 1);
   }

@@ -20,6 +20,7 @@
 #include "compiler/passes/linearize.h"
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
+#include "compiler/passes/merge_loads.h"
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/plan_build.h"
 #include "compiler/passes/rangeify.h"
@@ -235,6 +236,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::share_locals(g, root);
   } else if (pass == "keep_stages") {
     result = passes::keep_stages(g, root, small_target());
+  } else if (pass == "merge_loads") {
+    result = passes::merge_loads(g, root);
   } else if (pass == "winograd") {
     result = passes::winograd(g, root, small_target());
   } else if (pass == "block_rows") {
