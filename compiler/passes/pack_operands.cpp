@@ -42,8 +42,8 @@ class Packer {
     PackResult result;
     for (std::uint32_t slot : slots) {
       PackedOperand packed{slot, next_slot, 0, {}};
-      std::unordered_map<UOpRef, UOpRef> positions;
-      if (!plan(packed, positions)) continue;
+      Positions positions;
+      if (!plan(packed, positions, Accesses::All) && !plan(packed, positions, Accesses::OfLanes)) continue;
       for (auto& [index, position] : positions) {
         UOpRef param = g_.make(Op::Param, index->source(0)->dtype, {}, ir::ParamInfo{next_slot});
         map_[index] = g_.make(Op::Index, ir::Scalar::Void, {param, position, g_.boolean(true)});
@@ -63,6 +63,9 @@ class Packer {
   }
 
  private:
+  using Positions = std::unordered_map<UOpRef, UOpRef>;  // access -> its position in the copy
+  enum class Accesses { All, OfLanes };
+
   // Where a range stands in the order of the copy.
   using Rank = std::tuple<int, std::size_t, std::uint32_t>;
 
@@ -102,8 +105,11 @@ class Packer {
     std::int64_t offset = 0, elements = 1;
   };
 
-  // Fills in `packed` and the new position of each access; false when the slot stays as it is.
-  bool plan(PackedOperand& packed, std::unordered_map<UOpRef, UOpRef>& positions) {
+  // Fills in `packed` and the new position of each access; false when the slot stays as it is. Of a buffer that is both
+  // operands of a product a copy may be too large that holds those read one by one, too: they stay where they are.
+  bool plan(PackedOperand& packed, Positions& positions, Accesses which) {
+    packed = {packed.source_slot, packed.slot, 0, {}};
+    positions.clear();
     std::vector<Region> regions;
     ir::DType dtype;
     std::int64_t largest = 0;
@@ -112,6 +118,8 @@ class Packer {
       if (index->source(0)->as<ir::ParamInfo>().slot != packed.source_slot) continue;
       dtype = index->source(0)->dtype;
       std::optional<std::vector<UOpRef>> ranges = ranges_of(index);
+      const bool is_left = which == Accesses::OfLanes && !(ranges && moves_with_lanes(*ranges));
+      if (is_left) continue;
       if (!ranges || has_alternative_.contains(index)) return false;
       largest = std::max(largest, index->source(1)->bounds.max + 1);
       Region region = region_of(index, *ranges);
@@ -157,6 +165,13 @@ class Packer {
     }
     std::ranges::sort(ranges, {}, [&](UOpRef r) { return ranks_.at(r); });
     return ranges;
+  }
+
+  static bool moves_with_lanes(const std::vector<UOpRef>& ranges) {
+    return std::ranges::any_of(ranges, [](UOpRef r) {
+      const RangeKind kind = r->as<ir::RangeInfo>().kind;
+      return kind == RangeKind::Lanes || kind == RangeKind::Group;
+    });
   }
 
   Region region_of(UOpRef index, const std::vector<UOpRef>& ranges) {
