@@ -10,6 +10,7 @@
 #include "compiler/passes/keep_rows.h"
 #include "compiler/passes/keep_stages.h"
 #include "compiler/passes/kernel_estimate.h"
+#include "compiler/passes/mark_grid.h"
 #include "compiler/passes/movement_index.h"
 #include "compiler/passes/pack_operands.h"
 #include "compiler/passes/reduce_kind.h"
@@ -22,8 +23,6 @@
 
 namespace hearth::passes {
 namespace {
-
-constexpr double kOpsWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
 
 using ir::Op;
 using ir::Shape;
@@ -182,19 +181,6 @@ UOpRef with_outer_loops(ir::Graph& g, UOpRef root, const std::vector<UOpRef>& sh
   return g.make(Op::Sink, root->dtype, stores, root->payload);
 }
 
-// The outermost loop, if every store has it and it is worth dividing between threads, gets kind Grid.
-UOpRef mark_grid(ir::Graph& g, UOpRef root, double num_ops, UOpRef& grid) {
-  UOpRef outer = root->source(0)->sources.size() > 2 ? root->source(0)->source(2) : nullptr;
-  if (!outer || num_ops < kOpsWorthDividing || outer->source(0)->bounds.max < 2) return root;
-  if (outer->as<ir::RangeInfo>().kind != ir::RangeKind::Loop) return root;
-  for (UOpRef store : root->sources) {
-    if (store->sources.size() < 3 || store->source(2) != outer) return root;
-  }
-  grid = outer->source(0);
-  std::pair<UOpRef, UOpRef> map[] = {{outer, g.range(grid, outer->as<ir::RangeInfo>().axis, ir::RangeKind::Grid)}};
-  return substitute(g, root, map);
-}
-
 // The canonical numbering, also of what the kernel's slots and variables stand for.
 UOpRef renumber(ir::Graph& g, UOpRef root, KernelAst& out) {
   ir::Renumbered renumbered = ir::renumber(g, root);
@@ -287,8 +273,9 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
     }
   }
   if (tuning.describe) out.cost.cycles = estimated_cycles(root);
-  out.grid = g.index(1);
-  root = mark_grid(g, root, out.num_ops, out.grid);
+  const MarkedGrid marked = mark_grid(g, root, out.num_ops, target);
+  HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
+  out.grid = marked.units;
   std::vector<UOpRef> sizes;
   for (UOpRef b : out.buffers) {
     HEARTH_ASSIGN_OR_RETURN(UOpRef size, rules::simplify(g, num_elements(g, axes_of(b))));

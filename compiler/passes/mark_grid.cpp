@@ -1,0 +1,80 @@
+#include "compiler/passes/mark_grid.h"
+
+#include <algorithm>
+
+#include "compiler/ir/shape.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr double kOpsWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
+constexpr double kOpsOfAUnit = 4'000;         // of several loops: two divisions find its place
+constexpr double kEven = 1.05;                // the longest share over the average
+
+// The loop at place `depth` of every store; null when they do not share it or it is none.
+UOpRef shared_loop(UOpRef kernel, std::size_t depth) {
+  const std::size_t place = 2 + depth;  // behind the position and the value
+  UOpRef loop = kernel->source(0)->sources.size() > place ? kernel->source(0)->source(place) : nullptr;
+  if (!loop || loop->as<ir::RangeInfo>().kind != ir::RangeKind::Loop) return nullptr;
+  const auto has = [&](UOpRef store) { return store->sources.size() > place && store->source(place) == loop; };
+  return std::ranges::all_of(kernel->sources, has) ? loop : nullptr;
+}
+
+double unevenness(std::int64_t units, std::int64_t threads) {
+  return static_cast<double>((units + threads - 1) / threads * threads) / static_cast<double>(units);
+}
+
+// Whether a length or a local belongs to the loop: it stays a loop of its own.
+bool has_followers(UOpRef kernel, UOpRef loop) {
+  return std::ranges::any_of(toposort(kernel), [&](UOpRef x) {
+    if (!x->is(Op::Local) && !(x->is(Op::Range) && x != loop)) return false;
+    return std::ranges::any_of(x->sources, [&](UOpRef source) {
+      const std::vector<UOpRef> below = toposort(source);
+      return std::ranges::find(below, loop) != below.end();
+    });
+  });
+}
+
+// The two outermost loops as one, of n0 * n1 turns.
+UOpRef with_one_loop(ir::Graph& g, UOpRef kernel, UOpRef outer, UOpRef inner) {
+  UOpRef length = inner->source(0);
+  UOpRef both =
+      g.range(ir::fold_mul(g, outer->source(0), length), outer->as<ir::RangeInfo>().axis, ir::RangeKind::Loop);
+  const std::pair<UOpRef, UOpRef> map[] = {{outer, ir::fold_floordiv(g, both, length)},
+                                           {inner, ir::fold_floormod(g, both, length)}};
+  std::vector<UOpRef> stores;
+  for (UOpRef store : kernel->sources) {
+    std::vector<UOpRef> sources = {substitute(g, store->source(0), map), substitute(g, store->source(1), map), both};
+    for (std::size_t i = 4; i < store->sources.size(); ++i) sources.push_back(substitute(g, store->source(i), map));
+    stores.push_back(g.with_sources(store, sources));
+  }
+  return g.make(Op::Sink, kernel->dtype, stores, kernel->payload);
+}
+
+}  // namespace
+
+MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, const v1::Target& target) {
+  UOpRef outer = shared_loop(kernel, 0);
+  if (!outer || num_ops < kOpsWorthDividing || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
+  const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
+  while (outer->source(0)->is_const()) {
+    UOpRef inner = shared_loop(kernel, 1);
+    if (!inner || !inner->source(0)->is_const() || inner->source(0)->int_value() < 2) break;
+    const std::int64_t units = outer->source(0)->int_value(), finer = units * inner->source(0)->int_value();
+    if (unevenness(units, threads) <= kEven || unevenness(finer, threads) >= unevenness(units, threads) ||
+        num_ops / static_cast<double>(finer) < kOpsOfAUnit || has_followers(kernel, outer) ||
+        has_followers(kernel, inner))
+      break;
+    kernel = with_one_loop(graph, kernel, outer, inner);
+    outer = shared_loop(kernel, 0);
+  }
+  UOpRef units = outer->source(0);
+  const std::pair<UOpRef, UOpRef> map[] = {
+      {outer, graph.range(units, outer->as<ir::RangeInfo>().axis, ir::RangeKind::Grid)}};
+  return {substitute(graph, kernel, map), units};
+}
+
+}  // namespace hearth::passes

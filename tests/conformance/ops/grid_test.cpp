@@ -1,0 +1,67 @@
+// Kernels whose loops are divided between more threads than the outermost one has turns (passes/mark_grid). Program
+// runs the units of a launch in three parts, the last part first.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/ops/feeds.h"
+#include "tests/conformance/ops/graph_builder.h"
+
+namespace hearth::conformance {
+namespace {
+
+using ir::Scalar;
+
+v1::Target many_threads() {
+  v1::Target target = wide_target();
+  target.set_threads(16);
+  return target;
+}
+
+// Units of the launch that has most.
+std::int64_t most_units(const Program& program) {
+  std::int64_t most = 0;
+  for (const v1::Launch& launch : program.lowered().plan().launches()) {
+    const v1::Expr& grid = launch.grid();
+    REQUIRE(grid.tokens_size() == 1);
+    most = std::max(most, grid.tokens(0).value());
+  }
+  return most;
+}
+
+HostTensor fed(const Shape& shape, std::uint64_t seed) { return uniform(Scalar::F32, shape, seed); }
+
+TEST_CASE("products in a batch of 7 by 5 are divided between 16 threads") {
+  GraphBuilder b;
+  const Node x = b.input(v1::F32, {7, 5, 12, 48}), y = b.input(v1::F32, {7, 5, 48, 33});
+  b.output(b.op(v1::MATMUL, {x, y}));
+  Program program(b.graph(), many_threads());
+  program.check({{fed({7, 5, 12, 48}, 1), fed({7, 5, 48, 33}, 2)}, {}}, roundings(Scalar::F32, 128));
+  CHECK(most_units(program) >= 35);
+}
+
+TEST_CASE("a convolution over 7 x 7 is divided between 16 threads") {
+  GraphBuilder b;
+  const Node image = b.input(v1::F32, {9, 9, 32}), weights = b.parameter(v1::F32, {3, 3, 32, 48});
+  const Node windows = b.unfold(b.unfold(image, 0, 3, 1, 1), 1, 3, 1, 1);  // [7, 7, 32, 3, 3]
+  const Dims products = {7, 7, 48, 32, 3, 3};
+  const Node images = b.expand(b.reshape(windows, {7, 7, 1, 32, 3, 3}), products);
+  const Node factors = b.expand(b.reshape(b.permute(weights, {3, 2, 0, 1}), {1, 1, 48, 32, 3, 3}), products);
+  b.output(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {3, 4, 5}));
+  Program program(b.graph(), many_threads());
+  program.check({{fed({9, 9, 32}, 3), fed({3, 3, 32, 48}, 4)}, {}}, roundings(Scalar::F32, 512));
+  CHECK(most_units(program) > 7);
+}
+
+TEST_CASE("rows of 7 by 6 softmaxes are divided between 16 threads") {
+  GraphBuilder b;
+  const Dims shape = {7, 6, 600}, row = {7, 6, 1};
+  const Node x = b.input(v1::F32, shape);
+  const Node most = b.expand(b.reshape(b.reduce(v1::REDUCE_MAX, x, {2}), row), shape);
+  const Node e = b.op(v1::EXP, {b.op(v1::SUB, {x, most})});
+  b.output(b.op(v1::DIV, {e, b.expand(b.reshape(b.reduce(v1::REDUCE_SUM, e, {2}), row), shape)}));
+  Program program(b.graph(), many_threads());
+  program.check({{fed({7, 6, 600}, 5)}, {}}, roundings(Scalar::F32, 128));
+  CHECK(most_units(program) >= 7);
+}
+
+}  // namespace
+}  // namespace hearth::conformance
