@@ -118,9 +118,8 @@ class Packer {
       if (index->source(0)->as<ir::ParamInfo>().slot != packed.source_slot) continue;
       dtype = index->source(0)->dtype;
       std::optional<std::vector<UOpRef>> ranges = ranges_of(index);
-      const bool is_left = which == Accesses::OfLanes && !(ranges && moves_with_lanes(*ranges));
-      if (is_left) continue;
       if (!ranges || has_alternative_.contains(index)) return false;
+      if (which == Accesses::OfLanes && !moves_with_lanes(*ranges)) continue;
       largest = std::max(largest, index->source(1)->bounds.max + 1);
       Region region = region_of(index, *ranges);
       auto same = std::ranges::find_if(regions, [&](const Region& r) {
