@@ -37,7 +37,7 @@ class Merger {
   // `choice`, or the one load that it is.
   absl::StatusOr<UOpRef> merged(UOpRef choice) {
     UOpRef condition = choice->source(0), a = choice->source(1), b = choice->source(2);
-    if (!is_plain(a) || !is_plain(b) || a == b) return choice;
+    if (!is_plain(a) || !is_plain(b) || a == b || has_load(condition)) return choice;
     UOpRef at = a->source(0), other = b->source(0);
     const std::size_t last = at->sources.size() - 2;  // the gate is behind it
     if (at->source(0) != other->source(0) || last < 2 || at->source(last) != other->source(last)) return choice;
@@ -47,9 +47,14 @@ class Merger {
     std::vector<UOpRef> sources(at->sources.begin(), at->sources.end());
     for (std::size_t i = 1; i < sources.size(); ++i) {
       if (sources[i] == other->source(i)) continue;
+      if (has_load(sources[i]) || has_load(other->source(i))) return choice;
       HEARTH_ASSIGN_OR_RETURN(sources[i], rules::simplify(g_, g_.where(condition, sources[i], other->source(i))));
     }
     return g_.with_sources(a, std::vector<UOpRef>{g_.with_sources(at, sources)});
+  }
+
+  static bool has_load(UOpRef root) {
+    return std::ranges::any_of(nodes_below({&root, 1}), [](UOpRef x) { return x->is(Op::Load); });
   }
 
   // Zero where its gate is false.

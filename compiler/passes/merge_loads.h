@@ -10,7 +10,7 @@
 namespace hearth::passes {
 
 // sink(stage...) -> the same values. where(c, load a[i..., k], load a[j..., k]) becomes load a[where(c, i, j)..., k]
-// where c has nothing to do with k.
+// where c has nothing to do with k, and no value decides.
 absl::StatusOr<ir::UOpRef> merge_loads(ir::Graph& graph, ir::UOpRef sink);
 
 }  // namespace hearth::passes

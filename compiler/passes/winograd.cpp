@@ -76,7 +76,7 @@ class Rewriter {
         return image;
       if (!is_bool(x->dtype) && op_cost(x) > 1) return image;
     }
-    return substitute(g_, stage->source(0), map);
+    return replaced_in(stage->source(0), map);
   }
 
   // Vectors run along the summed channels of the image.
@@ -130,9 +130,40 @@ class Rewriter {
     return result;
   }
 
+  // `root` with the nodes of `map` replaced; stages that it reads are replaced as a whole or left alone.
+  UOpRef replaced_in(UOpRef root, const Map& map) {
+    std::unordered_map<UOpRef, UOpRef> done(map.begin(), map.end());
+    std::vector<UOpRef> sources;
+    for (UOpRef x : nodes_below({&root, 1})) {
+      if (done.contains(x)) continue;
+      sources.clear();
+      for (UOpRef s : x->sources) {
+        const auto found = done.find(s);
+        sources.push_back(found == done.end() ? s : found->second);
+      }
+      ir::ProvenanceScope scope(g_, x->provenance);
+      done[x] = std::ranges::equal(sources, x->sources) ? x : g_.with_sources(x, sources);
+    }
+    return done.at(root);
+  }
+
+  // The stages that they read stay what they are, and are not walked through.
   absl::StatusOr<std::vector<UOpRef>> simplified(const std::vector<UOpRef>& values) {
-    HEARTH_ASSIGN_OR_RETURN(UOpRef all, rules::simplify(g_, g_.make(Op::Sink, ir::Scalar::Void, values)));
-    return std::vector<UOpRef>(all->sources.begin(), all->sources.end());
+    UOpRef all = g_.make(Op::Sink, ir::Scalar::Void, values);
+    Map hide, show;
+    for (UOpRef x : nodes_below({&all, 1})) {
+      if (!x->is(Op::Index) || !x->source(0)->is(Op::Stage)) continue;
+      UOpRef stage = x->source(0);
+      if (std::ranges::find(hide, stage, &Map::value_type::first) != hide.end()) continue;
+      std::vector<UOpRef> shape;
+      for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
+      hide.emplace_back(stage,
+                        g_.make(Op::Buffer, stage->dtype, shape, ir::BufferInfo{ir::BufferKind::Arena, g_.fresh_id()}));
+      show.emplace_back(hide.back().second, stage);
+    }
+    HEARTH_ASSIGN_OR_RETURN(UOpRef simple, rules::simplify(g_, replaced_in(all, hide)));
+    UOpRef shown = replaced_in(simple, show);
+    return std::vector<UOpRef>(shown->sources.begin(), shown->sources.end());
   }
 
   absl::StatusOr<UOpRef> tiled_sum(const Convolution& c) {
@@ -150,7 +181,7 @@ class Rewriter {
                        {c.window_column, g_.index(i % kWinogradTaps)},
                        {c.summed, in},
                        {c.made, out}};
-      taps.push_back(g_.cast(substitute(g_, c.weights, map), ir::Scalar::F64));
+      taps.push_back(g_.cast(replaced_in(c.weights, map), ir::Scalar::F64));
     }
     HEARTH_ASSIGN_OR_RETURN(taps, simplified(taps));
     UOpRef value = chosen(xy, transformed<kWinogradInputs, kWinogradTaps>(taps, winograd_filter));
@@ -174,7 +205,7 @@ class Rewriter {
       Map at = map;
       at.emplace_back(c.window_row, g_.index(i / kWinogradInputs));
       at.emplace_back(c.window_column, g_.index(i % kWinogradInputs));
-      elements.push_back(gated(substitute(g_, c.image, at)));
+      elements.push_back(gated(replaced_in(c.image, at)));
     }
     HEARTH_ASSIGN_OR_RETURN(elements, simplified(elements));
     return stage(chosen(xy, transformed<kWinogradInputs, kWinogradInputs>(elements, winograd_input)), ranges);
@@ -193,7 +224,7 @@ class Rewriter {
       }
       if (sources.back() != x->sources.back()) map.emplace_back(x, g_.with_sources(x, sources));
     }
-    return map.empty() ? element : substitute(g_, element, map);
+    return map.empty() ? element : replaced_in(element, map);
   }
 
   std::int64_t num_tiles(const Convolution& c) const {
