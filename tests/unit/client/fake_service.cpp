@@ -2,21 +2,39 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <thread>
+
+#include "hearth/v1/admin_service.grpc.pb.h"
 #include "hearth/v1/compiler_service.grpc.pb.h"
 
 namespace hearth::testing {
 
+namespace {
+
+struct FakeAdmin final : v1::AdminService::Service {
+  grpc::Status Stats(grpc::ServerContext*, const v1::StatsRequest*, v1::StatsResponse*) override {
+    return grpc::Status::OK;
+  }
+};
+
+}  // namespace
+
 struct FakeService::State final : v1::CompilerService::Service {
   SaxpyPlan plan;
   Behaviour behaviour;
+  FakeAdmin admin;
   std::unique_ptr<grpc::Server> server;
 
-  grpc::Status Prepare(grpc::ServerContext*, const v1::PrepareRequest* request,
+  grpc::Status Prepare(grpc::ServerContext* context, const v1::PrepareRequest* request,
                        grpc::ServerWriter<v1::PrepareEvent>* writer) override {
     ++behaviour.prepares;
     behaviour.last_session = request->session_id();
     if (behaviour.unavailable.fetch_sub(1) > 0) return {grpc::StatusCode::UNAVAILABLE, "going away"};
     behaviour.unavailable = 0;
+    if (behaviour.out_of_time) {
+      std::this_thread::sleep_until(context->deadline() - std::chrono::milliseconds(5));
+      return {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"};
+    }
     v1::PrepareEvent event;
     if (request->want_progress()) {
       event.mutable_progress()->set_state(v1::PrepareProgress::COMPILING);
@@ -70,6 +88,7 @@ FakeService::FakeService(const std::string& socket, SaxpyPlan plan) : state_(std
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(state_.get());
+  builder.RegisterService(&state_->admin);
   state_->server = builder.BuildAndStart();
 }
 

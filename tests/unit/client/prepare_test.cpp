@@ -126,6 +126,18 @@ TEST_CASE("a daemon that goes away mid-call is asked again") {
   CHECK(service.behaviour().prepares < 30);
 }
 
+TEST_CASE("a daemon whose clock ends the call a little early is at work all the same") {
+  const std::string socket = fresh_socket();
+  FakeService service(socket, saxpy_plan(100, false));
+  service.behaviour().out_of_time = true;
+  PrepareConfig config = config_for(socket);
+  config.deadline = std::chrono::milliseconds(300);
+  const absl::Status late = prepare(saxpy(), config).status();
+  CHECK(absl::IsDeadlineExceeded(late));
+  CHECK_THAT(std::string(late.message()),
+             Catch::Contains("the plan was not ready within 0.3 s; the kernels that were"));
+}
+
 TEST_CASE("a plan replays without its daemon, and a new daemon is found") {
   const std::string socket = fresh_socket();
   auto service = std::make_unique<FakeService>(socket, saxpy_plan(100, false));
