@@ -8,6 +8,7 @@
 
 #include "compiler/passes/convolution.h"
 #include "compiler/passes/layout_cost.h"
+#include "compiler/passes/once_stages.h"
 #include "compiler/passes/stage_facts.h"
 #include "compiler/passes/stages.h"
 #include "compiler/passes/winograd_cost.h"
@@ -31,7 +32,7 @@ UOpRef single_range(const ir::Affine& at) {
 class Chooser {
  public:
   Chooser(ir::Graph& g, UOpRef sink, const v1::Target& target, bool with_winograd)
-      : g_(g), sink_(sink), target_(target), with_winograd_(with_winograd) {
+      : g_(g), sink_(sink), target_(target), with_winograd_(with_winograd), once_(sink) {
     for (UOpRef stage : stages_in_order(sink)) {
       number_[stage] = stages_.size();
       stages_.emplace_back(stage);
@@ -60,15 +61,12 @@ class Chooser {
     explicit Stage(UOpRef stage) : facts(stage) {}
 
     StageFacts facts;
-    bool once = false;                    // the same at every replay
     bool pinned = false;                  // in the order that the graph gives it
     bool conflicts = false;               // two axes were to be the channels
     std::optional<std::size_t> channels;  // the axis that moves, if one does
     bool moved = false;
     std::vector<std::size_t> padded;
     double winograd_cycles = INFINITY;  // of its convolution where channels are innermost in what it reads and makes
-
-    bool may_move() const { return channels && !pinned && !conflicts && !once && *channels + 1 < facts.loops.size(); }
   };
 
   Stage* stage_of(UOpRef buffer) {
@@ -76,18 +74,17 @@ class Chooser {
     return found == number_.end() ? nullptr : &stages_[found->second];
   }
 
-  bool is_once(UOpRef buffer) {
-    if (const Stage* stage = stage_of(buffer)) return stage->once;
-    return buffer->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
+  bool may_move(const Stage& stage) const {
+    const bool moves = stage.channels && *stage.channels + 1 < stage.facts.loops.size();
+    return moves && !stage.pinned && !stage.conflicts && !is_once(stage.facts.stage);
   }
+  bool is_once(UOpRef buffer) const { return once_.contains(buffer); }
 
   void look_at_stages() {
     for (Stage& stage : stages_) {
       const bool opaque = is_opaque(stage.facts.stage->source(0));
       stage.pinned = opaque;
-      stage.once = !stage.facts.stage->source(0)->is(Op::Loop);
       for (const StageRead& read : stage.facts.reads) {
-        stage.once &= is_once(read.from());
         Stage* from = stage_of(read.from());
         if (from != nullptr && opaque) from->pinned = true;
         if (!stage.facts.reductions.empty() || read.gates.empty()) continue;
@@ -95,9 +92,9 @@ class Chooser {
           if (contains(read.gates, stage.facts.loops[i])) stage.padded.push_back(i);
         }
       }
-      for (UOpRef x : stage_body(stage.facts.stage)) stage.once &= !x->is(Op::Var);
+      if (!with_winograd_) continue;
       const auto once = [this](UOpRef buffer) { return is_once(buffer); };
-      if (const auto found = find_convolution(g_, stage.facts, kWinogradTaps, once); found && with_winograd_)
+      if (const auto found = find_convolution(g_, stage.facts, kWinogradTaps, once))
         stage.winograd_cycles = winograd_cycles(*found, target_);
     }
     for (UOpRef output : sink_->sources) stage_of(output)->pinned = true;
@@ -154,7 +151,7 @@ class Chooser {
     std::size_t news = 0;
     for (const StageRead& read : stage.facts.reads) {
       Stage* from = stage_of(read.from());
-      if (from == nullptr || from->once || from->conflicts || stage.conflicts) continue;
+      if (from == nullptr || is_once(read.from()) || from->conflicts || stage.conflicts) continue;
       if (from->channels) {
         UOpRef range = single_range(read.position[*from->channels]);
         const auto axis = range == nullptr ? std::nullopt : axis_of(stage.facts, range);
@@ -178,15 +175,15 @@ class Chooser {
     parent_.resize(stages_.size());
     for (std::size_t i = 0; i < stages_.size(); ++i) parent_[i] = i;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
-      if (!stages_[i].may_move()) continue;
+      if (!may_move(stages_[i])) continue;
       for (const StageRead& read : stages_[i].facts.reads) {
         const Stage* from = stage_of(read.from());
-        if (from != nullptr && from->may_move()) parent_[root_of(i)] = root_of(number_.at(read.from()));
+        if (from != nullptr && may_move(*from)) parent_[root_of(i)] = root_of(number_.at(read.from()));
       }
     }
     std::map<std::size_t, std::vector<std::size_t>> regions;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
-      if (stages_[i].may_move()) regions[root_of(i)].push_back(i);
+      if (may_move(stages_[i])) regions[root_of(i)].push_back(i);
     }
     return regions;
   }
@@ -270,6 +267,7 @@ class Chooser {
   UOpRef sink_;
   const v1::Target& target_;
   const bool with_winograd_;
+  const OnceStages once_;
   std::vector<Stage> stages_;  // each after those it reads
   std::unordered_map<UOpRef, std::size_t> number_;
   std::vector<std::size_t> parent_;

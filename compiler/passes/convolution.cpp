@@ -4,7 +4,6 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/stages.h"
-#include "compiler/rules/rules.h"
 
 namespace hearth::passes {
 namespace {
@@ -78,18 +77,13 @@ class Finder {
 
   bool moves_alike(UOpRef loop, UOpRef side) {
     if (constant_length(loop) < 2) return false;  // a loop of one turn is no place
-    for (UOpRef x : nodes_of(c_.image)) {
-      if (!x->is(Op::Index)) continue;
-      for (std::size_t i = 1; i < x->sources.size(); ++i) {
-        const auto a = stepped(x->source(i), loop), b = stepped(x->source(i), side);
-        if (!a.ok() || !b.ok() || *a != *b) return false;
-      }
-    }
-    return true;
+    const auto both =
+        simplified_below(g_, g_.make(Op::Sink, ir::Scalar::Void, {stepped(c_.image, loop), stepped(c_.image, side)}));
+    return both.ok() && (*both)->source(0) == (*both)->source(1);
   }
-  absl::StatusOr<UOpRef> stepped(UOpRef position, UOpRef range) {
+  UOpRef stepped(UOpRef value, UOpRef range) {
     const std::pair<UOpRef, UOpRef> map[] = {{range, ir::fold_add(g_, range, g_.index(1))}};
-    return rules::simplify(g_, substitute(g_, position, map));
+    return replaced_below(g_, value, map);
   }
 
   ir::Graph& g_;

@@ -9,7 +9,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/contraction_reuse.h"
 #include "compiler/passes/injective.h"
-#include "compiler/passes/op_cost.h"
+#include "compiler/tune/op_cost.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/kernel_facts.h"
@@ -59,11 +59,11 @@ struct Body {
     contracts.reset();
     absl::flat_hash_set<UOpRef> of_values;
     for (UOpRef x : nodes) {
-      cost += op_cost(x);
+      cost += tune::op_cost(x);
       const bool by_value =
           x->is(Op::Load) || std::ranges::any_of(x->sources, [&](UOpRef s) { return of_values.contains(s); });
       if (by_value) of_values.insert(x);
-      if (is_bool(x->dtype) && !by_value) conditions += op_cost(x);
+      if (is_bool(x->dtype) && !by_value) conditions += tune::op_cost(x);
       reduces |= x->is(Op::Reduce);
       if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) reads.push_back(x);
     }

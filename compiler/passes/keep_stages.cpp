@@ -8,6 +8,7 @@
 
 #include "compiler/passes/contraction_reuse.h"
 #include "compiler/passes/keep_rows.h"
+#include "compiler/passes/once_stages.h"
 #include "compiler/passes/stages.h"
 #include "compiler/tune/kernel_facts.h"
 
@@ -24,7 +25,11 @@ constexpr double kMostReread = 256;     // in rows: four times what 16 stored ro
 class Keeper {
  public:
   Keeper(ir::Graph& g, UOpRef sink, const v1::Target& target)
-      : g_(g), sink_(sink), stages_(stages_in_order(sink)), l2_bytes_(static_cast<double>(tune::l2_bytes_of(target))) {}
+      : g_(g),
+        sink_(sink),
+        stages_(stages_in_order(sink)),
+        once_(sink),
+        l2_bytes_(static_cast<double>(tune::l2_bytes_of(target))) {}
 
   UOpRef run() {
     for (UOpRef stage : stages_) {
@@ -34,13 +39,7 @@ class Keeper {
         facts.reduces |= x->is(Op::Reduce);
         facts.transcendental |= ir::is_transcendental(x->op);
         if (!x->is(Op::Index)) continue;
-        UOpRef from = x->source(0);
-        if (from->is(Op::Stage)) {
-          facts_.at(from).uses.push_back({x, stage});
-          facts.changes |= facts_.at(from).changes;
-        } else {
-          facts.changes |= from->as<ir::BufferInfo>().kind == ir::BufferKind::Input;
-        }
+        if (UOpRef from = x->source(0); from->is(Op::Stage)) facts_.at(from).uses.push_back({x, stage});
       }
     }
     for (UOpRef output : sink_->sources) facts_.at(output).is_output = true;
@@ -64,7 +63,6 @@ class Keeper {
     std::vector<Use> uses;
     std::vector<UOpRef> kept;  // stages kept in this one's kernel that it reads itself
     bool reduces = false, transcendental = false, is_output = false;
-    bool changes = false;  // from one replay to the next
   };
 
   void keep(UOpRef stage) {
@@ -73,8 +71,9 @@ class Keeper {
   }
 
   // Nobody but one reader wants it.
-  static bool is_inner(const Facts& facts, UOpRef stage) {
-    if (facts.is_output || facts.uses.empty() || !facts.changes || stage->as<ir::StageInfo>().forced) return false;
+  bool is_inner(const Facts& facts, UOpRef stage) const {
+    if (facts.is_output || facts.uses.empty() || once_.contains(stage) || stage->as<ir::StageInfo>().forced)
+      return false;
     UOpRef reader = facts.uses.front().reader;
     return std::ranges::all_of(facts.uses, [&](const Use& u) { return u.reader == reader; });
   }
@@ -225,6 +224,7 @@ class Keeper {
   ir::Graph& g_;
   UOpRef sink_;
   std::vector<UOpRef> stages_;
+  const OnceStages once_;
   double l2_bytes_;
   std::unordered_map<UOpRef, Facts> facts_;
   std::unordered_set<UOpRef> kept_;

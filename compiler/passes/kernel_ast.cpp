@@ -28,17 +28,6 @@ using ir::Op;
 using ir::Shape;
 using ir::UOpRef;
 
-// Dims along which index(buffer, ...) runs.
-Shape axes_of(UOpRef buffer) {
-  Shape shape;
-  if (buffer->is(Op::Stage)) {
-    for (std::size_t i = 1; i < buffer->sources.size(); ++i) shape.push_back(buffer->source(i)->source(0));
-  } else {
-    shape.assign(buffer->sources.begin(), buffer->sources.end());
-  }
-  return shape;
-}
-
 bool has_constant_shape(UOpRef buffer) {
   return std::ranges::all_of(axes_of(buffer), [](UOpRef dim) { return dim->is_const(); });
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/affine.h"
-#include "compiler/passes/op_cost.h"
+#include "compiler/tune/op_cost.h"
 #include "compiler/tune/tile_cost.h"
 
 namespace hearth::passes {
@@ -74,7 +74,7 @@ class Estimate {
   }
 
   static double arithmetic(UOpRef x) {
-    return ir::is_elementwise(x->op) && !is_bool(x->dtype) && !x->is(Op::Where) ? op_cost(x) : 0;
+    return ir::is_elementwise(x->op) && !is_bool(x->dtype) && !x->is(Op::Where) ? tune::op_cost(x) : 0;
   }
 
   double accesses(UOpRef x) const {

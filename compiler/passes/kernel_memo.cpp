@@ -40,12 +40,8 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
     const auto found = std::ranges::find(form.buffers, buffer);
     const auto number = static_cast<std::uint32_t>(found - form.buffers.begin());
     if (found == form.buffers.end()) form.buffers.push_back(buffer);
-    std::vector<UOpRef> shape;
-    const bool is_stage = buffer->is(Op::Stage);
-    for (std::size_t i = is_stage ? 1 : 0; i < buffer->sources.size(); ++i)
-      shape.push_back(is_stage ? buffer->source(i)->source(0) : buffer->source(i));
     const auto kind = is_once_(buffer) ? ir::BufferKind::Parameter : ir::BufferKind::Input;
-    return g_.make(Op::Buffer, buffer->dtype, shape, ir::BufferInfo{kind, number});
+    return g_.make(Op::Buffer, buffer->dtype, axes_of(buffer), ir::BufferInfo{kind, number});
   };
   for (UOpRef x : stage_body(stage)) {
     form.provenance = g_.merge_provenance(form.provenance, x->provenance);

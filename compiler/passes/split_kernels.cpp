@@ -10,6 +10,7 @@
 #include "compiler/passes/append_loop.h"
 #include "compiler/passes/import_expr.h"
 #include "compiler/passes/kernel_memo.h"
+#include "compiler/passes/once_stages.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
@@ -34,14 +35,14 @@ class Splitter {
         output_shapes_(output_shapes),
         blobs_(blobs),
         bodies_(bodies),
-        memo_(g, target, [this](UOpRef b) { return is_once(b); }, tuning) {}
+        once_(sink),
+        memo_(g, target, [this](UOpRef b) { return once_.contains(b); }, tuning) {}
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers)
       out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
     std::vector<UOpRef> stages = stages_in_order(sink_);
     place_outputs();
-    for (UOpRef stage : stages) find_once(stage);
     for (UOpRef stage : stages) {
       if (auto s = build(stage); !s.ok()) return s;
     }
@@ -74,34 +75,16 @@ class Splitter {
     }
   }
 
-  // Once: reads parameters, constants and once stages only, no variable, and is neither an output nor a loop.
-  void find_once(UOpRef stage) {
-    bool once = !is_output_[stage] && !stage->source(0)->is(Op::Loop);
-    for (UOpRef x : stage_body(stage)) {
-      if (x->is(Op::Var)) once = false;
-      if (!x->is(Op::Index)) continue;
-      UOpRef from = x->source(0);
-      if (from->is(Op::Stage)) {
-        once = once && once_.at(from);
-      } else {
-        once = once && from->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
-      }
-    }
-    once_[stage] = once;
-  }
-
   void place_stage(UOpRef stage) {
     if (buffer_of_.contains(stage) || stage->as<ir::StageInfo>().kept || in_copy_.contains(stage)) return;
-    std::vector<UOpRef> shape;
-    for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
+    const ir::Shape shape = axes_of(stage);
     buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
     out_.buffers.push_back(
-        planned(once_.at(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
+        planned(once_.contains(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
   }
 
   absl::Status check_size(UOpRef stage) const {
-    std::vector<UOpRef> shape;
-    for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
+    const ir::Shape shape = axes_of(stage);
     const std::uint64_t bytes = stored_bytes(shape, stage->dtype);
     if (bytes <= kMaxStoredBytes) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -164,20 +147,16 @@ class Splitter {
   void add_launch(UOpRef stage) {
     const KernelAst& built = built_.at(stage);
     UOpRef value = stage->source(0);
-    if (value->is(Op::Blob)) return add_blob(built, blobs_[value->as<ir::BlobInfo>().id], once_.at(stage));
+    if (value->is(Op::Blob)) return add_blob(built, blobs_[value->as<ir::BlobInfo>().id], once_.contains(stage));
     if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, built);
     Copies copies;
     for (const KernelAst::Packing& packing : built.packings) {
       copies[packing.copy] = add_copy(packing);
     }
-    add_kernel(built, copies, once_.at(stage));
+    add_kernel(built, copies, once_.contains(stage));
   }
 
   using Copies = std::unordered_map<UOpRef, std::uint32_t>;  // stand-in -> the copy's buffer
-
-  bool is_once(UOpRef buffer) const {
-    return buffer->is(Op::Stage) ? once_.at(buffer) : buffer->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
-  }
 
   std::uint32_t buffer_id(UOpRef buffer, const Copies& copies) const {
     if (auto copy = copies.find(buffer); copy != copies.end()) return copy->second;
@@ -188,7 +167,7 @@ class Splitter {
   std::uint32_t add_copy(const KernelAst::Packing& packing) {
     std::string text;
     for (const KernelAst& kernel : packing.kernels) text += ir::print(kernel.root);
-    const bool once = is_once(packing.source);
+    const bool once = once_.contains(packing.source);
     const auto next = static_cast<std::uint32_t>(out_.buffers.size());
     if (!in_copy_.contains(packing.source)) {
       auto [found, added] = copy_of_.emplace(std::make_pair(buffer_id(packing.source, {}), std::move(text)), next);
@@ -277,11 +256,12 @@ class Splitter {
   const std::vector<std::vector<UOpRef>>& output_shapes_;
   const std::vector<BlobKernel>& blobs_;
   const std::vector<Schedule>& bodies_;
+  const OnceStages once_;
   KernelMemo memo_;
   Schedule out_;
   std::unordered_set<std::uint32_t> placed_loops_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
-  std::unordered_map<UOpRef, bool> once_, is_output_;
+  std::unordered_map<UOpRef, bool> is_output_;
   std::unordered_map<UOpRef, KernelAst> built_;
   std::vector<UOpRef> order_;           // of launches
   std::unordered_set<UOpRef> in_copy_;  // stages that are computed in a packed copy's kernel

@@ -11,8 +11,8 @@ namespace hearth::passes {
 using ir::Op;
 using ir::UOpRef;
 
-bool contains(const std::vector<UOpRef>& ranges, UOpRef range) {
-  return std::ranges::find(ranges, range) != ranges.end();
+bool contains(std::span<const UOpRef> nodes, UOpRef node) {
+  return std::ranges::find(nodes, node) != nodes.end();
 }
 
 StageFacts::StageFacts(UOpRef s) : stage(s), loops(s->sources.begin() + 1, s->sources.end()) {

@@ -1,6 +1,7 @@
 // StageFacts: what decisions between kernels look at in a stage: its loops and how its value reads other stages and
 // buffers.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "compiler/ir/affine.h"
@@ -29,6 +30,6 @@ struct StageFacts {
   bool contracts = false;  // one of the reductions is a contraction with reuse
 };
 
-bool contains(const std::vector<ir::UOpRef>& ranges, ir::UOpRef range);
+bool contains(std::span<const ir::UOpRef> nodes, ir::UOpRef node);
 
 }  // namespace hearth::passes

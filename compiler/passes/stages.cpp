@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "compiler/passes/report.h"
+#include "compiler/rules/rules.h"
 
 namespace hearth::passes {
 
@@ -53,6 +56,44 @@ std::vector<UOpRef> stages_in_order(UOpRef sink) {
     if (x->is(Op::Stage)) stages.push_back(x);
   }
   return stages;
+}
+
+ir::Shape axes_of(UOpRef buffer) {
+  ir::Shape shape(buffer->sources.begin(), buffer->sources.end());
+  if (!buffer->is(Op::Stage)) return shape;
+  shape.erase(shape.begin());
+  for (UOpRef& range : shape) range = range->source(0);
+  return shape;
+}
+
+UOpRef replaced_below(ir::Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map) {
+  absl::flat_hash_map<UOpRef, UOpRef> done(map.begin(), map.end());
+  std::vector<UOpRef> sources;
+  for (UOpRef x : nodes_below({&root, 1})) {
+    if (done.contains(x)) continue;
+    sources.clear();
+    for (UOpRef s : x->sources) {
+      const auto found = done.find(s);
+      sources.push_back(found == done.end() ? s : found->second);
+    }
+    ir::ProvenanceScope scope(graph, x->provenance);
+    done[x] = std::ranges::equal(sources, x->sources) ? x : graph.with_sources(x, sources);
+  }
+  return done.at(root);
+}
+
+absl::StatusOr<UOpRef> simplified_below(ir::Graph& graph, UOpRef root) {
+  std::vector<std::pair<UOpRef, UOpRef>> hide, show;
+  absl::flat_hash_set<UOpRef> seen;
+  for (UOpRef x : nodes_below({&root, 1})) {
+    if (!x->is(Op::Index) || !x->source(0)->is(Op::Stage) || !seen.insert(x->source(0)).second) continue;
+    UOpRef stage = x->source(0);
+    const ir::BufferInfo buffer{ir::BufferKind::Arena, graph.fresh_id()};
+    hide.emplace_back(stage, graph.make(Op::Buffer, stage->dtype, axes_of(stage), buffer));
+    show.emplace_back(hide.back().second, stage);
+  }
+  HEARTH_ASSIGN_OR_RETURN(UOpRef simple, rules::simplify(graph, replaced_below(graph, root, hide)));
+  return replaced_below(graph, simple, show);
 }
 
 std::vector<UOpRef> stage_body(UOpRef stage) { return nodes_below(stage->sources); }

@@ -1,9 +1,11 @@
 // Walks over a graph of stages (after rangeify: sink(stage...), stages reading stages).
 #pragma once
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/shape.h"
 
 namespace hearth::passes {
 
@@ -22,5 +24,14 @@ double extent(const std::vector<ir::UOpRef>& ranges);
 
 // Nodes below `roots` without entering the stages they read; sources before users.
 std::vector<ir::UOpRef> nodes_below(std::span<const ir::UOpRef> roots);
+
+// Lengths of the axes along which index(buffer, i..., gate) runs; `buffer` is a buffer or a stage.
+ir::Shape axes_of(ir::UOpRef buffer);
+
+// `root` with the nodes of `map` replaced. Stages that it reads are replaced as a whole or left alone.
+ir::UOpRef replaced_below(ir::Graph& graph, ir::UOpRef root, std::span<const std::pair<ir::UOpRef, ir::UOpRef>> map);
+
+// rules::simplify without a change to the stages that `root` reads, and without a walk through them.
+absl::StatusOr<ir::UOpRef> simplified_below(ir::Graph& graph, ir::UOpRef root);
 
 }  // namespace hearth::passes

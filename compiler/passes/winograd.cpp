@@ -6,13 +6,13 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/convolution.h"
-#include "compiler/passes/op_cost.h"
+#include "compiler/passes/once_stages.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/stage_facts.h"
 #include "compiler/passes/stages.h"
 #include "compiler/passes/winograd_cost.h"
 #include "compiler/passes/winograd_transform.h"
-#include "compiler/rules/rules.h"
+#include "compiler/tune/op_cost.h"
 
 namespace hearth::passes {
 namespace {
@@ -23,6 +23,8 @@ using ir::UOpRef;
 using Map = std::vector<std::pair<UOpRef, UOpRef>>;
 
 constexpr int kProducts = kWinogradInputs * kWinogradInputs;
+constexpr int kMostRepeated =
+    6;  // op_cost of an element of the image, which is computed 36 / 16 times: scale, bias, ReLU
 
 std::int64_t tiles(UOpRef range) { return (constant_length(range) + kWinogradOutputs - 1) / kWinogradOutputs; }
 
@@ -31,35 +33,39 @@ class Rewriter {
   Rewriter(ir::Graph& g, UOpRef sink, const v1::Target& target) : g_(g), sink_(sink), target_(target) {}
 
   absl::StatusOr<UOpRef> run() {
-    Map replaced;
-    for (UOpRef stage : stages_in_order(sink_)) {
-      find_once(stage);
-      const auto once = [this](UOpRef buffer) { return is_once(buffer); };
-      std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, once);
-      if (!found) continue;
-      found->image = unpadded(*found);
-      if (found->made != stage->sources.back() || !is_summed_innermost(*found) ||
-          winograd_cycles(*found, target_) >= direct_cycles(*found, target_))
-        continue;
-      ir::ProvenanceScope scope(g_, stage->provenance);
-      HEARTH_ASSIGN_OR_RETURN(UOpRef sum, tiled_sum(*found));
-      replaced.emplace_back(found->reduce, sum);
+    for (UOpRef old : stages_in_order(sink_)) {
+      UOpRef stage = with_new_stages(old);
+      once_.add(stage, contains(sink_->sources, old));
+      HEARTH_ASSIGN_OR_RETURN(UOpRef made, tiled(stage));
+      if (made != stage) once_.add_equal(made, stage);
+      if (made != old) new_stages_[old] = made;
     }
-    return replaced.empty() ? sink_ : replace_all(replaced);
+    return with_new_stages(sink_);
   }
 
  private:
-  void find_once(UOpRef stage) {
-    bool once = !stage->source(0)->is(Op::Loop);
-    for (UOpRef x : stage_body(stage)) {
-      if (x->is(Op::Var)) once = false;
-      if (x->is(Op::Index)) once &= is_once(x->source(0));
+  UOpRef with_new_stages(UOpRef root) {
+    Map map;
+    for (UOpRef x : nodes_below({&root, 1})) {
+      for (UOpRef s : x->sources) {
+        if (const auto found = new_stages_.find(s); found != new_stages_.end()) map.push_back(*found);
+      }
     }
-    once_[stage] = once;
+    return map.empty() ? root : replaced_below(g_, root, map);
   }
-  bool is_once(UOpRef buffer) const {
-    if (buffer->is(Op::Stage)) return once_.at(buffer);
-    return buffer->as<ir::BufferInfo>().kind != ir::BufferKind::Input;
+
+  // A stage without its convolution, or as it is.
+  absl::StatusOr<UOpRef> tiled(UOpRef stage) {
+    const auto is_once = [this](UOpRef buffer) { return once_.contains(buffer); };
+    std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, is_once);
+    if (!found) return stage;
+    found->image = unpadded(*found);
+    if (found->made != stage->sources.back() || !is_summed_innermost(*found) ||
+        winograd_cycles(*found, target_) >= direct_cycles(*found, target_))
+      return stage;
+    ir::ProvenanceScope scope(g_, stage->provenance);
+    HEARTH_ASSIGN_OR_RETURN(UOpRef sum, tiled_sum(*found));
+    return replaced_below(g_, stage, Map{{found->reduce, sum}});
   }
 
   // The image without the stage that only pads it: its conditions are few beside a tile's arithmetic.
@@ -71,12 +77,14 @@ class Rewriter {
     Map map;
     for (std::size_t i = 1; i < stage->sources.size(); ++i) map.emplace_back(stage->source(i), index->source(i));
     const UOpRef channels = stage->sources.back();
+    int cost = 0;
     for (UOpRef x : stage_body(stage)) {
       if (x->is(Op::Reduce) || is_opaque(x) || (is_bool(x->dtype) && contains(free_ranges({x}), channels)))
         return image;
-      if (!is_bool(x->dtype) && op_cost(x) > 1) return image;
+      if (!is_bool(x->dtype)) cost += tune::op_cost(x);
     }
-    return replaced_in(stage->source(0), map);
+    if (cost > kMostRepeated) return image;
+    return replaced_below(g_, stage->source(0), map);
   }
 
   // Vectors run along the summed channels of the image.
@@ -130,40 +138,9 @@ class Rewriter {
     return result;
   }
 
-  // `root` with the nodes of `map` replaced; stages that it reads are replaced as a whole or left alone.
-  UOpRef replaced_in(UOpRef root, const Map& map) {
-    std::unordered_map<UOpRef, UOpRef> done(map.begin(), map.end());
-    std::vector<UOpRef> sources;
-    for (UOpRef x : nodes_below({&root, 1})) {
-      if (done.contains(x)) continue;
-      sources.clear();
-      for (UOpRef s : x->sources) {
-        const auto found = done.find(s);
-        sources.push_back(found == done.end() ? s : found->second);
-      }
-      ir::ProvenanceScope scope(g_, x->provenance);
-      done[x] = std::ranges::equal(sources, x->sources) ? x : g_.with_sources(x, sources);
-    }
-    return done.at(root);
-  }
-
-  // The stages that they read stay what they are, and are not walked through.
   absl::StatusOr<std::vector<UOpRef>> simplified(const std::vector<UOpRef>& values) {
-    UOpRef all = g_.make(Op::Sink, ir::Scalar::Void, values);
-    Map hide, show;
-    for (UOpRef x : nodes_below({&all, 1})) {
-      if (!x->is(Op::Index) || !x->source(0)->is(Op::Stage)) continue;
-      UOpRef stage = x->source(0);
-      if (std::ranges::find(hide, stage, &Map::value_type::first) != hide.end()) continue;
-      std::vector<UOpRef> shape;
-      for (std::size_t i = 1; i < stage->sources.size(); ++i) shape.push_back(stage->source(i)->source(0));
-      hide.emplace_back(stage,
-                        g_.make(Op::Buffer, stage->dtype, shape, ir::BufferInfo{ir::BufferKind::Arena, g_.fresh_id()}));
-      show.emplace_back(hide.back().second, stage);
-    }
-    HEARTH_ASSIGN_OR_RETURN(UOpRef simple, rules::simplify(g_, replaced_in(all, hide)));
-    UOpRef shown = replaced_in(simple, show);
-    return std::vector<UOpRef>(shown->sources.begin(), shown->sources.end());
+    HEARTH_ASSIGN_OR_RETURN(UOpRef all, simplified_below(g_, g_.make(Op::Sink, ir::Scalar::Void, values)));
+    return std::vector<UOpRef>(all->sources.begin(), all->sources.end());
   }
 
   absl::StatusOr<UOpRef> tiled_sum(const Convolution& c) {
@@ -181,7 +158,7 @@ class Rewriter {
                        {c.window_column, g_.index(i % kWinogradTaps)},
                        {c.summed, in},
                        {c.made, out}};
-      taps.push_back(g_.cast(replaced_in(c.weights, map), ir::Scalar::F64));
+      taps.push_back(g_.cast(replaced_below(g_, c.weights, map), ir::Scalar::F64));
     }
     HEARTH_ASSIGN_OR_RETURN(taps, simplified(taps));
     UOpRef value = chosen(xy, transformed<kWinogradInputs, kWinogradTaps>(taps, winograd_filter));
@@ -205,7 +182,7 @@ class Rewriter {
       Map at = map;
       at.emplace_back(c.window_row, g_.index(i / kWinogradInputs));
       at.emplace_back(c.window_column, g_.index(i % kWinogradInputs));
-      elements.push_back(gated(replaced_in(c.image, at)));
+      elements.push_back(gated(replaced_below(g_, c.image, at)));
     }
     HEARTH_ASSIGN_OR_RETURN(elements, simplified(elements));
     return stage(chosen(xy, transformed<kWinogradInputs, kWinogradInputs>(elements, winograd_input)), ranges);
@@ -218,13 +195,13 @@ class Rewriter {
     for (UOpRef x : nodes_below(roots)) {
       if (!x->is(Op::Index)) continue;
       std::vector<UOpRef> sources(x->sources.begin(), x->sources.end());
+      const ir::Shape shape = axes_of(x->source(0));
       for (std::size_t i = 1; i + 1 < sources.size(); ++i) {
-        UOpRef dim = x->source(0)->is(Op::Stage) ? x->source(0)->source(i)->source(0) : x->source(0)->source(i - 1);
-        sources.back() = ir::fold_and(g_, sources.back(), ir::fold_lt(g_, sources[i], dim));
+        sources.back() = ir::fold_and(g_, sources.back(), ir::fold_lt(g_, sources[i], shape[i - 1]));
       }
       if (sources.back() != x->sources.back()) map.emplace_back(x, g_.with_sources(x, sources));
     }
-    return map.empty() ? element : replaced_in(element, map);
+    return map.empty() ? element : replaced_below(g_, element, map);
   }
 
   std::int64_t num_tiles(const Convolution& c) const {
@@ -267,41 +244,11 @@ class Rewriter {
     return chosen(ir::fold_floormod(g_, c.row, four), rows);
   }
 
-  UOpRef replace_all(const Map& replaced) {
-    std::unordered_map<UOpRef, UOpRef> done, wanted(replaced.begin(), replaced.end());
-    // What a new sum reads was made of the old stages: those are replaced in it, too.
-    std::vector<UOpRef> work = {sink_}, sources;
-    while (!work.empty()) {
-      UOpRef x = work.back();
-      if (done.contains(x)) {
-        work.pop_back();
-        continue;
-      }
-      const auto found = wanted.find(x);
-      const std::span<const UOpRef> needed =
-          found != wanted.end() ? std::span<const UOpRef>(&found->second, 1) : std::span<const UOpRef>(x->sources);
-      const std::size_t before = work.size();
-      for (UOpRef s : needed) {
-        if (!done.contains(s)) work.push_back(s);
-      }
-      if (work.size() != before) continue;
-      work.pop_back();
-      if (found != wanted.end()) {
-        done[x] = done.at(found->second);
-        continue;
-      }
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      ir::ProvenanceScope scope(g_, x->provenance);
-      done[x] = g_.with_sources(x, sources);
-    }
-    return done.at(sink_);
-  }
-
   ir::Graph& g_;
   UOpRef sink_;
   const v1::Target& target_;
-  std::unordered_map<UOpRef, bool> once_;
+  OnceStages once_;
+  std::unordered_map<UOpRef, UOpRef> new_stages_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "compiler/tune/contraction.h"
 #include "compiler/tune/kernel_facts.h"
+#include "compiler/tune/op_cost.h"
 #include "compiler/tune/opts.h"
 #include "compiler/tune/windows.h"
 #include "fmt/format.h"
@@ -19,9 +20,9 @@ using ir::UOpRef;
 constexpr double kOpsWorthThreads = 60'000;
 constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
-constexpr double kOpsOfAGather = 4, kTranscendental = 16, kSlow = 6;  // of an element, in vector instructions
-constexpr std::int64_t kMostChoices = 36;                             // of a loop that only chooses
-constexpr std::size_t kMostPieces = 40;  // of a store that is split where its conditions change
+constexpr double kOpsOfAGather = 4;         // of an element, in units of op_cost
+constexpr std::int64_t kMostChoices = 36;   // of a loop that only chooses
+constexpr std::size_t kMostPieces = 40;     // of a store that is split where its conditions change
 
 class Heuristic {
  public:
@@ -136,9 +137,7 @@ class Heuristic {
     const auto gathers = std::ranges::count_if(accesses_, [&](const Access& a) { return !f_.runs_along(a, range); });
     double arithmetic = 0;
     for (UOpRef x : toposort(store_->source(1))) {
-      if (!ir::is_elementwise(x->op) || !is_float(x->dtype)) continue;
-      const bool is_slow = x->is(Op::Div) || x->is(Op::Recip) || x->is(Op::Sqrt);
-      arithmetic += ir::is_transcendental(x->op) ? kTranscendental : is_slow ? kSlow : 1;
+      if (ir::is_elementwise(x->op) && is_float(x->dtype)) arithmetic += op_cost(x);
     }
     return f_.runs_along({store_->source(0), ir::to_affine(store_->source(0)->source(1))}, range) &&
            arithmetic >= kOpsOfAGather * static_cast<double>(gathers);

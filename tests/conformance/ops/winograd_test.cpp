@@ -21,6 +21,7 @@ constexpr int kRounds = 6;
 struct Shape3x3 {
   std::int64_t batch = 1, channels = 16, between = 16, outputs = 16, height = 8, width = 8;
   std::int64_t top = 1, bottom = 1, left = 1, right = 1;
+  bool scaled_by_row = false;  // every window, by the number of the row of its result
 };
 
 // Sum over channels and a 3x3 window at distance 1.
@@ -28,7 +29,9 @@ Node convolved(GraphBuilder& b, Node image, Node weights, std::int64_t in, std::
                std::int64_t rows, std::int64_t columns) {
   const Node windows = b.unfold(b.unfold(image, 2, 3, 1, 1), 3, 3, 1, 1);  // [n, in, rows, columns, 3, 3]
   const Dims products = {s.batch, out, in, rows, columns, 3, 3};
-  const Node images = b.expand(b.reshape(windows, {s.batch, 1, in, rows, columns, 3, 3}), products);
+  Node images = b.expand(b.reshape(windows, {s.batch, 1, in, rows, columns, 3, 3}), products);
+  if (s.scaled_by_row)
+    images = b.op(v1::MUL, {images, b.expand(b.iota(v1::F32, {1, 1, 1, rows, 1, 1, 1}, 3), products)});
   const Node factors = b.expand(b.reshape(weights, {1, out, in, 1, 1, 3, 3}), products);
   return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2, 5, 6}),
                    {s.batch, out, rows, columns});
@@ -93,6 +96,19 @@ TEST_CASE("convolutions by tiles equal the sums of their windows whatever their 
     tiled += is_tiled(program.lowered());
   }
   CHECK(tiled >= kRounds / 2);
+}
+
+TEST_CASE("windows that are scaled by the place of their result are no convolution's") {
+  Shape3x3 s;
+  s.channels = 2, s.between = 32, s.outputs = 48, s.height = 12, s.width = 12;
+  for (const bool scaled_by_row : {false, true}) {
+    CAPTURE(scaled_by_row);
+    s.scaled_by_row = scaled_by_row;
+    const Net net = net_of(s, 11);
+    Program program(net.builder.graph(), wide_target());
+    program.check(net.feed, roundings(Scalar::F32, 4096));
+    CHECK(is_tiled(program.lowered()) == !scaled_by_row);
+  }
 }
 
 TEST_CASE("direct convolutions: every window is summed by itself") {

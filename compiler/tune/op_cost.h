@@ -2,7 +2,7 @@
 #pragma once
 #include "compiler/ir/uop.h"
 
-namespace hearth::passes {
+namespace hearth::tune {
 
 inline int op_cost(ir::UOpRef x) {
   if (is_index(x->dtype) || x->dtype.scalar == ir::Scalar::Void) return 0;
@@ -27,4 +27,4 @@ inline int op_cost(ir::UOpRef x) {
   }
 }
 
-}  // namespace hearth::passes
+}  // namespace hearth::tune
