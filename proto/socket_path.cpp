@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -52,7 +53,8 @@ std::string beside(std::string_view path, std::string_view suffix) {
 absl::Status check_socket_path(std::string_view path) {
   if (path.empty()) return absl::InvalidArgumentError("the socket path is empty: give --socket an absolute path");
   if (path.find('\0') != std::string_view::npos) return absl::InvalidArgumentError("the socket path has a zero byte");
-  if (const std::size_t longest = admin_socket_path(path).size(); longest > kMaxSocketPathBytes) {
+  const std::size_t longest = std::max(admin_socket_path(path).size(), weights_socket_path(path).size());
+  if (longest > kMaxSocketPathBytes) {
     return absl::InvalidArgumentError(absl::StrCat("socket path '", std::string(path), "' has ", path.size(),
                                                    " bytes; at most ", kMaxSocketPathBytes - (longest - path.size()),
                                                    " are possible: choose a shorter one with --socket or "

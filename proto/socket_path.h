@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxSocketPathBytes = 107;
 // The absolute path of the daemon's socket; touches no file. INVALID_ARGUMENT when it cannot be used.
 absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path);
 
-// INVALID_ARGUMENT when `path` is empty, relative, or when it or its admin socket's path is longer than
+// INVALID_ARGUMENT when `path` is empty, relative, or when it or the path of a socket beside it (below) is longer than
 // kMaxSocketPathBytes.
 absl::Status check_socket_path(std::string_view path);
 

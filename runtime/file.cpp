@@ -17,29 +17,15 @@
 #include <utility>
 
 #include "runtime/text.h"
+#include "runtime/unique_fd.h"
 
 namespace hearth::runtime {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as many as the kernel follows
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  // False with errno when what was written before could not be stored.
-  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
+// False with errno when what was written before could not be stored.
+bool close_written(UniqueFd& file) { return ::close(file.release()) == 0; }
 
 absl::Status failure(const std::string& path, std::string_view what, int error = errno) {
   return absl::ErrnoToStatus(error, str_cat(path, ": ", what));
@@ -51,7 +37,7 @@ absl::Status is_a_folder(const std::string& path) {
 
 // What a path names, symbolic links followed: an entry `name` of the open folder.
 struct Place {
-  Descriptor folder;
+  UniqueFd folder;
   std::string name;
   std::optional<struct stat> info = std::nullopt;  // of the entry itself; nothing: there is none
   bool is_proc_link = false;                       // a link of /proc, which names an open file rather than a path
@@ -63,14 +49,14 @@ bool is_proc(int folder) {
 }
 
 absl::StatusOr<Place> find_place(const std::string& path) {
-  Place place{Descriptor(AT_FDCWD), ""};
+  Place place{UniqueFd(AT_FDCWD), ""};
   std::string rest = path;
   for (int links = 0; links <= kMaxLinks; ++links) {
     const std::size_t slash = rest.rfind('/');
     place.name = slash == std::string::npos ? rest : rest.substr(slash + 1);
     const std::string folder = slash == std::string::npos ? "." : rest.substr(0, slash + 1);
-    Descriptor next(::openat(place.folder.get(), folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!next.is_open()) return failure(path, str_cat("the folder ", folder, " cannot be opened"));
+    UniqueFd next(::openat(place.folder.get(), folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!next) return failure(path, str_cat("the folder ", folder, " cannot be opened"));
     place.folder = std::move(next);
     if (place.name.empty() || place.name == "." || place.name == "..") return is_a_folder(path);
     struct stat info{};
@@ -169,11 +155,11 @@ absl::Status write_all(int fd, const std::string& path, const std::vector<std::s
 
 absl::Status write_through(const Place& place, const std::string& path, const std::vector<std::string_view>& parts) {
   const std::optional<int> own = own_descriptor(place);
-  Descriptor file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, 3)
-                      : ::openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.is_open()) return failure(path, "cannot be opened for writing");
+  UniqueFd file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, 3)
+                    : ::openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file) return failure(path, "cannot be opened for writing");
   if (absl::Status written = write_all(file.get(), path, parts); !written.ok()) return written;
-  return file.close() ? absl::OkStatus() : failure(path, "cannot be written");
+  return close_written(file) ? absl::OkStatus() : failure(path, "cannot be written");
 }
 
 // A new file beside the one that is to be replaced; removed by the destructor unless it took that one's place.
@@ -192,11 +178,11 @@ class PartFile {
       std::uint64_t random = 0;
       if (::getrandom(&random, sizeof random, 0) != sizeof random) return false;
       name_ = str_cat(".", place_.name.substr(0, kKeptName), ".", absl::Hex(random, absl::kZeroPad16), ".part");
-      file_ = Descriptor(
+      file_ = UniqueFd(
           ::openat(place_.folder.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    } while (!file_.is_open() && errno == EEXIST);
-    if (!file_.is_open()) name_.clear();
-    return file_.is_open();
+    } while (!file_ && errno == EEXIST);
+    if (!file_) name_.clear();
+    return static_cast<bool>(file_);
   }
 
   bool take_rights_of(const struct stat& old) {
@@ -206,7 +192,7 @@ class PartFile {
   }
 
   bool replace() {
-    if (!file_.close()) return false;
+    if (!close_written(file_)) return false;
     if (::renameat(place_.folder.get(), name_.c_str(), place_.folder.get(), place_.name.c_str()) != 0) return false;
     name_.clear();
     return true;
@@ -218,7 +204,7 @@ class PartFile {
   static constexpr std::size_t kKeptName = 200;  // bytes of a name of at most 255
   const Place& place_;
   std::string name_;
-  Descriptor file_;
+  UniqueFd file_;
 };
 
 absl::Status replace(const Place& place, const std::string& path, const std::vector<std::string_view>& parts) {
@@ -236,8 +222,8 @@ absl::Status replace(const Place& place, const std::string& path, const std::vec
 
 absl::StatusOr<std::string> read_file(const std::string& path) {
   // Non-blocking: a pipe nobody writes to must not hang the caller before it is refused.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) return failure(path, "cannot open");
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return failure(path, "cannot open");
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return failure(path, "cannot be read");
   if (S_ISDIR(info.st_mode)) return is_a_folder(path);
@@ -262,8 +248,8 @@ absl::StatusOr<std::string> read_input(const std::string& path, std::chrono::mil
   const absl::StatusOr<Place> place = find_place(path);
   if (!place.ok()) return place.status();
   if (const std::optional<int> own = own_descriptor(*place)) return read_to_end(*own, path);
-  const Descriptor pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!pipe.is_open()) return failure(path, "cannot open");
+  const UniqueFd pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!pipe) return failure(path, "cannot open");
   return read_pipe(pipe.get(), patience, path);
 }
 

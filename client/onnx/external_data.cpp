@@ -21,27 +21,12 @@
 #include "onnx/onnx.pb.h"
 #include "runtime/sha256.h"
 #include "runtime/text.h"
+#include "runtime/unique_fd.h"
 
 namespace hearth::onnx {
 namespace {
 
 using Proto = ::onnx::TensorProto;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { reset(-1); }
-  void reset(int fd) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string what(const ExternalPlace& place) {
   return str_cat("tensor '", place.tensor, "' in file '", place.location, "'");
@@ -68,10 +53,10 @@ void check_location(const ExternalPlace& place) {
 // Component by component, without any link: for kernels and sandboxes that have no openat2.
 int open_stepwise(int folder, const std::string& location) {
   std::vector<std::string> parts = absl::StrSplit(location, '/', absl::SkipEmpty());
-  Descriptor at(::dup(folder));
+  UniqueFd at(::dup(folder));
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    at.reset(::openat(at.get(), parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (at.get() < 0) return -1;
+    at = UniqueFd(::openat(at.get(), parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!at) return -1;
   }
   return ::openat(at.get(), parts.back().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
@@ -194,9 +179,9 @@ std::shared_ptr<const runtime::MappedFile> ExternalData::file(const ExternalPlac
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const runtime::MappedFile>& known = files_[place.location];
   if (known) return known;
-  const Descriptor folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const Descriptor file(folder.get() < 0 ? -1 : open_beneath(folder.get(), place.location));
-  if (file.get() < 0) {
+  const UniqueFd folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd file(folder ? open_beneath(folder.get(), place.location) : -1);
+  if (!file) {
     if (errno == EXDEV || errno == ELOOP) {
       reject(str_cat(what(place), ": the file is a link out of the model's folder; put it there itself"));
     }

@@ -1,7 +1,7 @@
 // ModelFile: a parsed ONNX model, and where the tensors are that it keeps in other files. Large weights in the model's
 // own file stay there, mapped: the file may be replaced while the model is used (by renaming another one), but not
-// truncated. Nothing in a file is trusted: lengths, types and data sizes are checked. The generated onnx.pb.h stays out of headers. Immutable; thread-safe.
-// Errors: status naming the file (read_model, parse_model) or JitError (the rest).
+// truncated. Nothing in a file is trusted: lengths, types and data sizes are checked. The generated onnx.pb.h stays out
+// of headers. Immutable; thread-safe. Errors: status naming the file (read_model, parse_model) or JitError (the rest).
 //
 //   absl::StatusOr<std::shared_ptr<const ModelFile>> model = read_model("model.onnx");
 //   HostTensor weights = to_host_tensor((*model)->proto().graph().initializer(0), *model);
@@ -51,8 +51,8 @@ absl::StatusOr<ModelFilePtr> read_model(const std::string& path);
 // `path` only names the model in errors; tensors in other files are refused.
 absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path);
 
-// Borrows the bytes where it can: of the model, which the result keeps alive, or of a mapped file, which it does. `model` may be null
-// for a tensor of its own, whose proto must outlive the result.
+// Borrows the bytes where it can: of the model or of a mapped file, which the result keeps alive. `model` may be null for
+// a tensor of its own, whose proto must outlive the result.
 HostTensor to_host_tensor(const ::onnx::TensorProto& proto, const ModelFilePtr& model);
 // Of a tensor of strings.
 Text to_text(const ::onnx::TensorProto& proto);

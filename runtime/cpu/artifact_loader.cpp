@@ -14,25 +14,12 @@
 
 #include "runtime/sha256.h"
 #include "runtime/text.h"
+#include "runtime/unique_fd.h"
 
 namespace hearth::runtime {
 namespace {
 
 constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // glibc takes an object with a known name for the one that is loaded already, and descriptor numbers come back, so
 // each load gets its own spelling of the path: "//" and "/./" name the same folder and stand for the bits of a counter.
@@ -84,8 +71,8 @@ int memory_file() {
 // `file` is where the bytes come from, or -1.
 absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_sealed(std::string_view bytes, int file,
                                                                const std::string& shown) {
-  const Descriptor fd(memory_file());
-  if (fd.get() < 0) {
+  const UniqueFd fd(memory_file());
+  if (!fd) {
     if (file >= 0 && (errno == EACCES || errno == EPERM || errno == ENOSYS)) return open_library(file, shown);
     return absl::ResourceExhaustedError(str_cat(shown, ": no memory file: ", std::strerror(errno)));
   }
@@ -103,8 +90,8 @@ absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_sealed(std::string_view 
 
 absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_file(const ArtifactSource& source) {
   const std::string shown = str_cat("artifact ", source.path);
-  const Descriptor fd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (fd.get() < 0) {
+  const UniqueFd fd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) {
     if (errno == ELOOP) return absl::PermissionDeniedError(str_cat(shown, " is a symbolic link; expected a file"));
     const std::string message = str_cat(shown, " cannot be opened: ", std::strerror(errno));
     return errno == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);

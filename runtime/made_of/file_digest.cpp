@@ -11,24 +11,12 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/unique_fd.h"
+
 namespace hearth::made_of {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 256 << 10;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 absl::StatusOr<Digest> digest_of_content(int fd, const std::string& path, std::uint64_t size_bytes) {
   sha256_ctx context;
@@ -61,8 +49,8 @@ absl::Status file_error(const std::string& path, int error) {
 
 absl::StatusOr<FileDigest> file_digest(const std::string& path, std::uint64_t max_bytes) {
   struct stat info{};
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) return file_error(path, errno);
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file || ::fstat(file.get(), &info) != 0) return file_error(path, errno);
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
   const FileStamp stamp = stamp_of(info);
   if (stamp.size_bytes > max_bytes) {

@@ -3,35 +3,10 @@
 model; and more than 2 GiB of weights, at an offset beyond 4 GiB. Expected values are numpy's.
 Exits with 77 (skipped) where Python's onnx is not installed."""
 import json
-import os
-import pathlib
-import subprocess
-import sys
 import tempfile
 
-try:
-    import numpy as np
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
-
-BIN = pathlib.Path(os.environ.get("HEARTH_BIN_DIR", "build/release/bin")).resolve()
-
-
-class Place:
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.environment = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-                                                                "LSAN_OPTIONS") if name in os.environ}
-        self.environment |= {"HEARTH_SOCKET": str(self.folder / "s.sock"), "HEARTH_CACHE_DIR": str(self.folder / "cache")}
-
-    def hearth(self, *words, code=0):
-        ran = subprocess.run([BIN / "hearth", *map(str, words)], cwd="/", env=self.environment, capture_output=True, text=True,
-                             timeout=300)
-        assert ran.returncode == code, f"hearth {words} ended with {ran.returncode}: {ran.stdout}{ran.stderr}"
-        return ran
+from onnx_place import Place, np, onnx
+from onnx import TensorProto, helper, numpy_helper
 
 
 def model():

@@ -3,37 +3,15 @@
 plans hold, and what the commands say. Expected values are numpy's, from formulas of their own.
 Exits with 77 (skipped) where Python's onnx is not installed."""
 import json
-import os
-import pathlib
-import subprocess
-import sys
 import tempfile
 
-try:
-    import numpy as np
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+from onnx_place import Place, np, onnx
+from onnx import TensorProto, helper, numpy_helper
 
-BIN = pathlib.Path(os.environ.get("HEARTH_BIN_DIR", "build/release/bin")).resolve()
 FORMS = ("bf16", "int8")
 
 
-class Place:
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.environment = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-                                                                "LSAN_OPTIONS") if name in os.environ}
-        self.environment |= {"HEARTH_SOCKET": str(self.folder / "s.sock"), "HEARTH_CACHE_DIR": str(self.folder / "cache")}
-
-    def hearth(self, *words, code=0):
-        ran = subprocess.run([BIN / "hearth", *map(str, words)], cwd="/", env=self.environment, capture_output=True,
-                             text=True, timeout=300)
-        assert ran.returncode == code, f"hearth {words} ended with {ran.returncode}: {ran.stdout}{ran.stderr}"
-        return ran
-
+class ModelPlace(Place):
     def given(self, inputs):
         words = []
         for name, array in inputs.items():
@@ -294,7 +272,7 @@ def check_commands(place):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(folder)
+        place = ModelPlace(folder)
         try:
             check_bf16_bits(place)
             check_int8_values(place)

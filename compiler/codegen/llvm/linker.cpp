@@ -14,6 +14,7 @@
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/raw_ostream.h"
+#include "runtime/unique_fd.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -24,22 +25,7 @@ absl::Status system_error(const char* what) {
   return absl::InternalError(absl::StrCat("link: ", what, ": ", std::strerror(errno)));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  std::string path() const { return absl::StrCat("/proc/self/fd/", fd_); }
-  void reset() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
+std::string path_of(const UniqueFd& file) { return absl::StrCat("/proc/self/fd/", file.get()); }
 
 absl::Status write_all(int fd, const std::string& bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
@@ -86,14 +72,14 @@ absl::StatusOr<std::string> link_shared(const std::string& object) {
 
   // lld takes paths only. It maps its input, so that is an anonymous file; its output goes through a pipe, which lld
   // writes in one piece at the end and for which it makes no temporary file.
-  Descriptor input(memfd_create("kernel.o", MFD_CLOEXEC));
-  if (input.get() < 0) return system_error("memfd_create");
+  UniqueFd input(memfd_create("kernel.o", MFD_CLOEXEC));
+  if (!input) return system_error("memfd_create");
   if (absl::Status status = write_all(input.get(), object); !status.ok()) return status;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe2");
-  Descriptor output(ends[0]), output_writer(ends[1]);
+  UniqueFd output(ends[0]), output_writer(ends[1]);
 
-  const std::string input_path = input.path(), output_path = output_writer.path();
+  const std::string input_path = path_of(input), output_path = path_of(output_writer);
   const std::array<const char*, 14> arguments = {
       "ld.lld",         "-shared",     "--build-id=none", "--hash-style=gnu", "-z", "noseparate-code",  "-z", "norelro",
       "--no-rosegment", "--strip-all", "--threads=1",     input_path.c_str(), "-o", output_path.c_str()};

@@ -1,6 +1,6 @@
 // Random graphs, four targets in turn: 128, 256 and 512 bits, and 256 with a tiny cache. HEARTH_FUZZ_GRAPHS says how
-// many (default 300, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to begin (default 1): HEARTH_FUZZ_GRAPHS=1
-// HEARTH_FUZZ_SEED=<printed seed> repeats one.
+// many (default 300, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to begin (default 1):
+// HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
