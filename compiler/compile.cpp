@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/shape.h"
+#include "compiler/passes/arrange_weights.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_blobs.h"
 #include "compiler/passes/choose_layouts.h"
@@ -72,6 +73,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target, !options.direct_convolutions()));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
   HEARTH_PASS(merge_loads, Level::Ranged, passes::merge_loads(g, root));
+  HEARTH_PASS(arrange_weights, Level::Ranged, passes::arrange_weights(g, root));
   if (!options.direct_convolutions()) {
     HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
   }

@@ -96,6 +96,27 @@ absl::StatusOr<UOpRef> simplified_below(ir::Graph& graph, UOpRef root) {
   return replaced_below(graph, simple, show);
 }
 
+absl::StatusOr<UOpRef> rewrite_stages(ir::Graph& graph, UOpRef sink,
+                                      absl::FunctionRef<absl::StatusOr<UOpRef>(UOpRef, bool)> rewrite) {
+  absl::flat_hash_map<UOpRef, UOpRef> made;
+  std::vector<std::pair<UOpRef, UOpRef>> map;
+  const auto over_made = [&](UOpRef root) {
+    map.clear();
+    for (UOpRef x : nodes_below({&root, 1})) {
+      for (UOpRef s : x->sources) {
+        if (const auto found = made.find(s); found != made.end()) map.push_back(*found);
+      }
+    }
+    return map.empty() ? root : replaced_below(graph, root, map);
+  };
+  for (UOpRef stage : stages_in_order(sink)) {
+    const bool is_output = std::ranges::find(sink->sources, stage) != sink->sources.end();
+    HEARTH_ASSIGN_OR_RETURN(UOpRef rewritten, rewrite(over_made(stage), is_output));
+    if (rewritten != stage) made[stage] = rewritten;
+  }
+  return over_made(sink);
+}
+
 std::vector<UOpRef> stage_body(UOpRef stage) { return nodes_below(stage->sources); }
 
 }  // namespace hearth::passes

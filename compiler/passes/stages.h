@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/shape.h"
 
@@ -33,5 +35,11 @@ ir::UOpRef replaced_below(ir::Graph& graph, ir::UOpRef root, std::span<const std
 
 // rules::simplify without a change to the stages that `root` reads, and without a walk through them.
 absl::StatusOr<ir::UOpRef> simplified_below(ir::Graph& graph, ir::UOpRef root);
+
+// `sink` with each stage replaced by what `rewrite` makes of it: called for each after those it reads, with the stage
+// as it reads what was made of them, and with whether it is an output.
+absl::StatusOr<ir::UOpRef> rewrite_stages(
+    ir::Graph& graph, ir::UOpRef sink,
+    absl::FunctionRef<absl::StatusOr<ir::UOpRef>(ir::UOpRef stage, bool is_output)> rewrite);
 
 }  // namespace hearth::passes

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/convolution.h"
@@ -23,8 +22,7 @@ using ir::UOpRef;
 using Map = std::vector<std::pair<UOpRef, UOpRef>>;
 
 constexpr int kProducts = kWinogradInputs * kWinogradInputs;
-constexpr int kMostRepeated =
-    6;  // op_cost of an element of the image, which is computed 36 / 16 times: scale, bias, ReLU
+constexpr int kMostRepeated = 6;  // op_cost of an element of the image, computed 36 / 16 times: scale, bias, ReLU
 
 std::int64_t tiles(UOpRef range) { return (constant_length(range) + kWinogradOutputs - 1) / kWinogradOutputs; }
 
@@ -33,27 +31,15 @@ class Rewriter {
   Rewriter(ir::Graph& g, UOpRef sink, const v1::Target& target) : g_(g), sink_(sink), target_(target) {}
 
   absl::StatusOr<UOpRef> run() {
-    for (UOpRef old : stages_in_order(sink_)) {
-      UOpRef stage = with_new_stages(old);
-      once_.add(stage, contains(sink_->sources, old));
+    return rewrite_stages(g_, sink_, [this](UOpRef stage, bool is_output) -> absl::StatusOr<UOpRef> {
+      once_.add(stage, is_output);
       HEARTH_ASSIGN_OR_RETURN(UOpRef made, tiled(stage));
       if (made != stage) once_.add_equal(made, stage);
-      if (made != old) new_stages_[old] = made;
-    }
-    return with_new_stages(sink_);
+      return made;
+    });
   }
 
  private:
-  UOpRef with_new_stages(UOpRef root) {
-    Map map;
-    for (UOpRef x : nodes_below({&root, 1})) {
-      for (UOpRef s : x->sources) {
-        if (const auto found = new_stages_.find(s); found != new_stages_.end()) map.push_back(*found);
-      }
-    }
-    return map.empty() ? root : replaced_below(g_, root, map);
-  }
-
   // A stage without its convolution, or as it is.
   absl::StatusOr<UOpRef> tiled(UOpRef stage) {
     const auto is_once = [this](UOpRef buffer) { return once_.contains(buffer); };
@@ -248,7 +234,6 @@ class Rewriter {
   UOpRef sink_;
   const v1::Target& target_;
   OnceStages once_;
-  std::unordered_map<UOpRef, UOpRef> new_stages_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/apply_opts.h"
+#include "compiler/passes/arrange_weights.h"
 #include "compiler/passes/block_rows.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_blobs.h"
@@ -238,6 +239,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::keep_stages(g, root, small_target());
   } else if (pass == "merge_loads") {
     result = passes::merge_loads(g, root);
+  } else if (pass == "arrange_weights") {
+    result = passes::arrange_weights(g, root);
   } else if (pass == "winograd") {
     result = passes::winograd(g, root, small_target());
   } else if (pass == "block_rows") {
