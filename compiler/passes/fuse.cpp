@@ -9,10 +9,10 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/contraction_reuse.h"
 #include "compiler/passes/injective.h"
-#include "compiler/tune/op_cost.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/kernel_facts.h"
+#include "compiler/tune/op_cost.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -21,7 +21,9 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr int kCheapCost = 6;          // recompute anywhere: less than a store and a load would cost
+constexpr int kCheapCost = 6;  // recompute anywhere: less than a store and a load would cost
+// Of a value that a contraction computes for each of its products: a load and an operation, which multiply-adds hide.
+constexpr int kCheapInContraction = 2;
 constexpr int kRowRecomputeCost = 40;  // recompute twice within one row kernel (softmax's exp)
 constexpr double kRowRecomputeFactor = 2.0;
 constexpr double kLeastSharing = 32;  // results
@@ -41,6 +43,7 @@ struct Body {
   std::set<std::size_t> readers;  // those that read it are among these
   int cost = 0;
   int conditions = 0;  // of the cost: comparisons of positions, as a pad makes them
+  int values = 0;      // of the cost: loads and arithmetic on what they load
   bool reduces = false;
   std::optional<bool> contracts;  // with reuse; asked only of some
 
@@ -54,7 +57,7 @@ struct Body {
     roots[0] = value;
     nodes = nodes_below(roots);
     reads.clear();
-    cost = conditions = 0;
+    cost = conditions = values = 0;
     reduces = false;
     contracts.reset();
     absl::flat_hash_set<UOpRef> of_values;
@@ -63,6 +66,7 @@ struct Body {
       const bool by_value =
           x->is(Op::Load) || std::ranges::any_of(x->sources, [&](UOpRef s) { return of_values.contains(s); });
       if (by_value) of_values.insert(x);
+      if (by_value) values += tune::op_cost(x);
       if (is_bool(x->dtype) && !by_value) conditions += tune::op_cost(x);
       reduces |= x->is(Op::Reduce);
       if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) reads.push_back(x);
@@ -233,13 +237,33 @@ class Fuser {
     // the kernel of the row (softmax's exp times one over their sum).
     if (is_epilogue(body)) return false;
     for (UOpRef x : body.reads) {
-      if (factor > kRowRecomputeFactor && size_of(body_of(x)) < size_of(body) && is_of_rows(body_of(x), 4))
+      if (factor > kRowRecomputeFactor && 2 * size_of(body_of(x)) <= size_of(body) && is_of_rows(body_of(x), 4))
         return false;
     }
-    if (body.cost <= kCheapCost) return true;
-    const auto is_cheap = [&](const Use& use) { return has_cheap_gates(body, use); };
-    if (body.cost - body.conditions <= kCheapCost && std::ranges::all_of(uses, is_cheap)) return true;
+    const auto is_cheap = [&](const Use& use) {
+      if (use.consumer->has_contraction()) {
+        return body.values + repeated_cost(use) <= kCheapInContraction &&
+               (body.conditions == 0 || has_cheap_gates(body, use));
+      }
+      return body.cost <= kCheapCost || (body.cost - body.conditions <= kCheapCost && has_cheap_gates(body, use));
+    };
+    if (std::ranges::all_of(uses, is_cheap)) return true;
     return one_consumer && factor <= kRowRecomputeFactor && body.cost <= kRowRecomputeCost;
+  }
+
+  // What the use's contraction already computes wherever it reads this value: of stages that were inlined before.
+  static int repeated_cost(const Use& use) {
+    const std::vector<UOpRef> own = free_ranges({use.index});
+    absl::flat_hash_set<UOpRef> of_it = {use.index};
+    int cost = 0;
+    for (UOpRef x : use.consumer->nodes) {
+      if (x == use.index || !std::ranges::any_of(x->sources, [&](UOpRef s) { return of_it.contains(s); })) continue;
+      const auto is_own = [&](UOpRef range) { return std::ranges::find(own, range) != own.end(); };
+      if (x->is(Op::Reduce) || !std::ranges::all_of(free_ranges({x}), is_own)) continue;
+      of_it.insert(x);
+      if (!x->is(Op::Load)) cost += tune::op_cost(x);  // the value's own load takes its place
+    }
+    return cost;
   }
 
   // Conditions on the position read cost little where they choose a scalar's address for many results that share it
@@ -255,9 +279,9 @@ class Fuser {
       if (std::ranges::find(at, r) == at.end()) sharing *= extent(r);
     }
     // Where lanes could run along a line, a convolution loses a tenth to conditions; a copy of its image is far less.
-    // An image that comes from outside is copied for it alone.
+    // An image that comes from outside would be copied for it alone, what a stage makes is copied from the caches.
     if (moves && sharing > 1 && !body.reads.empty()) return false;
-    return sharing == 1 || sharing >= kLeastSharing;
+    return sharing == 1 || sharing >= (body.reads.empty() ? kLeastSharing : 2 * kLeastSharing);
   }
 
   // Whether the stage's conditions change along `loop`, one of its reader's.
