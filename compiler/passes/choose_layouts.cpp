@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "compiler/passes/convolution.h"
@@ -22,6 +23,7 @@ using ir::UOpRef;
 
 constexpr std::int64_t kLeastLanes = 4;
 constexpr double kWorthMoving = 0.98;  // of the cycles as they are
+constexpr double kCopyOutCycles = 1;   // of an element, in squares of vectors
 
 // The one range that a position is, but for a distance; null when it is anything else.
 UOpRef single_range(const ir::Affine& at) {
@@ -37,6 +39,12 @@ class Chooser {
       number_[stage] = stages_.size();
       stages_.emplace_back(stage);
     }
+    readers_.resize(stages_.size());
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      for (const StageRead& read : stages_[i].facts.reads) {
+        if (const auto from = number_.find(read.from()); from != number_.end()) readers_[from->second].insert(i);
+      }
+    }
   }
 
   UOpRef run() {
@@ -49,11 +57,17 @@ class Chooser {
     }
     bool moves = false;
     for (const auto& [root, region] : regions()) {
-      const bool pays = cycles(region, true) < kWorthMoving * cycles(region, false);
-      for (std::size_t i : region) stages_[i].moved = pays;
+      set_moved(region, false);
+      const double as_it_is = cycles(region);
+      set_moved(region, true);
+      leave_copies(region);
+      const bool pays = cycles(region) < kWorthMoving * as_it_is;
+      if (!pays) set_moved(region, false);
       moves |= pays;
     }
-    return moves ? rebuilt() : sink_;
+    if (!moves) return sink_;
+    for (UOpRef output : sink_->sources) copy_out(*stage_of(output));
+    return rebuilt();
   }
 
  private:
@@ -65,6 +79,7 @@ class Chooser {
     bool conflicts = false;               // two axes were to be the channels
     std::optional<std::size_t> channels;  // the axis that moves, if one does
     bool moved = false;
+    bool copied_out = false;  // an output that moved: the graph's order is a copy's
     std::vector<std::size_t> padded;
     double winograd_cycles = INFINITY;  // of its convolution where channels are innermost in what it reads and makes
   };
@@ -196,9 +211,56 @@ class Chooser {
            });
   }
 
-  // Of all kernels that make or read a stage of the region, moved or not.
-  double cycles(const std::vector<std::size_t>& region, bool moved) {
+  void set_moved(const std::vector<std::size_t>& region, bool moved) {
     for (std::size_t i : region) stages_[i].moved = moved;
+  }
+
+  // Of all kernels that make or read a stage of the region, as things lie now.
+  double cycles(const std::vector<std::size_t>& region) {
+    std::set<std::size_t> concerned(region.begin(), region.end());
+    for (std::size_t i : region) concerned.insert(readers_[i].begin(), readers_[i].end());
+    double all = 0;
+    for (std::size_t i : concerned) all += cycles(stages_[i]);
+    return all;
+  }
+
+  // What is made of sums by itself is stored with them.
+  bool reads_sum(const Stage& stage) {
+    return std::ranges::any_of(stage.facts.reads, [&](const StageRead& read) {
+      const Stage* from = stage_of(read.from());
+      return from != nullptr && !from->facts.reductions.empty();
+    });
+  }
+
+  // A padded copy in front of a convolution of few channels stays in planes, whose rows are vectors, though all around
+  // it has moved: from the last to the first, what only copies stays where that is cheaper for it and its readers.
+  void leave_copies(const std::vector<std::size_t>& region) {
+    for (auto i = region.rbegin(); i != region.rend(); ++i) {
+      Stage& stage = stages_[*i];
+      if (!stage.facts.reductions.empty() || reads_sum(stage)) continue;
+      const auto all = [&] {
+        double sum = cycles(stage);
+        for (std::size_t reader : readers_[*i]) sum += cycles(stages_[reader]);
+        return sum;
+      };
+      const double as_moved = all();
+      stage.moved = false;
+      stage.moved = all() >= kWorthMoving * as_moved;
+    }
+  }
+
+  // An output made of what has moved may be made in its order, too, and copied, rather than be stored to many places.
+  void copy_out(Stage& stage) {
+    if (!stage.channels || stage.conflicts || is_once(stage.facts.stage)) return;
+    if (stage.facts.reductions.empty() || stage.facts.contracts) return;
+    if (*stage.channels + 1 >= stage.facts.loops.size() || stage.moved) return;
+    const double stored = cycles(stage);
+    stage.moved = true;
+    stage.copied_out = cycles(stage) + kCopyOutCycles * extent(stage.facts.loops) < kWorthMoving * stored;
+    stage.moved = stage.copied_out;
+  }
+
+  double cycles(const Stage& stage) {
     const auto innermost = [this](UOpRef buffer) -> std::size_t {
       const Stage* stage = stage_of(buffer);
       if (stage != nullptr && stage->moved) return *stage->channels;
@@ -209,20 +271,8 @@ class Chooser {
       const Stage* stage = stage_of(buffer);
       return stage != nullptr ? stage->padded : std::vector<std::size_t>();
     };
-    double all = 0;
-    for (const Stage& stage : stages_) {
-      const auto in_region = [&](UOpRef buffer) {
-        const auto found = number_.find(buffer);
-        return found != number_.end() && std::ranges::binary_search(region, found->second);
-      };
-      const bool concerns = in_region(stage.facts.stage) ||
-                            std::ranges::any_of(stage.facts.reads, [&](const auto& r) { return in_region(r.from()); });
-      if (!concerns) continue;
-      double own = layout_cycles(stage.facts, {innermost, once, padded}, target_);
-      if (moved && is_moved_whole(stage)) own = std::min(own, stage.winograd_cycles);
-      all += own;
-    }
-    return all;
+    const double direct = layout_cycles(stage.facts, {innermost, once, padded}, target_);
+    return is_moved_whole(stage) ? std::min(direct, stage.winograd_cycles) : direct;
   }
 
   // The range that is innermost in what a reduction reads becomes its innermost loop, so that conditions on the others
@@ -258,9 +308,27 @@ class Chooser {
         sources = reduce_order(x, sources);
       }
       ir::ProvenanceScope scope(g_, x->provenance);
+      if (x == sink_) {
+        for (std::size_t i = 0; i < sources.size(); ++i) sources[i] = copy_of(*stage_of(x->source(i)), sources[i]);
+      }
       done[x] = g_.with_sources(x, sources);
     }
     return done.at(sink_);
+  }
+
+  // What an output is: `made`, or a copy of it in the graph's order.
+  UOpRef copy_of(const Stage& stage, UOpRef made) {
+    if (!stage.copied_out) return made;
+    ir::ProvenanceScope scope(g_, made->provenance);
+    std::vector<UOpRef> loops = {nullptr}, at = {made};
+    for (UOpRef loop : stage.facts.loops)
+      loops.push_back(g_.range(loop->source(0), g_.fresh_id(), ir::RangeKind::Loop));
+    at.insert(at.end(), loops.begin() + 1, loops.end());
+    const auto channels = at.begin() + 1 + static_cast<std::ptrdiff_t>(*stage.channels);
+    std::rotate(channels, channels + 1, at.end());
+    at.push_back(g_.boolean(true));
+    loops[0] = g_.make(Op::Load, made->dtype, {g_.make(Op::Index, ir::Scalar::Void, at)});
+    return g_.make(Op::Stage, made->dtype, loops, ir::StageInfo{g_.fresh_id(), /*forced=*/true});
   }
 
   ir::Graph& g_;
@@ -270,6 +338,7 @@ class Chooser {
   const OnceStages once_;
   std::vector<Stage> stages_;  // each after those it reads
   std::unordered_map<UOpRef, std::size_t> number_;
+  std::vector<std::set<std::size_t>> readers_;
   std::vector<std::size_t> parent_;
 };
 

@@ -76,6 +76,13 @@ class Cost {
     return inner < s_.loops.size() && s_.loops[inner] == axis;
   }
 
+  // Of a vector along an axis that is not innermost in what is made.
+  double scatter_cycles(UOpRef axis) const {
+    const auto at = std::ranges::find(s_.loops, axis);
+    const double apart = extent({at + 1, s_.loops.end()}) * byte_size(s_.stage->dtype);
+    return static_cast<std::int64_t>(apart) % tune::kAliasBytes == 0 ? tune::kAliasCycles : tune::kScatterCycles;
+  }
+
   double vectors(UOpRef axis) const { return std::ceil(extent(axis) / lanes_); }
 
   double load_cycles(const StageRead& read, UOpRef axis) const {
@@ -92,16 +99,19 @@ class Cost {
 
   // Vectors along a loop, one after the other.
   double rows(UOpRef axis) const {
-    double cycles = is_contiguous(axis) ? kVectorCycles : tune::kScatterCycles;
+    double cycles = is_contiguous(axis) ? kVectorCycles : scatter_cycles(axis);
     for (const StageRead& read : s_.reads) cycles += load_cycles(read, axis) * (read.in_reduction ? depth_ : 1);
     return cycles * results_ / extent(axis) * vectors(axis);
   }
 
-  // Each result a sum of vectors along a reduced axis.
+  // Each result a sum of vectors along a reduced axis. What does not lie along it is gathered, weights too: such
+  // kernels pack nothing.
   double sums_along(UOpRef axis) const {
     double cycles = 0;
     for (const StageRead& read : s_.reads) {
-      if (read.in_reduction) cycles += load_cycles(read, axis) * depth_ / extent(axis) * vectors(axis);
+      if (!read.in_reduction) continue;
+      const double load = along(read, axis) == Along::Elsewhere ? lanes_ : load_cycles(read, axis);
+      cycles += load * depth_ / extent(axis) * vectors(axis);
     }
     return (cycles + lanes_ / 2) * results_;
   }
@@ -158,7 +168,7 @@ class Cost {
     if (column_gates > 0) others += copies;  // padded in memory
     const double plane =
         tune::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m), row_gates, 0);
-    if (!is_contiguous(axis)) others += results_ / lanes_ * tune::kScatterCycles;
+    if (!is_contiguous(axis)) others += results_ / lanes_ * scatter_cycles(axis);
     return plane * results_ / n / m * depth_ + others;
   }
 

@@ -19,6 +19,7 @@ constexpr std::int64_t kUnknownSize = 4096;      // assumed of a symbolic axis
 constexpr std::int64_t kLeastPiece = 4;          // of a reduced axis that is split, elements
 constexpr std::size_t kMostConditions = 6;       // places where one is split
 constexpr double kMostWrittenOut = 64;           // elements of a sum without a loop
+constexpr double kLeastDepthOfIdle = 32;         // elements of a sum whose vectors are mostly idle
 constexpr double kMostCopies = 896;              // multiply-adds of vectors without a loop
 
 class Contraction {
@@ -36,6 +37,10 @@ class Contraction {
     if (group_) consider_all();
     if (!best_.axis) {  // no unit, or operands that cannot be packed for it
       group_ = nullptr;
+      consider_all();
+    }
+    if (!best_.axis) {
+      may_idle_ = true;
       consider_all();
     }
     if (!best_.axis) return std::nullopt;
@@ -148,9 +153,11 @@ class Contraction {
 
   void consider(UOpRef axis) {
     const std::int64_t lanes = f_.lanes, n = length(axis);
-    if (n * 5 < lanes * 2 || lanes < 2) return;  // most of a vector would be idle
-    if (!f_.has_masks && n < lanes) return;
     UOpRef rows_axis = rows_axis_for(axis);
+    if (lanes < 2 || n < 2) return;
+    const bool idles =
+        n * 5 < lanes * 2 || (!f_.has_masks && n < lanes);  // most of a vector, or what masks would be for
+    if (idles && !(may_idle_ && rows_axis && depth_ >= kLeastDepthOfIdle)) return;
     for (int columns = 1; columns <= (rows_axis ? kMostColumns : kMostColumnsOfOneRow); ++columns) {
       const std::int64_t vectors = ceil_div(n, lanes);
       if (columns > vectors) break;
@@ -366,6 +373,9 @@ class Contraction {
   double depth_ = 1;                                         // elements of the reduction
   std::vector<std::pair<UOpRef, std::int64_t>> conditions_;  // reduced axis, place
   UOpRef group_ = nullptr;                                   // reduced axis that a matrix unit sums in groups
+  // Where no other axis serves: a few channels that are made of many (the last convolution of a net) fill a small part
+  // of a vector, with many sums at a time.
+  bool may_idle_ = false;
   Choice best_;
 };
 

@@ -8,13 +8,15 @@
 namespace hearth::tune {
 
 constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kFmaLatency = 4;
-constexpr double kLoopCycles = 0.7;     // of an iteration's own
-constexpr double kGatedVector = 0.5;    // share added by a masked load
-constexpr double kGateOps = 2;          // of its mask, where multiply-adds are done, too
-constexpr double kGatedScalar = 0.1;    // an address chosen beside the arithmetic
-constexpr double kScatterCycles = 24;   // of a vector stored to many places
-constexpr double kTransposeCycles = 2;  // to copy one element, gathered
-constexpr double kCopyCycles = 0.25;    // to copy one element in its order
+constexpr double kLoopCycles = 0.7;    // of an iteration's own
+constexpr double kGatedVector = 0.5;   // share added by a masked load
+constexpr double kGateOps = 2;         // of its mask, where multiply-adds are done, too
+constexpr double kGatedScalar = 0.1;   // an address chosen beside the arithmetic
+constexpr double kScatterCycles = 24;  // of a vector stored to many places
+constexpr double kAliasCycles = 200;  // where these are so far apart that their lines take each other's place in caches
+constexpr std::int64_t kAliasBytes = 2048;  // distances that are multiples of it
+constexpr double kTransposeCycles = 2;      // to copy one element, gathered
+constexpr double kCopyCycles = 0.25;        // to copy one element in its order
 // Larger tiles make LLVM spill.
 constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
 
