@@ -146,6 +146,12 @@ class Net:
         return self.node("Resize", [x, None, scales], shape, mode="nearest", nearest_mode="floor",
                          coordinate_transformation_mode="asymmetric")
 
+    def stretch(self, x, factor):
+        """The last two axes, interpolated linearly."""
+        shape = (*x.shape[:2], *(n * factor for n in x.shape[2:]))
+        scales = self.constant(np.array([1, 1, factor, factor], np.float32))
+        return self.node("Resize", [x, None, scales], shape, mode="linear", coordinate_transformation_mode="half_pixel")
+
     # -- windows; x is [batch, channels, length...]
 
     def conv(self, x, channels, kernel, stride=1, groups=1, pad=None, dilation=1, gain=math.sqrt(2), bias=True):
@@ -198,6 +204,17 @@ class Net:
         length = x.shape[-1]
         scale = self.constant((1 + 0.1 * self._random.standard_normal(length)).astype(np.float32))
         return self.node("LayerNormalization", [x, scale, self.bias(length)], x.shape, axis=-1, epsilon=1e-5)
+
+    def rms_norm(self, x):
+        square = self.node("Pow", [x, self.constant(np.float32(2))], x.shape)
+        mean = self.node("ReduceMean", [square], (*x.shape[:-1], 1), axes=[-1], keepdims=1)
+        root = self.map("Sqrt", self.add(mean, self.constant(np.float32(1e-5))))
+        scale = self.constant((1 + 0.1 * self._random.standard_normal(x.shape[-1])).astype(np.float32))
+        return self.mul(self.node("Div", [x, root], x.shape), scale)
+
+    def instance_norm(self, x):
+        ones, zeros = np.ones(x.shape[1], np.float32), np.zeros(x.shape[1], np.float32)
+        return self.node("InstanceNormalization", [x, self.constant(ones), self.constant(zeros)], x.shape, epsilon=1e-5)
 
     def group_norm(self, x, groups):
         """As torch exports it: an instance norm over groups, then a scale and a shift a channel."""

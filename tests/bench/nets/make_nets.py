@@ -8,10 +8,13 @@ import argparse
 from pathlib import Path
 
 import sequence
+import sequence_more
 import vision
+import vision_more
 
-ALL = {make.__name__: make for make in (*vision.NETS, *sequence.NETS, *sequence.LARGE, *sequence.LENGTHS)}
-NAMES = [make.__name__ for make in (*vision.NETS, *sequence.NETS)]
+USUAL = (*vision.NETS, *vision_more.NETS, *sequence.NETS, *sequence_more.NETS)
+ALL = {make.__name__: make for make in (*USUAL, *sequence.LARGE, *sequence.LENGTHS)}
+NAMES = [make.__name__ for make in USUAL]
 
 
 def main():

@@ -106,7 +106,7 @@ TEST_CASE("no kernel with more than a hundredth of a net's arithmetic is far bel
   std::vector<fs::path> models;
   for (const auto& entry : fs::directory_iterator(folder.path)) models.push_back(entry.path());
   std::ranges::sort(models);
-  CHECK(models.size() >= 24);
+  CHECK(models.size() >= 45);
   for (std::uint32_t vector_bits : {512U, 256U}) {
     std::vector<Kernel> kernels;
     for (const fs::path& model : models) {
