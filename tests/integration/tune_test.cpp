@@ -103,11 +103,14 @@ TEST_CASE("tune: the kernel that was found is in every later plan, and computes 
 TEST_CASE("tune: with the real clock every candidate that is run computes what the heuristic's kernel does") {
   Place place;
   const std::string path = model(place, "real", false);
-  const auto tuned = place.json({"hearth", "tune", path, "--threads", "2", "--budget", "3", "--json"});
-  INFO(tuned.dump(2));
-  const auto& kernel = tuned["kernels"][0];
+  nlohmann::json kernel;
+  for (int attempt = 0; attempt < 40; ++attempt) {  // each goes on where the budget ended the one before
+    kernel = place.json({"hearth", "tune", path, "--threads", "2", "--budget", "3", "--json"})["kernels"][0];
+    if (kernel["outcome"] != "unfinished") break;
+  }
+  INFO(kernel.dump(2));
   const std::string outcome = kernel["outcome"];
-  CHECK((outcome == "tuned" || outcome == "heuristic kept" || outcome == "unfinished"));
+  CHECK((outcome == "tuned" || outcome == "heuristic kept"));
   CHECK(kernel["candidates"] > 0);
   CHECK(kernel["heuristic_us"] > 0);
   CHECK(place.stats()["worker_crashes"] == 0);
