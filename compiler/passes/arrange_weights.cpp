@@ -64,6 +64,18 @@ class Arranger {
                                [](const ir::AffineTerm& term) { return term.atom->is(Op::Range); });
   }
 
+  // What is loaded, in place of a load from a stage that only pads or converts the weights: that one would be stored
+  // for this one alone.
+  UOpRef computed(UOpRef load) {
+    UOpRef index = load->source(0), stage = index->source(0);
+    if (!stage->is(Op::Stage) || index->sources.back() != g_.boolean(true) || load->sources.size() > 1) return load;
+    const auto has_more = [](UOpRef x) { return x->is(Op::Reduce) || is_opaque(x); };
+    if (std::ranges::any_of(stage_body(stage), has_more)) return load;
+    Map map;
+    for (std::size_t i = 1; i < stage->sources.size(); ++i) map.emplace_back(stage->source(i), index->source(i));
+    return replaced_below(g_, stage->source(0), map);
+  }
+
   // Summed ranges first, then the stage's own: innermost what results are next to each other in.
   UOpRef from_stage_of_its_own(UOpRef load, const StageFacts& facts) {
     const std::vector<UOpRef> used = free_ranges({load->source(0)});
@@ -78,7 +90,7 @@ class Arranger {
       }
     }
     ir::ProvenanceScope scope(g_, load->provenance);
-    sources[0] = replaced_below(g_, load, renamed);
+    sources[0] = replaced_below(g_, computed(load), renamed);
     UOpRef stage = g_.make(Op::Stage, load->dtype, sources, ir::StageInfo{g_.fresh_id()});
     once_.add(stage, /*is_output=*/false);
     at[0] = stage;
