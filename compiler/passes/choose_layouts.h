@@ -4,8 +4,10 @@
 // innermost, vectors run along channels whatever the stride, the padding and the size of a plane, and padding is a
 // condition of a scalar instead of a mask. Where planes are large and channels few, the order of the graph is better.
 // So the stages that hand channels on to each other are moved together if that lowers the estimated cycles of all
-// kernels that read or make them (passes/layout_cost), what is gathered at the border included. Results keep the
-// order that the graph gives them.
+// kernels that read or make them (passes/layout_cost), what is gathered at the border included. What only copies (a pad
+// in front of a convolution that makes few channels, whose vectors run along lines) stays where that is cheaper for it
+// and its readers. Results keep the order that the graph gives them; one that is a short sum of what has moved is made
+// in that order, too, and copied by a stage of its own.
 //
 // Source: the idea of channels-last and blocked layouts, as in Liu et al., "Optimizing CNN Model Inference on CPUs"
 // (2019).

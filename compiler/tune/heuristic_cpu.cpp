@@ -22,6 +22,8 @@ constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
 constexpr double kOpsOfAGather = 4;         // of an element, in units of op_cost
 constexpr std::int64_t kMostChoices = 36;   // of a loop that only chooses
+constexpr double kOpsOfParts = 64;          // in units of op_cost: of all values that are concatenated
+constexpr std::size_t kManyParts = 3;       // places where one ends
 constexpr std::size_t kMostPieces = 40;     // of a store that is split where its conditions change
 
 class Heuristic {
@@ -48,6 +50,11 @@ class Heuristic {
       bool divided =
           f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
+      if (UOpRef rows = store_axis ? rows_of_parts(store_axis) : nullptr) {
+        vectorize(rows);
+        split_at_conditions(rows);
+        return opts_;
+      }
       if (store_axis && (mostly_contiguous(store_axis) || computes_more_than_it_gathers(store_axis))) {
         vectorize_row(store_axis);
         unroll_transposed(store_axis);
@@ -132,15 +139,20 @@ class Heuristic {
     return 2 * good >= accesses_.size();
   }
 
+  // Of an element, in units of op_cost.
+  double arithmetic() const {
+    double all = 0;
+    for (UOpRef x : toposort(store_->source(1))) {
+      if (ir::is_elementwise(x->op) && is_float(x->dtype)) all += op_cost(x);
+    }
+    return all;
+  }
+
   // Or they compute so much that vectors pay whatever is gathered: one element after the other is loaded either way.
   bool computes_more_than_it_gathers(UOpRef range) const {
     const auto gathers = std::ranges::count_if(accesses_, [&](const Access& a) { return !f_.runs_along(a, range); });
-    double arithmetic = 0;
-    for (UOpRef x : toposort(store_->source(1))) {
-      if (ir::is_elementwise(x->op) && is_float(x->dtype)) arithmetic += op_cost(x);
-    }
     return f_.runs_along({store_->source(0), ir::to_affine(store_->source(0)->source(1))}, range) &&
-           arithmetic >= kOpsOfAGather * static_cast<double>(gathers);
+           arithmetic() >= kOpsOfAGather * static_cast<double>(gathers);
   }
 
   void vectorize_reductions() {
@@ -183,13 +195,24 @@ class Heuristic {
       if (f_.hidden(a.affine, axis) || a.affine.coefficient_of(axis) < lanes || !a.index->source(2)->is_const())
         continue;
       for (UOpRef row : outputs_) {
-        if (row == axis || !f_.runs_along(a, row) || a.affine.coefficient_of(row) != 1 || size(row) % lanes != 0 ||
-            size(row) == 0)
-          continue;
+        if (row == axis || !f_.runs_along(a, row) || a.affine.coefficient_of(row) != 1 || size(row) < lanes) continue;
         add(Opt::Kind::Unroll, row, lanes);
         return;
       }
     }
+  }
+
+  // The loop that vectors run along where many values that cost much are concatenated along `axis`: a vector there
+  // would compute all of them for each element; of a part at a time, its rows are stored to places apart. Null when
+  // that is not so.
+  UOpRef rows_of_parts(UOpRef axis) const {
+    if (!is_range(axis, ir::RangeKind::Loop) || arithmetic() < kOpsOfParts) return nullptr;
+    const std::size_t places = places_of_change(store_->source(1), axis).size();
+    if (places < kManyParts || places >= kMostPieces) return nullptr;
+    for (UOpRef rows : std::views::reverse(outputs_)) {
+      if (rows != axis && size(rows) % lanes_ == 0 && size(rows) > 0) return rows;
+    }
+    return nullptr;
   }
 
   // What is concatenated or padded along a loop outside of the vectors is stored a part at a time: no part evaluates

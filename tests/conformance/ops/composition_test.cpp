@@ -1,5 +1,6 @@
 // Reductions, matmul and the compositions real models are made of.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
@@ -235,6 +236,24 @@ TEST_CASE("reduction of a reduction, of padding, of a cat") {
   const Node y = b.shrink(x, {0, 4, 1, 2, 0, 5});
   b.output(b.reduce(v1::REDUCE_SUM, b.cat({x, y, b.flip(x, {1})}, 1), {1}));
   Program(b.graph()).check({{ramp(Scalar::I64, {4, 3, 5})}, {}}, Tolerance::exact());
+}
+
+// As the places of a NeRF: vectors run along rows where rows are whole vectors, each part is computed once.
+TEST_CASE("sines and cosines of many frequencies side by side") {
+  for (const std::int64_t rows : {48, 50}) {
+    CAPTURE(rows);
+    GraphBuilder b;
+    const Node x = b.input(v1::F32, {rows, 3});
+    std::vector<Node> parts = {x};
+    for (int octave = 0; octave < 5; ++octave) {
+      const Node wave = b.op(v1::MUL, {x, b.fill(v1::F32, {0, std::ldexp(1.0, octave)}, {rows, 3})});
+      for (const v1::Op op : {v1::SIN, v1::COS}) parts.push_back(b.op(op, {wave}));
+    }
+    b.output(b.cat(parts, 1));
+    for (const v1::Target& target : {wide_target(), host_target()}) {
+      Program(b.graph(), target).check({{uniform(Scalar::F32, {rows, 3}, 3)}, {}}, roundings(Scalar::F32, 16));
+    }
+  }
 }
 
 TEST_CASE("a long chain and a wide graph") {
