@@ -249,11 +249,17 @@ class Chooser {
     }
   }
 
+  // By a loop or a blob, which know it by its place in memory.
+  bool is_read_in_place(const Stage& stage) {
+    const auto& readers = readers_[number_.at(stage.facts.stage)];
+    return std::ranges::any_of(readers, [&](std::size_t i) { return is_opaque(stages_[i].facts.stage->source(0)); });
+  }
+
   // An output made of what has moved may be made in its order, too, and copied, rather than be stored to many places.
   void copy_out(Stage& stage) {
     if (!stage.channels || stage.conflicts || is_once(stage.facts.stage)) return;
     if (stage.facts.reductions.empty() || stage.facts.contracts) return;
-    if (*stage.channels + 1 >= stage.facts.loops.size() || stage.moved) return;
+    if (*stage.channels + 1 >= stage.facts.loops.size() || stage.moved || is_read_in_place(stage)) return;
     const double stored = cycles(stage);
     stage.moved = true;
     stage.copied_out = cycles(stage) + kCopyOutCycles * extent(stage.facts.loops) < kWorthMoving * stored;

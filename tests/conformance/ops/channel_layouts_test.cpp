@@ -62,11 +62,11 @@ TEST_CASE("a convolution of few channels behind others whose channels lie innerm
   }
 }
 
-TEST_CASE("an output that is interpolated from channels that lie innermost") {
-  Net net;
-  constexpr std::int64_t kChannels = 16, kSide = 8, kLength = 512;
+// Along the last axis, each between two neighbours.
+constexpr std::int64_t kChannels = 16, kSide = 8, kLength = 512;
+Node interpolated(Net& net) {
   const Node x = net.features(kChannels, kSide);
-  std::vector<std::int64_t> places;  // two neighbours of each
+  std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < kLength; ++i) {
     for (std::int64_t tap = 0; tap < 2; ++tap) places.push_back(std::min(i * kSide / kLength + tap, kSide - 1));
   }
@@ -74,12 +74,30 @@ TEST_CASE("an output that is interpolated from channels that lie innermost") {
       net.b.gather(x, net.b.constant(codegen::reference::HostTensor::from_ints(Scalar::I64, {kLength, 2}, places)), 2);
   const Dims shape = {kChannels, kSide, kLength, 2};
   const Node weights = net.b.expand(net.b.reshape(net.fed({kLength, 2}, true), {1, 1, kLength, 2}), shape);
-  net.b.output(net.b.reshape(net.b.reduce(v1::REDUCE_SUM, net.b.op(v1::MUL, {near, weights}), {3}),
-                             {kChannels, kSide, kLength}));
+  return net.b.reshape(net.b.reduce(v1::REDUCE_SUM, net.b.op(v1::MUL, {near, weights}), {3}),
+                       {kChannels, kSide, kLength});
+}
+
+TEST_CASE("an output that is interpolated from channels that lie innermost") {
+  Net net;
+  net.b.output(interpolated(net));
   Program program(net.b.graph(), wide_target());
   program.check(net.feed, roundings(Scalar::F32, 65536));
   // The copy is one more stage.
   CHECK(stages_after(program.lowered(), "choose_layouts") == stages_after(program.lowered(), "rangeify") + 1);
+}
+
+TEST_CASE("an interpolated output that a loop reads by its place in memory, too") {
+  Net net;
+  const Node y = interpolated(net);
+  net.b.output(y);
+  GraphBuilder body;
+  const Node row = body.input(v1::F32, {kSide, kLength});
+  body.output(body.op(v1::MUL, {row, row}));
+  const std::int64_t loop = net.b.loop(body, kChannels, 0, 1, {});
+  net.b.output(net.b.loop_result(loop, 0, v1::F32, {y}));
+  Program program(net.b.graph(), wide_target());
+  program.check(net.feed, roundings(Scalar::F32, 65536));
 }
 
 }  // namespace
