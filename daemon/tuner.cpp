@@ -163,8 +163,8 @@ class Tuner::Run : public Tuner::Job {
     const v1::TuningRecord record = remembered(found, known, tunable);
     *told.mutable_heuristic() = found.heuristic.opts();
     *told.mutable_best() = record.no_gain() ? found.heuristic.opts() : record.opts();
-    told.set_heuristic_ns(found.heuristic_ns);
-    told.set_best_ns(found.improved ? found.best_ns : found.heuristic_ns);
+    told.set_heuristic_ns(record.heuristic_ns());
+    told.set_best_ns(found.improved ? found.best_ns : record.heuristic_ns());
     told.set_outcome(found.improved      ? v1::TunedKernel::TUNED
                      : !record.no_gain() ? v1::TunedKernel::KNOWN
                      : record.has_rest() ? v1::TunedKernel::UNFINISHED
@@ -198,7 +198,9 @@ class Tuner::Run : public Tuner::Job {
       *record.mutable_opts() = tunable.choice.opts();
     }
     record.set_no_gain(record.opts_size() == 0);
-    if (found.improved || record.no_gain()) record.set_heuristic_ns(found.heuristic_ns);
+    // A run that ended before anything was timed knows no better.
+    const bool is_news = found.improved || (record.no_gain() && found.heuristic_ns > 0);
+    if (is_news) record.set_heuristic_ns(found.heuristic_ns);
     return record;
   }
 

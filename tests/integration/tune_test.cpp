@@ -103,11 +103,9 @@ TEST_CASE("tune: the kernel that was found is in every later plan, and computes 
 TEST_CASE("tune: with the real clock every candidate that is run computes what the heuristic's kernel does") {
   Place place;
   const std::string path = model(place, "real", false);
-  nlohmann::json kernel;
-  for (int attempt = 0; attempt < 40; ++attempt) {  // each goes on where the budget ended the one before
-    kernel = place.json({"hearth", "tune", path, "--threads", "2", "--budget", "3", "--json"})["kernels"][0];
-    if (kernel["outcome"] != "unfinished") break;
-  }
+  // Enough for a busy machine under sanitizers, too: the search ends when it is done.
+  const nlohmann::json kernel =
+      place.json({"hearth", "tune", path, "--threads", "2", "--budget", "240", "--json"})["kernels"][0];
   INFO(kernel.dump(2));
   const std::string outcome = kernel["outcome"];
   CHECK((outcome == "tuned" || outcome == "heuristic kept"));
