@@ -22,21 +22,15 @@ void check_operands(const Tensor& data, const Tensor& indices, const Tensor& upd
   }
 }
 
-// The last update that hits each place, -1 where none does. hit [.., m] -> [..]
-Tensor last_hit(const Tensor& hit) {
-  const Tensor at = iota(hit.shape(), hit.rank() - 1, DType::kI64);
-  return reduce_max(where(hit, at, -1), {-1});
-}
-
-// data [..], hit [.., m], updates that broadcast to hit's shape -> [..]
-Tensor combine(const Tensor& data, const Tensor& hit, const Tensor& updates, ScatterReduction reduction) {
-  const auto chosen = [&](std::int64_t neutral) { return where(hit, updates, filled({}, neutral, data.dtype())); };
-  if (reduction == ScatterReduction::kAdd) return data + cast_to(reduce_sum(chosen(0), {-1}), data.dtype());
-  if (reduction == ScatterReduction::kMultiply) return data * cast_to(reduce_prod(chosen(1), {-1}), data.dtype());
-  // The data itself stands where nothing hits, so no dtype needs a neutral value.
-  const Tensor chosen_or_data = where(hit, updates, unsqueeze(data, {-1}));
-  return reduction == ScatterReduction::kMinimum ? minimum(data, reduce_min(chosen_or_data, {-1}))
-                                                 : maximum(data, reduce_max(chosen_or_data, {-1}));
+// data [n, ..], places integer [m..], updates [m.., ..]: those outside of [0, n) write nothing.
+Tensor write_at(const Tensor& data, const Tensor& places, const Tensor& updates, ScatterReduction reduction) {
+  Node node;
+  node.op = v1::SCATTER;
+  node.dtype = data.dtype();
+  node.shape = data.shape();
+  node.inputs = {data, places, updates};
+  node.axes = {static_cast<std::int64_t>(reduction)};
+  return make_node(std::move(node), Loc::current());
 }
 
 // i64, negative ones counted from the end.
@@ -62,42 +56,26 @@ Tensor scatter_elements(const Tensor& data, const Tensor& indices, const Tensor&
     fail_op(str_cat("'data' is ", describe(data), ", 'indices' ", describe(indices), " and 'updates' ",
                     describe(updates), "; expected equal ranks, and one shape of indices and updates"));
   }
-  Axes order;
-  Shape beyond;  // how far data is longer than the indices, along the other axes
-  for (std::int64_t i = 0; i < data.rank(); ++i) {
+  Dim stride = 1;
+  Tensor place;
+  for (std::int64_t i = data.rank() - 1; i >= 0; --i) {
     const std::int64_t length = const_length(data, i, "since it is written by index");
-    const std::int64_t given = const_length(indices, i, "since every index is looked at");
-    if (i == axis) continue;
-    if (given > length) {
+    const std::int64_t given = const_length(indices, i, "since it says where updates go");
+    if (i != axis && given > length) {
       fail_op(str_cat("'indices' is ", describe(indices), " and 'data' ", describe(data), "; expected no more than ",
                       length, " along axis ", i));
     }
-    order.push_back(i);
-    beyond.emplace_back(length - given);
+    const Tensor along = i == axis ? wrapped(indices, length) : iota(indices.shape(), i, DType::kI64);
+    const Tensor part = along * const_shape({stride})[0];
+    place = place.empty() ? part : place + part;
+    stride = stride * length;
   }
-  if (indices.dim(axis).value() == 0 || num_elements(data.shape()) == Dim(0)) return data;
-  order.push_back(axis);
-  beyond.emplace_back(0);
-  const Shape none(beyond.size(), Dim(0));
-  const std::int64_t length = data.dim(axis).value();
-  // The axis goes last. Where data is longer, an index that hits nothing.
-  const Tensor places = permute(data, order);
-  const Tensor index = pad(permute(wrapped(indices, length), order), none, beyond, static_cast<double>(length));
-  const Tensor values = pad(permute(updates, order), none, beyond);
-  Shape pairs = places.shape();
-  pairs.push_back(index.dim(-1));
-  const Tensor hit = equal(unsqueeze(index, {-2}), iota(pairs, places.rank() - 1, DType::kI64));
-  Tensor result;
-  if (reduction == ScatterReduction::kNone) {
-    const Tensor last = last_hit(hit);
-    result = where(greater_equal(last, 0), gather_elements(values, maximum(last, 0), -1), places);
-  } else {
-    result = combine(places, hit, unsqueeze(values, {-2}), reduction);
-  }
-  Axes back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return permute(result, back);
+  if (num_elements(indices.shape()) == Dim(0) || stride == Dim(0)) return data;
+  const Tensor at = wrapped(indices, data.dim(axis).value());
+  const Tensor inside = bit_and(greater_equal(at, 0), less(at, data.dim(axis).value()));
+  const Tensor written =
+      write_at(reshape(data, {-1}), reshape(where(inside, place, -1), {-1}), reshape(updates, {-1}), reduction);
+  return reshape_to(written, data.shape());
 }
 
 Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Tensor& updates, ScatterReduction reduction,
@@ -118,7 +96,7 @@ Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Tensor& updat
                     describe(data), " and 'indices' ", describe(indices)));
   }
   for (std::int64_t i = 0; i < data.rank(); ++i) const_length(data, i, "since it is written by index");
-  for (std::int64_t i = 0; i < indices.rank(); ++i) const_length(indices, i, "since every index is looked at");
+  for (std::int64_t i = 0; i < indices.rank(); ++i) const_length(indices, i, "since it says where updates go");
   const std::int64_t num_places = product(data.shape(), 0, split),
                      row = product(data.shape(), split, data.shape().size());
   const std::int64_t num_updates = product(expected, 0, num_index_axes);
@@ -134,17 +112,9 @@ Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Tensor& updat
     inside = inside.empty() ? valid : bit_and(inside, valid);
   }
   place = where(inside, place, -1);
-  const Tensor places = reshape_to(data, {Dim(num_places), Dim(row)});
+  const Tensor rows = reshape_to(data, {Dim(num_places), Dim(row)});
   const Tensor values = reshape_to(updates, {Dim(num_updates), Dim(row)});
-  const Tensor hit = equal(unsqueeze(place, {0}), iota({Dim(num_places), Dim(num_updates)}, 0, DType::kI64));
-  Tensor result;
-  if (reduction == ScatterReduction::kNone) {
-    const Tensor last = last_hit(hit);
-    result = where(unsqueeze(greater_equal(last, 0), {1}), gather(values, maximum(last, 0), 0), places);
-  } else {
-    result = combine(places, unsqueeze(hit, {1}), unsqueeze(transpose(values, 0, 1), {0}), reduction);
-  }
-  return reshape_to(result, data.shape());
+  return reshape_to(write_at(rows, place, values, reduction), data.shape());
 }
 
 }  // namespace hearth::client

@@ -1,7 +1,7 @@
 // Writing by index: the inverse of gathering. Data and updates have one dtype. A negative index counts from the end;
 // an update whose index is outside the data is dropped. Where several updates meet, kNone keeps the last one (in
-// row-major order of the indices), the others combine all of them and the data. There is no writing at an address:
-// every place of the data looks through the updates that may reach it. Errors: JitError.
+// row-major order of the indices), the others combine the data with one after the other, each result
+// rounded to the dtype. Time: elements of data and updates. Errors: JitError.
 //
 //   Tensor counts = scatter_elements(zeros, labels, ones, 0, ScatterReduction::kAdd);
 #pragma once
@@ -9,17 +9,21 @@
 
 namespace hearth::client {
 
-enum class ScatterReduction { kNone, kAdd, kMultiply, kMinimum, kMaximum };
+enum class ScatterReduction {  // as SCATTER of proto/hearth/v1/graph.proto counts them
+  kNone,
+  kAdd,
+  kMultiply,
+  kMinimum,
+  kMaximum
+};
 
 // Numpy's put_along_axis: result[.., indices[.., j, ..], ..] = updates[.., j, ..]. `indices` and `updates` have one
-// shape, data's rank, and are no longer than data except along `axis`. Constant lengths. Time: elements of data times
-// the length of `indices` along `axis`.
+// shape, data's rank, and are no longer than data except along `axis`. Constant lengths.
 Tensor scatter_elements(const Tensor& data, const Tensor& indices, const Tensor& updates, std::int64_t axis,
                         ScatterReduction reduction = ScatterReduction::kNone, Loc loc = Loc::current());
 
 // result[indices[i.., :]] = updates[i..]: `indices` [i.., k] names places of data's first k axes, 1 <= k <= rank;
-// updates [i.., data's other axes]. Constant lengths. Time: the number of places times that of indices; with a
-// reduction, elements of data times the number of indices.
+// updates [i.., data's other axes]. Constant lengths.
 Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Tensor& updates,
                   ScatterReduction reduction = ScatterReduction::kNone, Loc loc = Loc::current());
 

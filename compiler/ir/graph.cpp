@@ -49,6 +49,9 @@ struct PayloadHash {
   }
   void operator()(const BlobInfo& v) const { mix(h, v.id), mix(h, v.num_values); }
   void operator()(const LoopInfo& v) const { mix(h, v.id), mix(h, v.result), mix(h, v.num_values); }
+  void operator()(const ScatterInfo& v) const {
+    mix(h, v.combines ? static_cast<std::uint64_t>(*v.combines) + 1 : 0), mix(h, v.row_axes);
+  }
   void operator()(const KernelInfo& v) const { mix_text(h, v.symbol); }
 };
 

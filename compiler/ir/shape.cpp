@@ -182,7 +182,8 @@ Shape ShapeCache::derive(UOpRef node) {
     case Op::Attention:
       return source(3);
     case Op::Blob:
-    case Op::Loop: {
+    case Op::Loop:
+    case Op::Scatter: {
       const std::size_t values = num_operands(node);
       return rest(values, node->sources.size() - values);
     }

@@ -93,6 +93,10 @@ struct PayloadText {
     return "id=" + std::to_string(v.id) + " result=" + std::to_string(v.result) +
            " values=" + std::to_string(v.num_values);
   }
+  std::string operator()(const ScatterInfo& v) const {
+    return std::string(v.combines ? kReduceKinds[static_cast<int>(*v.combines)] : "replace") +
+           " row_axes=" + std::to_string(v.row_axes);
+  }
   std::string operator()(const KernelInfo& v) const { return "symbol=" + escape(v.symbol); }
 };
 

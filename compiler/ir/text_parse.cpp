@@ -230,6 +230,15 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
+    case Op::Scatter: {
+      ScatterInfo v;
+      const std::string_view how = f.flag();
+      const int kind = word_index(kReduceKinds, how);
+      if (kind >= 0) v.combines = static_cast<ReduceKind>(kind);
+      bool ok = (kind >= 0 || how == "replace") && f.number("row_axes", v.row_axes);
+      out = v;
+      return ok;
+    }
     case Op::Loop: {
       LoopInfo v;
       bool ok = f.number("id", v.id) && f.number("result", v.result) && f.number("values", v.num_values);

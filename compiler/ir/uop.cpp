@@ -78,6 +78,7 @@ bool ConstValue::operator==(const ConstValue& other) const {
 }
 
 std::size_t num_operands(UOpRef opaque) {
+  if (opaque->is(Op::Scatter)) return 3;
   return opaque->is(Op::Blob) ? opaque->as<BlobInfo>().num_values : opaque->as<LoopInfo>().num_values;
 }
 

@@ -25,6 +25,7 @@
 // Nodes live in a Graph, are immutable and hash-consed: pointer equality is structural equality within one Graph.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -176,6 +177,13 @@ struct LoopInfo {
   bool operator==(const LoopInfo&) const = default;
 };
 
+// Values written at indices along the first axis, one after the other: opaque and stored like a blob's.
+struct ScatterInfo {
+  std::optional<ReduceKind> combines;  // with what is there already; none: replaces it
+  std::uint32_t row_axes = 0;          // axes of the result behind the first (Ranged: those that a stage has)
+  bool operator==(const ScatterInfo&) const = default;
+};
+
 // A kernel's root: its symbol and what the plan must know.
 struct KernelInfo {
   std::string symbol;
@@ -184,7 +192,7 @@ struct KernelInfo {
 
 using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes,
                              ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, LoopInfo,
-                             KernelInfo>;
+                             ScatterInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {
@@ -217,8 +225,8 @@ class UOp {
   }
 };
 
-// Computed by something else than this graph's expressions, whole, from operands that are stored whole.
-inline bool is_opaque(UOpRef x) { return x->is(Op::Blob) || x->is(Op::Loop); }
+// Computed whole, not element by element, from operands that are stored whole.
+inline bool is_opaque(UOpRef x) { return x->is(Op::Blob) || x->is(Op::Loop) || x->is(Op::Scatter); }
 // How many of an opaque node's sources are operands.
 std::size_t num_operands(UOpRef opaque);
 

@@ -284,6 +284,9 @@ Result Importer::import_node(int i) {
     case v1::GATHER:
       if (auto s = need_inputs(n, 2); !s.ok()) return s;
       return gather(n);
+    case v1::SCATTER:
+      if (auto s = need_inputs(n, 3); !s.ok()) return s;
+      return scatter(n);
     case v1::ATTENTION:
       return attention(n);
     case v1::LOOP:

@@ -271,4 +271,34 @@ Result Importer::gather(const v1::Node& n) {
   return g_.make(Op::Gather, x_[0]->dtype, x_, ir::Axes{{n.axes(0)}});
 }
 
+Result Importer::scatter(const v1::Node& n) {
+  constexpr std::optional<ir::ReduceKind> kCombines[] = {std::nullopt, ir::ReduceKind::Sum, ir::ReduceKind::Prod,
+                                                         ir::ReduceKind::Min, ir::ReduceKind::Max};
+  if (n.axes_size() != 1 || n.axes(0) < 0 || n.axes(0) >= static_cast<std::int64_t>(std::size(kCombines)))
+    return InvalidArgumentError("axes are not one number from 0 to 4 that says how updates are written");
+  ir::ScatterInfo info{kCombines[n.axes(0)]};
+  if (!is_int(x_[1]->dtype))
+    return InvalidArgumentError(fmt::format("indices have dtype {}, not an integer", to_string(x_[1]->dtype)));
+  if (info.combines && is_bool(x_[0]->dtype)) return InvalidArgumentError("dtype bool cannot be combined");
+  const Shape &data = shapes_.of(x_[0]), &indices = shapes_.of(x_[1]), &updates = shapes_.of(x_[2]);
+  bool fits = !data.empty() && updates.size() == indices.size() + data.size() - 1 && x_[0]->dtype == x_[2]->dtype;
+  fits = fits && std::equal(indices.begin(), indices.end(), updates.begin()) &&
+         std::equal(data.begin() + 1, data.end(), updates.begin() + static_cast<std::ptrdiff_t>(indices.size()));
+  if (!fits) {
+    return InvalidArgumentError(
+        fmt::format("data {} {}, indices {} and updates {} {} are not [n, r..], [m..] and [m.., r..] of one dtype",
+                    to_string(x_[0]->dtype), text(data), text(indices), to_string(x_[2]->dtype), text(updates)));
+  }
+  info.row_axes = static_cast<std::uint32_t>(data.size() - 1);
+  for (UOpRef value : x_) {
+    if (auto s = check_stored(shapes_.of(value), value->dtype); !s.ok()) return s;
+  }
+  std::vector<UOpRef> sources = x_;
+  for (UOpRef& operand : sources) {  // an operand lies in memory
+    if (operand->is_const()) operand = g_.make(Op::Contiguous, operand->dtype, {operand});
+  }
+  sources.insert(sources.end(), data.begin(), data.end());
+  return g_.make(Op::Scatter, x_[0]->dtype, sources, info);
+}
+
 }  // namespace hearth::passes

@@ -46,6 +46,7 @@ class Importer {
   Result reduce(const v1::Node& n, ir::ReduceKind kind);
   Result matmul();
   Result gather(const v1::Node& n);
+  Result scatter(const v1::Node& n);
   Result attention(const v1::Node& n);
   Result cat(const v1::Node& n);
   Result loop(const v1::Node& n);

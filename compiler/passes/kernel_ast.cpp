@@ -221,17 +221,13 @@ std::vector<std::int64_t> max_elements(const std::vector<UOpRef>& buffers) {
 // Opts, packing, grid and canonical numbers for a flat kernel whose slots are out.buffers. Copies are not packed again.
 absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, const IsOnce* is_once,
                           const Tuning& tuning, KernelAst& out) {
-  out.num_ops = count_ops(flat);
+  count_work(flat, target, tuning, out);
   std::vector<tune::SlotFacts> facts;
   for (UOpRef b : out.buffers)
     facts.push_back({is_once && b != out.buffers[0] && (*is_once)(b), is_once && has_constant_shape(b)});
   HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.num_ops, facts, is_once, tuning));
   UOpRef root = chosen.root;
   out.choice = std::move(chosen.choice);
-  if (tuning.describe) {
-    out.cost = kernel_cost(flat, max_elements(out.buffers));
-    out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
-  }
   std::vector<std::uint32_t> slots;
   for (const tune::Opt& opt : chosen.opts) {
     if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);
@@ -261,19 +257,7 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
       out.packings.push_back(std::move(packing));
     }
   }
-  if (tuning.describe) out.cost.cycles = estimated_cycles(root);
-  const MarkedGrid marked = mark_grid(g, root, out.num_ops, target);
-  HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
-  out.grid = marked.units;
-  std::vector<UOpRef> sizes;
-  for (UOpRef b : out.buffers) {
-    HEARTH_ASSIGN_OR_RETURN(UOpRef size, rules::simplify(g, num_elements(g, axes_of(b))));
-    sizes.push_back(size);
-  }
-  root = guard_bounds(g, root, sizes, out.bounds);
-  out.name = name_of(root, "");
-  out.root = renumber(g, root, out);
-  return absl::OkStatus();
+  return finish_kernel(g, root, target, tuning, "", out);
 }
 
 // Row-major coordinates of a flat position.
@@ -301,6 +285,30 @@ UOpRef gated(ir::Graph& g, UOpRef value, UOpRef gate) {
 }
 
 }  // namespace
+
+void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out) {
+  out.num_ops = count_ops(flat);
+  if (!tuning.describe) return;
+  out.cost = kernel_cost(flat, max_elements(out.buffers));
+  out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
+}
+
+absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, const Tuning& tuning,
+                           std::string_view kind, KernelAst& out) {
+  if (tuning.describe) out.cost.cycles = estimated_cycles(root);
+  const MarkedGrid marked = mark_grid(g, root, out.num_ops, target);
+  HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
+  out.grid = marked.units;
+  std::vector<UOpRef> sizes;
+  for (UOpRef b : out.buffers) {
+    HEARTH_ASSIGN_OR_RETURN(UOpRef size, rules::simplify(g, num_elements(g, axes_of(b))));
+    sizes.push_back(size);
+  }
+  root = guard_bounds(g, root, sizes, out.bounds);
+  out.name = name_of(root, kind);
+  out.root = renumber(g, root, out);
+  return absl::OkStatus();
+}
 
 absl::Status compute_in_copy(ir::Graph& g, KernelAst::Packing& packing, const v1::Target& target,
                              const Tuning& tuning) {

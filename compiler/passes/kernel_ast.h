@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -51,5 +52,13 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const
 // a param; no `is_once`: operands are not packed.
 absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& graph, ir::UOpRef flat, std::vector<ir::UOpRef> buffers,
                                             const v1::Target& target, const IsOnce* is_once, const Tuning& tuning);
+
+// The two ends of that step, for kernels whose loops are decided where they are made. `out.buffers` stand for the slots.
+// Arithmetic and bytes of a kernel before its loops are split:
+void count_work(ir::UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out);
+// What follows once they are: estimate, grid, bounds, name (which begins with `kind`, empty for the usual ones) and
+// canonical numbers, into `out`.
+absl::Status finish_kernel(ir::Graph& graph, ir::UOpRef kernel, const v1::Target& target, const Tuning& tuning,
+                           std::string_view kind, KernelAst& out);
 
 }  // namespace hearth::passes

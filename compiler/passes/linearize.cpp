@@ -25,6 +25,7 @@ class Linearizer {
   absl::StatusOr<LinearKernel> run() {
     order_ = toposort(root_);
     for (UOpRef x : order_) collect(x);
+    collect_plain_stores();
     for (UOpRef x : order_) {
       if (!strays_.empty())
         return absl::InternalError("linearize: reductions over the same ranges differ in their loops");
@@ -103,6 +104,24 @@ class Linearizer {
     nest.members.push_back(x);
     nest.reduces.push_back(x);
     for (UOpRef r : own) nest_of_[r] = own[0];
+  }
+
+  // Of buffers that a store writes at positions which were read from memory: what is stored there otherwise.
+  void collect_plain_stores() {
+    std::unordered_map<UOpRef, std::vector<UOpRef>> plain;
+    for (UOpRef store : root_->sources) {
+      UOpRef buffer = store->source(0)->source(0);
+      if (has_read_position(store->source(0))) {
+        plain_stores_[buffer];
+      } else {
+        plain[buffer].push_back(store);
+      }
+    }
+    for (auto& [buffer, stores] : plain_stores_) stores = plain[buffer];
+  }
+
+  static bool has_read_position(UOpRef index) {
+    return std::ranges::any_of(toposort(index->source(1)), [](UOpRef x) { return x->is(Op::Load); });
   }
 
   // Whether one of a store's ranges is a loop around or inside of others in another store.
@@ -243,6 +262,14 @@ class Linearizer {
       for (UOpRef source : x->sources) {
         if (auto status = require(source); !status.ok()) return status;
       }
+      // What is written at positions that were read, or read there, comes behind all plain stores.
+      if (!plain_stores_.empty() && (x->is(Op::Load) || x->is(Op::Store)) && has_read_position(x->source(0))) {
+        if (auto found = plain_stores_.find(x->source(0)->source(0)); found != plain_stores_.end()) {
+          for (UOpRef store : found->second) {
+            if (auto status = require(store); !status.ok()) return status;
+          }
+        }
+      }
       // A local is read when all of it is written.
       if (!x->is(Op::Load) || !x->source(0)->source(0)->is(Op::Local)) continue;
       for (UOpRef store : stores_of_[x->source(0)->source(0)]) {
@@ -332,6 +359,7 @@ class Linearizer {
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
   std::unordered_map<UOpRef, Nest> nests_;                     // by first range
   std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;  // local -> what writes it
+  std::unordered_map<UOpRef, std::vector<UOpRef>> plain_stores_;  // param -> see collect_plain_stores
   std::unordered_map<UOpRef, UOpRef> store_parent_;
   std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest
   std::unordered_map<UOpRef, UOpRef> parent_, scope_, linear_;

@@ -1,5 +1,7 @@
 #include "compiler/passes/movement_index.h"
 
+#include <limits>
+
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -82,6 +84,12 @@ absl::Status reshape_index(ir::Graph& g, const Shape& from, const Shape& to, con
 }
 
 }  // namespace
+
+UOpRef as_index(ir::Graph& g, UOpRef value) {
+  if (value->dtype.scalar == ir::Scalar::U64)
+    value = g.binary(Op::Min, value, g.constant(value->dtype, std::numeric_limits<std::int64_t>::max()));
+  return g.cast(value, ir::Scalar::Index);
+}
 
 UOpRef flat_index(ir::Graph& g, const Shape& shape, const std::vector<UOpRef>& index) {
   UOpRef flat = g.index(0);

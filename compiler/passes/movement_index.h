@@ -17,6 +17,9 @@ struct SourceIndex {
 // `node`: any single-source Movement op except Contiguous.
 absl::StatusOr<SourceIndex> source_index(ir::ShapeCache& shapes, ir::UOpRef node, const std::vector<ir::UOpRef>& index);
 
+// An integer as a position. What u64 has beyond 64 signed bits is beyond every end too.
+ir::UOpRef as_index(ir::Graph& graph, ir::UOpRef value);
+
 // Row-major position of `index` in `shape`.
 ir::UOpRef flat_index(ir::Graph& graph, const ir::Shape& shape, const std::vector<ir::UOpRef>& index);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -143,6 +142,7 @@ class Rangeify {
         return compute_reduce(node, index, gate);
       case Op::Blob:
       case Op::Loop:
+      case Op::Scatter:
         return compute_opaque(node);
       default:
         break;
@@ -197,11 +197,7 @@ class Rangeify {
     auto position = lower(indices, at, gate);
     if (!position.ok()) return position.status();
     UOpRef length = shapes_.of(data)[axis];
-    // An index is 64 bits wide: what u64 has beyond it is beyond every end too.
-    UOpRef fits = *position;
-    if (indices->dtype.scalar == ir::Scalar::U64)
-      fits = g_.binary(Op::Min, fits, g_.constant(indices->dtype, std::numeric_limits<std::int64_t>::max()));
-    UOpRef p = g_.cast(fits, ir::Scalar::Index);
+    UOpRef p = as_index(g_, *position);
     if (!is_unsigned_int(indices->dtype)) p = g_.where(g_.lt(p, g_.index(0)), g_.add(p, length), p);
     UOpRef last = ir::fold_add(g_, length, g_.index(-1));
     p = g_.binary(Op::Max, g_.binary(Op::Min, p, last), g_.index(0));
@@ -220,7 +216,12 @@ class Rangeify {
       if (!value.ok()) return value.status();
       values.push_back(*value);
     }
-    return g_.make(node->op, node->dtype, values, node->payload);
+    if (!node->is(Op::Scatter)) return g_.make(node->op, node->dtype, values, node->payload);
+    const Shape& shape = shapes_.of(node);
+    ir::ScatterInfo info = node->as<ir::ScatterInfo>();
+    info.row_axes = static_cast<std::uint32_t>(
+        std::count_if(shape.begin() + 1, shape.end(), [&](UOpRef dim) { return dim != g_.index(1); }));
+    return g_.make(node->op, node->dtype, values, info);
   }
 
   absl::StatusOr<UOpRef> compute_reduce(UOpRef node, const Index& index, UOpRef gate) {

@@ -45,6 +45,7 @@ std::size_t num_values(UOpRef x) {
       return 1;
     case Op::Blob:
     case Op::Loop:
+    case Op::Scatter:
       return num_operands(x);
     default:
       return x->sources.size();

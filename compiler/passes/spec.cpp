@@ -32,6 +32,7 @@ bool op_allowed(Level level, Op op) {
       return level == Level::Tensor;
     case Op::Blob:
     case Op::Loop:
+    case Op::Scatter:
       return level == Level::Tensor || level == Level::Ranged;
     case Op::Stage:
       return level == Level::Ranged;

@@ -12,6 +12,7 @@
 #include "compiler/passes/kernel_memo.h"
 #include "compiler/passes/once_stages.h"
 #include "compiler/passes/report.h"
+#include "compiler/passes/scatter.h"
 #include "compiler/passes/stages.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
@@ -35,6 +36,8 @@ class Splitter {
         output_shapes_(output_shapes),
         blobs_(blobs),
         bodies_(bodies),
+        target_(target),
+        tuning_(tuning),
         once_(sink),
         memo_(g, target, [this](UOpRef b) { return once_.contains(b); }, tuning) {}
 
@@ -98,6 +101,11 @@ class Splitter {
     if (stage->as<ir::StageInfo>().kept || is_empty(stage)) return absl::OkStatus();
     HEARTH_RETURN_IF_ERROR(check_size(stage));
     order_.push_back(stage);
+    if (stage->source(0)->is(Op::Scatter)) {
+      HEARTH_ASSIGN_OR_RETURN(KernelAst built, build_scatter(g_, stage, target_, tuning_));
+      built_.emplace(stage, std::move(built));
+      return absl::OkStatus();
+    }
     if (is_opaque(stage->source(0))) {
       KernelAst& built = built_[stage];
       built.buffers = {stage};
@@ -256,6 +264,8 @@ class Splitter {
   const std::vector<std::vector<UOpRef>>& output_shapes_;
   const std::vector<BlobKernel>& blobs_;
   const std::vector<Schedule>& bodies_;
+  const v1::Target& target_;
+  const Tuning& tuning_;
   const OnceStages once_;
   KernelMemo memo_;
   Schedule out_;

@@ -79,6 +79,10 @@ struct ComparePayload {
     const auto& b = same<ir::LoopInfo>();
     return three_way(std::tuple(a.id, a.result, a.num_values), std::tuple(b.id, b.result, b.num_values));
   }
+  int operator()(const ir::ScatterInfo& a) const {
+    const auto& b = same<ir::ScatterInfo>();
+    return three_way(std::pair(a.combines, a.row_axes), std::pair(b.combines, b.row_axes));
+  }
   int operator()(const ir::KernelInfo& a) const { return a.symbol.compare(same<ir::KernelInfo>().symbol); }
 };
 

@@ -216,6 +216,8 @@ class GraphInterpreter {
         return matmul_node(node);
       case Op::Gather:
         return gather_node(node);
+      case Op::Scatter:
+        return scatter(source(node, 0), source(node, 1), source(node, 2), node->as<ir::ScatterInfo>().combines);
       default:
         break;
     }

@@ -177,4 +177,21 @@ HostTensor gather(const HostTensor& data, const HostTensor& indices, std::int64_
   });
 }
 
+HostTensor scatter(const HostTensor& data, const HostTensor& indices, const HostTensor& updates,
+                   std::optional<ir::ReduceKind> combines) {
+  HostTensor result = data;
+  const std::int64_t size = data.shape[0], count = indices.num_elements();
+  const std::int64_t row = size == 0 ? 0 : data.num_elements() / size;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = indices.get(i).i;  // u64 beyond int64 is negative here: outside too
+    if (index < 0 || index >= size) continue;
+    for (std::int64_t j = 0; j < row; ++j) {
+      const std::int64_t at = index * row + j;
+      const Element update = updates.get(i * row + j);
+      result.set(at, combines ? reduce_step(*combines, data.dtype, result.get(at), update) : update);
+    }
+  }
+  return result;
+}
+
 }  // namespace hearth::codegen::reference

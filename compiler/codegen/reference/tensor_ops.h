@@ -1,6 +1,7 @@
 // The tensor-level ops on HostTensors, each written as "for every output coordinate, which input element".
 // Arguments are already checked by graph_interpreter.cpp; only `evaluate`'s errors can occur. Thread-safe.
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,5 +30,9 @@ HostTensor reduce(const HostTensor& x, ir::ReduceKind kind, const Dims& axes);
 HostTensor matmul(const HostTensor& a, const HostTensor& b);
 // numpy.take along `axis`; indices in [-n, 0) count from the end, others are clamped into [0, n). n > 0.
 HostTensor gather(const HostTensor& data, const HostTensor& indices, std::int64_t axis);
+// data [n, ..] with each update written, or combined with what is there, at its index along the first axis, in order;
+// an index outside of [0, n) writes nothing. indices [m..], updates [m.., ..].
+HostTensor scatter(const HostTensor& data, const HostTensor& indices, const HostTensor& updates,
+                   std::optional<ir::ReduceKind> combines);
 
 }  // namespace hearth::codegen::reference

@@ -120,6 +120,12 @@ Node GraphBuilder::gather(Node data, Node indices, std::int64_t axis) {
   return node;
 }
 
+Node GraphBuilder::scatter(Node data, Node indices, Node updates, std::int64_t how) {
+  const Node node = add(v1::SCATTER, dtypes_[data], {data, indices, updates});
+  graph_.mutable_nodes(static_cast<int>(node))->add_axes(how);
+  return node;
+}
+
 std::int64_t GraphBuilder::loop(const GraphBuilder& body, const Dim& count, std::uint32_t carried, std::uint32_t sliced,
                                 const std::vector<bool>& collected, bool reverse) {
   v1::Loop& loop = *graph_.add_loops();

@@ -58,6 +58,7 @@ class GraphBuilder {
   Node cat(const std::vector<Node>& parts, std::int64_t axis);
   Node reduce(v1::Op op, Node x, const std::vector<std::int64_t>& axes) { return movement(op, x, {}, axes); }
   Node gather(Node data, Node indices, std::int64_t axis);
+  Node scatter(Node data, Node indices, Node updates, std::int64_t how);  // how: see graph.proto
   // A loop of graph.proto; `body`'s variables are this graph's. Its results are nodes of their own.
   std::int64_t loop(const GraphBuilder& body, const Dim& count, std::uint32_t carried, std::uint32_t sliced,
                     const std::vector<bool>& collected, bool reverse = false);

@@ -143,6 +143,8 @@ class NodeValue {
         return matmul();
       case v1::GATHER:
         return gather();
+      case v1::SCATTER:
+        return scatter();
       case v1::CAT:
         return cat();
       case v1::ATTENTION:
@@ -314,6 +316,17 @@ class NodeValue {
     if (in_[0]->shape[node_.axes(0)] == 0 && in_[1]->num_elements() != 0 && reference::num_elements(rest) != 0)
       return bad("nothing to take");
     return reference::gather(*in_[0], *in_[1], node_.axes(0));
+  }
+
+  absl::StatusOr<HostTensor> scatter() const {
+    constexpr std::optional<ir::ReduceKind> kHow[] = {std::nullopt, ir::ReduceKind::Sum, ir::ReduceKind::Prod,
+                                                      ir::ReduceKind::Min, ir::ReduceKind::Max};
+    if (in_.size() != 3 || node_.axes_size() != 1 || node_.axes(0) < 0 || node_.axes(0) > 4 || in_[0]->shape.empty())
+      return bad("three inputs and how they are written");
+    Dims expected = in_[1]->shape;
+    expected.insert(expected.end(), in_[0]->shape.begin() + 1, in_[0]->shape.end());
+    if (in_[2]->shape != expected || in_[2]->dtype != in_[0]->dtype) return bad("updates do not fit");
+    return reference::scatter(*in_[0], *in_[1], *in_[2], kHow[node_.axes(0)]);
   }
 
   absl::StatusOr<HostTensor> cat() const {
