@@ -4,6 +4,7 @@
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
+#include "client/ops/scatter.h"
 #include "client/ops/support.h"
 #include "runtime/text.h"
 
@@ -22,11 +23,10 @@ Compacted true_positions(const Tensor& flags) {
   const Tensor ones = cast_to(flags, DType::kI32);
   const Tensor length = cast_to(reduce_sum(ones), DType::kI64);
   if (n == 0) return {filled({Dim(0)}, std::int64_t{0}, DType::kI64), length};
-  // The r-th one stands behind all places up to which there are no more than r.
-  const Tensor up_to = unsqueeze(cumsum(ones, 0), {0});
-  const Tensor behind = less_equal(up_to, iota({Dim(n), Dim(n)}, 0, DType::kI32));
-  const Tensor at = cast_to(reduce_sum(cast_to(behind, DType::kI32), {1}), DType::kI64);
-  return {where(less(at, n), at, 0), length};
+  // Each goes to the place that the number of those before it says, the others nowhere.
+  const Tensor place = where(flags, cumsum(ones, 0, true), n);
+  const Tensor none = filled({Dim(n)}, std::int64_t{0}, DType::kI64);
+  return {scatter_elements(none, place, iota({Dim(n)}, 0, DType::kI64), 0), length};
 }
 
 // 0 from `length` on along `axis`.

@@ -1,6 +1,7 @@
 #include "client/ops/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
@@ -77,18 +78,44 @@ Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims,
   return cast_to(last ? top - 1 : Operand(length) - top, DType::kI64);
 }
 
+constexpr std::int64_t kMostSummed = 16;  // elements that each result is made of directly
+
+Tensor with_length(const Tensor& x, std::int64_t axis, std::int64_t before, std::int64_t after, double fill) {
+  Shape in_front(x.shape().size(), Dim(0)), behind = in_front;
+  in_front[static_cast<std::size_t>(axis)] = before;
+  behind[static_cast<std::size_t>(axis)] = after;
+  return pad(x, in_front, behind, fill);
+}
+
+// Running sums or products. Long axes in blocks: what a block makes of its own, combined with all before it.
+Tensor cumulated(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, bool exclusive) {
+  const std::int64_t length = x.dim(axis).value();
+  if (length <= kMostSummed) {
+    // Window i holds the elements up to i: n-1 neutral ones in front, one more (and the last cut) when exclusive.
+    const Tensor padded = with_length(x, axis, exclusive ? length : length - 1, exclusive ? -1 : 0, neutral);
+    return cast_to(reduce(op, unfold(padded, axis, length), {-1}, false), x.dtype());
+  }
+  const std::int64_t block = kMostSummed / 2;
+  const std::int64_t blocks = (length + block - 1) / block;
+  Shape split = x.shape();
+  split[static_cast<std::size_t>(axis)] = block;
+  split.insert(split.begin() + axis, Dim(blocks));
+  const Tensor in_blocks = reshape_to(with_length(x, axis, 0, blocks * block - length, neutral), split);
+  const Tensor inside = cumulated(op, neutral, in_blocks, axis + 1, false);
+  const Tensor before = unsqueeze(cumulated(op, neutral, select(inside, axis + 1, block - 1), axis, true), {axis + 1});
+  Shape joined = x.shape();
+  joined[static_cast<std::size_t>(axis)] = blocks * block;
+  const Tensor all = reshape_to(op == v1::REDUCE_SUM ? inside + before : inside * before, joined);
+  return with_length(all, axis, exclusive ? 1 : 0, length - blocks * block - (exclusive ? 1 : 0), neutral);
+}
+
 Tensor cumulate(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
   axis = normal_axis(axis, require(x, "x").rank());
-  const std::int64_t length = const_length(x, axis, "since it is accumulated along");
-  if (length == 0) return x;
-  Tensor value = reverse ? flip(x, {axis}) : x;
-  // Window i holds the elements up to i: n-1 neutral ones in front, one more (and the last element cut) when exclusive.
-  Shape before(x.shape().size(), Dim(0)), after = before;
-  before[static_cast<std::size_t>(axis)] = exclusive ? length : length - 1;
-  after[static_cast<std::size_t>(axis)] = exclusive ? -1 : 0;
-  value = unfold(pad(value, before, after, neutral), axis, length);
-  value = cast_to(reduce(op, value, {-1}, false), x.dtype());
-  return reverse ? flip(value, {axis}) : value;
+  if (const_length(x, axis, "since it is accumulated along") == 0) return x;
+  // Blocks of narrow floats are rounded once, at the end.
+  const Tensor value = is_float(x.dtype()) ? cast_to(x, wide(x.dtype())) : x;
+  const Tensor result = cumulated(op, neutral, reverse ? flip(value, {axis}) : value, axis, exclusive);
+  return cast_to(reverse ? flip(result, {axis}) : result, x.dtype());
 }
 
 }  // namespace

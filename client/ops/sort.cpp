@@ -4,14 +4,17 @@
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
+#include "client/ops/sorting_network.h"
 #include "client/ops/support.h"
 #include "runtime/text.h"
 
 namespace hearth::client {
 namespace {
 
+constexpr std::int64_t kMostCompared = 128;  // elements of a row of which each is compared with every other
+
 // The positions of the first `count` elements in order, along the last axis.
-Tensor first_positions(const Tensor& x, std::int64_t count, bool descending) {
+Tensor compared_order(const Tensor& x, std::int64_t count, bool descending) {
   const std::int64_t length = x.dim(-1).value();
   Shape pairs = x.shape();
   pairs.emplace_back(length);
@@ -35,13 +38,14 @@ TopK first_in_order(const Tensor& x, std::int64_t count, std::int64_t axis, bool
     return {filled(shape, std::int64_t{0}, x.dtype()), filled(shape, std::int64_t{0}, DType::kI64)};
   }
   const Tensor rows = transpose(x, axis, -1);
-  const Tensor positions = first_positions(rows, count, descending);
+  const bool is_short = rows.dim(-1).value() <= kMostCompared;
+  const Tensor positions = (is_short ? compared_order : network_order)(rows, count, descending);
   return {transpose(gather_elements(rows, positions, -1), axis, -1), transpose(positions, axis, -1)};
 }
 
 std::int64_t sorted_axis(const Tensor& x, std::int64_t axis) {
   axis = normal_axis(axis, require(x, "x").rank());
-  const_length(x, axis, "since every element is compared with all others");
+  const_length(x, axis, "since it is sorted");
   return axis;
 }
 

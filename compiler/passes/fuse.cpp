@@ -334,7 +334,8 @@ class Fuser {
 
   // Every element computed exactly once, in loops that stand outermost in the consumer. A contraction with reuse gets
   // its tile only where it is the one sum of its kernel: of two that are added, and of one and a product that is added
-  // to each of its channels, one is read from memory.
+  // to each of its channels, one is read from memory; and only where all loops of the kernel are its own: not in front
+  // of an outer product.
   bool inline_reduction(Body& body, const std::vector<Use>& uses) {
     std::vector<UOpRef> own = ranges_of(body.stand_in);
     std::vector<UOpRef> outer = ranges_of(uses[0].consumer->stand_in);
@@ -356,7 +357,7 @@ class Fuser {
     }
     if (total > extent(own)) return false;
     Body& consumer = *uses[0].consumer;
-    if (body.has_contraction()) return !has_sum_of_products(consumer.nodes);
+    if (body.has_contraction()) return *depth == outer.size() && !has_sum_of_products(consumer.nodes);
     return !has_sum_of_products(body.nodes) || !(consumer.has_contraction() || reads_contraction(consumer));
   }
 

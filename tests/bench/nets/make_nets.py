@@ -1,18 +1,19 @@
 #!/usr/bin/python3
-"""Writes the nets of the suite as ONNX models: make_nets.py FOLDER [NAME...]; with --large also those of 650 MB. Nets that differ in their
-length alone are written when they are named.
+"""Writes the nets of the suite as ONNX models: make_nets.py FOLDER [NAME...]; with --large also those of 650 MB.
+Nets that differ in their length alone are written when they are named.
 
 Seeded: the same models on every machine. Needs numpy and onnx (python3-numpy, python3-onnx).
 """
 import argparse
 from pathlib import Path
 
+import selection
 import sequence
 import sequence_more
 import vision
 import vision_more
 
-USUAL = (*vision.NETS, *vision_more.NETS, *sequence.NETS, *sequence_more.NETS)
+USUAL = (*vision.NETS, *vision_more.NETS, *sequence.NETS, *sequence_more.NETS, *selection.NETS)
 ALL = {make.__name__: make for make in (*USUAL, *sequence.LARGE, *sequence.LENGTHS)}
 NAMES = [make.__name__ for make in USUAL]
 

@@ -1,4 +1,4 @@
-"""Further nets that look at sequences: language models of today, speech, small recurrent layers, graphs."""
+"""Further nets that look at sequences: language models of today, speech, small recurrent layers."""
 import numpy as np
 
 from graph_writer import Net
@@ -151,20 +151,5 @@ def speaker_separation():
     return net
 
 
-def graph_net():
-    """Messages along the edges of a graph, summed at their ends."""
-    net = Net("graph_net", seed=68)
-    nodes, edges, random = 2000, 10000, np.random.default_rng(5)
-    x = net.input("x", (nodes, 64))
-    begins = net.constant(random.integers(0, nodes, edges))
-    ends = net.constant(np.sort(random.integers(0, nodes, edges))[:, None])
-    for _ in range(2):
-        sent = net.node("Gather", [net.linear(x, 64), begins], (edges, 64), axis=0)
-        none = net.constant(np.zeros((nodes, 64), np.float32))
-        x = net.relu(net.node("ScatterND", [none, ends, sent], (nodes, 64), reduction="add"))
-    net.output(net.linear(x, 16))
-    return net
-
-
 NETS = (llama_t64, llama_t1, t5_decoder, wav2vec, line_reader, gru_h32, lstm_h64_b16, keyword_spotter,
-        speaker_separation, graph_net)
+        speaker_separation)

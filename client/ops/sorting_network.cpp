@@ -1,0 +1,195 @@
+#include "client/ops/sorting_network.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
+#include "client/ops/support.h"
+
+namespace hearth::client {
+namespace {
+
+constexpr std::int64_t kVector = 16;        // neighbours that a step leaves together
+constexpr std::int64_t kPositionBits = 32;  // of a packed key
+constexpr std::int64_t kPositionMask = (std::int64_t{1} << kPositionBits) - 1;
+constexpr std::int64_t kLeastSelected = 16;  // elements for each that is wanted, from where on they are selected first
+
+// Smaller ones come first. Packed: `key` holds the order above and the position below. Else `position` decides where
+// keys are equal.
+struct Keys {
+  Tensor key;       // i64
+  Tensor position;  // i32, or empty
+  bool packed() const { return position.empty(); }
+};
+
+template <class F>
+Keys each(const Keys& keys, F f) {
+  return {f(keys.key), keys.packed() ? Tensor() : f(keys.position)};
+}
+
+// Signed integers of x's width in x's order; all NaN are one value above the others, and both zeros one value.
+Tensor ordered(const Tensor& x) {
+  if (x.dtype() == DType::kU64) return bit_xor(bitcast(x, DType::kI64), std::numeric_limits<std::int64_t>::min());
+  if (x.dtype() == DType::kU32) return cast_to(x, DType::kI64) - (std::int64_t{1} << 31);
+  if (!is_float(x.dtype())) return cast_to(x, DType::kI64);
+  const bool is_wide = x.dtype() == DType::kF64;
+  const DType bits = is_wide ? DType::kI64 : DType::kI32;
+  const std::int64_t greatest =
+      is_wide ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max();
+  const Tensor value = cast_to(x, is_wide ? DType::kF64 : DType::kF32);
+  const Tensor raw = bitcast(value, bits);
+  const Tensor order = where(less(raw, 0), bit_xor(raw, greatest), raw);
+  return where(is_nan(value), greatest, where(equal(value, 0.0), 0, order));
+}
+
+// x [R, n]
+Keys keys_of(const Tensor& x, bool descending) {
+  const bool fits = x.dtype() != DType::kF64 && x.dtype() != DType::kI64 && x.dtype() != DType::kU64;
+  Tensor key = cast_to(ordered(x), DType::kI64);
+  if (descending) key = bitwise_not(key);
+  if (!fits) return {key, iota(x.shape(), 1, DType::kI32)};
+  return {bit_or(shift_left(key, kPositionBits), iota(x.shape(), 1, DType::kI64)), {}};
+}
+
+Tensor positions_of(const Keys& keys) {
+  if (!keys.packed()) return cast_to(keys.position, DType::kI64);
+  return bit_and(keys.key, kPositionMask);
+}
+
+Keys first_of(const Keys& a, const Keys& b, bool later) {
+  if (a.packed()) return {later ? maximum(a.key, b.key) : minimum(a.key, b.key), {}};
+  const Tensor b_first = bit_or(less(b.key, a.key), bit_and(equal(b.key, a.key), less(b.position, a.position)));
+  const Keys &then = later ? a : b, &otherwise = later ? b : a;
+  return {where(b_first, then.key, otherwise.key), where(b_first, then.position, otherwise.position)};
+}
+
+// Blocks of `length` elements each, sorted side by side: [R, inner, outer, blocks], element `o * inner + i` of a block
+// at [i, o]. Steps over short distances, of which there are most, so have long rows of neighbours.
+struct Layout {
+  Dim rows;
+  std::int64_t inner, outer, blocks;
+  std::int64_t length() const { return inner * outer; }
+  Shape shape() const { return {rows, Dim(inner), Dim(outer), Dim(blocks)}; }
+};
+
+Keys reshaped(const Keys& keys, const Shape& shape) {
+  return each(keys, [&](const Tensor& x) { return reshape_to(x, shape); });
+}
+
+// Halves along `axis` of [.., 2, ..]: the smaller of each pair goes to the first, `mirrored` axes of the second half
+// run backwards.
+Keys exchanged(const Keys& keys, std::int64_t axis, const Axes& mirrored) {
+  const auto half = [&](std::int64_t i) {
+    return each(keys, [&](const Tensor& x) {
+      const Tensor part = slice(x, {{.axis = axis, .begin = i, .end = i + 1}});
+      return i == 1 && !mirrored.empty() ? flip(part, mirrored) : part;
+    });
+  };
+  const Keys a = half(0), b = half(1);
+  const Keys low = first_of(a, b, false), high = first_of(a, b, true);
+  const auto joined = [&](const Tensor& x, const Tensor& y) {
+    return contiguous(cat({x, mirrored.empty() ? y : flip(y, mirrored)}, axis));
+  };
+  return {joined(low.key, high.key), keys.packed() ? Tensor() : joined(low.position, high.position)};
+}
+
+// Compares elements `distance` apart; mirrored: the first of 2 * distance with the last, and so on.
+Keys step(const Keys& keys, const Layout& l, std::int64_t distance, bool mirrored) {
+  if (distance < l.inner) {
+    const Keys halves =
+        reshaped(keys, {l.rows, Dim(l.inner / (2 * distance)), Dim(2), Dim(distance), Dim(l.outer * l.blocks)});
+    return reshaped(exchanged(halves, 2, mirrored ? Axes{3} : Axes{}), l.shape());
+  }
+  const std::int64_t apart = distance / l.inner;
+  const Keys halves =
+      reshaped(keys, {l.rows, Dim(l.inner), Dim(l.outer / (2 * apart)), Dim(2), Dim(apart), Dim(l.blocks)});
+  return reshaped(exchanged(halves, 3, mirrored ? Axes{1, 4} : Axes{}), l.shape());
+}
+
+// Sorts blocks of which both halves ascend where `size` is theirs together.
+Keys merged(Keys keys, const Layout& l, std::int64_t size) {
+  keys = step(keys, l, size / 2, true);
+  for (std::int64_t distance = size / 4; distance > 0; distance /= 2) keys = step(keys, l, distance, false);
+  return keys;
+}
+
+// The first l.length() of all blocks' elements, sorted, from sorted blocks.
+Keys tournament(Keys keys, Layout l) {
+  while (l.blocks > 1) {
+    const std::int64_t half = (l.blocks + 1) / 2;
+    const auto part = [&](const Tensor& x, std::int64_t begin, std::int64_t end) {
+      return slice(x, {{.axis = 3, .begin = begin, .end = end}});
+    };
+    const std::int64_t pairs = l.blocks - half;
+    const Keys a = each(keys, [&](const Tensor& x) { return part(x, 0, pairs); });
+    const Keys b = each(keys, [&](const Tensor& x) { return flip(part(x, half, l.blocks), {1, 2}); });
+    const Keys first = first_of(a, b, false);  // first up, then down
+    const auto with_odd = [&](const Tensor& x, const Tensor& of) {
+      return contiguous(pairs == half ? x : cat({x, part(of, pairs, half)}, 3));
+    };
+    keys = {with_odd(first.key, keys.key), keys.packed() ? Tensor() : with_odd(first.position, keys.position)};
+    l.blocks = half;
+    for (std::int64_t distance = l.length() / 2; distance > 0; distance /= 2) keys = step(keys, l, distance, false);
+  }
+  return keys;
+}
+
+// keys [R, n] -> the first `count` of them [R, count], in order.
+Keys network(const Keys& keys, std::int64_t count) {
+  const Dim rows = keys.key.dim(0);
+  const std::int64_t n = keys.key.dim(1).value();
+  Layout l{rows, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count))), 1, 1};
+  l.blocks = (n + l.inner - 1) / l.inner;
+  while (l.outer * l.blocks < kVector && l.inner > kVector) l.inner /= 2, l.outer *= 2;
+  const std::int64_t more = l.length() * l.blocks - n;
+  const auto filled_up = [&](const Tensor& x, std::int64_t last) {
+    return contiguous(more == 0 ? x : cat({x, filled({rows, Dim(more)}, last, x.dtype())}, 1));
+  };
+  Keys sorted = {filled_up(keys.key, std::numeric_limits<std::int64_t>::max()),
+                 keys.packed() ? Tensor() : filled_up(keys.position, std::numeric_limits<std::int32_t>::max())};
+  sorted = reshaped(sorted, l.shape());
+  for (std::int64_t size = 2; size <= l.length(); size *= 2) sorted = merged(sorted, l, size);
+  return each(tournament(sorted, l), [&](const Tensor& x) {
+    return slice(reshape_to(transpose(x, 1, 2), {rows, Dim(l.length())}), {{.axis = 1, .end = count}});
+  });
+}
+
+// Likewise. Where few are wanted, neighbours are taken together: the first ones can only be in the groups whose own
+// first elements are among the first of all groups.
+Keys first_keys(const Keys& keys, std::int64_t count) {
+  const Dim rows = keys.key.dim(0);
+  const std::int64_t n = keys.key.dim(1).value();
+  if (!keys.packed() || n < kLeastSelected * count) return network(keys, count);
+  const auto size = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n) / static_cast<double>(count)));
+  const std::int64_t groups = n / size;
+  const Tensor whole = slice(keys.key, {{.axis = 1, .end = groups * size}});
+  const Tensor first = reduce_min(reshape_to(whole, {rows, Dim(groups), Dim(size)}), {2});
+  // Neighbours' positions ascend with the number of their group.
+  const Tensor order = bit_and(first, ~kPositionMask);
+  const Keys chosen = first_keys({bit_or(order, iota(first.shape(), 1, DType::kI64)), {}}, count);
+  const Tensor begin = unsqueeze(positions_of(chosen) * size, {2});
+  const Shape members = {rows, Dim(count), Dim(size)};
+  const Tensor at = reshape_to(begin + iota(members, 2, DType::kI64), {rows, Dim(count * size)});
+  const Tensor rest = slice(keys.key, {{.axis = 1, .begin = groups * size, .end = n}});
+  const Tensor candidates = gather_elements(keys.key, at, 1);
+  return first_keys({contiguous(groups * size == n ? candidates : cat({candidates, rest}, 1)), {}}, count);
+}
+
+}  // namespace
+
+Tensor network_order(const Tensor& x, std::int64_t count, bool descending) {
+  Shape shape = x.shape();
+  const Dim n = shape.back();
+  shape.pop_back();
+  const Tensor rows = reshape_to(x, {num_elements(shape), n});
+  const Keys keys = keys_of(rows, descending);
+  shape.emplace_back(count);
+  return reshape_to(positions_of(first_keys(keys, count)), shape);
+}
+
+}  // namespace hearth::client
