@@ -15,9 +15,10 @@ namespace hearth::client {
 namespace {
 
 constexpr std::int64_t kVector = 16;        // neighbours that a step leaves together
+constexpr std::int64_t kEven = 8;           // numbers of blocks are multiples of, so that kernels are shared
 constexpr std::int64_t kPositionBits = 32;  // of a packed key
 constexpr std::int64_t kPositionMask = (std::int64_t{1} << kPositionBits) - 1;
-constexpr std::int64_t kLeastSelected = 16;  // elements for each that is wanted, from where on they are selected first
+constexpr std::int64_t kLeastSelected = 32;  // elements for each that is wanted, from where on they are selected first
 
 // Smaller ones come first. Packed: `key` holds the order above and the position below. Else `position` decides where
 // keys are equal.
@@ -47,13 +48,14 @@ Tensor ordered(const Tensor& x) {
   return where(is_nan(value), greatest, where(equal(value, 0.0), 0, order));
 }
 
-// x [R, n]
-Keys keys_of(const Tensor& x, bool descending) {
-  const bool fits = x.dtype() != DType::kF64 && x.dtype() != DType::kI64 && x.dtype() != DType::kU64;
+bool fits_packed(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64 && dtype != DType::kU64; }
+
+// position: i64, broadcasts to x.
+Keys keys_of(const Tensor& x, const Tensor& position, bool descending) {
   Tensor key = cast_to(ordered(x), DType::kI64);
   if (descending) key = bitwise_not(key);
-  if (!fits) return {key, iota(x.shape(), 1, DType::kI32)};
-  return {bit_or(shift_left(key, kPositionBits), iota(x.shape(), 1, DType::kI64)), {}};
+  if (!fits_packed(x.dtype())) return {key, expand_to(cast_to(position, DType::kI32), x.shape())};
+  return {bit_or(shift_left(key, kPositionBits), position), {}};
 }
 
 Tensor positions_of(const Keys& keys) {
@@ -145,8 +147,9 @@ Keys network(const Keys& keys, std::int64_t count) {
   const std::int64_t n = keys.key.dim(1).value();
   Layout l{rows, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count))), 1, 1};
   l.blocks = (n + l.inner - 1) / l.inner;
+  if (l.blocks > kEven) l.blocks = (l.blocks + kEven - 1) / kEven * kEven;
   while (l.outer * l.blocks < kVector && l.inner > kVector) l.inner /= 2, l.outer *= 2;
-  const std::int64_t more = l.length() * l.blocks - n;
+  const std::int64_t more = l.length() * l.blocks - n;  // come last
   const auto filled_up = [&](const Tensor& x, std::int64_t last) {
     return contiguous(more == 0 ? x : cat({x, filled({rows, Dim(more)}, last, x.dtype())}, 1));
   };
@@ -159,25 +162,29 @@ Keys network(const Keys& keys, std::int64_t count) {
   });
 }
 
-// Likewise. Where few are wanted, neighbours are taken together: the first ones can only be in the groups whose own
-// first elements are among the first of all groups.
-Keys first_keys(const Keys& keys, std::int64_t count) {
-  const Dim rows = keys.key.dim(0);
-  const std::int64_t n = keys.key.dim(1).value();
-  if (!keys.packed() || n < kLeastSelected * count) return network(keys, count);
-  const auto size = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n) / static_cast<double>(count)));
-  const std::int64_t groups = n / size;
-  const Tensor whole = slice(keys.key, {{.axis = 1, .end = groups * size}});
-  const Tensor first = reduce_min(reshape_to(whole, {rows, Dim(groups), Dim(size)}), {2});
-  // Neighbours' positions ascend with the number of their group.
-  const Tensor order = bit_and(first, ~kPositionMask);
-  const Keys chosen = first_keys({bit_or(order, iota(first.shape(), 1, DType::kI64)), {}}, count);
-  const Tensor begin = unsqueeze(positions_of(chosen) * size, {2});
-  const Shape members = {rows, Dim(count), Dim(size)};
-  const Tensor at = reshape_to(begin + iota(members, 2, DType::kI64), {rows, Dim(count * size)});
-  const Tensor rest = slice(keys.key, {{.axis = 1, .begin = groups * size, .end = n}});
-  const Tensor candidates = gather_elements(keys.key, at, 1);
-  return first_keys({contiguous(groups * size == n ? candidates : cat({candidates, rest}, 1)), {}}, count);
+// Of the rows of x [R, n], likewise. Where few are wanted, neighbours are taken together: the first ones can only be in
+// the groups whose own first elements are among the first of all groups.
+Keys first_keys(const Tensor& x, std::int64_t count, bool descending) {
+  const Dim rows = x.dim(0);
+  const std::int64_t n = x.dim(1).value();
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    const Tensor at = iota({Dim(1), Dim(end - begin)}, 1, DType::kI64) + begin;
+    return keys_of(slice(x, {{.axis = 1, .begin = begin, .end = end}}), at, descending);
+  };
+  if (!fits_packed(x.dtype()) || n < kLeastSelected * count) return network(part(0, n), count);
+  const std::int64_t size = std::int64_t{1}
+                            << std::lround(std::log2(static_cast<double>(n) / static_cast<double>(count)) / 2);
+  const std::int64_t groups = n / size, whole = groups * size;
+  const Tensor first = reduce_min(reshape_to(part(0, whole).key, {rows, Dim(groups), Dim(size)}), {2});
+  // Positions ascend with the number of their group.
+  const Tensor numbered = bit_or(bit_and(first, ~kPositionMask), iota(first.shape(), 1, DType::kI64));
+  const Tensor chosen = unsqueeze(positions_of(network({numbered, {}}, count)), {2});  // groups [R, count, 1]
+  const Tensor all_groups = reshape_to(slice(x, {{.axis = 1, .end = whole}}), {rows * Dim(groups), Dim(size)});
+  const Tensor of_row = iota({rows, Dim(count)}, 0, DType::kI64) * groups;
+  const Tensor members = gather(all_groups, squeeze(chosen, {2}) + of_row, 0);  // [R, count, size]
+  const Tensor at = chosen * size + iota({Dim(1), Dim(1), Dim(size)}, 2, DType::kI64);
+  const Tensor candidates = reshape_to(contiguous(keys_of(members, at, descending).key), {rows, Dim(count * size)});
+  return network({whole == n ? candidates : cat({candidates, part(whole, n).key}, 1), {}}, count);
 }
 
 }  // namespace
@@ -187,9 +194,8 @@ Tensor network_order(const Tensor& x, std::int64_t count, bool descending) {
   const Dim n = shape.back();
   shape.pop_back();
   const Tensor rows = reshape_to(x, {num_elements(shape), n});
-  const Keys keys = keys_of(rows, descending);
   shape.emplace_back(count);
-  return reshape_to(positions_of(first_keys(keys, count)), shape);
+  return reshape_to(positions_of(first_keys(rows, count, descending)), shape);
 }
 
 }  // namespace hearth::client

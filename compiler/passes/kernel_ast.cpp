@@ -180,6 +180,13 @@ UOpRef renumber(ir::Graph& g, UOpRef root, KernelAst& out) {
   return renumbered.root;
 }
 
+// Elements that the stores write, at upper bounds.
+double count_stored(UOpRef root) {
+  double total = 0;
+  for (UOpRef store : root->sources) total += extent({store->sources.begin() + 2, store->sources.end()});
+  return total;
+}
+
 // Arithmetic at upper bounds.
 double count_ops(UOpRef root) {
   double total = 0;
@@ -296,7 +303,8 @@ void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, Ker
 absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, const Tuning& tuning,
                            std::string_view kind, KernelAst& out) {
   if (tuning.describe) out.cost.cycles = estimated_cycles(root);
-  const MarkedGrid marked = mark_grid(g, root, out.num_ops, target);
+  out.work = std::max(out.num_ops, count_stored(root));
+  const MarkedGrid marked = mark_grid(g, root, out.work, target);
   HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
   out.grid = marked.units;
   std::vector<UOpRef> sizes;

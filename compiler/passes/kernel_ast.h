@@ -21,6 +21,7 @@ struct KernelAst {
   ir::UOpRef grid = nullptr;        // units of the Grid range over the graph's vars; 1 without one
   std::string name;                 // from kind and extents, e.g. "r_64_128"
   double num_ops = 0;               // at upper bounds
+  double work = 0;                  // operations, or elements stored where those are more (a copy): for threads
   std::uint32_t provenance = 0;
   BoundsCount bounds;
   v1::KernelChoice choice;  // with Tuning::describe
@@ -53,8 +54,8 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const
 absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& graph, ir::UOpRef flat, std::vector<ir::UOpRef> buffers,
                                             const v1::Target& target, const IsOnce* is_once, const Tuning& tuning);
 
-// The two ends of that step, for kernels whose loops are decided where they are made. `out.buffers` stand for the slots.
-// Arithmetic and bytes of a kernel before its loops are split:
+// The two ends of that step, for kernels whose loops are decided where they are made. `out.buffers` stand for the
+// slots. Arithmetic and bytes of a kernel before its loops are split:
 void count_work(ir::UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out);
 // What follows once they are: estimate, grid, bounds, name (which begins with `kind`, empty for the usual ones) and
 // canonical numbers, into `out`.

@@ -10,9 +10,9 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr double kOpsWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
-constexpr double kOpsOfAUnit = 4'000;         // of several loops: two divisions find its place
-constexpr double kEven = 1.05;                // the longest share over the average
+constexpr double kWorkWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
+constexpr double kWorkOfAUnit = 4'000;         // of several loops: two divisions find its place
+constexpr double kEven = 1.05;                 // the longest share over the average
 
 // The loop at place `depth` of every store; null when they do not share it or it is none.
 UOpRef shared_loop(UOpRef kernel, std::size_t depth) {
@@ -56,16 +56,16 @@ UOpRef with_one_loop(ir::Graph& g, UOpRef kernel, UOpRef outer, UOpRef inner) {
 
 }  // namespace
 
-MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, const v1::Target& target) {
+MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double work, const v1::Target& target) {
   UOpRef outer = shared_loop(kernel, 0);
-  if (!outer || num_ops < kOpsWorthDividing || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
+  if (!outer || work < kWorkWorthDividing || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
   const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
   while (outer->source(0)->is_const()) {
     UOpRef inner = shared_loop(kernel, 1);
     if (!inner || !inner->source(0)->is_const() || inner->source(0)->int_value() < 2) break;
     const std::int64_t units = outer->source(0)->int_value(), finer = units * inner->source(0)->int_value();
     if (unevenness(units, threads) <= kEven || unevenness(finer, threads) >= unevenness(units, threads) ||
-        num_ops / static_cast<double>(finer) < kOpsOfAUnit || has_followers(kernel, outer) ||
+        work / static_cast<double>(finer) < kWorkOfAUnit || has_followers(kernel, outer) ||
         has_followers(kernel, inner))
       break;
     kernel = with_one_loop(graph, kernel, outer, inner);

@@ -14,7 +14,7 @@ struct MarkedGrid {
   ir::UOpRef units = nullptr;  // of the Grid range; the constant 1 without one
 };
 
-// `kernel`: sink(store...) after opts. `num_ops`: of the whole kernel.
-MarkedGrid mark_grid(ir::Graph& graph, ir::UOpRef kernel, double num_ops, const v1::Target& target);
+// `kernel`: sink(store...) after opts. `work`: as KernelAst has it.
+MarkedGrid mark_grid(ir::Graph& graph, ir::UOpRef kernel, double work, const v1::Target& target);
 
 }  // namespace hearth::passes

@@ -4,8 +4,9 @@
 //
 // Every distinct access of the slot gets a region of the copy: its ranges in the order loops, reduced axes, unrolled
 // axes, rows, depth, lanes, groups. What an access's gate switches off is zero in the copy, so reads of the copy need
-// no gate. Where that is too large, only accesses that move with lanes get one. A slot is left as it is when an access is not affine over constant sizes, when the copy would be much larger
-// than what is read, or when it is in order already.
+// no gate. Where that is too large, only accesses that move with lanes get one. A slot is left as it is when an access
+// is not affine over constant sizes, when the copy would be much larger than what is read, or when it is in order
+// already.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -26,8 +26,8 @@ v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
   return v1::PlanBuffer::KIND_UNSPECIFIED;
 }
 
-// A thread is worth waking for about this much arithmetic.
-constexpr double kOpsPerThread = 40'000;
+// A thread is worth waking for about this much: operations or elements.
+constexpr double kWorkPerThread = 40'000;
 
 }  // namespace
 
@@ -83,8 +83,8 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     *launch.mutable_grid() = export_expr(l.grid);
     launch.set_once(l.once);
     double units = static_cast<double>(std::max<std::int64_t>(1, l.grid->bounds.max));
-    double per_unit = std::max(1.0, schedule.kernels[l.kernel].num_ops / units);
-    launch.set_min_units_per_thread(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kOpsPerThread / per_unit)));
+    double per_unit = std::max(1.0, schedule.kernels[l.kernel].work / units);
+    launch.set_min_units_per_thread(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kWorkPerThread / per_unit)));
   }
   for (std::uint32_t id = 0; id < schedule.loops.size(); ++id) {
     const auto is_part = [&](const PlannedLaunch& launch) { return launch.loop == id; };

@@ -112,6 +112,8 @@ class ScatterKernel {
   UOpRef write_updates(UOpRef at_block) const {
     const Place p = place(at_block, count_, kUpdate, kUpdateColumn);
     UOpRef always = g_.boolean(true), row = as_index(g_, load(kIndices, p.row, always));
+    // No product of what is outside leaves 64 bits.
+    row = g_.binary(Op::Max, g_.binary(Op::Min, row, length_), g_.index(-1));
     UOpRef inside = ir::fold_and(g_, g_.lt(g_.index(-1), row), g_.lt(row, length_));
     UOpRef at = position(row, p.column), value = load(kUpdates, position(p.row, p.column), always);
     if (info_.combines) value = combine(g_, *info_.combines, load(kResult, at, inside), value);

@@ -201,7 +201,7 @@ class Splitter {
       kernel.blob->set_library(blob.library);
     }
     PlannedKernel& kernel = out_.kernels[found->second];
-    kernel.num_ops = std::max(kernel.num_ops, blob.num_ops);
+    kernel.work = kernel.num_ops = std::max(kernel.num_ops, blob.num_ops);
     kernel.cost = {kernel.num_ops, 0, static_cast<double>(out_.buffers[launch.buffers[0]].max_bytes)};
     for (std::size_t i = 1; i < launch.buffers.size(); ++i)
       kernel.cost.bytes_read += static_cast<double>(out_.buffers[launch.buffers[i]].max_bytes);
@@ -244,6 +244,7 @@ class Splitter {
       kernel.text = text;
       kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
       kernel.num_ops = built.num_ops;
+      kernel.work = built.work;
       kernel.choice = built.choice;
       kernel.cost = built.cost;
       out_.kernels.push_back(std::move(kernel));

@@ -44,7 +44,6 @@ struct PlannedLaunch {
   std::vector<std::uint32_t> vars;     // kernel var slot -> graph var slot
   ir::UOpRef grid = nullptr;           // over the graph's vars
   bool once = false;
-  double num_ops = 0;
   std::optional<std::uint32_t> loop;  // that it is a part of
 };
 
@@ -59,6 +58,7 @@ struct PlannedKernel {
   std::uint32_t provenance = 0;  // of all its launches
   std::string source;            // likewise as text, for explain
   double num_ops = 0;
+  double work = 0;                   // see KernelAst
   v1::KernelChoice choice;           // with Tuning::describe
   KernelCost cost;                   // likewise; of a blob: its operations alone
   std::optional<v1::PlanBlob> blob;  // instead of `ast`

@@ -31,6 +31,15 @@ def cases():
     yield "argmin_last", [ties], [3 - ties[:, ::-1].argmin(1)]
     yield "cumsum", [x], [wide.cumsum(2).astype(f32)]
     yield "cumsum_exclusive_reverse", [x], [(wide[:, :, ::-1].cumsum(2)[:, :, ::-1] - wide).astype(f32)]
+    long = rng.uniform(0.5, 1.5, (2, 777, 3)).astype(f32)
+    sums = long.astype(np.float64).cumsum(1)
+    yield "cumsum_long", [long], [sums.astype(f32)]
+    yield "cumsum_long_exclusive", [long], [(sums - long).astype(f32)]
+    yield "cumsum_long_reverse", [long], [long[:, ::-1].astype(np.float64).cumsum(1)[:, ::-1].astype(f32)]
+    counts = rng.integers(-100, 100, (1000,)).astype(np.int8)
+    yield "cumsum_long_i8", [counts], [counts.cumsum(dtype=np.int8)]
+    near_one = (1 + rng.standard_normal((130,)) / 100).astype(f32)
+    yield "cumprod_long", [near_one], [near_one.astype(np.float64).cumprod().astype(f32)]
     yield "softmax", [x], [np.exp(wide - log_sum(wide, 1, True)).astype(f32)]
     yield "log_softmax", [x], [(wide - log_sum(wide, -1, True)).astype(f32)]
     yield "logsumexp", [x * 50], [log_sum(wide * 50, 2).astype(f32)]

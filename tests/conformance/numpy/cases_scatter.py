@@ -92,3 +92,34 @@ def cases():
     halves = data.astype(np.float16)
     yield "sort_f16", [halves], [np.sort(halves, 0)]
     yield "topk", [data], [np.take_along_axis(data, best, 1), best, np.take_along_axis(data, least, 2), least]
+
+    # Rows long enough for a sorting network: many ties, NaN of both signs, both zeros, infinities.
+    long = np.round(rng.standard_normal((3, 500)) * 20).astype(np.float32) / 4
+    long[0, :7] = [np.nan, -np.inf, -0.0, 0.0, np.inf, -np.nan, -0.0]
+    yield "sort_long", [long], [np.take_along_axis(long, np.argsort(long, 1, "stable"), 1)]
+    yield "argsort_long", [long], [np.argsort(long, 1, "stable"), np.argsort(long, 0, "stable")]
+    falling = long.shape[1] - 1 - np.argsort(long[:, ::-1], 1, "stable")[:, ::-1]
+    yield "argsort_long_falling", [long], [falling]
+    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float64"):
+        kind = np.dtype(name)
+        if kind.kind == "f":
+            x = (rng.standard_normal((2, 300)) * 50).round(1).astype(kind)
+        else:
+            info = np.iinfo(kind)
+            x = rng.integers(info.min, info.max, (2, 300), kind, endpoint=True)
+            x[:, 40:80] = x[:, :40]
+            x[:, 9], x[:, 11] = info.max, info.min
+        order = np.argsort(x, 1, "stable")
+        falling = x.shape[1] - 1 - np.argsort(x[:, ::-1], 1, "stable")[:, ::-1]
+        yield "order_" + name, [x], [np.sort(x, 1), order, falling]
+    truths = rng.integers(0, 2, (300,)).astype(bool)
+    yield "order_bool", [truths], [np.sort(truths), np.argsort(truths, 0, "stable")]
+    scores = rng.integers(0, 900, (2, 3, 4099)).astype(np.float32)
+    for count in (1, 5, 50, 1000):
+        best = np.argsort(-scores, 2, "stable")[..., :count]
+        least = np.argsort(scores, 2, "stable")[..., :count]
+        yield f"topk_long_{count}", [scores], [
+            np.take_along_axis(scores, best, 2), best, np.take_along_axis(scores, least, 2), least]
+    wide = rng.integers(-(1 << 60), 1 << 60, (700,))
+    best = np.argsort(-wide, kind="stable")[:3]
+    yield "topk_long_i64", [wide], [wide[best], best]

@@ -46,12 +46,32 @@ TEST_CASE("writing by index, gathering by coordinates and sorting give numpy's r
       {"scatter_nothing", [](const Tensors& in) { return Tensors{scatter_elements(in[0], in[1], in[2], 1)}; }},
       {"sort_bool", [](const Tensors& in) { return Tensors{sort(in[0]), argsort(in[0])}; }},
       {"sort_f16", [](const Tensors& in) { return Tensors{sort(in[0], 0)}; }},
+      {"sort_long", [](const Tensors& in) { return Tensors{sort(in[0])}; }},
+      {"argsort_long", [](const Tensors& in) { return Tensors{argsort(in[0]), argsort(in[0], 0)}; }},
+      {"argsort_long_falling", [](const Tensors& in) { return Tensors{argsort(in[0], -1, true)}; }},
+      {"order_bool", [](const Tensors& in) { return Tensors{sort(in[0]), argsort(in[0])}; }},
+      {"topk_long_i64",
+       [](const Tensors& in) {
+         const TopK best = topk(in[0], 3);
+         return Tensors{best.values, best.indices};
+       }},
       {"topk",
        [](const Tensors& in) {
          const TopK best = topk(in[0], 2, 1), least = topk(in[0], 1, 2, false);
          return Tensors{best.values, best.indices, least.values, least.indices};
        }},
   };
+  for (const std::string name :
+       {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float64"}) {
+    cases.push_back({"order_" + name,
+                     [](const Tensors& in) { return Tensors{sort(in[0]), argsort(in[0]), argsort(in[0], -1, true)}; }});
+  }
+  for (const std::int64_t count : {1, 5, 50, 1000}) {
+    cases.push_back({"topk_long_" + std::to_string(count), [count](const Tensors& in) {
+                       const TopK best = topk(in[0], count), least = topk(in[0], count, -1, false);
+                       return Tensors{best.values, best.indices, least.values, least.indices};
+                     }});
+  }
   for (const auto& [name, how] : reductions) {
     cases.push_back({"elements_" + name,
                      [how = how](const Tensors& in) { return Tensors{scatter_elements(in[0], in[1], in[2], 1, how)}; },

@@ -51,6 +51,16 @@ TEST_CASE("a convolution over 7 x 7 is divided between 16 threads") {
   CHECK(most_units(program) > 7);
 }
 
+TEST_CASE("a transposed copy, which computes nothing, is divided between threads") {
+  GraphBuilder b;
+  b.output(b.permute(b.input(v1::F32, {64, 96, 40}), {1, 2, 0}));
+  Program program(b.graph(), many_threads());
+  program.check({{fed({64, 96, 40}, 5)}, {}}, Tolerance::exact());
+  REQUIRE(program.lowered().plan().launches_size() == 1);
+  const v1::Launch& launch = program.lowered().plan().launches(0);
+  CHECK(launch.grid().tokens(0).value() / launch.min_units_per_thread() >= 4);
+}
+
 TEST_CASE("rows of 7 by 6 softmaxes are divided between 16 threads") {
   GraphBuilder b;
   const Dims shape = {7, 6, 600}, row = {7, 6, 1};

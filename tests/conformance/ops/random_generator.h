@@ -100,6 +100,7 @@ class Generator {
   bool reduce(const Value& x);
   bool matmul(const Value& x);
   bool gather(const Value& x);
+  bool scatter(const Value& x);
 
   Random random_;
   std::uint64_t seed_;

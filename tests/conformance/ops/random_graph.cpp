@@ -44,7 +44,7 @@ Scalar Generator::any_dtype() {
     all.insert(all.end(), kFp8.begin(), kFp8.end());
     return all;
   }();
-  return random_.pick(palette_ == Palette::kAll ? kAll : kBeforeFp8);
+  return random_.pick(palette_ == Palette::kBeforeFp8 ? kBeforeFp8 : kAll);
 }
 
 std::vector<Length> Generator::any_shape() {
@@ -91,7 +91,7 @@ void Generator::leaf() {
 
 bool Generator::step() {
   const Value x = random_.one_in(3) ? values_.back() : random_.pick(values_);
-  switch (random_.in(0, 21)) {
+  switch (random_.in(0, palette_ == Palette::kAll ? 22 : 21)) {
     case 0:
     case 1:
     case 2:
@@ -131,6 +131,8 @@ bool Generator::step() {
       return matmul(x);
     case 20:
       return gather(x);
+    case 22:
+      return scatter(x);
     default:
       return moved(x, builder_.op(v1::CONTIGUOUS, {x.node}), x.shape);
   }

@@ -21,7 +21,7 @@ struct RandomGraph {
 
 // What graphs are made of. A seed means another graph under another palette, so a new op or dtype gets a new palette:
 // the seeds that once showed an error keep their graphs.
-enum class Palette { kBeforeFp8, kAll };
+enum class Palette { kBeforeFp8, kBeforeScatter, kAll };
 
 RandomGraph random_graph(std::uint64_t seed, Palette palette = Palette::kAll);
 

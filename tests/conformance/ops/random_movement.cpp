@@ -1,4 +1,4 @@
-// Random movement ops and gathers.
+// Random movement ops, gathers and scatters.
 #include "tests/conformance/ops/random_generator.h"
 
 namespace hearth::conformance {
@@ -145,6 +145,36 @@ bool Generator::gather(const Value& x) {
   result.shape.insert(result.shape.begin() + static_cast<std::ptrdiff_t>(axis), i.shape.begin(), i.shape.end());
   if (result.elements() > kMaxElements) return false;
   return moved(x, builder_.gather(x.node, i.node, static_cast<std::int64_t>(axis)), result.shape);
+}
+
+bool Generator::scatter(const Value& x) {
+  if (x.shape.empty() || x.shape[0].least() < 1) return false;
+  std::vector<Value> indices;
+  for (const Value& value : values_) {
+    if (ir::is_int(value.dtype) && value.shape.size() + x.shape.size() <= 6) indices.push_back(value);
+  }
+  if (indices.empty()) return false;
+  const Value i = random_.pick(indices);
+  const std::int64_t how = random_.in(0, x.dtype == Scalar::Bool ? 0 : ir::is_float(x.dtype) ? 1 : 4);
+  const Value y = partner(x, x.dtype);
+  if (i.elements() * x.elements() > kMaxElements) return false;
+  Value result = x;
+  if (how == 1) {
+    const auto count = static_cast<double>(i.elements());
+    result.bound += count * y.bound;
+    result.error += count * y.error;
+    if (ir::is_float(x.dtype)) {
+      if (result.bound > exact_limit(x.dtype) / 4) return false;
+      if (result.error > 0) result.error += count * result.bound * epsilon(x.dtype);
+    } else {
+      result.bound = exact_limit(x.dtype) + 1;
+    }
+  } else {
+    result.bound = how == 0 ? std::max(x.bound, y.bound) : exact_limit(x.dtype) + 1;
+    result.error = std::max(x.error, y.error);
+  }
+  const Node updates = builder_.gather(y.node, i.node, 0);
+  return add(builder_.scatter(x.node, i.node, updates, how), x.dtype, x.shape, result.bound, result.error);
 }
 
 }  // namespace hearth::conformance

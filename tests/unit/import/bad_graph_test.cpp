@@ -199,6 +199,13 @@ TEST_CASE("types and shapes that do not fit") {
   const auto sum_of = [](v1::DType dtype) {
     return Build([=](GraphBuilder& b) { b.output(b.reduce(v1::REDUCE_SUM, b.input(dtype, {4}), {0})); });
   };
+  const auto scattered = [](v1::DType index, const Dims& indices, const Dims& updates, std::int64_t how = 0,
+                            v1::DType dtype = v1::F32) {
+    return Build([=](GraphBuilder& b) {
+      const Node x = b.input(dtype, {3, 4}), at = b.input(index, indices), u = b.input(dtype, updates);
+      b.output(b.scatter(x, at, u, how));
+    });
+  };
   const auto choose = [](v1::DType condition, v1::DType other) {
     return Build([=](GraphBuilder& b) {
       const Node c = b.input(condition, {4}), x = b.input(v1::F32, {4}), y = b.input(other, {4});
@@ -233,6 +240,17 @@ TEST_CASE("types and shapes that do not fit") {
       {"indices", "node 2 (GATHER)", "dtype f32, not an integer",
        [](GraphBuilder& b) { b.output(b.gather(b.input(v1::F32, {3}), b.input(v1::F32, {2}), 0)); },
        [](GraphBuilder& b) { b.output(b.gather(b.input(v1::F32, {3}), b.input(v1::U8, {2}), 0)); }},
+      {"indices that updates are written at", "node 3 (SCATTER)", "dtype f32, not an integer",
+       scattered(v1::F32, {2}, {2, 4}), scattered(v1::U8, {2}, {2, 4})},
+      {"updates of another number", "node 3 (SCATTER)",
+       "data f32 [3, 4], indices [2] and updates f32 [5, 4] are not [n, r..], [m..] and [m.., r..]",
+       scattered(v1::I64, {2}, {5, 4}), scattered(v1::I64, {5}, {5, 4})},
+      {"updates of another row", "node 3 (SCATTER)", "are not [n, r..]", scattered(v1::I64, {2}, {2, 5}),
+       scattered(v1::I64, {}, {4})},
+      {"an unknown way to write updates", "node 3 (SCATTER)", "axes are not one number from 0 to 4",
+       scattered(v1::I64, {2}, {2, 4}, 5), scattered(v1::I64, {2}, {2, 4}, 4)},
+      {"sums of truths", "node 3 (SCATTER)", "dtype bool cannot be combined",
+       scattered(v1::I64, {2}, {2, 4}, 1, v1::BOOL), scattered(v1::I64, {2}, {2, 4}, 0, v1::BOOL)},
   });
 }
 
