@@ -110,6 +110,7 @@ TEST_CASE("tune: with the real clock every candidate that is run computes what t
   const std::string outcome = kernel["outcome"];
   CHECK((outcome == "tuned" || outcome == "heuristic kept"));
   CHECK(kernel["candidates"] > 0);
+  CHECK(kernel["heuristic_us"] > 0);
   CHECK(place.stats()["worker_crashes"] == 0);
   const Ran refused = place.run({"hearth", "tune", path, "--device", "null"});
   CHECK(refused.code == 1);

@@ -177,6 +177,8 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
     const std::int64_t amount = amount_of(spec.candidate().opts());
     const std::string code = spec.candidate().launches(0).artifact();
     if (amount == kBad && code.find("badrun") != std::string::npos) ::raise(SIGSEGV);
+    if (std::abs(amount - kHeuristic) == 2 && code.find("badfar") != std::string::npos)
+      return absl::InternalError("too far");
     if (code.find("slow") != std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     v1::Timing timing;
     for (std::uint32_t round = 0; round < spec.rounds(); ++round) {

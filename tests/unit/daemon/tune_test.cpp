@@ -232,6 +232,25 @@ TEST_CASE("tune: runs of a small budget get on: each goes on where the last one 
   CHECK(fixture.prepare(test_request(names)).result.plan_hit());
 }
 
+TEST_CASE("tune: a run that times nothing more keeps the time that the last one found") {
+  DaemonFixture fixture([](Config& config) { config.workers = 1; });  // two candidates a wave, the second two fail
+  v1::TuneRequest request = tune_request({"kernel:slowflatlinebadfar"});
+  request.set_budget_ms(1);
+  const auto run = [&] {
+    grpc::ClientContext context;
+    const Tuned tuned = tune(fixture.compiler(), request, context);
+    REQUIRE(tuned.result.kernels_size() == 1);
+    return tuned.result.kernels(0);
+  };
+  const v1::TunedKernel first = run(), second = run(), third = run();
+  CHECK(first.outcome() == v1::TunedKernel::UNFINISHED);
+  CHECK(first.heuristic_ns() > 0);
+  CHECK(second.failed_candidates() == 2);
+  CHECK(second.heuristic_ns() == first.heuristic_ns());
+  CHECK(third.outcome() == v1::TunedKernel::SEARCHED);
+  CHECK(third.heuristic_ns() == first.heuristic_ns());
+}
+
 TEST_CASE("tune: a caller that leaves ends its run; a daemon that leaves ends them all") {
   DaemonFixture fixture;
   grpc::ClientContext context;
