@@ -207,7 +207,12 @@ class Applier {
     };
     if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
     if (!p.tail_position) return;
-    piece(p.main_position ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range, p.tail_inner);
+    // Copies in a row, of the remainder too: one pass over the other loops makes all of them, as long as no sums
+    // compete for registers.
+    const bool share_loops = opt.kind == Opt::Kind::Unroll && !p.main_range && !p.tail_range &&
+                             std::ranges::none_of(toposort(store), [](UOpRef x) { return x->is(Op::Reduce); });
+    piece(p.main_position && !share_loops ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range,
+          p.tail_inner);
     if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
   }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <unordered_set>
+#include <vector>
 
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/lane_offsets.h"
@@ -15,6 +16,8 @@ using ir::Op;
 using ir::UOpRef;
 
 namespace {
+
+constexpr std::size_t kLeastLoaded = 4;  // columns: fewer are gathered as fast
 
 // Accesses that differ by a constant only.
 struct Family {
@@ -77,7 +80,7 @@ TransposedBlocks::TransposedBlocks(std::span<const UOpRef> body) {
     if (const std::optional<Column> column = column_of(x, scope)) families[column->family][column->position] = x;
   }
   for (const auto& [family, columns] : families) {
-    const std::size_t least = family.op == Op::Load ? family.lanes : 2;
+    const std::size_t least = family.op == Op::Load ? kLeastLoaded : 2;
     for (auto first = columns.begin(); first != columns.end();) {
       std::vector<UOpRef> block;
       auto last = first;
@@ -162,11 +165,19 @@ llvm::Value* Emitter::transposed(const TransposedBlocks::Place& place, const Acc
     const ir::DType dtype = load->dtype;
     llvm::Type *type = arithmetic_.memory_type(dtype), *element = arithmetic_.memory_type(dtype.element());
     Value* corner = lane_pointers(load->source(0)->source(1), access).front();
+    std::vector<llvm::Constant*> is_column;
+    for (std::size_t lane = 0; lane < dtype.lanes; ++lane) is_column.push_back(b_.getInt1(lane < place.block->columns));
+    Value* first_columns = llvm::ConstantVector::get(is_column);
     std::vector<Value*> rows;
     for (std::int64_t row = 0; row < dtype.lanes; ++row) {
       Value* begin =
           b_.CreateConstGEP1_64(element, corner, static_cast<std::uint64_t>(row * place.block->stride - place.column));
-      llvm::LoadInst* one = b_.CreateAlignedLoad(type, begin, llvm::Align(4));
+      llvm::Instruction* one = nullptr;
+      if (place.block->columns == dtype.lanes) {
+        one = b_.CreateAlignedLoad(type, begin, llvm::Align(4));
+      } else {
+        one = b_.CreateMaskedLoad(type, begin, llvm::Align(4), first_columns, llvm::PoisonValue::get(type));
+      }
       annotate(one, *access.slot);
       rows.push_back(one);
     }

@@ -61,6 +61,14 @@ TEST_CASE("a transposed copy, which computes nothing, is divided between threads
   CHECK(launch.grid().tokens(0).value() / launch.min_units_per_thread() >= 4);
 }
 
+TEST_CASE("a transposed copy of 21 columns is divided between threads") {
+  GraphBuilder b;
+  b.output(b.permute(b.input(v1::F32, {64, 96, 21}), {2, 0, 1}));
+  Program program(b.graph(), many_threads());
+  program.check({{fed({64, 96, 21}, 7)}, {}}, Tolerance::exact());
+  CHECK(most_units(program) >= 16);
+}
+
 TEST_CASE("rows of 7 by 6 softmaxes are divided between 16 threads") {
   GraphBuilder b;
   const Dims shape = {7, 6, 600}, row = {7, 6, 1};
