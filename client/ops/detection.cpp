@@ -66,17 +66,23 @@ Compacted non_max_suppression(const Tensor& boxes, const Tensor& scores, const S
   if (batches * classes * steps == 0) {
     return {filled({Dim(0), Dim(3)}, std::int64_t{0}, DType::kI64), filled({}, std::int64_t{0}, DType::kI64)};
   }
-  const Edges all = edges_of(boxes, config.format);
+  // Stored edge by edge, so that vectors run along the boxes; and what a step chose before what it is compared with, so
+  // that no 64-bit position shortens them.
+  const Edges given = edges_of(boxes, config.format);
+  const Edges all = {contiguous(given.top), contiguous(given.left), contiguous(given.bottom), contiguous(given.right)};
   const Shape rows = scores.shape();
   Tensor open = greater(scores, config.score_threshold.value_or(-kInfinity));
-  const Tensor position = iota(rows, 2, DType::kI64);
+  const Tensor position = iota(rows, 2, DType::kI32);
   std::vector<Tensor> chosen, taken;
   for (std::int64_t step = 0; step < steps; ++step) {
     const Tensor left = any(open, {2}, true);
     const Tensor best = argmax(where(open, scores, -kInfinity), 2, true);  // [batch, classes, 1]
-    const auto edge = [&](const Tensor& of_all) { return gather_elements(expand_to(of_all, rows), best, 2); };
+    const auto edge = [&](const Tensor& of_all) {
+      return contiguous(gather_elements(expand_to(of_all, rows), best, 2));
+    };
     const Edges box = {edge(all.top), edge(all.left), edge(all.bottom), edge(all.right)};
-    const Tensor dropped = bit_or(overlap(box, all, config.iou_threshold), equal(position, best));
+    const Tensor dropped =
+        bit_or(overlap(box, all, config.iou_threshold), equal(position, contiguous(cast_to(best, DType::kI32))));
     open = bit_and(open, logical_not(dropped));
     chosen.push_back(best);
     taken.push_back(left);

@@ -34,6 +34,62 @@ Tensor kernel(SampleMode mode, const Tensor& distance) {
   return where(less_equal(d, 1.0), inner, where(less(d, 2.0), outer, 0.0));
 }
 
+// Positions in x's elements of places in the first channel: [R, P...].
+Tensor first_channel(const Tensor& x, const Tensor& batch, const std::vector<Tensor>& places) {
+  const DType dtype = position_dtype(x);
+  std::int64_t stride = 1;
+  Tensor place;
+  for (std::size_t i = places.size(); i-- > 0;) {
+    const Tensor along = cast_to(places[i], dtype) * stride;
+    place = place.empty() ? along : place + along;
+    stride *= const_length(x, static_cast<std::int64_t>(2 + i), "since it is addressed by element");
+  }
+  return place + cast_to(batch, dtype) * (const_length(x, 1, "since it counts channels") * stride);
+}
+
+// x's elements there in every channel: [R, C, P...].
+Tensor of_channels(const Tensor& x, const Tensor& first) {
+  const std::int64_t channels = x.dim(1).value();
+  std::int64_t stride = 1;
+  for (std::int64_t i = 2; i < x.rank(); ++i) stride *= x.dim(i).value();
+  const Tensor place = unsqueeze(first, {1});
+  Shape per_channel(place.shape().size(), Dim(1));
+  per_channel[1] = channels;
+  return gather(reshape(x, {-1}), place + iota(per_channel, 1, first.dtype()) * stride, 0);
+}
+
+// Neighbours that all channels share: their places and weights [R, P..., one axis of neighbours for each spatial one]
+// are computed once and stored a neighbour at a time, so that vectors run along the places.
+Tensor weighted_sum(const Tensor& x, const Tensor& first, const Tensor& weight, const Tensor& inside,
+                    std::int64_t spatial) {
+  const std::int64_t points = first.rank() - spatial;
+  std::int64_t neighbours = 1;
+  Axes order;
+  Shape shape = {Dim(1)};
+  for (std::int64_t i = 0; i < spatial; ++i) {
+    order.push_back(points + i);
+    neighbours *= first.dim(points + i).value();
+  }
+  for (std::int64_t i = 0; i < points; ++i) {
+    order.push_back(i);
+    shape.push_back(first.dim(i));
+  }
+  shape[0] = neighbours;
+  const auto stored = [&](const Tensor& of_neighbours) {
+    return contiguous(reshape_to(permute(expand_to(of_neighbours, first.shape()), order), shape));
+  };
+  const Tensor places = stored(first), weights = stored(weight), is_inside = inside.empty() ? inside : stored(inside);
+  Tensor sum;
+  for (std::int64_t i = 0; i < neighbours; ++i) {
+    const Tensor value = cast_to(of_channels(x, select(places, 0, i)), weight.dtype());
+    Tensor share = value * unsqueeze(select(weights, 0, i), {1});
+    // Last, since the weights of infinite places are NaN.
+    if (!inside.empty()) share = where(unsqueeze(select(is_inside, 0, i), {1}), share, 0);
+    sum = sum.empty() ? share : sum + share;
+  }
+  return cast_to(sum, x.dtype());
+}
+
 }  // namespace
 
 void check_sampled(const Tensor& x, std::int64_t spatial) {
@@ -48,19 +104,7 @@ void check_sampled(const Tensor& x, std::int64_t spatial) {
 }
 
 Tensor at_places(const Tensor& x, const Tensor& batch, const std::vector<Tensor>& places) {
-  const DType dtype = position_dtype(x);
-  const std::int64_t channels = const_length(x, 1, "since it counts channels");
-  std::int64_t stride = 1;
-  Tensor place;
-  for (std::size_t i = places.size(); i-- > 0;) {
-    const Tensor along = cast_to(places[i], dtype) * stride;
-    place = place.empty() ? along : place + along;
-    stride *= const_length(x, static_cast<std::int64_t>(2 + i), "since it is addressed by element");
-  }
-  place = unsqueeze(place + cast_to(batch, dtype) * (channels * stride), {1});
-  Shape per_channel(place.shape().size(), Dim(1));
-  per_channel[1] = channels;
-  return gather(reshape(x, {-1}), place + iota(per_channel, 1, dtype) * stride, 0);
+  return of_channels(x, first_channel(x, batch, places));
 }
 
 Tensor interpolate(const Tensor& x, const std::vector<Tensor>& at_given, const SampleConfig& config) {
@@ -96,7 +140,9 @@ Tensor interpolate(const Tensor& x, const std::vector<Tensor>& at_given, const S
   }
   Shape per_image(static_cast<std::size_t>(rank), Dim(1));
   per_image[0] = x.dim(0);
-  Tensor value = at_places(x, iota(per_image, 0, position_dtype(x)), places);
+  const Tensor first = first_channel(x, iota(per_image, 0, position_dtype(x)), places);
+  if (!nearest && x.dim(1).max() > 1) return weighted_sum(x, first, weight, inside, spatial);
+  Tensor value = of_channels(x, first);
   if (!nearest) value = cast_to(value, real) * unsqueeze(weight, {1});
   // Last, since the weights of infinite places are NaN.
   if (!inside.empty()) value = where(unsqueeze(inside, {1}), value, 0);

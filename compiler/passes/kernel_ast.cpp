@@ -304,7 +304,7 @@ absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, 
                            std::string_view kind, KernelAst& out) {
   if (tuning.describe) out.cost.cycles = estimated_cycles(root);
   out.work = std::max(out.num_ops, count_stored(root));
-  const MarkedGrid marked = mark_grid(g, root, out.work, target);
+  const MarkedGrid marked = mark_grid(g, root, out.num_ops, out.work, target);
   HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
   out.grid = marked.units;
   std::vector<UOpRef> sizes;

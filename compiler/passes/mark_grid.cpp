@@ -1,6 +1,8 @@
 #include "compiler/passes/mark_grid.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 
 #include "compiler/ir/shape.h"
 
@@ -54,12 +56,61 @@ UOpRef with_one_loop(ir::Graph& g, UOpRef kernel, UOpRef outer, UOpRef inner) {
   return g.make(Op::Sink, kernel->dtype, stores, kernel->payload);
 }
 
+// Stores in loops of their own (what is padded is stored a part at a time): each unit runs a share of every outermost
+// loop. Nothing where one of them has none that is long enough.
+std::optional<MarkedGrid> with_shares(ir::Graph& g, UOpRef kernel, std::int64_t threads) {
+  std::vector<UOpRef> outermost;
+  std::uint32_t next_axis = 0;
+  for (UOpRef x : toposort(kernel)) {
+    if (x->is(Op::Local)) return std::nullopt;
+    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
+  }
+  for (UOpRef store : kernel->sources) {
+    UOpRef loop = store->sources.size() > 2 ? store->source(2) : nullptr;
+    if (!loop || !ir::is_range(loop, ir::RangeKind::Loop) || !loop->source(0)->is_const() ||
+        loop->source(0)->int_value() < threads)
+      return std::nullopt;
+    if (std::ranges::find(outermost, loop) == outermost.end()) outermost.push_back(loop);
+  }
+  for (UOpRef store : kernel->sources) {  // one's outermost loop is no inner one of another
+    for (std::size_t i = 3; i < store->sources.size(); ++i) {
+      if (std::ranges::find(outermost, store->source(i)) != outermost.end()) return std::nullopt;
+    }
+  }
+  UOpRef units = g.index(threads), unit = g.range(units, next_axis++, ir::RangeKind::Grid);
+  std::vector<std::pair<UOpRef, UOpRef>> positions;
+  std::unordered_map<UOpRef, UOpRef> shares;
+  for (UOpRef loop : outermost) {
+    const std::int64_t n = loop->source(0)->int_value(), share = (n + threads - 1) / threads;
+    UOpRef begin = ir::fold_mul(g, unit, g.index(share)), length = g.index(share);
+    if (n % threads != 0) {
+      UOpRef rest = ir::fold_sub(g, g.index(n), begin);
+      length = g.binary(Op::Max, g.binary(Op::Min, length, rest), g.index(0));
+    }
+    shares[loop] = g.range(length, loop->as<ir::RangeInfo>().axis, ir::RangeKind::Loop);
+    positions.emplace_back(loop, ir::fold_add(g, begin, shares[loop]));
+  }
+  std::vector<UOpRef> stores;
+  for (UOpRef store : kernel->sources) {
+    std::vector<UOpRef> sources = {substitute(g, store->source(0), positions),
+                                   substitute(g, store->source(1), positions), unit, shares.at(store->source(2))};
+    for (std::size_t i = 3; i < store->sources.size(); ++i)
+      sources.push_back(substitute(g, store->source(i), positions));
+    stores.push_back(g.with_sources(store, sources));
+  }
+  return MarkedGrid{g.make(Op::Sink, kernel->dtype, stores, kernel->payload), units};
+}
+
 }  // namespace
 
-MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double work, const v1::Target& target) {
+MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double work, const v1::Target& target) {
   UOpRef outer = shared_loop(kernel, 0);
-  if (!outer || work < kWorkWorthDividing || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
   const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
+  // Not copies: what they read lies in one core's cache, and reading it from another one's takes longer.
+  if (!outer && num_ops >= kWorkWorthDividing && threads > 1 && kernel->sources.size() > 1) {
+    if (std::optional<MarkedGrid> shares = with_shares(graph, kernel, threads)) return *shares;
+  }
+  if (!outer || work < kWorkWorthDividing || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
   while (outer->source(0)->is_const()) {
     UOpRef inner = shared_loop(kernel, 1);
     if (!inner || !inner->source(0)->is_const() || inner->source(0)->int_value() < 2) break;

@@ -61,6 +61,20 @@ TEST_CASE("a transposed copy, which computes nothing, is divided between threads
   CHECK(launch.grid().tokens(0).value() / launch.min_units_per_thread() >= 4);
 }
 
+TEST_CASE("a padded value, stored a part at a time, is divided between threads") {
+  for (const int threads : {2, 3, 5}) {
+    CAPTURE(threads);
+    GraphBuilder b;
+    const Node x = b.op(v1::NEG, {b.input(v1::F32, {24, 50, 64})});
+    b.output(b.pad(b.op(v1::MUL, {x, x}), {8, 12, 0, 8, 12, 0}));
+    v1::Target target = wide_target();
+    target.set_threads(static_cast<std::uint32_t>(threads));
+    Program program(b.graph(), target);
+    program.check({{fed({24, 50, 64}, 6)}, {}}, Tolerance::exact());
+    CHECK(most_units(program) == threads);
+  }
+}
+
 TEST_CASE("a transposed copy of 21 columns is divided between threads") {
   GraphBuilder b;
   b.output(b.permute(b.input(v1::F32, {64, 96, 21}), {2, 0, 1}));
