@@ -1,4 +1,4 @@
-// Work of one evaluation of an op, in units of about one vector instruction: what fuse weighs recomputing by.
+// Work of one evaluation of an op, in units of about one vector instruction: what recomputing costs.
 #pragma once
 #include "compiler/ir/uop.h"
 
