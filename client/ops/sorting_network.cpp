@@ -10,6 +10,7 @@
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {
@@ -192,6 +193,8 @@ Keys first_keys(const Tensor& x, std::int64_t count, bool descending) {
 Tensor network_order(const Tensor& x, std::int64_t count, bool descending) {
   Shape shape = x.shape();
   const Dim n = shape.back();
+  if (n.value() > std::numeric_limits<std::int32_t>::max())
+    fail_op(str_cat(n.value(), " elements cannot be sorted; expected fewer than 2^31"));
   shape.pop_back();
   const Tensor rows = reshape_to(x, {num_elements(shape), n});
   shape.emplace_back(count);

@@ -56,9 +56,23 @@ UOpRef with_one_loop(ir::Graph& g, UOpRef kernel, UOpRef outer, UOpRef inner) {
   return g.make(Op::Sink, kernel->dtype, stores, kernel->payload);
 }
 
+// Whether what one store writes is read or written over by another (updates at indices): in the kernel's order only.
+bool has_ordered_stores(UOpRef kernel) {
+  const auto is_stored = [&](UOpRef buffer) {
+    return std::ranges::any_of(kernel->sources, [&](UOpRef store) { return store->source(0)->source(0) == buffer; });
+  };
+  const std::vector<UOpRef> nodes = toposort(kernel);
+  if (std::ranges::any_of(nodes, [&](UOpRef x) { return x->is(Op::Load) && is_stored(x->source(0)->source(0)); }))
+    return true;
+  return std::ranges::any_of(kernel->sources, [](UOpRef store) {
+    return std::ranges::any_of(toposort(store->source(0)->source(1)), [](UOpRef x) { return x->is(Op::Load); });
+  });
+}
+
 // Stores in loops of their own (what is padded is stored a part at a time): each unit runs a share of every outermost
 // loop. Nothing where one of them has none that is long enough.
 std::optional<MarkedGrid> with_shares(ir::Graph& g, UOpRef kernel, std::int64_t threads) {
+  if (has_ordered_stores(kernel)) return std::nullopt;
   std::vector<UOpRef> outermost;
   std::uint32_t next_axis = 0;
   for (UOpRef x : toposort(kernel)) {

@@ -63,12 +63,15 @@ class ScatterKernel {
     opts.push_back({masked ? tune::Opt::Kind::Masked : tune::Opt::Kind::Lanes, axis, lanes});
   }
 
-  // Columns are divided where every thread gets whole lines of them.
+  // Columns are divided between as many threads as get whole lines of them.
   std::int64_t blocks() const {
     const auto threads = static_cast<std::int64_t>(target_.threads());
     if (threads < 2 || !row_->is_const()) return 1;
     const std::int64_t line = kLineBytes / byte_size(dtype_);
-    return row_->int_value() % (threads * line) == 0 ? threads : 1;
+    for (std::int64_t blocks = threads; blocks > 1; --blocks) {
+      if (row_->int_value() % (blocks * line) == 0) return blocks;
+    }
+    return 1;
   }
 
   UOpRef range(UOpRef length, Axis axis) const { return g_.range(length, axis, ir::RangeKind::Loop); }

@@ -67,6 +67,17 @@ TEST_CASE("columns are divided between threads where each gets whole lines") {
   CHECK(program.lowered().plan().launches(0).grid().tokens(0).value() == 2);
 }
 
+TEST_CASE("of 16 threads as many take part as get whole lines, of rows without whole lines one") {
+  for (const auto& [row, units] : {std::pair{96, 6}, {20, 1}}) {
+    CAPTURE(row, units);
+    v1::Target target = wide_target();
+    target.set_threads(16);
+    Program program(graph_of(v1::F32, {40, row}, 5000, kAdd).graph(), target);
+    program.check(feed_of(Scalar::F32, {40, row}, 5000), Tolerance::exact());
+    CHECK(program.lowered().plan().launches(0).grid().tokens(0).value() == units);
+  }
+}
+
 TEST_CASE("places, updates and rows of symbolic length") {
   GraphBuilder b;
   const Dim n = b.var("n", 0, 9), m = b.var("m", 0, 7), row = b.var("r", 1, 20);
