@@ -1,6 +1,6 @@
 // Results whose length depends on the data: a tensor of the greatest length there can be, and a scalar i64 with the
-// true one. Along the counted axis, what stands from the true length on is 0. All take constant lengths; n counts the
-// places that may stay, and the time is n^2. Errors: JitError.
+// true one. Along the counted axis, what stands from the true length on is 0. All take constant lengths. Time: what is
+// looked at, for `unique` the square of it. Errors: JitError.
 //
 //   auto [positions, length] = nonzero(greater(x, 0));   // positions[:, :length]
 #pragma once

@@ -5,6 +5,7 @@
 
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
+#include "client/ops/loop.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
@@ -71,25 +72,24 @@ Compacted non_max_suppression(const Tensor& boxes, const Tensor& scores, const S
   const Edges given = edges_of(boxes, config.format);
   const Edges all = {contiguous(given.top), contiguous(given.left), contiguous(given.bottom), contiguous(given.right)};
   const Shape rows = scores.shape();
-  Tensor open = greater(scores, config.score_threshold.value_or(-kInfinity));
   const Tensor position = iota(rows, 2, DType::kI32);
-  std::vector<Tensor> chosen, taken;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const Tensor left = any(open, {2}, true);
-    const Tensor best = argmax(where(open, scores, -kInfinity), 2, true);  // [batch, classes, 1]
+  const Tensor open = greater(scores, config.score_threshold.value_or(-kInfinity));
+  const LoopResult made = loop(Dim(steps), {open}, {}, [&](LoopStep step) -> LoopValues {
+    const Tensor left = step.carried[0];
+    const Tensor best = argmax(where(left, scores, -kInfinity), 2, true);  // [batch, classes, 1]
     const auto edge = [&](const Tensor& of_all) {
       return contiguous(gather_elements(expand_to(of_all, rows), best, 2));
     };
     const Edges box = {edge(all.top), edge(all.left), edge(all.bottom), edge(all.right)};
     const Tensor dropped =
         bit_or(overlap(box, all, config.iou_threshold), equal(position, contiguous(cast_to(best, DType::kI32))));
-    open = bit_and(open, logical_not(dropped));
-    chosen.push_back(best);
-    taken.push_back(left);
-  }
-  const auto [at, length] = nonzero(cat(taken, 2));  // [3, bound]: batch, class, step
+    return {.carried = {bit_and(left, logical_not(dropped))}, .stacked = {best, any(left, {2}, true)}};
+  });
+  const auto by_class = [](const Tensor& stacked) { return permute(squeeze(stacked, {3}), {1, 2, 0}); };
+  const Tensor chosen = by_class(made.stacked[0]), taken = by_class(made.stacked[1]);  // [batch, classes, steps]
+  const auto [at, length] = nonzero(taken);                                            // [3, bound]: batch, class, step
   const Tensor order = transpose(at, 0, 1);
-  const Tensor box = unsqueeze(gather_nd(cat(chosen, 2), order), {1});
+  const Tensor box = unsqueeze(gather_nd(chosen, order), {1});
   const Tensor valid = less(iota({order.dim(0), Dim(1)}, 0, DType::kI64), length);
   return {cat({slice(order, {{.axis = 1, .end = 2}}), where(valid, box, 0)}, 1), length};
 }

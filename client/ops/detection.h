@@ -9,8 +9,8 @@
 
 namespace hearth::client {
 
-// What one class may choose at most: each is a step of its own in the graph.
-inline constexpr std::int64_t kMaxChosenPerClass = 512;
+// What one class may choose at most: each is a step that looks at all boxes, whether any are left or not.
+inline constexpr std::int64_t kMaxChosenPerClass = 4096;
 
 enum class BoxFormat {
   kCorners,  // [y1, x1, y2, x2], any two opposite corners
@@ -26,8 +26,7 @@ struct SuppressionConfig {
 
 // Greedy non-maximum suppression as ONNX defines it. boxes [batch, n, 4], scores [batch, classes, n], floats, constant
 // lengths -> i64 [batch * classes * min(max_per_class, n), 3] of (batch, class, box), a class' best boxes first. Boxes
-// scored NaN or minus infinity are never chosen. Every box that a class may choose is a step of the graph, at most
-// kMaxChosenPerClass; the time of the end is the square of the result's bound.
+// scored NaN or minus infinity are never chosen. Time: min(max_per_class, n) steps over all scores.
 Compacted non_max_suppression(const Tensor& boxes, const Tensor& scores, const SuppressionConfig& config,
                               Loc loc = Loc::current());
 

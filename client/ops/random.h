@@ -29,7 +29,7 @@ Tensor random_normal(Shape shape, const Tensor& key, double mean = 0, double dev
 // bool in the shape of `probability` (floats): true with that probability, in steps of 2^-24.
 Tensor random_bernoulli(const Tensor& probability, const Tensor& key, Loc loc = Loc::current());
 // Classes (i64 [batch, num_samples]) drawn with replacement; `log_weights` floats [batch, classes], the logarithms of
-// weights, which need not add up to 1. Time: num_samples * classes + classes^2 a row.
+// weights, which need not add up to 1. Time: num_samples * classes a row.
 Tensor random_multinomial(const Tensor& log_weights, std::int64_t num_samples, const Tensor& key,
                           Loc loc = Loc::current());
 

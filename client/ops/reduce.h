@@ -26,7 +26,7 @@ Tensor all(const Tensor& x, Axes axes = {}, bool keepdims = false, Loc loc = Loc
 Tensor argmax(const Tensor& x, std::int64_t axis, bool keepdims = false, bool last = false, Loc loc = Loc::current());
 Tensor argmin(const Tensor& x, std::int64_t axis, bool keepdims = false, bool last = false, Loc loc = Loc::current());
 // Sums and products of the elements up to each one (exclusive: before it; reverse: from it on), along an axis of
-// constant length n: n^2 operations a row.
+// constant length; in blocks where it is long, so that floats are rounded in another order than one after the other.
 Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive = false, bool reverse = false,
               Loc loc = Loc::current());
 Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive = false, bool reverse = false,

@@ -104,8 +104,8 @@ TEST_CASE("wrong arguments of results with data-dependent lengths get their own 
       {"non_max_suppression: 'boxes' is f32 [1, 5, 3]",
        [] { non_max_suppression(f32({1, 5, 3}), f32({1, 2, 5}), {.max_per_class = 1}); }},
       {"'scores' is f32 [1, 2, 6]", [] { non_max_suppression(f32({1, 5, 4}), f32({1, 2, 6}), {.max_per_class = 1}); }},
-      {"each class may choose 513 of 600 boxes; expected a max_per_class of at most 512",
-       [] { non_max_suppression(f32({1, 600, 4}), f32({1, 2, 600}), {.max_per_class = 513}); }},
+      {"each class may choose 4097 of 5000 boxes; expected a max_per_class of at most 4096",
+       [] { non_max_suppression(f32({1, 5000, 4}), f32({1, 2, 5000}), {.max_per_class = 4097}); }},
       {"max_per_class is -1", [] { non_max_suppression(f32({1, 5, 4}), f32({1, 2, 5}), {.max_per_class = -1}); }},
   });
 }
