@@ -1,5 +1,7 @@
 #include "client/ops/sort.h"
 
+#include <limits>
+
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
@@ -31,6 +33,19 @@ Tensor compared_order(const Tensor& x, std::int64_t count, bool descending) {
   return cast_to(reduce_sum(where(has_rank, iota(pairs, x.rank(), DType::kI32), 0), {-1}), DType::kI64);
 }
 
+// Elements of rows [.., n] at positions [.., count] of each, all within it; stored, so that readers find them in order.
+Tensor taken(const Tensor& rows, const Tensor& positions) {
+  const Dim count = positions.dim(-1);
+  Shape lead(rows.shape().begin(), rows.shape().end() - 1);
+  const Shape flat = {num_elements(lead), count};
+  const bool is_small = num_elements(rows.shape()).max() <= std::numeric_limits<std::int32_t>::max();
+  const DType dtype = is_small ? DType::kI32 : DType::kI64;
+  const Tensor begin = iota({flat[0], Dim(1)}, 0, dtype) * rows.dim(-1).value();
+  const Tensor values = gather(reshape(rows, {-1}), cast_to(reshape_to(positions, flat), dtype) + begin, 0);
+  lead.push_back(count);
+  return reshape_to(contiguous(values), lead);
+}
+
 TopK first_in_order(const Tensor& x, std::int64_t count, std::int64_t axis, bool descending) {
   if (num_elements(x.shape()) == Dim(0) || count == 0) {
     Shape shape = x.shape();
@@ -40,7 +55,7 @@ TopK first_in_order(const Tensor& x, std::int64_t count, std::int64_t axis, bool
   const Tensor rows = transpose(x, axis, -1);
   const bool is_short = rows.dim(-1).value() <= kMostCompared;
   const Tensor positions = (is_short ? compared_order : network_order)(rows, count, descending);
-  return {transpose(gather_elements(rows, positions, -1), axis, -1), transpose(positions, axis, -1)};
+  return {transpose(taken(rows, positions), axis, -1), transpose(positions, axis, -1)};
 }
 
 std::int64_t sorted_axis(const Tensor& x, std::int64_t axis) {

@@ -31,6 +31,10 @@ constexpr std::size_t kMaxKernelNodes = 4000;
 
 std::vector<UOpRef> ranges_of(UOpRef stage) { return {stage->sources.begin() + 1, stage->sources.end()}; }
 
+bool has_load(UOpRef root) {
+  return std::ranges::any_of(toposort(root), [](UOpRef x) { return x->is(Op::Load); });
+}
+
 // A stage while it may still change. Whoever reads it names its stand-in, a stage with the same id, dtype and ranges
 // but no value: a new value changes no other body, so that a step costs what its bodies cost, not the whole graph.
 struct Body {
@@ -45,6 +49,7 @@ struct Body {
   int conditions = 0;  // of the cost: comparisons of positions, as a pad makes them
   int values = 0;      // of the cost: loads and arithmetic on what they load
   bool reduces = false;
+  bool gathers = false;           // reads at positions that were read
   std::optional<bool> contracts;  // with reuse; asked only of some
 
   bool has_contraction() {
@@ -58,7 +63,7 @@ struct Body {
     nodes = nodes_below(roots);
     reads.clear();
     cost = conditions = values = 0;
-    reduces = false;
+    reduces = gathers = false;
     contracts.reset();
     absl::flat_hash_set<UOpRef> of_values;
     for (UOpRef x : nodes) {
@@ -69,6 +74,7 @@ struct Body {
       if (by_value) values += tune::op_cost(x);
       if (is_bool(x->dtype) && !by_value) conditions += tune::op_cost(x);
       reduces |= x->is(Op::Reduce);
+      gathers |= x->is(Op::Index) && std::any_of(x->sources.begin() + 1, x->sources.end() - 1, has_load);
       if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) reads.push_back(x);
     }
   }
@@ -220,19 +226,14 @@ class Fuser {
     return body.reduces ? one_consumer && inline_reduction(body, uses) : inline_elementwise(body, uses, one_consumer);
   }
 
-  static bool has_load(UOpRef root) {
-    for (UOpRef x : toposort(root)) {
-      if (x->is(Op::Load)) return true;
-    }
-    return false;
-  }
-
   bool inline_elementwise(const Body& body, const std::vector<Use>& uses, bool one_consumer) {
     double factor = 0;
     for (const Use& use : uses) factor += evaluations(use);
     factor /= extent(ranges_of(body.stand_in));
     // Read in slices (the gates of an LSTM), it stays the epilogue of its reductions: all of them in one kernel.
     if (factor <= 1) return uses.size() == 1 || !is_epilogue(body);
+    // What is gathered for several sums of a row lies one after the other for all but the first.
+    if (body.gathers && std::ranges::any_of(uses, [](const Use& use) { return use.consumer->reduces; })) return false;
     // The epilogue of a reduction belongs to the reduction, not to each of its readers; what scales a row belongs to
     // the kernel of the row (softmax's exp times one over their sum).
     if (is_epilogue(body)) return false;

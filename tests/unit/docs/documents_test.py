@@ -9,7 +9,7 @@ import sys
 
 
 # Headers of client/ops that are not for users.
-INTERNAL = ("interpolate", "support", "windows")
+INTERNAL = ("interpolate", "sorting_network", "support", "windows")
 NOT_IN_NUMPY = ("saturating_cast",)  # to fp8: tests/unit/reference/fp8_test.cpp judges it
 
 
