@@ -62,12 +62,12 @@ TEST_CASE("a scatter's reduction is what its opset knows") {
   CHECK_THAT(error_of(scatter(15, "ScatterElements", "add").import()), Contains("attribute 'reduction'"));
 }
 
-TEST_CASE("what cannot be unrolled, and what does not fit, is named") {
+TEST_CASE("boxes beyond the limit, and what does not fit, are named") {
   ModelBuilder boxes(11);
-  boxes.input("boxes", {1, 600, 4}).input("scores", {1, 1, 600}).ints("most", {1}, {600});
+  boxes.input("boxes", {1, 5000, 4}).input("scores", {1, 1, 5000}).ints("most", {1}, {5000});
   boxes.node("NonMaxSuppression", {"boxes", "scores", "most"}, {"y"}).output("y");
   CHECK(boxes.import().status().code() == absl::StatusCode::kUnimplemented);
-  CHECK_THAT(error_of(boxes.import()), Contains("max_output_boxes_per_class = 600 of 600 boxes"));
+  CHECK_THAT(error_of(boxes.import()), Contains("max_output_boxes_per_class = 5000 of 5000 boxes"));
   ModelBuilder mixed(12);
   mixed.input("x", {2, 3}).ints("w", {3}, {1, 2, 3}).node("Einsum", {"x", "w"}, {"y"}).output("y");
   mixed.attr_text("equation", "ij,j->i");
