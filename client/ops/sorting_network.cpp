@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
@@ -114,11 +116,39 @@ Keys step(const Keys& keys, const Layout& l, std::int64_t distance, bool mirrore
   return reshaped(exchanged(halves, 3, mirrored ? Axes{1, 4} : Axes{}), l.shape());
 }
 
-// Sorts blocks of which both halves ascend where `size` is theirs together.
-Keys merged(Keys keys, const Layout& l, std::int64_t size) {
-  keys = step(keys, l, size / 2, true);
-  for (std::int64_t distance = size / 4; distance > 0; distance /= 2) keys = step(keys, l, distance, false);
+// Two steps in one, elements `distance` and then half of it apart: each quarter is made of all four.
+Keys two_steps(const Keys& keys, const Layout& l, std::int64_t distance) {
+  const Keys quarters =
+      reshaped(keys, {l.rows, Dim(l.inner / (2 * distance)), Dim(4), Dim(distance / 2), Dim(l.outer * l.blocks)});
+  const auto quarter = [&](std::int64_t i) {
+    return each(quarters, [&](const Tensor& x) { return slice(x, {{.axis = 2, .begin = i, .end = i + 1}}); });
+  };
+  std::vector<Tensor> parts, positions;
+  for (const bool upper : {false, true}) {
+    const Keys a = first_of(quarter(0), quarter(2), upper), b = first_of(quarter(1), quarter(3), upper);
+    for (const bool later : {false, true}) {
+      const Keys made = first_of(a, b, later);
+      parts.push_back(made.key);
+      if (!made.packed()) positions.push_back(made.position);
+    }
+  }
+  const Keys joined = {contiguous(cat(parts, 2)), positions.empty() ? Tensor() : contiguous(cat(positions, 2))};
+  return reshaped(joined, l.shape());
+}
+
+// Blocks that go up and then down, over lengths of 2 * distance, are sorted.
+Keys smoothed(Keys keys, const Layout& l, std::int64_t distance) {
+  while (distance > 0) {
+    const bool two = distance > 1 && distance < l.inner;
+    keys = two ? two_steps(keys, l, distance) : step(keys, l, distance, false);
+    distance /= two ? 4 : 2;
+  }
   return keys;
+}
+
+// Sorts blocks of which both halves ascend where `size` is theirs together.
+Keys merged(const Keys& keys, const Layout& l, std::int64_t size) {
+  return smoothed(step(keys, l, size / 2, true), l, size / 4);
 }
 
 // The first l.length() of all blocks' elements, sorted, from sorted blocks.
@@ -137,7 +167,7 @@ Keys tournament(Keys keys, Layout l) {
     };
     keys = {with_odd(first.key, keys.key), keys.packed() ? Tensor() : with_odd(first.position, keys.position)};
     l.blocks = half;
-    for (std::int64_t distance = l.length() / 2; distance > 0; distance /= 2) keys = step(keys, l, distance, false);
+    keys = smoothed(std::move(keys), l, l.length() / 2);
   }
   return keys;
 }
