@@ -92,8 +92,9 @@ void connect_early(const PrepareConfig& config) {
   if (channel.ok()) (*channel)->connect_early();
 }
 
-absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {
-  const auto start = std::chrono::steady_clock::now();
+// Of a call that began at `start`.
+static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::time_point start,
+                                                  const TracedGraph& traced, const PrepareConfig& config) {
   absl::StatusOr<v1::PrepareRequest> request = request_for<v1::PrepareRequest>(traced, config);
   if (!request.ok()) return request.status();
   const int threads = static_cast<int>(request->target().threads());
@@ -118,14 +119,16 @@ absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareCon
   return PreparedPlan(std::move(state));
 }
 
+absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {
+  return prepare_since(std::chrono::steady_clock::now(), traced, config);
+}
+
 absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
   connect_early(config);
   absl::StatusOr<TracedGraph> traced = encode_graph(outputs);
   if (!traced.ok()) return traced.status();
-  PrepareConfig rest = config;
-  rest.deadline -= std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
-  return prepare(*traced, rest);
+  return prepare_since(start, *traced, config);
 }
 
 }  // namespace hearth::client

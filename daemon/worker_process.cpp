@@ -23,7 +23,7 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kCheckEvery{100};
-constexpr std::chrono::milliseconds kExitGrace{500};
+constexpr std::chrono::seconds kExitGrace{2};       // to end by itself: how it ended tells a crash from a kill
 constexpr std::chrono::seconds kKeeperPatience{5};  // for the end of all that a keeper was told to end
 
 std::string describe_wait_status(int status) {
@@ -72,6 +72,7 @@ absl::Status WorkerProcess::greet(int wake_fd) {
   absl::Status status = wait(socket_, POLLIN, wake_fd);
   if (status.ok()) {
     if (const pid_t sender = sender_of(socket_); sender > 0) worker_pid_ = sender;
+    worker_end_ = static_cast<int>(::syscall(SYS_pidfd_open, worker_pid_, 0));
     status =
         read_frame(socket_, reply, kMaxFrameBytes, [&](int fd, short events) { return wait(fd, events, wake_fd); });
   }
@@ -120,12 +121,15 @@ void WorkerProcess::confine(const v1::WorkerHello& hello, v1::SandboxReport* rep
 WorkerProcess::~WorkerProcess() {
   if (socket_ >= 0) ::close(socket_);
   if (pid_ > 0) reap(false);
-  if (keeper_end_ >= 0) ::close(keeper_end_);
+  for (const int end : {keeper_end_, worker_end_}) {
+    if (end >= 0) ::close(end);
+  }
 }
 
 bool WorkerProcess::idle_and_alive() const {
-  pollfd entry{socket_, POLLIN, 0};
-  return pid_ > 0 && ::poll(&entry, 1, 0) == 0 && !watch_->is_worn_out();
+  // What it started may hold its end of the socket, and without its keeper it is about to end.
+  pollfd ends[3] = {{socket_, POLLIN, 0}, {keeper_end_, POLLIN, 0}, {worker_end_, POLLIN, 0}};
+  return pid_ > 0 && ::poll(ends, 3, 0) == 0 && !watch_->is_worn_out();
 }
 
 bool WorkerProcess::may_read(const std::vector<std::string>& paths) const {

@@ -103,6 +103,7 @@ class WorkerProcess {
   pid_t pid_ = -1;         // of the keeper, our child
   int keeper_end_ = -1;    // readable once it has ended (pidfd)
   pid_t worker_pid_ = -1;  // of the process that compiles
+  int worker_end_ = -1;    // likewise of that one; its keeper may take a moment to follow
   int socket_ = -1;
   std::unique_ptr<WorkerOutput> output_;
   std::unique_ptr<WorkerCgroup> cgroup_;

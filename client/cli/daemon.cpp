@@ -74,23 +74,36 @@ int report_stopped(const DaemonFlags& flags, const std::string& socket, const st
   return code;
 }
 
+// Of a daemon that serves, which is started if none does; `was_running`: whether one did.
+absl::StatusOr<v1::StatsResponse> stats_of_started(const Channel& channel, Clock::time_point deadline,
+                                                   bool& was_running) {
+  for (;;) {
+    absl::StatusOr<bool> running = channel->daemon_is_running();
+    if (!running.ok()) return running.status();
+    was_running = *running;
+    if (!was_running) {
+      if (absl::Status started = channel->start_daemon(deadline); !started.ok()) return started;
+    }
+    absl::StatusOr<v1::StatsResponse> stats = channel->stats(kStatusTimeout);
+    // It was about to end when it accepted, and another one is wanted.
+    if (!absl::IsUnavailable(stats.status()) || Clock::now() >= deadline) return stats;
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
 absl::StatusOr<int> start(const DaemonFlags& flags) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = true});
   if (!channel.ok()) return channel.status();
-  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
-  if (!running.ok()) return running.status();
   const Clock::time_point deadline = Clock::now() + kStartTimeout;
-  if (!*running) {
-    if (absl::Status started = (*channel)->start_daemon(deadline); !started.ok()) return started;
-  }
+  bool was_running = false;
+  absl::StatusOr<v1::StatsResponse> stats = stats_of_started(*channel, deadline, was_running);
   // A daemon that serves may still find that it cannot compile.
-  absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(kStatusTimeout);
   while (stats.ok() && !stats->workers_checked() && Clock::now() < deadline) {
     std::this_thread::sleep_for(kLookEvery);
     stats = (*channel)->stats(kStatusTimeout);
   }
   if (!stats.ok()) return stats.status();
-  print_state(flags, *channel, *running ? "already running" : "started", *stats);
+  print_state(flags, *channel, was_running ? "already running" : "started", *stats);
   return stats->health() == "ready" ? 0 : 1;
 }
 

@@ -1,7 +1,6 @@
 #include "client/ops/reduce.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"

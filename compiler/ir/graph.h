@@ -6,6 +6,7 @@
 //   UOpRef i = g.range(g.index(16), 0, RangeKind::Loop);
 //   UOpRef x = g.add(g.mul(i, g.index(4)), g.index(1));
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -108,6 +109,10 @@ class ProvenanceScope {
 // Sources before users, each once; iterative; order depends only on structure.
 std::vector<UOpRef> toposort(std::span<const UOpRef> roots);
 inline std::vector<UOpRef> toposort(UOpRef root) { return toposort(std::span<const UOpRef>(&root, 1)); }
+// Whether `root` or anything below it is `op`.
+inline bool contains_op(UOpRef root, Op op) {
+  return std::ranges::any_of(toposort(root), [&](UOpRef x) { return x->is(op); });
+}
 
 // Copies `root` with every node of `map` (pairs from -> to) replaced, bottom up.
 UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map);

@@ -209,8 +209,8 @@ class Applier {
     if (!p.tail_position) return;
     // Copies in a row, of the remainder too: one pass over the other loops makes all of them, as long as no sums
     // compete for registers.
-    const bool share_loops = opt.kind == Opt::Kind::Unroll && !p.main_range && !p.tail_range &&
-                             std::ranges::none_of(toposort(store), [](UOpRef x) { return x->is(Op::Reduce); });
+    const bool share_loops =
+        opt.kind == Opt::Kind::Unroll && !p.main_range && !p.tail_range && !contains_op(store, Op::Reduce);
     piece(p.main_position && !share_loops ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range,
           p.tail_inner);
     if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);

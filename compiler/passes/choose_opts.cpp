@@ -20,7 +20,7 @@ absl::StatusOr<ir::UOpRef> apply_foreign(ir::Graph& g, ir::UOpRef flat, const st
 
 }  // namespace
 
-absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const v1::Target& target, double num_ops,
+absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const v1::Target& target, double work,
                                        const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning) {
   ChosenOpts out;
   std::optional<tune::FlatKernel> canonical;
@@ -45,7 +45,7 @@ absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const v1::
     }
   }
   if (!out.root) {
-    out.opts = tune::heuristic_cpu(flat, target, num_ops, slots);
+    out.opts = tune::heuristic_cpu(flat, target, work, slots);
     HEARTH_ASSIGN_OR_RETURN(out.root, apply_opts(g, flat, out.opts));
   }
   if (tuning.describe) {

@@ -26,7 +26,7 @@ struct ChosenOpts {
   v1::KernelChoice choice;      // with Tuning::describe
 };
 
-absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& graph, ir::UOpRef flat, const v1::Target& target, double num_ops,
+absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& graph, ir::UOpRef flat, const v1::Target& target, double work,
                                        const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning);
 
 }  // namespace hearth::passes

@@ -31,9 +31,7 @@ constexpr std::size_t kMaxKernelNodes = 4000;
 
 std::vector<UOpRef> ranges_of(UOpRef stage) { return {stage->sources.begin() + 1, stage->sources.end()}; }
 
-bool has_load(UOpRef root) {
-  return std::ranges::any_of(toposort(root), [](UOpRef x) { return x->is(Op::Load); });
-}
+bool has_load(UOpRef root) { return contains_op(root, Op::Load); }
 
 // A stage while it may still change. Whoever reads it names its stand-in, a stage with the same id, dtype and ranges
 // but no value: a new value changes no other body, so that a step costs what its bodies cost, not the whole graph.

@@ -232,7 +232,7 @@ absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, c
   std::vector<tune::SlotFacts> facts;
   for (UOpRef b : out.buffers)
     facts.push_back({is_once && b != out.buffers[0] && (*is_once)(b), is_once && has_constant_shape(b)});
-  HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.num_ops, facts, is_once, tuning));
+  HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.work, facts, is_once, tuning));
   UOpRef root = chosen.root;
   out.choice = std::move(chosen.choice);
   std::vector<std::uint32_t> slots;
@@ -295,6 +295,7 @@ UOpRef gated(ir::Graph& g, UOpRef value, UOpRef gate) {
 
 void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out) {
   out.num_ops = count_ops(flat);
+  out.work = std::max(out.num_ops, count_stored(flat));
   if (!tuning.describe) return;
   out.cost = kernel_cost(flat, max_elements(out.buffers));
   out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
@@ -303,7 +304,6 @@ void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, Ker
 absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, const Tuning& tuning,
                            std::string_view kind, KernelAst& out) {
   if (tuning.describe) out.cost.cycles = estimated_cycles(root);
-  out.work = std::max(out.num_ops, count_stored(root));
   const MarkedGrid marked = mark_grid(g, root, out.num_ops, out.work, target);
   HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
   out.grid = marked.units;

@@ -55,7 +55,7 @@ absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& graph, ir::UOpRef flat, s
                                             const v1::Target& target, const IsOnce* is_once, const Tuning& tuning);
 
 // The two ends of that step, for kernels whose loops are decided where they are made. `out.buffers` stand for the
-// slots. Arithmetic and bytes of a kernel before its loops are split:
+// slots. Arithmetic, work and bytes of a kernel before its loops are split:
 void count_work(ir::UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out);
 // What follows once they are: estimate, grid, bounds, name (which begins with `kind`, empty for the usual ones) and
 // canonical numbers, into `out`.

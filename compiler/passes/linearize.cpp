@@ -120,9 +120,7 @@ class Linearizer {
     for (auto& [buffer, stores] : plain_stores_) stores = plain[buffer];
   }
 
-  static bool has_read_position(UOpRef index) {
-    return std::ranges::any_of(toposort(index->source(1)), [](UOpRef x) { return x->is(Op::Load); });
-  }
+  static bool has_read_position(UOpRef index) { return contains_op(index->source(1), Op::Load); }
 
   // Whether one of a store's ranges is a loop around or inside of others in another store.
   bool stands_elsewhere(const std::vector<UOpRef>& own) const {
@@ -357,8 +355,8 @@ class Linearizer {
   UOpRef root_;
   std::vector<UOpRef> order_, body_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
-  std::unordered_map<UOpRef, Nest> nests_;                     // by first range
-  std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;  // local -> what writes it
+  std::unordered_map<UOpRef, Nest> nests_;                        // by first range
+  std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;     // local -> what writes it
   std::unordered_map<UOpRef, std::vector<UOpRef>> plain_stores_;  // param -> see collect_plain_stores
   std::unordered_map<UOpRef, UOpRef> store_parent_;
   std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest

@@ -7,7 +7,8 @@
 //   end load(index(param, i, gate)[, alt])  i scalar and dtype of n lanes: n consecutive elements from i (no alignment
 //   beyond
 //                       the element's); i of n lanes: a gather; gate: scalar, or one a lane
-//   store(index(param, i, gate), value)  likewise; no ranges among its sources any more
+//   store(index(param, i, gate), value)  likewise; no ranges among its sources any more; one whose position was read
+//   from memory stands behind all stores to that param whose position was not
 //   everything else     elementwise ALU on scalars or on vectors of equal lane counts; stack, broadcast, extract,
 //   horizontal, wmma
 // No index dtype, no exp/log/sin/cos/tanh/erf/pow/sigmoid, no tensor-level op is left (earlier passes lowered them).

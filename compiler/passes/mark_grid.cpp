@@ -64,9 +64,8 @@ bool has_ordered_stores(UOpRef kernel) {
   const std::vector<UOpRef> nodes = toposort(kernel);
   if (std::ranges::any_of(nodes, [&](UOpRef x) { return x->is(Op::Load) && is_stored(x->source(0)->source(0)); }))
     return true;
-  return std::ranges::any_of(kernel->sources, [](UOpRef store) {
-    return std::ranges::any_of(toposort(store->source(0)->source(1)), [](UOpRef x) { return x->is(Op::Load); });
-  });
+  return std::ranges::any_of(kernel->sources,
+                             [](UOpRef store) { return contains_op(store->source(0)->source(1), Op::Load); });
 }
 
 // Stores in loops of their own (what is padded is stored a part at a time): each unit runs a share of every outermost

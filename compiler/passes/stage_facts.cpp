@@ -11,9 +11,7 @@ namespace hearth::passes {
 using ir::Op;
 using ir::UOpRef;
 
-bool contains(std::span<const UOpRef> nodes, UOpRef node) {
-  return std::ranges::find(nodes, node) != nodes.end();
-}
+bool contains(std::span<const UOpRef> nodes, UOpRef node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
 StageFacts::StageFacts(UOpRef s) : stage(s), loops(s->sources.begin() + 1, s->sources.end()) {
   const std::vector<UOpRef> nodes = stage_body(stage);

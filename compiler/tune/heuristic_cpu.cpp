@@ -17,7 +17,7 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr double kOpsWorthThreads = 60'000;
+constexpr double kWorkWorthThreads = 60'000;
 constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
 constexpr double kOpsOfAGather = 4;         // of an element, in units of op_cost
@@ -28,9 +28,9 @@ constexpr std::size_t kMostPieces = 40;     // of a store that is split where it
 
 class Heuristic {
  public:
-  Heuristic(const KernelFacts& facts, double num_ops)
+  Heuristic(const KernelFacts& facts, double work)
       : f_(facts),
-        num_ops_(num_ops),
+        work_(work),
         lanes_(facts.lanes),
         registers_(facts.registers),
         store_(facts.store),
@@ -48,7 +48,7 @@ class Heuristic {
     if (reduces_.empty()) {
       const bool is_tile = unroll_choices();
       bool divided =
-          f_.is_alone && outputs_.size() == 1 && num_ops_ >= kOpsWorthThreads && size(outputs_[0]) >= 2 * kBlock;
+          f_.is_alone && outputs_.size() == 1 && work_ >= kWorkWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
       if (UOpRef rows = store_axis ? rows_of_parts(store_axis) : nullptr) {
         vectorize(rows);
@@ -330,7 +330,7 @@ class Heuristic {
   }
 
   const KernelFacts& f_;
-  double num_ops_;
+  double work_;
   std::int64_t lanes_, registers_;
   UOpRef store_;
   const std::vector<UOpRef>&outputs_, &reduces_;
@@ -346,14 +346,14 @@ std::string to_string(const Opt& opt) {
   return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
 }
 
-std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double num_ops,
+std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double work,
                                const std::vector<SlotFacts>& slots) {
   std::vector<Opt> opts;
   for (UOpRef store : kernel->sources) {
     const KernelFacts facts(kernel, store, target);
     std::optional<std::vector<Opt>> tiled = tile_windows(facts, slots);
     if (!tiled) tiled = tile_contraction(facts, slots);
-    for (const Opt& opt : tiled ? *tiled : Heuristic(facts, num_ops).run()) {
+    for (const Opt& opt : tiled ? *tiled : Heuristic(facts, work).run()) {
       // Stores may share reductions and packed operands.
       auto same = [&](const Opt& o) { return o.kind == opt.kind && o.axis == opt.axis; };
       if (facts.is_alone || std::ranges::none_of(opts, same)) opts.push_back(opt);

@@ -40,8 +40,9 @@ struct SlotFacts {
 };
 
 // Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
-// for reductions, blocks so that one-dimensional work can be divided between threads.
-std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double num_ops,
+// for reductions, blocks so that one-dimensional work can be divided between threads. `work`: as passes/kernel_ast has
+// it.
+std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double work,
                                const std::vector<SlotFacts>& slots);
 
 }  // namespace hearth::tune

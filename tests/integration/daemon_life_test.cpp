@@ -48,6 +48,28 @@ TEST_CASE("a stopped daemon is told from one that runs, at once, with what to do
   CHECK(place.run({"hearth", "daemon", "status"}).code == 0);
 }
 
+TEST_CASE("a daemon that ends just as `daemon start` finds it is followed by another") {
+  Place place;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, place.socket().c_str());
+  const int dying = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::bind(dying, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(dying, 8) == 0);
+  std::thread dies([&] {
+    const int found = ::accept(dying, nullptr, nullptr);
+    ::close(dying);
+    ::close(found);
+  });
+  const Ran started = place.run({"hearth", "daemon", "start"});
+  ::shutdown(dying, SHUT_RDWR);
+  dies.join();
+  INFO(started.err);
+  CHECK(started.code == 0);
+  CHECK(contains(started.out, "started"));
+  CHECK(place.daemons().size() == 1);
+}
+
 TEST_CASE("another user's daemon is said to be another user's") {
   if (::geteuid() != 0) SKIP_CASE("not root: cannot be another user");
   Place place;
@@ -80,7 +102,8 @@ TEST_CASE("another user's daemon is said to be another user's") {
     REQUIRE(word == 'y');
     INFO("the socket's file is root's: " << file_of_root);
     place.environment()["HEARTH_SOCKET"] = path;
-    for (const auto& words : {std::vector<std::string>{"hearth", "daemon", "status"}, {"hearth", "stats"}, run_digits()}) {
+    for (const auto& words :
+         {std::vector<std::string>{"hearth", "daemon", "status"}, {"hearth", "stats"}, run_digits()}) {
       const Ran ran = place.run(words);
       CHECK(ran.code == 1);
       CHECK(contains(ran.err, "user 12345"));
@@ -98,7 +121,7 @@ TEST_CASE("who starts the daemon first does not shape it") {
   place.environment()["LD_LIBRARY_PATH"] = "/nowhere";
   place.environment()["TMPDIR"] = place.file("job");  // of a batch system: gone when the job ends
   place.environment()["PYTHONPATH"] = "/nowhere";
-  place.environment()["HEARTH_QUEUE_LIMIT"] = "17";   // a setting is meant for the daemon
+  place.environment()["HEARTH_QUEUE_LIMIT"] = "17";  // a setting is meant for the daemon
   fs::create_directory(place.file("job"));
   const pid_t starter = ::fork();
   if (starter == 0) {
@@ -169,7 +192,8 @@ TEST_CASE("the log tells of daemons that are gone, in UTC, and every report says
   const std::string log = content(path);
   for (const pid_t pid : {first, second}) {
     CHECK(contains(log, "Z [" + std::to_string(pid) + "] info hearthd "));
-    CHECK(std::regex_search(log, std::regex("Z \\[" + std::to_string(pid) + "\\] (info prepare [0-9a-f]{12}: miss|debug prepare [0-9a-f]{12}: hit)")));
+    CHECK(std::regex_search(log, std::regex("Z \\[" + std::to_string(pid) +
+                                            "\\] (info prepare [0-9a-f]{12}: miss|debug prepare [0-9a-f]{12}: hit)")));
   }
   CHECK(std::regex_search(log, std::regex("^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z ")));
   // One that cannot start says why, where it says so, and nothing of its predecessors.

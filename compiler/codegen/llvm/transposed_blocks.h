@@ -25,8 +25,9 @@ class TransposedBlocks {
     std::int64_t column = 0;
   };
 
-  // `body`: of a linear kernel. Only 32-bit elements of params, always on: loads of 4 to 8 or to 16 columns of
-  // as many rows, from params that the kernel does not store to, stores of 2 columns and more to params that it does not load from.
+  // `body`: of a linear kernel. Only 32-bit elements of params, always on: loads of 4 columns and more, of 8 or 16
+  // rows, from params that the kernel does not store to, stores of 2 columns and more to params that it does not load
+  // from.
   explicit TransposedBlocks(std::span<const ir::UOpRef> body);
   // The block that a load or store is a column of, if any.
   std::optional<Place> find(ir::UOpRef access) const;

@@ -68,6 +68,14 @@ class Net:
         self._nodes.append(helper.make_node(op, names, [out], **attributes))
         return Value(out, tuple(shape))
 
+    def top_k(self, x, count, axis):
+        """The greatest along an axis, and their positions."""
+        shape = list(x.shape)
+        shape[axis] = count
+        values = self.node("TopK", [x, self.constant(np.array([count], np.int64))], shape, axis=axis)
+        self._nodes[-1].output.append(values.name + "_at")
+        return values, Value(values.name + "_at", tuple(shape))
+
     def save(self, folder):
         graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])

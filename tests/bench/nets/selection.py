@@ -2,17 +2,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from graph_writer import Net, Value
-
-
-def _chosen(net, x, count, axis):
-    """The greatest along an axis: values and positions."""
-    shape = list(x.shape)
-    shape[axis] = count
-    values = net.node("TopK", [x, net.constant(np.array([count], np.int64))], shape, axis=axis)
-    positions = Value(values.name + "_at", tuple(shape))
-    net._nodes[-1].output.append(positions.name)
-    return values, positions
+from graph_writer import Net
 
 
 def _floats(net, x):
@@ -38,7 +28,7 @@ def token_sampler():
     """The likeliest of a vocabulary, cut off where their probabilities sum up to enough."""
     net = Net("token_sampler", seed=81)
     logits = net.input("logits", (4, 50257))
-    values, positions = _chosen(net, logits, 50, 1)
+    values, positions = net.top_k(logits, 50, 1)
     likely = net.softmax(net.scaled(values, 1 / 0.7))
     before = net.node("CumSum", [likely, net.constant(np.int64(1))], likely.shape, exclusive=1)
     cut = net.node("Less", [before, net.constant(np.float32(0.9))], likely.shape)
@@ -53,7 +43,7 @@ def detection_head():
     raw = net.transpose(net.input("raw", (1, 84, 8400)), (0, 2, 1))
     boxes, classes = net.slice(raw, 2, 0, 4), net.slice(raw, 2, 4, 84)
     best = net.node("ReduceMax", [classes], (1, 8400), axes=[2], keepdims=0)
-    scores, at = _chosen(net, best, 300, 1)
+    scores, at = net.top_k(best, 300, 1)
     rows = net.reshape(at, (300,))
     taken = net.node("Gather", [boxes, rows], (1, 300, 4), axis=1)
     centre, half = net.slice(taken, 2, 0, 2), net.scaled(net.slice(taken, 2, 2, 4), 0.5)
@@ -82,7 +72,7 @@ def trimmed_mean():
     """Rows in order, without their ends."""
     net = Net("trimmed_mean", seed=84)
     x = net.input("x", (16, 4096))
-    ordered, _ = _chosen(net, x, 4096, 1)
+    ordered, _ = net.top_k(x, 4096, 1)
     middle = net.slice(ordered, 1, 512, 4096 - 512)
     net.output(net.node("ReduceMean", [middle], (16, 1), axes=[1], keepdims=1))
     return net

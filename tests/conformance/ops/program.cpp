@@ -22,6 +22,7 @@
 #include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
 #include "tests/conformance/ops/zero_sign.h"
+#include "tests/conformance/oracle/wire_expr.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 #include "tests/support/skip.h"
 

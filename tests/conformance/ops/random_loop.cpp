@@ -6,6 +6,7 @@
 #include "compiler/passes/import.h"
 #include "compiler/passes/import_expr.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/conformance/oracle/wire_expr.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 
 namespace hearth::conformance {

@@ -27,7 +27,4 @@ absl::StatusOr<std::vector<codegen::reference::HostTensor>> interpret_wire(const
                                                                            const WireBindings& bindings,
                                                                            std::span<const std::int64_t> vars);
 
-// Value of an expression; 1 when it has no token.
-std::int64_t evaluate(const v1::Expr& expr, std::span<const std::int64_t> vars);
-
 }  // namespace hearth::conformance

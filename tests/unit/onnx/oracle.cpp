@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/text.h"
+#include "tests/conformance/oracle/wire_expr.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 
 namespace hearth::onnx {
