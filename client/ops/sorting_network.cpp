@@ -53,12 +53,18 @@ Tensor ordered(const Tensor& x) {
 
 bool fits_packed(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64 && dtype != DType::kU64; }
 
+// Smaller ones come first.
+Tensor order_of(const Tensor& x, bool descending) { return descending ? bitwise_not(ordered(x)) : ordered(x); }
+
+Tensor packed(const Tensor& order, const Tensor& position) {
+  return bit_or(shift_left(cast_to(order, DType::kI64), kPositionBits), position);
+}
+
 // position: i64, broadcasts to x.
 Keys keys_of(const Tensor& x, const Tensor& position, bool descending) {
-  Tensor key = cast_to(ordered(x), DType::kI64);
-  if (descending) key = bitwise_not(key);
-  if (!fits_packed(x.dtype())) return {key, expand_to(cast_to(position, DType::kI32), x.shape())};
-  return {bit_or(shift_left(key, kPositionBits), position), {}};
+  const Tensor order = order_of(x, descending);
+  if (!fits_packed(x.dtype())) return {order, expand_to(cast_to(position, DType::kI32), x.shape())};
+  return {packed(order, position), {}};
 }
 
 Tensor positions_of(const Keys& keys) {
@@ -206,11 +212,12 @@ Keys first_keys(const Tensor& x, std::int64_t count, bool descending) {
   const std::int64_t size = std::int64_t{1}
                             << std::lround(std::log2(static_cast<double>(n) / static_cast<double>(count)) / 2);
   const std::int64_t groups = n / size, whole = groups * size;
-  const Tensor first = reduce_min(reshape_to(part(0, whole).key, {rows, Dim(groups), Dim(size)}), {2});
-  // Positions ascend with the number of their group.
-  const Tensor numbered = bit_or(bit_and(first, ~kPositionMask), iota(first.shape(), 1, DType::kI64));
-  const Tensor chosen = unsqueeze(positions_of(network({numbered, {}}, count)), {2});  // groups [R, count, 1]
-  const Tensor all_groups = reshape_to(slice(x, {{.axis = 1, .end = whole}}), {rows * Dim(groups), Dim(size)});
+  const Tensor grouped = reshape_to(slice(x, {{.axis = 1, .end = whole}}), {rows, Dim(groups), Dim(size)});
+  // Of equal elements those of earlier groups come first: positions ascend with the number of their group.
+  const Tensor first = reduce_min(order_of(grouped, descending), {2});
+  const Keys numbered = {packed(first, iota(first.shape(), 1, DType::kI64)), {}};
+  const Tensor chosen = unsqueeze(positions_of(network(numbered, count)), {2});  // groups [R, count, 1]
+  const Tensor all_groups = reshape_to(grouped, {rows * Dim(groups), Dim(size)});
   const Tensor of_row = iota({rows, Dim(count)}, 0, DType::kI64) * groups;
   const Tensor members = gather(all_groups, squeeze(chosen, {2}) + of_row, 0);  // [R, count, size]
   const Tensor at = chosen * size + iota({Dim(1), Dim(1), Dim(size)}, 2, DType::kI64);
