@@ -21,7 +21,7 @@ constexpr std::int64_t kVector = 16;        // neighbours that a step leaves tog
 constexpr std::int64_t kEven = 8;           // numbers of blocks are multiples of, so that kernels are shared
 constexpr std::int64_t kPositionBits = 32;  // of a packed key
 constexpr std::int64_t kPositionMask = (std::int64_t{1} << kPositionBits) - 1;
-constexpr std::int64_t kLeastSelected = 32;  // elements for each that is wanted, from where on they are selected first
+constexpr std::int64_t kLeastSelected = 16;  // elements for each that is wanted, from where on they are selected first
 
 // Smaller ones come first. Packed: `key` holds the order above and the position below. Else `position` decides where
 // keys are equal.
@@ -199,8 +199,41 @@ Keys network(const Keys& keys, std::int64_t count) {
   });
 }
 
-// Of the rows of x [R, n], likewise. Where few are wanted, neighbours are taken together: the first ones can only be in
-// the groups whose own first elements are among the first of all groups.
+// Where few of many are wanted, some are taken together: the first ones can only be in the groups whose own first
+// elements are among the first of all groups.
+struct Groups {
+  Groups(std::int64_t n, std::int64_t count)
+      : size(std::int64_t{1} << std::lround(std::log2(static_cast<double>(n) / static_cast<double>(count)) / 2)),
+        num(n / size) {}
+  static bool are_worth_it(std::int64_t n, std::int64_t count) { return n >= kLeastSelected * count; }
+  std::int64_t whole() const { return num * size; }
+  std::int64_t size, num;
+};
+
+// Elements [R, ...] of rows of x, at positions [R, ...] in them.
+Tensor elements_at(const Tensor& x, const Tensor& at) {
+  Shape shape(at.shape().size(), Dim(1));
+  shape[0] = x.dim(0);
+  return gather(reshape_to(x, {x.dim(0) * x.dim(1)}), iota(shape, 0, DType::kI64) * x.dim(1).value() + at, 0);
+}
+
+// The first ones of packed keys [R, n] whose positions are those in their rows. Every num-th element is of a group, so
+// that neighbours are compared side by side.
+Keys first_packed(const Tensor& keys, std::int64_t count) {
+  const std::int64_t n = keys.dim(1).value();
+  if (!Groups::are_worth_it(n, count)) return network({keys, {}}, count);
+  const Groups groups(n, count);
+  const Dim rows = keys.dim(0), size(groups.size);
+  const Tensor whole = slice(keys, {{.axis = 1, .end = groups.whole()}});
+  const Keys first = {reduce_min(reshape_to(whole, {rows, size, Dim(groups.num)}), {1}), {}};
+  const Tensor chosen =
+      cast_to(floor_mod(cast_to(positions_of(network(first, count)), DType::kI32), groups.num), DType::kI64);
+  const Tensor at = unsqueeze(chosen, {2}) + iota({Dim(1), Dim(1), size}, 2, DType::kI64) * groups.num;
+  const Tensor candidates = reshape_to(contiguous(elements_at(keys, at)), {rows, Dim(count) * size});
+  return network({cat({candidates, slice(keys, {{.axis = 1, .begin = groups.whole()}})}, 1), {}}, count);
+}
+
+// Of the rows of x [R, n], likewise.
 Keys first_keys(const Tensor& x, std::int64_t count, bool descending) {
   const Dim rows = x.dim(0);
   const std::int64_t n = x.dim(1).value();
@@ -208,21 +241,21 @@ Keys first_keys(const Tensor& x, std::int64_t count, bool descending) {
     const Tensor at = iota({Dim(1), Dim(end - begin)}, 1, DType::kI64) + begin;
     return keys_of(slice(x, {{.axis = 1, .begin = begin, .end = end}}), at, descending);
   };
-  if (!fits_packed(x.dtype()) || n < kLeastSelected * count) return network(part(0, n), count);
-  const std::int64_t size = std::int64_t{1}
-                            << std::lround(std::log2(static_cast<double>(n) / static_cast<double>(count)) / 2);
-  const std::int64_t groups = n / size, whole = groups * size;
-  const Tensor grouped = reshape_to(slice(x, {{.axis = 1, .end = whole}}), {rows, Dim(groups), Dim(size)});
-  // Of equal elements those of earlier groups come first: positions ascend with the number of their group.
+  if (!fits_packed(x.dtype()) || !Groups::are_worth_it(n, count)) return network(part(0, n), count);
+  const Groups groups(n, count);
+  if (groups.size < kVector) return first_packed(part(0, n).key, count);
+  const Dim size(groups.size);
+  // Neighbours: of equal elements those of earlier groups come first.
+  const Tensor grouped = reshape_to(slice(x, {{.axis = 1, .end = groups.whole()}}), {rows, Dim(groups.num), size});
   const Tensor first = reduce_min(order_of(grouped, descending), {2});
-  const Keys numbered = {packed(first, iota(first.shape(), 1, DType::kI64)), {}};
-  const Tensor chosen = unsqueeze(positions_of(network(numbered, count)), {2});  // groups [R, count, 1]
-  const Tensor all_groups = reshape_to(grouped, {rows * Dim(groups), Dim(size)});
-  const Tensor of_row = iota({rows, Dim(count)}, 0, DType::kI64) * groups;
-  const Tensor members = gather(all_groups, squeeze(chosen, {2}) + of_row, 0);  // [R, count, size]
-  const Tensor at = chosen * size + iota({Dim(1), Dim(1), Dim(size)}, 2, DType::kI64);
-  const Tensor candidates = reshape_to(contiguous(keys_of(members, at, descending).key), {rows, Dim(count * size)});
-  return network({whole == n ? candidates : cat({candidates, part(whole, n).key}, 1), {}}, count);
+  const Tensor chosen = positions_of(first_packed(packed(first, iota(first.shape(), 1, DType::kI64)), count));
+  const Tensor at = unsqueeze(chosen, {2}) * groups.size + iota({Dim(1), Dim(1), size}, 2, DType::kI64);
+  const Tensor of_row = iota({rows, Dim(count)}, 0, DType::kI64) * groups.num;
+  const Tensor members = gather(reshape_to(grouped, {rows * Dim(groups.num), size}), chosen + of_row, 0);
+  const Tensor candidates =
+      reshape_to(contiguous(keys_of(members, at, descending).key), {rows, Dim(count * groups.size)});
+  const bool is_all = groups.whole() == n;
+  return network({is_all ? candidates : cat({candidates, part(groups.whole(), n).key}, 1), {}}, count);
 }
 
 }  // namespace
