@@ -19,6 +19,7 @@
 #include "compiler/passes/lower_index.h"
 #include "compiler/passes/memory_plan.h"
 #include "compiler/passes/merge_loads.h"
+#include "compiler/passes/parallel_regions.h"
 #include "compiler/passes/plan_build.h"
 #include "compiler/passes/rangeify.h"
 #include "compiler/passes/report.h"
@@ -108,6 +109,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
   Lowering lowering = {g, target, options, libraries, tuning, log, {}};
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(root, imported, lowering));
+  schedule.regions = log.time("parallel_regions", [&] { return passes::parallel_regions(schedule, target); });
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_fits(memory));
   v1::LoweredPlan plan =

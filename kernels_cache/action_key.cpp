@@ -95,6 +95,7 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_number(material, "target.threads", target.threads());
   add_number(material, "target.abi_version", target.abi_version());
   add_number(material, "target.l2_bytes", target.l2_bytes());
+  if (target.fork_work() > 0) add_number(material, "target.fork_work", target.fork_work());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

@@ -33,6 +33,10 @@ struct Instance::State {
     std::uint32_t first_address = 0;
     std::uint32_t first_value = 0;
     std::int64_t grid = 0;
+  };
+  // Steps that are divided between threads together: a parallel region's, or one.
+  struct Fork {
+    std::uint32_t first_step = 0, end_step = 0;
     std::int64_t min_units_per_thread = 1;
   };
   struct View {
@@ -41,7 +45,7 @@ struct Instance::State {
     std::vector<std::uint32_t> addresses;  // in `addresses`
   };
   struct Loop {
-    std::uint32_t first_step = 0, end_step = 0;
+    std::uint32_t first_fork = 0, end_fork = 0;
     std::int64_t count = 1;
     std::vector<View> views;
   };
@@ -53,7 +57,8 @@ struct Instance::State {
   std::vector<std::int64_t> values;           // one a plan variable
   std::vector<std::int64_t> executed_values;  // of the last execute
   std::vector<Step> steps;
-  std::vector<Loop> loops;                  // in the order of their steps
+  std::vector<Fork> forks;                  // of all steps, in their order
+  std::vector<Loop> loops;                  // in the order of their forks
   std::vector<std::uint32_t> step_buffers;  // plan buffer of every address
   std::vector<std::uint32_t> step_vars;     // plan variable of every value
   std::vector<void*> addresses;
@@ -77,21 +82,23 @@ struct Instance::State {
   void trade_places(Carry& carry);
   void begin();
   absl::Status refresh();
-  void run(const Step& step);
+  void run(const Fork& fork);
+  void run_units(const Step& step, std::int64_t begin, std::int64_t end) const;
 
-  // All steps, those of loops again and again.
+  // All forks, those of loops again and again.
   template <typename Run>
-  void run_all(const Run& run_step) {
+  void run_all(const Run& run_fork) {
     std::uint32_t next = 0;
     for (const Loop& loop : loops) {
-      for (; next < loop.first_step; ++next) run_step(steps[next]);
+      for (; next < loop.first_fork; ++next) run_fork(forks[next]);
       for (std::int64_t i = 0; i < loop.count; ++i) {
         see_step(loop, i);
-        for (next = loop.first_step; next < loop.end_step; ++next) run_step(steps[next]);
+        for (next = loop.first_fork; next < loop.end_fork; ++next) run_fork(forks[next]);
       }
     }
-    for (; next < steps.size(); ++next) run_step(steps[next]);
+    for (; next < forks.size(); ++next) run_fork(forks[next]);
   }
+  void add_forks();
   void add_loops();
   absl::Status refresh_loops();
   absl::Status check_seen(std::uint32_t view, const PlanView& of, std::size_t size, std::int64_t count) const;

@@ -8,6 +8,7 @@
 
 #include "proto/versions.h"
 #include "runtime/plan_loops.h"
+#include "runtime/plan_regions.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
@@ -278,9 +279,9 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
                                                  "; this runtime understands version ", kPlanVersion,
                                                  "; use a client and a daemon of one release"));
   }
-  if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size(), wire.loops_size()}) >
-      kMaxItems) {
-    return invalid("more than ", kMaxItems, " variables, buffers, kernels, launches or loops");
+  if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size(), wire.loops_size(),
+                wire.regions_size()}) > kMaxItems) {
+    return invalid("more than ", kMaxItems, " variables, buffers, kernels, launches, loops or regions");
   }
   const auto limit = static_cast<std::uint64_t>(kMaxBlockBytes);
   if (wire.arena_bytes() > limit) return invalid("arena_bytes ", wire.arena_bytes(), " is over the limit of ", limit);
@@ -297,6 +298,7 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   if (absl::Status status = check_loops(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_kernels(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_launches(wire, plan); !status.ok()) return status;
+  if (absl::Status status = check_regions(wire, plan); !status.ok()) return status;
   return plan;
 }
 

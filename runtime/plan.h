@@ -67,6 +67,13 @@ struct PlanLoop {
   Expr count;
 };
 
+// Neighbouring launches of one grid that are divided between threads together.
+struct PlanRegion {
+  std::uint32_t first_launch = 0;
+  std::uint32_t num_launches = 0;
+  std::int64_t min_units_per_thread = 1;
+};
+
 struct Plan {
   v1::Target target;
   std::vector<PlanVariable> vars;
@@ -74,6 +81,7 @@ struct Plan {
   std::vector<PlanKernel> kernels;
   std::vector<PlanLaunch> launches;
   std::vector<PlanLoop> loops;
+  std::vector<PlanRegion> regions;
   std::size_t arena_bytes = 0;
   std::size_t persistent_bytes = 0;
 };

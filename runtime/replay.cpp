@@ -13,18 +13,6 @@ namespace hearth::runtime {
 
 namespace {
 
-struct Job {
-  const Executable* executable;
-  std::uint32_t kernel;
-  void* const* buffers;
-  const std::int64_t* vars;
-};
-
-void run_job(void* context, std::int64_t begin, std::int64_t end) {
-  const Job& job = *static_cast<const Job*>(context);
-  job.executable->run(job.kernel, job.buffers, job.vars, begin, end);
-}
-
 std::string_view word(v1::PlanBuffer::Kind kind) { return kind == v1::PlanBuffer::INPUT ? "input" : "output"; }
 
 // Where each intermediate lies in the arena, by buffer, and the end of the last: as planned, or one after the other.
@@ -82,7 +70,6 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   for (const PlanVariable& variable : wire.vars) state->values.push_back(variable.max);
   state->executed_values = state->values;
   const int threads = config.threads > 0 ? config.threads : available_cpus();
-  std::int64_t most_parts = 1;
   for (std::uint32_t i = 0; i < wire.launches.size(); ++i) {
     const PlanLaunch& launch = wire.launches[i];
     if (launch.once) continue;
@@ -91,15 +78,19 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
     step.kernel = launch.kernel;
     step.first_address = static_cast<std::uint32_t>(state->step_buffers.size());
     step.first_value = static_cast<std::uint32_t>(state->step_vars.size());
-    step.min_units_per_thread = launch.min_units_per_thread;
     state->step_buffers.insert(state->step_buffers.end(), launch.buffers.begin(), launch.buffers.end());
     state->step_vars.insert(state->step_vars.end(), launch.vars.begin(), launch.vars.end());
     state->steps.push_back(step);
-    most_parts = std::max(most_parts, ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads));
   }
+  state->add_forks();
   state->add_loops();
   state->addresses.resize(state->step_buffers.size());
   state->step_values.resize(state->step_vars.size());
+  std::int64_t most_parts = 1;
+  for (const State::Fork& fork : state->forks) {
+    const Expr& grid = wire.launches[state->steps[fork.first_step].launch].grid;
+    most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.min_units_per_thread, threads));
+  }
   if (most_parts > 1) state->pool = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
   return Instance(std::move(state));
 }
@@ -300,13 +291,37 @@ void Instance::State::begin() {
   has_executed = true;
 }
 
-void Instance::State::run(const Step& step) {
-  Job job = {&plan->executable(), step.kernel, addresses.data() + step.first_address,
-             step_values.data() + step.first_value};
+void Instance::State::add_forks() {
+  auto region = wire().regions.begin();
+  for (std::uint32_t i = 0; i < steps.size();) {
+    Fork fork = {i, i + 1, wire().launches[steps[i].launch].min_units_per_thread};
+    while (region != wire().regions.end() && region->first_launch < steps[i].launch) ++region;
+    if (region != wire().regions.end() && region->first_launch == steps[i].launch)
+      fork = {i, i + region->num_launches, region->min_units_per_thread};  // none of them is a once launch
+    forks.push_back(fork);
+    i = fork.end_step;
+  }
+}
+
+void Instance::State::run_units(const Step& step, std::int64_t begin, std::int64_t end) const {
+  plan->executable().run(step.kernel, addresses.data() + step.first_address, step_values.data() + step.first_value,
+                         begin, end);
+}
+
+void Instance::State::run(const Fork& fork) {
+  struct Job {
+    const State& state;
+    const Fork& fork;
+  } job = {*this, fork};
+  const auto run_job = [](void* context, std::int64_t begin, std::int64_t end) {
+    const auto& [state, fork] = *static_cast<const Job*>(context);
+    for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) state.run_units(state.steps[i], begin, end);
+  };
+  const std::int64_t units = steps[fork.first_step].grid;  // of each
   if (pool) {
-    pool->run(step.grid, step.min_units_per_thread, run_job, &job);
-  } else if (step.grid > 0) {
-    run_job(&job, 0, step.grid);
+    pool->run(units, fork.min_units_per_thread, run_job, &job);
+  } else if (units > 0) {
+    run_job(&job, 0, units);
   }
 }
 
@@ -315,7 +330,7 @@ absl::Status Instance::execute() {
     if (absl::Status status = state_->refresh(); !status.ok()) return status;
   }
   state_->begin();
-  state_->run_all([&](const State::Step& step) { state_->run(step); });
+  state_->run_all([&](const State::Fork& fork) { state_->run(fork); });
   return absl::OkStatus();
 }
 
@@ -330,13 +345,15 @@ absl::StatusOr<Profile> Instance::execute_profiled() {
   for (const State::Step& step : state_->steps)
     profile.launches.push_back({state_->wire().kernels[step.kernel].symbol, 0, 0, step.grid, 0});
   const Clock::time_point start = Clock::now();
-  state_->run_all([&](const State::Step& step) {
-    const Clock::time_point before = Clock::now();
-    state_->run(step);
-    LaunchTime& launch = profile.launches[static_cast<std::size_t>(&step - state_->steps.data())];
-    launch.time_ns += nanoseconds(Clock::now() - before);
-    launch.num_ops += state_->wire().kernels[step.kernel].num_ops;
-    ++launch.runs;
+  state_->run_all([&](const State::Fork& fork) {
+    for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
+      const State::Step& step = state_->steps[i];
+      const Clock::time_point before = Clock::now();
+      state_->run({i, i + 1, state_->wire().launches[step.launch].min_units_per_thread});
+      profile.launches[i].time_ns += nanoseconds(Clock::now() - before);
+      profile.launches[i].num_ops += state_->wire().kernels[step.kernel].num_ops;
+      ++profile.launches[i].runs;
+    }
   });
   profile.total_ns = nanoseconds(Clock::now() - start);
   return profile;

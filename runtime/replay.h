@@ -100,7 +100,7 @@ class Instance {
   absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);
 
   absl::Status execute();
-  // Slower: measures every launch.
+  // Slower: measures every launch, each divided between threads by itself.
   absl::StatusOr<Profile> execute_profiled();
 
   struct State;  // runtime/instance_state.h

@@ -9,13 +9,14 @@ namespace hearth::runtime {
 
 void Instance::State::add_loops() {
   const Plan& parsed = wire();
-  const auto steps_before = [&](std::uint32_t launch) {  // steps are in the order of their launches
-    return static_cast<std::uint32_t>(std::ranges::lower_bound(steps, launch, {}, &Step::launch) - steps.begin());
+  const auto forks_before = [&](std::uint32_t launch) {  // forks are in the order of their launches
+    const auto launch_of = [this](const Fork& fork) { return steps[fork.first_step].launch; };
+    return static_cast<std::uint32_t>(std::ranges::lower_bound(forks, launch, {}, launch_of) - forks.begin());
   };
   for (const PlanLoop& from : parsed.loops) {
     Loop& loop = loops.emplace_back();
-    loop.first_step = steps_before(from.first_launch);
-    loop.end_step = steps_before(from.first_launch + from.num_launches);
+    loop.first_fork = forks_before(from.first_launch);
+    loop.end_fork = forks_before(from.first_launch + from.num_launches);
   }
   if (loops.empty()) return;
   std::vector<std::vector<std::uint32_t>> uses(parsed.buffers.size());  // of views, in `addresses`

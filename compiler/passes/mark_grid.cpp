@@ -25,6 +25,13 @@ UOpRef shared_loop(UOpRef kernel, std::size_t depth) {
   return std::ranges::all_of(kernel->sources, has) ? loop : nullptr;
 }
 
+// Whether a turn of the outermost loop is more than a line or two of code.
+bool has_loop_within(UOpRef kernel, UOpRef outer) {
+  return std::ranges::any_of(toposort(kernel), [outer](UOpRef x) {
+    return x != outer && (ir::is_range(x, ir::RangeKind::Loop) || ir::is_range(x, ir::RangeKind::Reduce));
+  });
+}
+
 double unevenness(std::int64_t units, std::int64_t threads) {
   return static_cast<double>((units + threads - 1) / threads * threads) / static_cast<double>(units);
 }
@@ -123,8 +130,9 @@ MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double wor
   if (!outer && num_ops >= kWorkWorthDividing && threads > 1 && kernel->sources.size() > 1) {
     if (std::optional<MarkedGrid> shares = with_shares(graph, kernel, threads)) return *shares;
   }
-  if (!outer || work < kWorkWorthDividing || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
-  while (outer->source(0)->is_const()) {
+  const bool is_divided = work >= kWorkWorthDividing || (threads > 1 && has_loop_within(kernel, outer));
+  if (!outer || !is_divided || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
+  while (work >= kWorkWorthDividing && outer->source(0)->is_const()) {
     UOpRef inner = shared_loop(kernel, 1);
     if (!inner || !inner->source(0)->is_const() || inner->source(0)->int_value() < 2) break;
     const std::int64_t units = outer->source(0)->int_value(), finer = units * inner->source(0)->int_value();

@@ -1,6 +1,7 @@
 // mark_grid: which loops of a kernel are divided between threads.
 //
-// The outermost loop that all stores share gets kind Grid when the kernel is worth dividing. Where its turns cannot be
+// The outermost loop that all stores share gets kind Grid when the kernel is worth dividing, alone or, for a target of
+// several threads, together with its neighbours (passes/parallel_regions). Where its turns cannot be
 // dealt evenly to the target's threads (7 lines of a small image, to 2 or to 16), the next loop inwards is made part of
 // it, as long as a unit stays worth more than finding its place. Stores in loops of their own that compute something
 // are divided in shares, a unit for each of the target's threads.

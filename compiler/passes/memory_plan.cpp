@@ -6,24 +6,13 @@
 #include <string_view>
 
 #include "compiler/passes/import_expr.h"
+#include "compiler/passes/lifetimes.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
 constexpr int kMaxRounds = 32;  // orders tried for an arena above its lower bound
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-struct Lifetime {
-  std::uint32_t buffer = 0;
-  std::uint64_t bytes = 0;
-  std::size_t first = SIZE_MAX, last = 0;  // launches that touch it
-  std::uint64_t offset = 0;
-  bool used() const { return first <= last; }
-};
 
 // Lifetimes that have their place, by launch. An insertion takes O(log launches), a query that and what it finds.
 class Placed {
@@ -55,43 +44,6 @@ class Placed {
   std::multimap<std::size_t, const Lifetime*> starts_;  // by first launch
   std::vector<const Lifetime*> found_;
 };
-
-// First and last launch of each loop.
-std::vector<std::pair<std::size_t, std::size_t>> loop_launches(const Schedule& schedule) {
-  std::vector<std::pair<std::size_t, std::size_t>> loops(schedule.loops.size(), {SIZE_MAX, 0});
-  for (std::size_t l = 0; l < schedule.launches.size(); ++l) {
-    if (const auto loop = schedule.launches[l].loop)
-      loops[*loop] = {std::min(loops[*loop].first, l), std::max(loops[*loop].second, l)};
-  }
-  return loops;
-}
-
-// What a loop reads or makes is live in all of it; what a step alone uses is so again in every step.
-std::vector<Lifetime> lifetimes_of(const Schedule& schedule) {
-  std::vector<Lifetime> lives(schedule.buffers.size());
-  const std::vector<std::pair<std::size_t, std::size_t>> loops = loop_launches(schedule);
-  const auto use = [&](std::uint32_t b, std::pair<std::size_t, std::size_t> launches) {
-    lives[b].first = std::min(lives[b].first, launches.first);
-    lives[b].last = std::max(lives[b].last, launches.second);
-  };
-  for (std::size_t l = 0; l < schedule.launches.size(); ++l) {
-    const PlannedLaunch& launch = schedule.launches[l];
-    for (std::uint32_t b : launch.buffers) {
-      const bool outlives_step = launch.loop && schedule.buffers[b].loop != launch.loop;
-      use(b, outlives_step ? loops[*launch.loop] : std::pair(l, l));
-    }
-  }
-  for (const PlannedBuffer& buffer : schedule.buffers) {
-    if (!buffer.view) continue;
-    use(buffer.view->buffer, loops[buffer.view->loop]);
-    if (buffer.view->kind == v1::LoopView::CARRIED) use(buffer.view->other, loops[buffer.view->loop]);
-  }
-  for (std::uint32_t b = 0; b < lives.size(); ++b) {
-    lives[b].buffer = b;
-    lives[b].bytes = aligned(schedule.buffers[b].max_bytes);
-  }
-  return lives;
-}
 
 // Bytes that are live at each launch.
 std::vector<std::uint64_t> live_bytes(const std::vector<Lifetime>& arena, std::size_t num_launches) {
@@ -180,21 +132,22 @@ std::uint64_t place_all(std::vector<Lifetime>& arena, const std::vector<std::uin
 MemoryPlan memory_plan(Schedule& schedule) {
   MemoryPlan plan;
   std::vector<Lifetime> arena;
-  for (const Lifetime& x : lifetimes_of(schedule)) {
-    PlannedBuffer& buffer = schedule.buffers[x.buffer];
-    if (buffer.view) continue;
+  for (Lifetime& x : lifetimes_of(schedule)) {
+    PlannedBuffer& buffer = schedule.buffers[x.buffers.front()];
     if (buffer.kind == ir::BufferKind::Persistent) {
       buffer.offset = plan.persistent_bytes;
       plan.persistent_bytes += x.bytes;
     } else if (buffer.kind == ir::BufferKind::Arena) {
-      arena.push_back(x);
+      arena.push_back(std::move(x));
     }
   }
   if (arena.empty()) return plan;
   const std::vector<std::uint64_t> live = live_bytes(arena, schedule.launches.size());
   if (!live.empty()) plan.lower_bound_bytes = std::ranges::max(live);
   plan.arena_bytes = place_all(arena, live, plan.lower_bound_bytes);
-  for (const Lifetime& x : arena) schedule.buffers[x.buffer].offset = x.offset;
+  for (const Lifetime& x : arena) {
+    for (std::uint32_t buffer : x.buffers) schedule.buffers[buffer].offset = x.offset;
+  }
   return plan;
 }
 

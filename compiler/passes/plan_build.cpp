@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/passes/import_expr.h"
+#include "compiler/passes/parallel_regions.h"
 #include "proto/versions.h"
 
 namespace hearth::passes {
@@ -26,8 +27,10 @@ v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
   return v1::PlanBuffer::KIND_UNSPECIFIED;
 }
 
-// A thread is worth waking for about this much: operations or elements.
-constexpr double kWorkPerThread = 40'000;
+std::uint64_t min_units(double work, ir::UOpRef grid, const v1::Target& target) {
+  const double units = static_cast<double>(std::max<std::int64_t>(1, grid->bounds.max));
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(fork_work(target) / std::max(1.0, work / units)));
+}
 
 }  // namespace
 
@@ -82,9 +85,7 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     launch.mutable_vars()->Add(l.vars.begin(), l.vars.end());
     *launch.mutable_grid() = export_expr(l.grid);
     launch.set_once(l.once);
-    double units = static_cast<double>(std::max<std::int64_t>(1, l.grid->bounds.max));
-    double per_unit = std::max(1.0, schedule.kernels[l.kernel].work / units);
-    launch.set_min_units_per_thread(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kWorkPerThread / per_unit)));
+    launch.set_min_units_per_thread(min_units(schedule.kernels[l.kernel].work, l.grid, target));
   }
   for (std::uint32_t id = 0; id < schedule.loops.size(); ++id) {
     const auto is_part = [&](const PlannedLaunch& launch) { return launch.loop == id; };
@@ -94,6 +95,12 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     const auto first = std::ranges::find_if(schedule.launches, is_part);
     loop.set_first_launch(static_cast<std::uint32_t>(first - schedule.launches.begin()));
     loop.set_num_launches(static_cast<std::uint32_t>(std::ranges::count_if(schedule.launches, is_part)));
+  }
+  for (const PlannedRegion& r : schedule.regions) {
+    v1::ParallelRegion& region = *plan.add_regions();
+    region.set_first_launch(r.first_launch);
+    region.set_num_launches(r.num_launches);
+    region.set_min_units_per_thread(min_units(r.work, schedule.launches[r.first_launch].grid, target));
   }
   plan.set_arena_bytes(memory.arena_bytes);
   plan.set_persistent_bytes(memory.persistent_bytes);

@@ -245,6 +245,7 @@ class Splitter {
       kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
       kernel.num_ops = built.num_ops;
       kernel.work = built.work;
+      kernel.accesses = slot_accesses(built.root, built.buffers.size());
       kernel.choice = built.choice;
       kernel.cost = built.cost;
       out_.kernels.push_back(std::move(kernel));

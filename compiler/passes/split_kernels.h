@@ -14,6 +14,7 @@
 #include "compiler/passes/choose_opts.h"
 #include "compiler/passes/import.h"
 #include "compiler/passes/kernel_cost.h"
+#include "compiler/passes/slot_access.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/plan.pb.h"
 
@@ -51,6 +52,12 @@ struct PlannedLoop {
   ir::UOpRef count = nullptr;  // over the graph's vars
 };
 
+// Neighbouring launches that one fork runs (passes/parallel_regions).
+struct PlannedRegion {
+  std::uint32_t first_launch = 0, num_launches = 0;
+  double work = 0;  // of all of them, see KernelAst
+};
+
 struct PlannedKernel {
   std::string symbol;
   std::string text;              // canonical; a blob's symbol
@@ -59,6 +66,7 @@ struct PlannedKernel {
   std::string source;            // likewise as text, for explain
   double num_ops = 0;
   double work = 0;                   // see KernelAst
+  std::vector<SlotAccess> accesses;  // by param slot; empty where nothing is known
   v1::KernelChoice choice;           // with Tuning::describe
   KernelCost cost;                   // likewise; of a blob: its operations alone
   std::optional<v1::PlanBlob> blob;  // instead of `ast`
@@ -69,7 +77,8 @@ struct Schedule {
   std::vector<PlannedKernel> kernels;   // distinct
   std::vector<PlannedLaunch> launches;  // execution order; those of a loop are neighbours
   std::vector<PlannedLoop> loops;
-  BoundsCount bounds;  // of all kernels, equal ones counted each time
+  std::vector<PlannedRegion> regions;  // in the order of their launches, which are not shared
+  BoundsCount bounds;                  // of all kernels, equal ones counted each time
 };
 
 // `blobs` are what Blob stages stand for, `bodies` what the loops' bodies became, by LoopInfo::id. `output_shapes` are

@@ -18,7 +18,6 @@
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import.h"
-#include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
 #include "tests/conformance/ops/zero_sign.h"
@@ -105,57 +104,7 @@ void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::
   }
 }
 
-v1::Target target_with(const std::vector<std::string>& features, std::uint32_t vector_bits) {
-  v1::Target target;
-  target.set_device("cpu");
-  target.set_triple("x86_64-unknown-linux-gnu");
-  for (const std::string& feature : features) target.add_features(feature);
-  target.set_vector_bits(vector_bits);
-  target.set_threads(1);
-  target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
-  return target;
-}
-
 }  // namespace
-
-v1::Target host_target() {
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 256);
-  test::skip_part("this processor has no AVX2 and FMA: vectors of 128 bits");
-  return baseline_target();
-}
-
-v1::Target wide_target() {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-    test::skip_part("this processor has no AVX2: vectors of 512 bits run in quarters");
-    return target_with({}, 512);
-  }
-  if (!__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512bw")) {
-    test::skip_part("this processor has no AVX-512VL and BW: vectors of 512 bits run in halves");
-    return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 512);
-  }
-  return target_with({"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.2"}, 512);
-}
-
-v1::Target dot_target() {
-  const std::vector<std::string>& host = runtime::host_cpu_features();
-  auto has = [&](const char* name) { return std::ranges::find(host, name) != host.end(); };
-  v1::Target target = has("avx512vl") ? wide_target() : host_target();
-  const int plain = target.features_size();
-  for (const char* name : {"avx512bf16", "avx512vnni", "avxvnni"}) {
-    if (has(name)) target.add_features(name);
-  }
-  if (target.features_size() == plain) test::skip_part("this processor has no dot products of bytes or bf16");
-  return target;
-}
-
-v1::Target small_cache_target() {
-  v1::Target target = host_target();
-  target.set_l2_bytes(256);
-  return target;
-}
-
-v1::Target baseline_target() { return target_with({}, 128); }
 
 Program::Program(v1::Graph graph) : Program(std::move(graph), host_target()) {}
 Program::Program(v1::Graph graph, v1::Target target, TuningRecords records)
@@ -230,20 +179,15 @@ absl::StatusOr<Tensors> Program::run_imported(const Feed& feed) const {
   return reference::interpret(imported->outputs, bindings, feed.vars);
 }
 
-absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Execution execution,
-                             const std::vector<std::uint8_t*>& addresses, const std::vector<std::size_t>& sizes) {
+absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Execution execution, const Memory& memory,
+                             reference::GridPart part) {
   Kernel& kernel = *kernels_[launch.kernel()];
   std::vector<std::int64_t> vars;
   for (const std::uint32_t var : launch.vars()) vars.push_back(feed.vars.at(var));
-  const std::int64_t grid = evaluate(launch.grid(), feed.vars);
-  // Parts cover the grid, the last one first; a kernel must not care.
-  const std::int64_t cuts[] = {grid, grid - grid / 3, grid / 3, 0};
   if (execution == Execution::Compiled) {
     std::vector<void*> slots;
-    for (const std::uint32_t buffer : launch.buffers()) slots.push_back(addresses[buffer]);
-    for (int part = 0; part < 3; ++part) {
-      if (cuts[part + 1] < cuts[part]) kernel.entry(slots.data(), vars.data(), cuts[part + 1], cuts[part]);
-    }
+    for (const std::uint32_t buffer : launch.buffers()) slots.push_back(memory.addresses[buffer]);
+    kernel.entry(slots.data(), vars.data(), part.begin, part.end);
     return absl::OkStatus();
   }
   Tensors buffers(static_cast<std::size_t>(launch.buffers_size()));
@@ -251,21 +195,38 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
     return absl::InternalError("the launch has fewer buffers than the kernel has slots");
   for (int slot = 0; slot < launch.buffers_size(); ++slot) {
     const std::uint32_t buffer = launch.buffers(slot);
+    const std::uint8_t* begin = memory.addresses[buffer];
     buffers[slot].dtype = static_cast<std::size_t>(slot) < kernel.slots.size() ? kernel.slots[slot] : ir::Scalar::Void;
-    buffers[slot].bytes.assign(addresses[buffer], addresses[buffer] + sizes[buffer]);
+    buffers[slot].bytes.assign(begin, begin + memory.sizes[buffer]);
   }
-  for (int part = 0; part < 3; ++part) {
-    if (cuts[part + 1] >= cuts[part]) continue;
-    const reference::KernelRun run{buffers, vars, reference::GridPart{cuts[part + 1], cuts[part]}};
-    absl::Status status =
-        execution == Execution::Ast ? interpret_kernel(kernel.ast, run) : interpret_linear(kernel.linear, run);
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat(status.message(), "\n",
-                                                      lowered_.kernels(static_cast<int>(launch.kernel())).ast()));
+  const reference::KernelRun run{buffers, vars, part};
+  absl::Status status =
+      execution == Execution::Ast ? interpret_kernel(kernel.ast, run) : interpret_linear(kernel.linear, run);
+  if (!status.ok()) {
+    return absl::Status(
+        status.code(), absl::StrCat(status.message(), "\n", lowered_.kernels(static_cast<int>(launch.kernel())).ast()));
+  }
+  for (int slot = 0; slot < launch.buffers_size(); ++slot)
+    std::copy(buffers[slot].bytes.begin(), buffers[slot].bytes.end(), memory.addresses[launch.buffers(slot)]);
+  return absl::OkStatus();
+}
+
+// Launches [first, end), which are one or a parallel region. Parts cover the grid in an order that must not matter:
+// the last one first, but in one execution of a region the first one, so that nothing is made by chance before it is
+// read.
+absl::Status Program::fork(int first, int end, const Feed& feed, Execution execution, const Memory& memory) {
+  const v1::Plan& plan = lowered_.plan();
+  const std::int64_t grid = evaluate(plan.launches(first).grid(), feed.vars);
+  std::vector<reference::GridPart> parts = {{grid - grid / 3, grid}, {grid / 3, grid - grid / 3}, {0, grid / 3}};
+  if (end - first > 1 && execution == Execution::Linear) std::ranges::reverse(parts);
+  for (const reference::GridPart& part : parts) {
+    if (part.begin >= part.end) continue;
+    for (int i = first; i < end; ++i) {
+      if (evaluate(plan.launches(i).grid(), feed.vars) != grid)
+        return absl::InternalError(absl::StrCat("launch ", i, " of a region has another grid than launch ", first));
+      absl::Status status = launch(plan.launches(i), feed, execution, memory, part);
+      if (!status.ok()) return status;
     }
-  }
-  for (int slot = 0; slot < launch.buffers_size(); ++slot) {
-    std::copy(buffers[slot].bytes.begin(), buffers[slot].bytes.end(), addresses[launch.buffers(slot)]);
   }
   return absl::OkStatus();
 }
@@ -276,8 +237,8 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
   const v1::Plan& plan = lowered_.plan();
   std::deque<GuardedBlock> blocks;
   GuardedBlock arena(plan.arena_bytes(), 64), persistent(plan.persistent_bytes(), 64);
-  std::vector<std::uint8_t*> addresses;
-  std::vector<std::size_t> sizes;
+  Memory memory;
+  auto& [addresses, sizes] = memory;
   std::vector<std::size_t> outputs;
   std::size_t next_input = 0;
   for (const v1::PlanBuffer& buffer : plan.buffers()) {
@@ -321,15 +282,19 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     const bool is_loop = loop != plan.loops().end();
     const std::int64_t count = is_loop ? evaluate(loop->count(), feed.vars) : 1;
     const int end = first + (is_loop ? static_cast<int>(loop->num_launches()) : 1);
+    int next = first;
     for (std::int64_t step = 0; step < count; ++step) {
       if (is_loop)
         see_step(plan, static_cast<std::uint32_t>(loop - plan.loops().begin()), step, count, sizes, addresses);
-      for (int i = first; i < end; ++i) {
-        absl::Status status = launch(plan.launches(i), feed, execution, addresses, sizes);
+      for (int i = first; i < end; i = next) {
+        const auto region = std::ranges::find_if(
+            plan.regions(), [&](const v1::ParallelRegion& r) { return static_cast<int>(r.first_launch()) == i; });
+        next = i + (region != plan.regions().end() ? static_cast<int>(region->num_launches()) : 1);
+        absl::Status status = fork(i, next, feed, execution, memory);
         if (!status.ok()) return status;
       }
     }
-    first = end;
+    first = next;
   }
   for (const GuardedBlock& block : blocks) {
     if (!block.front_is_untouched()) return absl::InternalError("a kernel wrote in front of a buffer");

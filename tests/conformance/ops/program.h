@@ -3,7 +3,9 @@
 //   imported   import + graph interpreter
 //   ast        lower + kernel interpreter on every launch's AST: checks every access
 //   linear     compile_kernel's linear bodies + linear interpreter: checks every access, lane by lane
-//   compiled   compile_kernel's artifacts, dlopened, in guarded memory; the grid in three parts, last part first
+//   compiled   compile_kernel's artifacts, dlopened, in guarded memory
+// A launch runs in three parts of its grid, the last part first; a parallel region's launches together, either way
+// round.
 //
 //   Program program(builder.graph());
 //   program.check({inputs, vars}, Tolerance::exact());      // Catch2 assertions; prints the graph on a failure
@@ -14,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/codegen/reference/host_tensor.h"
+#include "compiler/codegen/reference/kernel_memory.h"
 #include "hearth/v1/graph.pb.h"
 #include "hearth/v1/worker.pb.h"
 
@@ -61,8 +64,13 @@ class Program {
   struct Kernel;
   absl::Status prepare();
   absl::StatusOr<Tensors> run_imported(const Feed& feed) const;
-  absl::Status launch(const v1::Launch& launch, const Feed& feed, Execution execution,
-                      const std::vector<std::uint8_t*>& addresses, const std::vector<std::size_t>& sizes);
+  struct Memory {  // one a plan buffer
+    std::vector<std::uint8_t*> addresses;
+    std::vector<std::size_t> sizes;
+  };
+  absl::Status launch(const v1::Launch& launch, const Feed& feed, Execution execution, const Memory& memory,
+                      codegen::reference::GridPart part);
+  absl::Status fork(int first, int end, const Feed& feed, Execution execution, const Memory& memory);
   v1::Graph graph_;
   v1::Target target_;
   TuningRecords records_;
@@ -78,6 +86,8 @@ v1::Target baseline_target();
 v1::Target wide_target();
 // The host with a cache so small that stages live in their readers' kernels (passes/keep_stages).
 v1::Target small_cache_target();
+// The host with three threads that are worth waking for anything: parallel regions.
+v1::Target threaded_target();
 
 // With dot products of bytes (AVX-512 or AVX-VNNI) and of pairs of bf16, where this machine has them; else the host's.
 v1::Target dot_target();

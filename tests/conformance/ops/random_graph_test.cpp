@@ -1,6 +1,6 @@
-// Random graphs, four targets in turn: 128, 256 and 512 bits, and 256 with a tiny cache. HEARTH_FUZZ_GRAPHS says how
-// many (default 300, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to begin (default 1):
-// HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
+// Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads.
+// HEARTH_FUZZ_GRAPHS says how many (default 300, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to
+// begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
@@ -19,14 +19,15 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) 
 TEST_CASE("random graphs agree in every execution") {
   const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 100 : 300);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
-  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target()};
+  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target(),
+                                threaded_target()};
   std::set<v1::Op> ops;
   std::uint64_t failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
     INFO("HEARTH_FUZZ_SEED=" << seed);
     const RandomGraph random = random_graph(seed);
     for (const v1::Node& node : random.graph.nodes()) ops.insert(node.op());
-    const std::string what = find_disagreement(random, targets[seed % 4]);
+    const std::string what = find_disagreement(random, targets[seed % 5]);
     CHECK(what == "");
     failures += what.empty() ? 0 : 1;
   }
@@ -37,10 +38,11 @@ TEST_CASE("random graphs agree in every execution") {
 TEST_CASE("random loops agree in every execution") {
   const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 30 : 120);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
-  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target()};
+  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target(),
+                                threaded_target()};
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("HEARTH_FUZZ_SEED=" << seed);
-    CHECK(find_disagreement(random_loop(seed), targets[seed % 4]) == "");
+    CHECK(find_disagreement(random_loop(seed), targets[seed % 5]) == "");
   }
 }
 
@@ -48,12 +50,13 @@ TEST_CASE("random loops agree in every execution") {
 // run at all; a stage that fuse left as an empty stand-in; a packed parameter that may have no elements; a stage that
 // rangeify rewrote below the position of a gather.
 TEST_CASE("random graphs that once disagreed") {
-  const std::pair<std::uint64_t, Palette> graphs[] = {{500987, Palette::kBeforeFp8}, {502151, Palette::kBeforeFp8},
-                                                      {500969, Palette::kBeforeFp8}, {210, Palette::kBeforeFp8},
-                                                      {902914, Palette::kBeforeFp8}, {1300371, Palette::kBeforeFp8},
+  const std::pair<std::uint64_t, Palette> graphs[] = {{500987, Palette::kBeforeFp8},    {502151, Palette::kBeforeFp8},
+                                                      {500969, Palette::kBeforeFp8},    {210, Palette::kBeforeFp8},
+                                                      {902914, Palette::kBeforeFp8},    {1300371, Palette::kBeforeFp8},
                                                       {700818, Palette::kBeforeScatter}};
   for (const auto& [seed, palette] : graphs) {
-    for (const v1::Target& target : {baseline_target(), host_target(), wide_target(), small_cache_target()}) {
+    for (const v1::Target& target :
+         {baseline_target(), host_target(), wide_target(), small_cache_target(), threaded_target()}) {
       INFO("HEARTH_FUZZ_SEED=" << seed << ", " << target.vector_bits() << " bits");
       CHECK(find_disagreement(random_graph(seed, palette), target) == "");
     }

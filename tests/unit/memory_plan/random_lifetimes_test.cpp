@@ -1,5 +1,6 @@
 // Random lifetimes: what is live together never shares a byte, the arena holds everything and is no smaller than what
-// must be live at once, and planning is a function of the schedule.
+// must be live at once, planning is a function of the schedule, and no thread of a parallel region writes what another
+// one has yet to read.
 #include <catch2/catch.hpp>
 #include <iostream>
 #include <random>
@@ -101,6 +102,113 @@ TEST_CASE("random lifetimes: no overlap, the true lower bound, the same places t
   CHECK(reused > kRounds / 2);
   CHECK(at_bound > kRounds * 95 / 100);
   CHECK(worst < 1.2);
+}
+
+namespace {
+
+// What each unit of each launch touches, by byte of the arena.
+struct UnitAccess {
+  std::uint32_t buffer = 0;
+  std::uint64_t begin = 0, end = 0;
+};
+
+constexpr std::uint64_t kUnits = 4;
+
+// Regions of a random schedule, and each buffer divided among their units or not.
+void add_regions(Schedule& schedule, std::mt19937& random) {
+  std::vector<std::uint64_t> unit_bytes;
+  for (PlannedBuffer& buffer : schedule.buffers) {
+    buffer.dtype = ir::DType(ir::Scalar::U8);
+    buffer.max_bytes = std::uint64_t{64} << random() % 6;
+    unit_bytes.push_back(random() % 4 == 0 ? 0 : buffer.max_bytes / kUnits);
+  }
+  for (std::uint32_t l = 0; l < schedule.launches.size(); ++l) {
+    schedule.launches[l].kernel = l;
+    passes::PlannedKernel& kernel = schedule.kernels.emplace_back();
+    for (const std::uint32_t buffer : schedule.launches[l].buffers) {
+      passes::SlotAccess& access = kernel.accesses.emplace_back();
+      if (unit_bytes[buffer] > 0) access.unit_elements = static_cast<std::int64_t>(unit_bytes[buffer]);
+    }
+  }
+  for (std::uint32_t l = 0; l + 2 < schedule.launches.size();) {
+    const auto most = static_cast<std::uint32_t>(schedule.launches.size()) - l;
+    const std::uint32_t length = std::min(most, 2 + static_cast<std::uint32_t>(random() % 12));
+    if (random() % 3 > 0) schedule.regions.push_back({l, length, 0});
+    l += length;
+  }
+}
+
+std::vector<UnitAccess> accesses_of(const Schedule& schedule, std::size_t launch, std::uint64_t unit) {
+  std::vector<UnitAccess> all;
+  const auto& buffers = schedule.launches[launch].buffers;
+  for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
+    const PlannedBuffer& buffer = schedule.buffers[buffers[slot]];
+    if (buffer.kind != ir::BufferKind::Arena) continue;
+    const auto part = schedule.kernels[schedule.launches[launch].kernel].accesses[slot].unit_elements;
+    const std::uint64_t begin = buffer.offset + (part ? unit * static_cast<std::uint64_t>(*part) : 0);
+    const std::uint64_t bytes = part ? static_cast<std::uint64_t>(*part) : buffer.max_bytes;
+    all.push_back({buffers[slot], begin, begin + bytes});
+  }
+  return all;
+}
+
+// Two launches of a region that two units may run at the same time and that touch one byte of different buffers.
+std::string shared_byte(const Schedule& schedule) {
+  for (const passes::PlannedRegion& region : schedule.regions) {
+    const std::size_t end = region.first_launch + region.num_launches;
+    for (std::size_t a = region.first_launch; a < end; ++a) {
+      for (std::size_t b = region.first_launch; b < end; ++b) {
+        for (const UnitAccess& x : accesses_of(schedule, a, 0)) {
+          for (std::uint64_t unit = 1; unit < kUnits; ++unit) {
+            for (const UnitAccess& y : accesses_of(schedule, b, unit)) {
+              if (x.buffer != y.buffer && std::max(x.begin, y.begin) < std::min(x.end, y.end))
+                return "launches " + std::to_string(a) + " and " + std::to_string(b);
+            }
+          }
+        }
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("units of a parallel region never share a byte of different buffers, whichever launches they are at") {
+  std::mt19937 random(2);
+  int together = 0;
+  for (int round = 0; round < 300; ++round) {
+    Schedule schedule = random_schedule(random);
+    add_regions(schedule, random);
+    const MemoryPlan plan = passes::memory_plan(schedule);
+    INFO("round " << round << ": " << schedule.regions.size() << " regions");
+    REQUIRE(first_overlap(buffers_of(schedule, ir::BufferKind::Arena)) == "");
+    REQUIRE(end_of(buffers_of(schedule, ir::BufferKind::Arena)) == plan.arena_bytes);
+    REQUIRE(shared_byte(schedule) == "");
+    Schedule apart = schedule;
+    apart.regions.clear();
+    together += passes::memory_plan(apart).arena_bytes < plan.arena_bytes;
+  }
+  CHECK(together > 30);  // there is something to get wrong
+}
+
+TEST_CASE("values of a region that are divided alike and used one after the other share memory") {
+  Schedule schedule;
+  constexpr std::uint32_t kLength = 50;
+  schedule.launches.resize(kLength);
+  schedule.kernels.resize(1);
+  schedule.kernels[0].accesses = {{true, 256}, {false, 256}};
+  for (std::uint32_t l = 0; l < kLength; ++l) {
+    PlannedBuffer buffer;
+    buffer.dtype = ir::DType(ir::Scalar::U8);
+    buffer.max_bytes = 256 * kUnits;
+    schedule.buffers.push_back(buffer);
+    schedule.launches[l].buffers = {l, l == 0 ? l : l - 1};
+  }
+  schedule.regions.push_back({0, kLength, 0});
+  CHECK(passes::memory_plan(schedule).arena_bytes == 2 * 256 * kUnits);
+  schedule.kernels[0].accesses[1].unit_elements.reset();  // read anywhere: each is live to the end
+  CHECK(passes::memory_plan(schedule).arena_bytes == kLength * 256 * kUnits);
 }
 
 TEST_CASE("a chain of equal buffers takes two of them, however long it is") {

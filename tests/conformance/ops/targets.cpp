@@ -1,0 +1,73 @@
+// The targets that programs are run for.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "runtime/cpu/cpu_target.h"
+#include "runtime/kernel_abi.h"
+#include "tests/conformance/ops/program.h"
+#include "tests/support/skip.h"
+
+namespace hearth::conformance {
+namespace {
+
+v1::Target target_with(const std::vector<std::string>& features, std::uint32_t vector_bits) {
+  v1::Target target;
+  target.set_device("cpu");
+  target.set_triple("x86_64-unknown-linux-gnu");
+  for (const std::string& feature : features) target.add_features(feature);
+  target.set_vector_bits(vector_bits);
+  target.set_threads(1);
+  target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
+  return target;
+}
+
+}  // namespace
+
+v1::Target host_target() {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 256);
+  test::skip_part("this processor has no AVX2 and FMA: vectors of 128 bits");
+  return baseline_target();
+}
+
+v1::Target wide_target() {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    test::skip_part("this processor has no AVX2: vectors of 512 bits run in quarters");
+    return target_with({}, 512);
+  }
+  if (!__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512bw")) {
+    test::skip_part("this processor has no AVX-512VL and BW: vectors of 512 bits run in halves");
+    return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 512);
+  }
+  return target_with({"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.2"}, 512);
+}
+
+v1::Target dot_target() {
+  const std::vector<std::string>& host = runtime::host_cpu_features();
+  auto has = [&](const char* name) { return std::ranges::find(host, name) != host.end(); };
+  v1::Target target = has("avx512vl") ? wide_target() : host_target();
+  const int plain = target.features_size();
+  for (const char* name : {"avx512bf16", "avx512vnni", "avxvnni"}) {
+    if (has(name)) target.add_features(name);
+  }
+  if (target.features_size() == plain) test::skip_part("this processor has no dot products of bytes or bf16");
+  return target;
+}
+
+v1::Target small_cache_target() {
+  v1::Target target = host_target();
+  target.set_l2_bytes(256);
+  return target;
+}
+
+v1::Target threaded_target() {
+  v1::Target target = host_target();
+  target.set_threads(3);
+  target.set_fork_work(1);
+  return target;
+}
+
+v1::Target baseline_target() { return target_with({}, 128); }
+
+}  // namespace hearth::conformance
