@@ -54,13 +54,14 @@ absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
                 {"bytes", contents->file_bytes},
                 {"memory", memory_json(memory_of(plan))},
                 {"launches", launches},
+                {"parallel_regions", regions_json(plan)},
                 {"ops", ops},
                 {"kernels", std::move(kernels)}});
     return 0;
   }
   print_facts({{"plan file", str_cat(path, ", ", human_bytes(static_cast<double>(contents->file_bytes)))},
                {"target", target_text(plan.target())},
-               {"kernels", str_cat(rows.size(), ", ", launches, " launches a replay")},
+               {"kernels", str_cat(rows.size(), ", ", launches_text(plan, launches))},
                {"work", str_cat(human_count(ops), " operations a replay, conversions and selections counted",
                                 plan.vars_size() > 0 ? "; at the variables' upper bounds" : "")},
                {"memory", memory_text(memory_of(plan))},

@@ -80,7 +80,7 @@ std::string miss_text(const v1::ExplainResponse& reply) {
 void print_summary_of(const ExplainReport& report) {
   const v1::ExplainResponse& reply = report.reply;
   const Work work = work_of(report.rows);
-  std::string kernels = str_cat(work.kernels, ", ", work.launches, " launches a replay");
+  std::string kernels = str_cat(work.kernels, ", ", launches_text(reply.plan(), work.launches));
   if (work.once > 0) str_append(&kernels, "; ", work.once, " of them run once, when the plan is prepared");
   Rows facts = {{"model", report.path},
                 {"target", target_text(reply.plan().target())},
@@ -204,6 +204,7 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
     json["kernels"].push_back(item);
   }
   json["launches"] = reply.plan().launches_size();
+  json["parallel_regions"] = regions_json(reply.plan());
   if (report.times) json["measured"] = time_json(report.rows, *report.times);
   return json;
 }

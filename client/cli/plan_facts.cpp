@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/format.h"
+#include "proto/launch_runs.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -42,6 +43,26 @@ nlohmann::ordered_json memory_json(const PlanMemory& memory) {
           {"input_bytes", memory.inputs},         {"output_bytes", memory.outputs},
           {"parameter_bytes", memory.parameters}, {"constant_bytes", memory.constants},
           {"persistent_bytes", memory.persistent}};
+}
+
+std::string launches_text(const v1::Plan& plan, std::uint64_t launches) {
+  std::string text = str_cat(launches, " launches a replay");
+  if (plan.regions_size() == 0) return text;
+  const std::vector<std::uint64_t> runs = launch_runs(plan);
+  std::uint64_t inside = 0;
+  for (const v1::ParallelRegion& region : plan.regions()) {
+    for (std::uint64_t l = 0; l < region.num_launches() && region.first_launch() + l < runs.size(); ++l)
+      inside += runs[region.first_launch() + l];
+  }
+  return str_cat(text, ", ", inside, " of them in ", plan.regions_size(),
+                 plan.regions_size() == 1 ? " parallel region" : " parallel regions");
+}
+
+nlohmann::ordered_json regions_json(const v1::Plan& plan) {
+  auto json = nlohmann::ordered_json::array();
+  for (const v1::ParallelRegion& region : plan.regions())
+    json.push_back({{"first_launch", region.first_launch()}, {"launches", region.num_launches()}});
+  return json;
 }
 
 std::string target_text(const v1::Target& target) {

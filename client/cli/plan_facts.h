@@ -24,6 +24,10 @@ PlanMemory memory_of(const v1::Plan& plan);
 std::string memory_text(const PlanMemory& memory);
 nlohmann::ordered_json memory_json(const PlanMemory& memory);
 
+// "103 launches a replay, 98 of them in 4 parallel regions"
+std::string launches_text(const v1::Plan& plan, std::uint64_t launches);
+nlohmann::ordered_json regions_json(const v1::Plan& plan);
+
 std::string target_text(const v1::Target& target);
 // "f32[batch, 80]"
 std::string value_text(DType dtype, const client::Shape& shape);

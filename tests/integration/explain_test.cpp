@@ -125,6 +125,26 @@ TEST_CASE("explain: what it compiles is kept, and the summary says what was ther
              Contains("no plan of this model was in the cache"));
 }
 
+TEST_CASE("explain: launches that two threads run with one fork are counted as parallel regions") {
+  Place place;
+  ModelBuilder m(17);
+  m.input("x", {8, 64, 64});
+  std::string value = "x";
+  for (const std::string& step : {std::string("a"), std::string("b"), std::string("c")}) {
+    m.node("Softmax", {value}, {step}).attr("axis", std::int64_t{2});
+    value = step + "_turned";
+    m.node("Transpose", {step}, {value}).attr("perm", std::vector<std::int64_t>{0, 2, 1});
+  }
+  const std::string model = save(place, m.output(value));
+  CHECK(place.json({"hearth", "explain", model, "--threads", "1", "--json"})["parallel_regions"].empty());
+  const auto two = place.json({"hearth", "explain", model, "--threads", "2", "--json"});
+  const auto region = nlohmann::json{{"first_launch", 0}, {"launches", two["launches"]}};
+  CHECK(two["parallel_regions"] == nlohmann::json::array({region}));
+  const std::string all = std::to_string(two["launches"].get<int>());
+  CHECK_THAT(place.run_ok({"hearth", "explain", model, "--threads", "2"}).out,
+             Contains(all + " launches a replay, " + all + " of them in 1 parallel region\n"));
+}
+
 TEST_CASE("explain: syntax tree, LLVM IR and assembly of a kernel, by number or name, when it is cached too") {
   Place place;
   const std::string model = two_kernels(place);
