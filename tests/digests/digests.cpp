@@ -1,0 +1,68 @@
+#include "tests/digests/digests.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/compile.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/util/json_util.h"
+#include "runtime/sha256.h"
+
+namespace hearth::digests {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&out);
+  out.Trim();
+  return bytes;
+}
+
+std::string digest_of(const std::string& bytes) { return to_hex(sha256(bytes)).substr(0, 16); }
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::Target>> fixed_targets(const std::string& source_dir) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(fs::path(source_dir) / "tests/digests/targets"))
+    paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  std::vector<v1::Target> targets;
+  for (const fs::path& path : paths) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    const auto status = google::protobuf::util::JsonStringToMessage(text.str(), &targets.emplace_back());
+    if (!status.ok()) return absl::InvalidArgumentError(path.string() + ": " + status.ToString());
+  }
+  return targets;
+}
+
+absl::StatusOr<std::string> digests_of(const v1::Graph& graph, const std::vector<v1::Target>& targets) {
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  std::string text;
+  for (const v1::Target& target : targets) {
+    const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph, target, options);
+    if (!lowered.ok()) return lowered.status();
+    std::string artifacts;
+    for (const v1::KernelSpec& kernel : lowered->kernels()) {
+      const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
+      if (!compiled.ok()) return compiled.status();
+      artifacts += digest_of(bytes_of(compiled->artifact()));
+    }
+    text += (text.empty() ? "" : " ") + digest_of(bytes_of(*lowered)) + ":" + digest_of(artifacts);
+  }
+  return text;
+}
+
+std::string llvm_version() { return HEARTH_LLVM_VERSION; }
+
+}  // namespace hearth::digests

@@ -1,0 +1,25 @@
+// What the compiler makes of a graph, as digests: equal before and after a change that should change no result.
+//
+//   absl::StatusOr<std::string> text = digests_of(graph, fixed_targets(source_dir));   // "plan:code plan:code
+//   plan:code"
+#pragma once
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/graph.pb.h"
+
+namespace hearth::digests {
+
+// The records of tests/digests/targets, sorted by name; the same on every machine.
+absl::StatusOr<std::vector<v1::Target>> fixed_targets(const std::string& source_dir);
+
+// By target, the first 16 hex digits of the SHA-256 of the lowered plan (kernels' texts included) and of all its
+// artifacts, in the plan's order. Errors: the compiler's.
+absl::StatusOr<std::string> digests_of(const v1::Graph& graph, const std::vector<v1::Target>& targets);
+
+// Artifacts are LLVM's work: those of another version differ.
+std::string llvm_version();
+
+}  // namespace hearth::digests
