@@ -378,6 +378,7 @@ UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& s
   const std::size_t first = strays[0]->is(Op::Store) ? 2 : 1;
   for (std::size_t i = first; i < strays[0]->sources.size(); ++i) {
     UOpRef r = strays[0]->source(i), size = substitute(g, r->source(0), ranges);
+    if (ir::is_range(r, ir::RangeKind::Grid)) continue;  // outermost of all stores: what strays does so below it
     ranges.emplace_back(r,
                         g.make(Op::Range, r->dtype, {size}, ir::RangeInfo{next_axis++, r->as<ir::RangeInfo>().kind}));
   }

@@ -55,7 +55,11 @@ absl::StatusOr<std::string> digests_of(const v1::Graph& graph, const std::vector
     std::string artifacts;
     for (const v1::KernelSpec& kernel : lowered->kernels()) {
       const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
-      if (!compiled.ok()) return compiled.status();
+      if (!compiled.ok()) {
+        return absl::Status(compiled.status().code(), target.triple() + ", " + std::to_string(target.vector_bits()) +
+                                                          " bits: " + compiled.status().ToString() + "\n" +
+                                                          kernel.ast());
+      }
       artifacts += digest_of(bytes_of(compiled->artifact()));
     }
     text += (text.empty() ? "" : " ") + digest_of(bytes_of(*lowered)) + ":" + digest_of(artifacts);
