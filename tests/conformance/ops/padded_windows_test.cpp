@@ -75,5 +75,24 @@ TEST_CASE("convolutions and pooling of padded images, with and without masks") {
   CHECK(without_copy > kRounds / 4);
 }
 
+// What is left of 64 channels and of 56 columns is stored in loops of its own.
+TEST_CASE("a convolution whose last tiles are smaller is divided between threads") {
+  const Windows w = {.channels = 64, .height = 4, .width = 56, .size = 3, .top = 1, .bottom = 1, .left = 1, .right = 1};
+  GraphBuilder b;
+  const Node image = b.input(v1::F32, {w.channels, w.height, w.width});
+  const Node weights = b.parameter(v1::F32, {64, w.channels, 3, 3});
+  const Dims products = {64, w.channels, w.rows(), w.columns(), 3, 3};
+  const Node images = b.expand(b.reshape(windows_of(b, image, w, {}), {1, 64, w.rows(), w.columns(), 3, 3}), products);
+  const Node factors = b.expand(b.reshape(weights, {64, w.channels, 1, 1, 3, 3}), products);
+  b.output(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {1, 4, 5}));
+  for (const std::uint32_t threads : {2, 3}) {
+    v1::Target target = host_target();
+    target.set_threads(threads);
+    Program program(b.graph(), target);
+    program.check({{uniform(Scalar::F32, {64, 4, 56}, 1), uniform(Scalar::F32, {64, 64, 3, 3}, 2)}, {}},
+                  roundings(Scalar::F32, 600));
+  }
+}
+
 }  // namespace
 }  // namespace hearth::conformance
