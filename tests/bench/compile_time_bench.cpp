@@ -1,7 +1,5 @@
 // compile_time_bench: what lowering a graph of N repeated layers costs, pass by pass; linear when "ms a layer" stays
 // level. Run it on a quiet machine: build/release/bin/compile_time_bench [--layers 1,10,100,300] [--repeat N]
-// With --plans SOURCE_DIR it prints the SHA-256 of the serialized plan of every model and of the repeated layers
-// instead: equal before and after a change of the compiler that should change no result.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,19 +12,15 @@
 
 #include "CLI/CLI.hpp"
 #include "compiler/compile.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/sha256.h"
 #include "tests/bench/compile_time_graphs.h"
-#include "tests/unit/memory_plan/models.h"
 
 namespace {
 
 using namespace hearth;
 using bench::Widths;
 
-// One fixed machine, so that plans can be compared between hosts.
+// One fixed machine, so that figures are of the same work on every host.
 v1::Target fixed_target() {
   v1::Target target;
   target.set_device("cpu");
@@ -82,52 +76,15 @@ void print_table(const std::vector<int>& layers, Widths widths, int repeat) {
   std::printf("\n");
 }
 
-std::string digest_of(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&out);
-  out.Trim();
-  return to_hex(sha256(bytes));
-}
-
-void print_digest(const std::string& name, const v1::Graph& graph) {
-  std::string sources;
-  const v1::LoweredPlan dumped = lower(graph, true);
-  for (const std::string& source : dumped.kernel_sources()) sources += source + "\n";
-  std::printf("%s  sources %.8s  %s\n", digest_of(lower(graph, false)).c_str(), to_hex(sha256(sources)).c_str(),
-              name.c_str());
-  std::fflush(stdout);
-}
-
-void print_digests(const std::string& source_dir, const std::vector<int>& layers) {
-  for (const ModelCase& model : model_cases(source_dir)) {
-    const absl::StatusOr<v1::Graph> graph = traced(model);
-    if (!graph.ok()) std::cerr << "compile_time_bench: " << graph.status() << "\n", std::exit(1);
-    print_digest(model.name, *graph);
-  }
-  for (int n : layers) {
-    print_digest("equal layers " + std::to_string(n), bench::repeated_layers(n, Widths::kEqual));
-    print_digest("distinct layers " + std::to_string(n), bench::repeated_layers(n, Widths::kDistinct));
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("What lowering a graph of N repeated layers costs, pass by pass");
   std::vector<int> layers = {1, 10, 100, 300};
   int repeat = 3;
-  std::string source_dir;
   app.add_option("--layers", layers, "Numbers of layers")->delimiter(',')->check(CLI::Range(1, 10000));
   app.add_option("--repeat", repeat, "Runs of which the fastest counts")->check(CLI::Range(1, 1000));
-  app.add_option("--plans", source_dir, "Print plans' digests, models below this source folder included");
   CLI11_PARSE(app, argc, argv);
-  if (!source_dir.empty()) {
-    print_digests(source_dir, layers);
-    return 0;
-  }
   for (Widths widths : {Widths::kEqual, Widths::kDistinct}) print_table(layers, widths, repeat);
   return 0;
 }

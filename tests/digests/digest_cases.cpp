@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "client/onnx/conformance.h"
+#include "tests/bench/compile_time_graphs.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/unit/memory_plan/models.h"
 
@@ -38,6 +39,13 @@ std::vector<DigestCase> digest_cases(const std::string& source_dir, const std::s
                                                         conformance::Palette::kBeforeScatter)
                            .graph;
                      }});
+  }
+  for (const int n : {1, 10, 100}) {
+    for (const auto& [name, widths] :
+         {std::pair{"equal", bench::Widths::kEqual}, {"distinct", bench::Widths::kDistinct}}) {
+      cases.push_back({std::string("layers/") + name + " " + std::to_string(n),
+                       [n, widths]() -> absl::StatusOr<v1::Graph> { return bench::repeated_layers(n, widths); }});
+    }
   }
   if (nets_dir.empty()) return cases;
   std::vector<fs::path> nets;

@@ -1,4 +1,5 @@
-// The graphs whose digests are kept: the models at hand, ONNX's standard cases, random graphs and whole nets.
+// The graphs whose digests are kept: the models at hand, ONNX's standard cases, random graphs, repeated layers and
+// whole nets.
 #pragma once
 #include <functional>
 #include <string>
