@@ -67,6 +67,22 @@ absl::StatusOr<std::string> digests_of(const v1::Graph& graph, const std::vector
   return text;
 }
 
+absl::StatusOr<std::string> texts_of(const v1::Graph& graph, const v1::Target& target) {
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph, target, options);
+  if (!lowered.ok()) return lowered.status();
+  options.set_dump(true);
+  std::string text;
+  for (const v1::KernelSpec& kernel : lowered->kernels()) {
+    const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
+    if (!compiled.ok()) return compiled.status();
+    for (const v1::PassReport& pass : compiled->passes())
+      text += kernel.symbol() + ", after " + pass.name() + ":\n" + pass.text() + "\n";
+  }
+  return text;
+}
+
 std::string llvm_version() { return HEARTH_LLVM_VERSION; }
 
 }  // namespace hearth::digests

@@ -19,6 +19,9 @@ absl::StatusOr<std::vector<v1::Target>> fixed_targets(const std::string& source_
 // artifacts, in the plan's order. Errors: the compiler's.
 absl::StatusOr<std::string> digests_of(const v1::Graph& graph, const std::vector<v1::Target>& targets);
 
+// What each pass made of each kernel, LLVM's IR and assembly last: for a difference that is not understood.
+absl::StatusOr<std::string> texts_of(const v1::Graph& graph, const v1::Target& target);
+
 // Artifacts are LLVM's work: those of another version differ.
 std::string llvm_version();
 

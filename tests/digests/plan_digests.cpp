@@ -30,10 +30,12 @@ int main(int argc, char** argv) {
   CLI::App app("Compares digests of plans and code with tests/digests/list.txt");
   std::string source_dir = ".", nets_dir, only;
   bool update = false;
+  std::size_t show = SIZE_MAX;
   app.add_option("--source", source_dir, "The source folder")->check(CLI::ExistingDirectory);
   app.add_option("--nets", nets_dir, "Nets made by tests/bench/nets/make_nets.py")->check(CLI::ExistingDirectory);
   app.add_option("--only", only, "Only cases whose names begin so");
   app.add_flag("--update", update, "Write the list; cases that were not looked at stay");
+  app.add_option("--show", show, "Print every pass of the kernels for this target, numbered from 0, instead");
   CLI11_PARSE(app, argc, argv);
   const std::string path = source_dir + "/tests/digests/list.txt";
   const auto targets = digests::fixed_targets(source_dir);
@@ -46,6 +48,11 @@ int main(int argc, char** argv) {
   for (const digests::DigestCase& c : digests::digest_cases(source_dir, nets_dir)) {
     if (!c.name.starts_with(only)) continue;
     const auto graph = c.graph();
+    if (show < targets->size() && graph.ok()) {
+      const auto texts = digests::texts_of(*graph, (*targets)[show]);
+      std::cout << c.name << "\n" << (texts.ok() ? *texts : texts.status().ToString()) << "\n";
+      continue;
+    }
     const auto now = graph.ok() ? digests::digests_of(*graph, *targets) : graph.status();
     if (!now.ok()) {
       if (!may_fail(c.name)) return fail(absl::Status(now.status().code(), c.name + ": " + now.status().ToString()));

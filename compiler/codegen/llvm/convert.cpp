@@ -81,7 +81,8 @@ llvm::Value* Arithmetic::half_bits_to_f32(Value* v, int exponent_bits, int manti
   Value* placed = b_.CreateShl(magnitude, integer(i32, static_cast<unsigned>(23 - mantissa_bits)));
   Value* normal = b_.CreateAdd(placed, integer(i32, static_cast<unsigned>(127 - bias) << 23));
   Value* hidden = integer(i32, static_cast<unsigned>(128 - bias) << 23);
-  Value* difference = b_.CreateFSub(b_.CreateBitCast(b_.CreateAdd(placed, hidden), f32), b_.CreateBitCast(hidden, f32));
+  Value* subtracted = b_.CreateBitCast(hidden, f32);
+  Value* difference = b_.CreateFSub(b_.CreateBitCast(b_.CreateAdd(placed, hidden), f32), subtracted);
   Value* is_subnormal = b_.CreateICmpULT(magnitude, integer(i32, 1u << mantissa_bits));
   Value* finite = b_.CreateSelect(is_subnormal, b_.CreateBitCast(difference, i32), normal);
   unsigned special = has_infinity ? ((1u << exponent_bits) - 1) << mantissa_bits : (1u << bits) - 1;
@@ -132,7 +133,8 @@ llvm::Value* Arithmetic::f32_to_small(Value* v, int exponent_bits, int mantissa_
 
   // An addition whose unit in the last place is the subnormals' spacing rounds them.
   Value* magic = integer(i32, (static_cast<unsigned>(127 - bias) + shift + 1) << 23);
-  Value* aligned = b_.CreateFAdd(b_.CreateBitCast(magnitude, f32), b_.CreateBitCast(magic, f32));
+  Value* added = b_.CreateBitCast(magic, f32);
+  Value* aligned = b_.CreateFAdd(b_.CreateBitCast(magnitude, f32), added);
   Value* subnormal = b_.CreateSub(b_.CreateBitCast(aligned, i32), magic);
   Value* is_subnormal = b_.CreateICmpULT(magnitude, integer(i32, static_cast<unsigned>(127 - bias + 1) << 23));
 
@@ -152,7 +154,8 @@ llvm::Value* Arithmetic::f64_to_odd_f32(Value* v) {
   Value* nearest = b_.CreateFPTrunc(v, f32);
   Value* back = b_.CreateFPExt(nearest, v->getType());
   Value* inexact = b_.CreateFCmpONE(back, v);
-  Value* too_big = b_.CreateFCmpOGT(call(llvm::Intrinsic::fabs, {back}), call(llvm::Intrinsic::fabs, {v}));
+  Value* size = call(llvm::Intrinsic::fabs, {v});
+  Value* too_big = b_.CreateFCmpOGT(call(llvm::Intrinsic::fabs, {back}), size);
   Value* bits = b_.CreateBitCast(nearest, i32);
   Value* truncated = b_.CreateSub(bits, b_.CreateZExt(too_big, i32));
   return b_.CreateBitCast(b_.CreateOr(truncated, b_.CreateZExt(inexact, i32)), f32);
@@ -178,11 +181,18 @@ llvm::Value* Arithmetic::round_to_integral(Op op, Value* x) {
   Value* magnitude = call(llvm::Intrinsic::fabs, {x});
   Value* rounded = b_.CreateFSub(b_.CreateFAdd(magnitude, magic), magic);
   if (op == Op::Trunc) {
-    rounded = b_.CreateSelect(b_.CreateFCmpOGT(rounded, magnitude), b_.CreateFSub(rounded, one), rounded);
+    Value* less = b_.CreateFSub(rounded, one);
+    rounded = b_.CreateSelect(b_.CreateFCmpOGT(rounded, magnitude), less, rounded);
   }
   Value* result = call(llvm::Intrinsic::copysign, {rounded, x});
-  if (op == Op::Floor) result = b_.CreateSelect(b_.CreateFCmpOGT(result, x), b_.CreateFSub(result, one), result);
-  if (op == Op::Ceil) result = b_.CreateSelect(b_.CreateFCmpOLT(result, x), b_.CreateFAdd(result, one), result);
+  if (op == Op::Floor) {
+    Value* less = b_.CreateFSub(result, one);
+    result = b_.CreateSelect(b_.CreateFCmpOGT(result, x), less, result);
+  }
+  if (op == Op::Ceil) {
+    Value* more = b_.CreateFAdd(result, one);
+    result = b_.CreateSelect(b_.CreateFCmpOLT(result, x), more, result);
+  }
   result = call(llvm::Intrinsic::copysign, {result, x});
   return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, magic), result, x);
 }
@@ -196,16 +206,19 @@ absl::StatusOr<llvm::Value*> Arithmetic::fma(DType dtype, Value* a, Value* b, Va
   // The product is exact in f64; the sum is rounded to odd there, so that rounding it to f32 is the one that counts.
   Type* f64 = shaped(b_.getDoubleTy(), type);
   Type* i64 = shaped(b_.getInt64Ty(), type);
-  Value* product = b_.CreateFMul(b_.CreateFPExt(a, f64), b_.CreateFPExt(b, f64));
+  Value* wide_b = b_.CreateFPExt(b, f64);
+  Value* product = b_.CreateFMul(b_.CreateFPExt(a, f64), wide_b);
   Value* addend = b_.CreateFPExt(c, f64);
   Value* sum = b_.CreateFAdd(product, addend);
   Value* part = b_.CreateFSub(sum, product);
-  Value* error = b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, part)), b_.CreateFSub(addend, part));
+  Value* of_addend = b_.CreateFSub(addend, part);
+  Value* error = b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, part)), of_addend);
   Value* zero = real(f64, 0.0);
   Value* bits = b_.CreateBitCast(sum, i64);
   Value* even = b_.CreateICmpEQ(b_.CreateAnd(bits, integer(i64, 1)), integer(i64, 0));
   Value* adjust = b_.CreateAnd(even, b_.CreateFCmpONE(error, zero));
-  Value* outward = b_.CreateICmpEQ(b_.CreateFCmpOGT(error, zero), b_.CreateFCmpOGT(sum, zero));
+  Value* is_positive = b_.CreateFCmpOGT(sum, zero);
+  Value* outward = b_.CreateICmpEQ(b_.CreateFCmpOGT(error, zero), is_positive);
   Value* step = b_.CreateSelect(outward, integer(i64, 1), llvm::Constant::getAllOnesValue(i64));
   Value* odd = b_.CreateAdd(bits, b_.CreateSelect(adjust, step, integer(i64, 0)));
   return b_.CreateFPTrunc(b_.CreateBitCast(odd, f64), type);

@@ -28,7 +28,8 @@ llvm::Value* Arithmetic::min_max(bool is_max, DType dtype, Value* a, Value* b) {
 
 llvm::Value* Arithmetic::combine(ReduceKind kind, DType dtype, Value* a, Value* b) {
   if (is_narrow(dtype)) {
-    return round_narrow(dtype, combine(kind, DType(Scalar::F32, dtype.lanes), widen(dtype, a), widen(dtype, b)));
+    Value* wide_b = widen(dtype, b);  // not as an argument: compilers order those as they like, so code would differ
+    return round_narrow(dtype, combine(kind, DType(Scalar::F32, dtype.lanes), widen(dtype, a), wide_b));
   }
   if (kind == ReduceKind::Max || kind == ReduceKind::Min) return min_max(kind == ReduceKind::Max, dtype, a, b);
   bool is_sum = kind == ReduceKind::Sum;

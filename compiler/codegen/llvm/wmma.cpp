@@ -74,7 +74,10 @@ llvm::Value* Arithmetic::byte_groups(Scalar left, Scalar right, Value* a, Value*
       Value* width = integer(i32, 24);
       return scalar == Scalar::I8 ? b_.CreateAShr(v, width) : b_.CreateLShr(v, width);
     };
-    for (unsigned q = 0; q < 4; ++q) sum = b_.CreateAdd(sum, b_.CreateMul(byte(a, left, q), byte(b, right, q)));
+    for (unsigned q = 0; q < 4; ++q) {
+      Value* factor = byte(b, right, q);
+      sum = b_.CreateAdd(sum, b_.CreateMul(byte(a, left, q), factor));
+    }
     return sum;
   }
   auto dot = [&](Value* to, Value* u, Value* s) { return b_.CreateIntrinsic(id, {}, {to, u, s}); };
@@ -83,9 +86,13 @@ llvm::Value* Arithmetic::byte_groups(Scalar left, Scalar right, Value* a, Value*
   // The top bit flipped, a signed byte is 128 more as an unsigned one, an unsigned byte 128 less as a signed one. What
   // 128 times the other operand adds is taken away again, or added: modulo 2^32, so exactly.
   Value *flip = integer(i32, 0x80808080u), *zero = llvm::Constant::getNullValue(i32);
-  if (left == Scalar::I8) return b_.CreateSub(dot(sum, b_.CreateXor(a, flip), b), dot(zero, flip, b));
+  if (left == Scalar::I8) {
+    Value* too_much = dot(zero, flip, b);
+    return b_.CreateSub(dot(sum, b_.CreateXor(a, flip), b), too_much);
+  }
   Value* half = dot(zero, a, integer(i32, 0x40404040u));  // 64 times a: 128 is no signed byte
-  return b_.CreateAdd(dot(sum, a, b_.CreateXor(b, flip)), b_.CreateShl(half, integer(i32, 1)));
+  Value* too_much = b_.CreateShl(half, integer(i32, 1));
+  return b_.CreateAdd(dot(sum, a, b_.CreateXor(b, flip)), too_much);
 }
 
 }  // namespace hearth::codegen
