@@ -25,7 +25,7 @@ FROM debian:12-slim AS daemon
 # g++ compiles blobs of plain C++, the second line those of HIP without ROCm; `hearth blobs doctor` tells what works.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libseccomp2 libzstd1 libspdlog1.10 \
-    libfmt9 libonnx1 libtomlplusplus3 zlib1g \
+    libfmt9 libonnx1 libtomlplusplus3 libutf8proc2 zlib1g \
     g++ clang-19 clang-tools-19 lld-19 llvm-19 hipcc libamdhip64-dev rocm-device-libs \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --create-home --home-dir /var/lib/hearth hearth
@@ -38,7 +38,7 @@ ENTRYPOINT ["hearthd"]
 
 FROM debian:12-slim AS sdk
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libnghttp2-14 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 \
+ && apt-get install -y --no-install-recommends libnghttp2-14 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 libutf8proc2 \
     g++ libabsl-dev libprotobuf-dev \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /sdk /usr/local

@@ -1,6 +1,7 @@
 #include "compiler/blobs/blob_index.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/text.h"
 
@@ -65,23 +66,59 @@ absl::StatusOr<BlobIndex> BlobIndex::make(const std::vector<BlobSource>& blobs) 
     for (const BlobLeaf& leaf : read->leaves) {
       std::vector<int>& owners = index.by_key_[leaf.key];
       if (owners.empty() || owners.back() != number) owners.push_back(number);
-      index.leaves_.insert(std::string(unqualified(leaf.name)));
       if (!leaf.arguments.empty()) index.heads_.insert(std::string(template_name(leaf.arguments[0])));
     }
+    index.join_families(*read);
     index.blobs_.push_back(*std::move(read));
   }
   index.heads_.erase("");
   return index;
 }
 
-absl::StatusOr<int> BlobIndex::find(const std::vector<std::string>& arguments) const {
+std::map<std::string, std::vector<std::string>> BlobIndex::exports() const {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const BlobExports& blob : blobs_)
+    for (const BlobLeaf& leaf : blob.leaves) out[blob.stem].push_back(leaf.prefix);
+  return out;
+}
+
+void BlobIndex::join_families(const BlobExports& blob) {
+  const int own = static_cast<int>(families_.size());  // no family has that number yet
+  std::set<int> joined;
+  for (const BlobLeaf& leaf : blob.leaves) joined.insert(families_.emplace(unqualified(leaf.name), own).first->second);
+  if (joined.size() < 2) return;
+  for (auto& [name, family] : families_)
+    if (joined.contains(family)) family = *joined.begin();
+}
+
+absl::StatusOr<int> BlobIndex::find(std::string_view function, const std::vector<std::string>& arguments) const {
   const auto found = by_key_.find(blob_key(arguments));
   if (found == by_key_.end())
     return absl::FailedPreconditionError(str_cat("no blob is for this type; ", nearest(arguments)));
-  if (found->second.size() > 1)
-    return absl::FailedPreconditionError(str_cat("more than one blob is for this type: ", blobs_[found->second[0]].stem,
-                                                 " and ", blobs_[found->second[1]].stem));
-  return found->second[0];
+  const auto exports = [&](int blob, const auto& fits) {
+    const std::vector<BlobLeaf>& leaves = blobs_[static_cast<std::size_t>(blob)].leaves;
+    return std::any_of(leaves.begin(), leaves.end(),
+                       [&](const BlobLeaf& leaf) { return fits(unqualified(leaf.name)); });
+  };
+  std::vector<int> fitting = found->second;
+  if (fitting.size() > 1 || is_leaf(function)) {
+    std::erase_if(fitting, [&](int blob) {
+      return !exports(blob, [&](std::string_view name) {
+        return is_leaf(function) ? name == function : name.starts_with(function);
+      });
+    });
+  }
+  if (fitting.size() == 1) return fitting[0];
+  const std::string& first = blobs_[static_cast<std::size_t>(found->second[0])].stem;
+  if (found->second.size() == 1)
+    return absl::FailedPreconditionError(str_cat("its blob ", first, " does not define ", function, "<…>"));
+  const std::string& second = blobs_[static_cast<std::size_t>(found->second[1])].stem;
+  if (fitting.empty())
+    return absl::FailedPreconditionError(
+        str_cat("blobs ", first, " and ", second, " are for this type, and neither defines ", function, "<…>"));
+  return absl::FailedPreconditionError(
+      str_cat("more than one blob is for this function and type: ", blobs_[static_cast<std::size_t>(fitting[0])].stem,
+              " and ", blobs_[static_cast<std::size_t>(fitting[1])].stem));
 }
 
 std::string BlobIndex::nearest(const std::vector<std::string>& arguments) const {

@@ -96,6 +96,7 @@ absl::Status run_compile_py(const FullBuildInput& input, const std::string& aite
     fs::create_directories(folder, error);
     if (error) return absl::PermissionDeniedError(str_cat(folder, ": ", error.message()));
     fs::remove(folder + "/post_build.json", error);
+    if (absl::Status status = unpublish_quick_state(tmp, "libmha_" + api); !status.ok()) return status;
     Command command{.args = {find_program(input.python), str_cat(aiter, "/", kCompilePy), "--api", api},
                     .cwd = tmp,
                     .log = input.verbose ? "" : folder + "/build.log",
@@ -151,11 +152,18 @@ struct Built {
   std::vector<Manifest> manifests;
 };
 
-absl::StatusOr<Built> read_built(const std::string& tmp) {
+// Libraries whose last build did not end are left out, or refused.
+absl::StatusOr<Built> read_built(const std::string& tmp, bool refuse_unfinished) {
   Built built;
   for (const char* library : kLibraries) {
     std::error_code error;
-    if (!fs::exists(str_cat(tmp, "/", library, "/", kQuickStateFile), error)) continue;
+    const std::string folder = str_cat(tmp, "/", library);
+    if (!fs::exists(str_cat(folder, "/", kQuickStateFile), error)) {
+      if (refuse_unfinished && fs::is_directory(folder, error))
+        return absl::FailedPreconditionError(str_cat(folder, ": holds no ", kQuickStateFile, ": the last build of ",
+                                                     library, " did not end", kUnfinishedBuild));
+      continue;
+    }
     absl::StatusOr<QuickState> state = read_quick_state(tmp, library);
     if (!state.ok()) return state.status();
     absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", runtime::kBlobManifestFile));
@@ -168,7 +176,7 @@ absl::StatusOr<Built> read_built(const std::string& tmp) {
 
 // The staged root's manifest, for what is not in a library's embedded one; then the installation, if one is wanted.
 absl::Status finish(const std::string& tmp, const std::string& install_dir, BuildReport* report) {
-  absl::StatusOr<Built> built = read_built(tmp);
+  absl::StatusOr<Built> built = read_built(tmp, /*refuse_unfinished=*/false);
   if (!built.ok()) return built.status();
   const absl::StatusOr<Manifest> all = merge_manifests(built->manifests);
   if (!all.ok()) return all.status();
@@ -288,8 +296,10 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input) {
 
   const EmbeddedDefaults defaults{.root = default_root(input.install_dir.empty() ? tmp + "/ck_jit" : ""),
                                   .name = default_name()};
-  const absl::StatusOr<Built> built = read_built(tmp);
+  const absl::StatusOr<Built> built = read_built(tmp, /*refuse_unfinished=*/true);
   if (!built.ok()) return built.status();
+  for (const QuickState& state : built->libraries)
+    if (absl::Status status = check_files(state); !status.ok()) return status;
   for (std::size_t i = 0; i < built->libraries.size(); ++i) {
     const QuickState& state = built->libraries[i];
     if (absl::Status status = link_library(*config, state, built->manifests[i], defaults); !status.ok()) return status;

@@ -72,7 +72,12 @@ int first_code(const CppTokens& tokens) {
 class Rewriter {
  public:
   Rewriter(const RewriteInput& input, const CppTokens& tokens, const BlobIndex& index, const DispatcherSites& sites)
-      : tokens_(tokens), sites_(sites), file_(quoted(input.path)), definitions_(outline(tokens)), edits_(tokens) {
+      : tokens_(tokens),
+        index_(index),
+        sites_(sites),
+        file_(quoted(input.path)),
+        definitions_(outline(tokens)),
+        edits_(tokens) {
     shared_ = shared_helpers(tokens_, definitions_, index, sites_);
   }
 
@@ -85,7 +90,8 @@ class Rewriter {
       called.insert(helper.helper_calls.begin(), helper.helper_calls.end());
     }
     for (const LeafCall& call : sites_.calls)
-      if (!done.contains(&call)) edits_.replace(call.begin, call.end, leaf_expression(call.name, call.arguments));
+      if (!done.contains(&call))
+        edits_.replace(call.begin, call.end, leaf_expression(index_, call.name, call.arguments));
     for (const HelperCall& call : sites_.helper_calls)
       if (!called.contains(&call)) ask_at_once(call);
     for (const CppDefinition& definition : definitions_) leave_unoptimised(definition);
@@ -101,7 +107,7 @@ class Rewriter {
     for (const LeafCall* call : helper.leaf_calls) {
       const std::string_view parameter = std::string_view(call->arguments).substr(0, call->arguments.find(','));
       edits_.replace(call->begin, call->end,
-                     shared_leaf_expression(call->name, call->arguments, helper.rows.find(parameter)->second));
+                     shared_leaf_expression(index_, call->name, call->arguments, helper.rows.find(parameter)->second));
     }
     // One instance for each way in which types differ that are not blobs'.
     std::map<std::string, std::string> instances;
@@ -151,6 +157,7 @@ class Rewriter {
   }
 
   const CppTokens& tokens_;
+  const BlobIndex& index_;
   const DispatcherSites& sites_;
   const std::string file_;
   const std::vector<CppDefinition> definitions_;
@@ -183,8 +190,7 @@ absl::StatusOr<RewrittenDispatcher> rewrite_dispatcher(const RewriteInput& input
   if (!found.ok()) return found.status();
 
   RewrittenDispatcher out;
-  for (const BlobExports& blob : index->blobs())
-    for (const BlobLeaf& leaf : blob.leaves) out.exports[blob.stem].push_back(leaf.prefix);
+  out.exports = index->exports();
   BlobRows rows;
   for (const int blob : found->blobs) {
     rows.emplace(blob, static_cast<int>(rows.size()));

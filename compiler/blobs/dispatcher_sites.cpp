@@ -71,7 +71,7 @@ class SiteFinder : public CppWalker {
     }
     if (leaf && call) add_call(i, close);
     if (dependent) return absl::OkStatus();
-    if (leaf) return add_site(i, ranges[0], types[0].text, texts(types, 0, types.size())).status();
+    if (leaf) return add_site(i, ranges[0], texts(types, 0, types.size())).status();
     HelperCall helper{first_qualifier(i), close, i, {}};
     for (std::size_t k = 0; k < types.size(); ++k) {
       HelperCall::Argument& argument = helper.arguments.emplace_back();
@@ -85,9 +85,10 @@ class SiteFinder : public CppWalker {
         fewer.pop_back();
         if (index_.contains(blob_key(fewer))) arguments = fewer;
       }
-      const absl::StatusOr<int> blob = add_site(i, ranges[k], types[k].text, arguments);
+      const absl::StatusOr<int> blob = add_site(i, ranges[k], arguments);
       if (!blob.ok()) return blob.status();
       argument.blob = *blob;
+      argument.family = index_.family_of(*blob);
       argument.key = argument.written;
       for (std::size_t extra = 1; extra < arguments.size(); ++extra)
         str_append(&argument.key, ", ",
@@ -114,18 +115,11 @@ class SiteFinder : public CppWalker {
   }
 
   // The number of the blob that these arguments are for.
-  absl::StatusOr<int> add_site(int i, std::pair<int, int> range, const std::string& type,
-                               const std::vector<std::string>& arguments) {
+  absl::StatusOr<int> add_site(int i, std::pair<int, int> range, const std::vector<std::string>& arguments) {
     const std::string alias = tokens_.joined(range.first, range.second);
-    const absl::StatusOr<int> blob = index_.find(arguments);
+    const absl::StatusOr<int> blob = index_.find(tokens_.text(i), arguments);
     if (!blob.ok()) return refuse(i, alias, blob_key(arguments), std::string(blob.status().message()));
     const BlobExports& exports = index_.blobs()[*blob];
-    if (index_.is_leaf(tokens_.text(i))) {
-      bool has = false;
-      for (const BlobLeaf& leaf : exports.leaves) has |= unqualified(leaf.name) == tokens_.text(i);
-      if (!has)
-        return refuse(i, alias, type, str_cat("its blob ", exports.stem, " does not define ", tokens_.text(i), "<…>"));
-    }
     found.blobs.insert(*blob);
     found.sites.push_back({tokens_.line(i), alias, exports.stem, std::string(tokens_.text(i))});
     found.site_tokens.push_back(i);

@@ -31,6 +31,7 @@ struct HelperCall {
     std::string written;  // "trait_"
     std::string type;     // canonical
     int blob = -1;        // number in the index; -1: no trait
+    int family = -1;      // of the blob's functions
     std::string key;      // what finds that blob by its type, as written: "trait_, ck_tile::gfx942_t"
   };
   int begin, close;  // tokens, from the first qualifier to the closing angle; behind it is the (

@@ -1,7 +1,8 @@
 // DispatcherText: the C++ that the rewriter puts into a dispatcher, and before it.
 //
-// hearth_sites has a row for each blob in use and a column for each of its exports; hearth_blob<types…> gives a blob's
-// row by the C++ type it is for, so that the compiler checks what the rewriter read. Pure; thread-safe. No errors.
+// hearth_sites has a row for each blob in use and a column for each of its exports; hearth_blob<family, types…> gives a
+// blob's row by its family of functions and the C++ type it is for, so that the compiler checks what the rewriter read.
+// Pure; thread-safe. No errors.
 //   std::string text = preamble(index, rows) + "#line 7 \"fmha_fwd_api.cpp\"\n" + …;
 #pragma once
 #include <map>
@@ -19,9 +20,10 @@ using BlobRows = std::map<int, int>;  // number in the index -> row of hearth_si
 std::string preamble(const BlobIndex& index, const BlobRows& rows);
 
 // The function that `name<arguments>` names, as an expression of its type.
-std::string leaf_expression(const std::string& name, const std::string& arguments);
+std::string leaf_expression(const BlobIndex& index, const std::string& name, const std::string& arguments);
 // The same inside of a shared helper: of whatever blob is in that row of the group it was given.
-std::string shared_leaf_expression(const std::string& name, const std::string& arguments, int row);
+std::string shared_leaf_expression(const BlobIndex& index, const std::string& name, const std::string& arguments,
+                                   int row);
 
 // The group of the blobs of a helper's call: of all of them, or of a shared helper's rows, where void is no blob.
 std::string group_expression(const HelperCall& call);

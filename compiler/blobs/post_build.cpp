@@ -99,7 +99,8 @@ QuickState quick_state(const InterceptConfig& config, const Link& link, const Ma
                    .arch_fl = {},
                    .link_args = link.args,
                    .tool = link.tool,
-                   .cwd = link.cwd};
+                   .cwd = link.cwd,
+                   .digests = {}};
   for (const Dispatcher& dispatcher : dispatchers) state.all_objs.push_back(dispatcher.object);
   state.all_objs.push_back(manifest_object(config, manifest.library));
   if (!manifest.blobs.empty())
@@ -171,6 +172,8 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
   absl::StatusOr<Manifest> manifest = recorded_manifest(report.library, *records, *config);
   if (!manifest.ok()) return manifest.status();
   if (absl::Status status = check_flags(*manifest, *config); !status.ok()) return status;
+  // From here on files of the last build are replaced: a quick rebuild waits until all of them belong together again.
+  if (absl::Status status = unpublish_quick_state(config->folder, report.library); !status.ok()) return status;
   progress.step(str_cat("finding the calls of ", manifest->blobs.size(), " blobs"));
   const absl::StatusOr<std::vector<Dispatcher>> dispatchers =
       rewrite_dispatchers(*config, *records, folder, &*manifest);
@@ -188,11 +191,16 @@ absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const
   if (absl::Status status = check_host_calls(link->host_objects, objects); !status.ok()) return status;
 
   progress.step("linking");
-  const std::string manifest_file = str_cat(folder, "/", runtime::kBlobManifestFile);
-  if (absl::Status status = runtime::write_file(manifest_file, {manifest_json(*manifest)}); !status.ok()) return status;
-  const QuickState state = quick_state(*config, *link, *manifest, *dispatchers);
+  QuickState state = quick_state(*config, *link, *manifest, *dispatchers);
   const EmbeddedDefaults defaults{.root = config->default_root, .name = config->default_name};
   if (absl::Status status = link_library(*config, state, *manifest, defaults); !status.ok()) return status;
+  // Published last and whole: the manifest, then what says that it and the objects belong together.
+  const std::string manifest_file = str_cat(folder, "/", runtime::kBlobManifestFile);
+  if (absl::Status status = runtime::write_file(manifest_file, {manifest_json(*manifest)}); !status.ok()) return status;
+  std::vector<std::string> linked = state.all_objs;
+  std::erase(linked, manifest_object(*config, report.library));  // made anew by each link
+  linked.push_back(manifest_file);
+  if (absl::Status status = digest_files(linked, &state); !status.ok()) return status;
   if (absl::Status status = write_quick_state(state, config->folder); !status.ok()) return status;
 
   report.host_objects = static_cast<int>(link->host_objects.size());

@@ -1,9 +1,11 @@
 #include "compiler/blobs/quick_state.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/file.h"
+#include "runtime/sha256.h"
 #include "runtime/text.h"
 
 namespace hearth::blobs {
@@ -36,9 +38,40 @@ void change_paths(QuickState* state, const Change& change) {
   state->cwd = change(state->cwd);
   for (auto* list : {&state->all_objs, &state->link_args})
     for (std::string& text : *list) text = change(text);
+  for (auto& [file, digest] : state->digests) file = change(file);
 }
 
 }  // namespace
+
+absl::Status digest_files(const std::vector<std::string>& files, QuickState* state) {
+  state->digests.clear();
+  for (const std::string& file : files) {
+    const absl::StatusOr<std::string> bytes = runtime::read_file(file);
+    if (!bytes.ok()) return bytes.status();
+    state->digests.emplace_back(file, to_hex(sha256(*bytes)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_files(const QuickState& state) {
+  for (const auto& [file, digest] : state.digests) {
+    const absl::StatusOr<std::string> bytes = runtime::read_file(file);
+    if (!bytes.ok()) return absl::Status(bytes.status().code(), str_cat(bytes.status().message(), kUnfinishedBuild));
+    if (to_hex(sha256(*bytes)) != digest)
+      return absl::FailedPreconditionError(
+          str_cat(file, ": is not what ", state.library,
+                  " was linked with: a later build was cut short or something else wrote it", kUnfinishedBuild));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status unpublish_quick_state(const std::string& folder, const std::string& library) {
+  const std::string file = str_cat(folder, "/", library, "/", kQuickStateFile);
+  std::error_code error;
+  std::filesystem::remove(file, error);
+  if (error) return absl::PermissionDeniedError(str_cat(file, ": cannot be removed: ", error.message()));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<QuickState> read_quick_state(const std::string& folder, const std::string& library) {
   const std::string file = str_cat(folder, "/", library, "/", kQuickStateFile);
@@ -59,6 +92,7 @@ absl::StatusOr<QuickState> read_quick_state(const std::string& folder, const std
     root.at("link_args").get_to(state.link_args);
     root.at("tool").get_to(state.tool);
     root.at("cwd").get_to(state.cwd);
+    root.at("digests").get_to(state.digests);
   } catch (const Json::exception& wrong) {
     return absl::InvalidArgumentError(str_cat(file, ": ", wrong.what(), kRemedy));
   }
@@ -78,7 +112,8 @@ absl::Status write_quick_state(const QuickState& given, const std::string& folde
                      {"arch_fl", state.arch_fl},
                      {"link_args", state.link_args},
                      {"tool", state.tool},
-                     {"cwd", state.cwd}};
+                     {"cwd", state.cwd},
+                     {"digests", state.digests}};
   const std::string file = str_cat(folder, "/", state.library, "/", kQuickStateFile);
   return runtime::write_file(file, {root.dump(1), "\n"});
 }

@@ -111,8 +111,6 @@ BlobEnvironment read_environment(const Library& library) {
     throw BlobError(kInvalidArgument, "HEARTH_BLOB_MODE=\"" + mode + "\" is none of auto, daemon, direct");
   }
 
-  out.manifest = variable("CK_JIT_MANIFEST");
-  if (out.manifest.empty()) out.manifest = out.root + "/ck_jit_manifest.json";
   out.client = variable("HEARTH_BLOB_CLIENT");
   out.compiler = variable("HEARTH_BLOBC");
   if (out.compiler.empty()) out.compiler = out.root + "/hearth-blobc";

@@ -5,7 +5,6 @@
 //   CK_JIT_NAME       name of the cache folder; else as baked in
 //   CK_JIT_CACHE_DIR  cache of direct mode; else $XDG_CACHE_HOME/<name>, else $HOME/.cache/<name>. Naming one chooses
 //                     direct mode, unless HEARTH_BLOB_MODE says otherwise: who names a folder wants it used.
-//   CK_JIT_MANIFEST   manifest of blobs that are not in the library; else {root}/ck_jit_manifest.json
 //   CK_JIT_VERBOSE    1: one line on stderr for each blob
 //   HEARTH_BLOB_MODE  auto (default: the daemon when there is one, else direct), daemon, direct
 //   HEARTH_BLOB_CLIENT, HEARTH_BLOBC   other files than libhearth_blob_client.so and {root}/hearth-blobc
@@ -26,8 +25,7 @@ struct BlobEnvironment {
   std::string root;            // absolute
   BlobMode mode = BlobMode::kAuto;
   std::string cache_folder;  // empty when neither variable nor home folder says where
-  std::string manifest;
-  std::string client;  // HEARTH_BLOB_CLIENT; empty: to be looked for
+  std::string client;        // HEARTH_BLOB_CLIENT; empty: to be looked for
   std::string compiler;
   bool verbose = false;
   int timeout_seconds = 900;

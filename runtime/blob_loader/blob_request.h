@@ -8,8 +8,6 @@ namespace hearth::blob {
 struct BlobRequest {
   std::string stem;
   std::vector<std::string> exports;  // mangled prefixes
-  // Of a blob that is in the embedded manifest; of another the manifest says the rest.
-  bool embedded = true;
   std::string toolchain, source;
   std::vector<std::string> flags, archs;
 };

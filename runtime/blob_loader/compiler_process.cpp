@@ -86,11 +86,6 @@ std::vector<std::string> command_line(const BlobEnvironment& environment, const 
     words.emplace_back(name);
     words.push_back(value);
   };
-  if (!request.embedded) {
-    add("--manifest", environment.manifest);
-    add("--cache-dir", environment.cache_folder);
-    return words;
-  }
   add("--source", request.source);
   add("--toolchain", request.toolchain);
   add("--cache-dir", environment.cache_folder);

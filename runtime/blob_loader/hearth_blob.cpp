@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -25,12 +24,20 @@ std::vector<std::string> strings(const char* const* list) {
   return out;
 }
 
-void check_version(const Library& library) {
-  if (library.version == kLibraryVersion) return;
-  throw BlobError(kFailedPrecondition, "the list of blobs in this library is of version " +
-                                           std::to_string(library.version) + ", but its libhearth_blob reads version " +
-                                           std::to_string(kLibraryVersion) +
-                                           "; build the library again with `hearth blobs build full`");
+// A number means a blob only in the list for which the site was compiled.
+const Library& checked_library(const Dispatcher& dispatcher) {
+  const Library& library = *dispatcher.library;
+  if (library.version != kLibraryVersion)
+    throw BlobError(kFailedPrecondition,
+                    "the list of blobs in this library is of version " + std::to_string(library.version) +
+                        ", but its libhearth_blob reads version " + std::to_string(kLibraryVersion) +
+                        "; build the library again with `hearth blobs build full`");
+  if (library.list_digest != dispatcher.list_digest)
+    throw BlobError(kFailedPrecondition,
+                    "a dispatcher of " + std::string(library.name) +
+                        " and the library's list of blobs are of two builds, so that its calls would reach other "
+                        "blobs; build the library again with `hearth blobs build full`");
+  return library;
 }
 
 BlobRequest request_of(const Library& library, const LibraryBlob& blob) {
@@ -50,12 +57,8 @@ struct Acquired {
 };
 
 Acquired acquire(const BlobEnvironment& environment, const BlobRequest& request) {
-  if (environment.mode == BlobMode::kDirect || (environment.mode == BlobMode::kAuto && !request.embedded))
+  if (environment.mode == BlobMode::kDirect)
     return {compile_directly(environment, request), "compiled or cached by hearth-blobc"};
-  if (!request.embedded)
-    throw BlobError(kFailedPrecondition,
-                    "it is not in the library's own list, and only hearth-blobc reads other manifests; unset "
-                    "HEARTH_BLOB_MODE=daemon or build the library again with this blob");
   try {
     return {acquire_from_daemon(environment, request), "from hearthd"};
   } catch (const BlobError& failure) {
@@ -92,34 +95,17 @@ std::vector<void*> load(const Library& library, const BlobRequest& request) {
   }
 }
 
-const LibraryBlob* find(const Library& library, const char* stem) {
-  std::uint32_t low = 0, high = library.num_blobs;
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    const int order = std::strcmp(library.blobs[middle].stem, stem);
-    if (order == 0) return &library.blobs[middle];
-    if (order < 0) low = middle + 1;
-    if (order > 0) high = middle;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void* Site::resolve() {
-  check_version(*library_);
-  if (blob_ >= library_->num_blobs)
-    throw BlobError(kInternal, "a dispatcher of " + std::string(library_->name) + " asks for blob " +
-                                   std::to_string(blob_) + " of " + std::to_string(library_->num_blobs) +
-                                   "; dispatcher and list of blobs are of two builds: build the library again");
-  const LibraryBlob& blob = library_->blobs[blob_];
-  const std::size_t exports = strings(blob.exports).size();
-  if (export_ >= exports)
-    throw BlobError(kInternal, "a dispatcher asks for export " + std::to_string(export_) + " of blob " + blob.stem +
-                                   ", which has " + std::to_string(exports) +
-                                   "; dispatcher and list of blobs are of two builds: build the library again");
+  const Library& library = checked_library(*dispatcher_);
+  const LibraryBlob* blob = blob_ < library.num_blobs ? &library.blobs[blob_] : nullptr;
+  if (blob == nullptr || export_ >= strings(blob->exports).size())
+    throw BlobError(kInternal, "a dispatcher of " + std::string(library.name) + " asks for export " +
+                                   std::to_string(export_) + " of blob " + std::to_string(blob_) + " of " +
+                                   std::to_string(library.num_blobs) + ", which is not there; please report this");
   void* function =
-      registry().function({library_, blob.stem}, export_, [&] { return load(*library_, request_of(*library_, blob)); });
+      registry().function({&library, blob->stem}, export_, [&] { return load(library, request_of(library, *blob)); });
   function_.store(function, std::memory_order_release);
   return function;
 }
@@ -147,24 +133,6 @@ void SiteGroup::ask() {
   for (Site* site : wanted)
     if (!site->is_loaded()) return;
   all_loaded_.store(true, std::memory_order_release);
-}
-
-void* find_blob_function(const Library& library, const char* stem, const char* export_prefix) {
-  check_version(library);
-  if (const LibraryBlob* blob = find(library, stem)) {
-    const std::vector<std::string> exports = strings(blob->exports);
-    for (std::size_t i = 0; i < exports.size(); ++i)
-      if (exports[i] == export_prefix)
-        return registry().function({&library, stem}, i, [&] { return load(library, request_of(library, *blob)); });
-    throw BlobError(kNotFound, std::string("blob ") + stem + " of " + library.name + " has no export " + export_prefix);
-  }
-  BlobRequest request;
-  request.stem = stem;
-  request.exports = {export_prefix};
-  request.embedded = false;
-  // Each export is a state of its own: what else such a blob exports is not known here.
-  return registry().function({&library, std::string(stem) + " " + export_prefix}, 0,
-                             [&] { return load(library, request); });
 }
 
 }  // namespace hearth::blob

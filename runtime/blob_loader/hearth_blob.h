@@ -7,7 +7,8 @@
 // whose text names blob, place, reason and the compiler's last lines; a failure is remembered for HEARTH_BLOB_RETRY_S
 // seconds (default 30), then the next call tries again. A SiteGroup is all the blobs that one call leads to.
 //   using Fn = float (*)(const ck_tile::stream_config&, fmha_fwd_args);
-//   static hearth::blob::Site site{&hearth_blob_library, 17, 0};
+//   static constexpr hearth::blob::Dispatcher dispatcher{&hearth_blob_library, 0x6b1d…};
+//   static hearth::blob::Site site{&dispatcher, 17, 0};
 //   float ms = reinterpret_cast<Fn>(site.get())(s, a);
 #pragma once
 #include <atomic>
@@ -18,7 +19,7 @@
 
 namespace hearth::blob {
 
-inline constexpr std::uint32_t kLibraryVersion = 1;
+inline constexpr std::uint32_t kLibraryVersion = 2;
 
 // What went wrong, in the words of docs/errors.md; `code` is gRPC's. Visible, to be caught outside of the library.
 class __attribute__((visibility("default"))) BlobError : public std::runtime_error {
@@ -39,6 +40,7 @@ struct LibraryBlob {
 };
 struct Library {
   std::uint32_t version;                // kLibraryVersion
+  std::uint64_t list_digest;            // of the blobs' stems and exports in order: what a Dispatcher's sites number
   const char* name;                     // "libmha_fwd"
   const char* toolchain;                // "hip" or "c++"
   const char* default_root;             // CK_JIT_ROOT baked in: absolute, relative to this .so's folder, or ""
@@ -49,10 +51,16 @@ struct Library {
   std::uint32_t num_blobs;
 };
 
+// The object that sites are in: it was compiled for one list of blobs, and calls nothing of another list.
+struct Dispatcher {
+  const Library* library;
+  std::uint64_t list_digest;
+};
+
 class Site {
  public:
-  constexpr Site(const Library* library, std::uint32_t blob, std::uint32_t which_export)
-      : library_(library), blob_(blob), export_(which_export) {}
+  constexpr Site(const Dispatcher* dispatcher, std::uint32_t blob, std::uint32_t which_export)
+      : dispatcher_(dispatcher), blob_(blob), export_(which_export) {}
 
   void* get() {
     void* function = function_.load(std::memory_order_acquire);
@@ -63,7 +71,7 @@ class Site {
  private:
   void* resolve();  // throws BlobError
 
-  const Library* library_;
+  const Dispatcher* dispatcher_;
   std::uint32_t blob_;
   std::uint32_t export_;
   std::atomic<void*> function_{nullptr};
@@ -95,9 +103,5 @@ class SiteGroup {
   Site* rows_[kMostBlobs];
   std::atomic<bool> all_loaded_{false};
 };
-
-// By stem, for blobs that are not in the embedded manifest: looked up in CK_JIT_MANIFEST, else in the installed
-// ck_jit_manifest.json. Throws BlobError.
-void* find_blob_function(const Library& library, const char* stem, const char* export_prefix);
 
 }  // namespace hearth::blob

@@ -26,9 +26,10 @@ const char* const kNone[] = {nullptr};
 const char* const* const kFlagSets[] = {kNone};
 const hearth::blob::LibraryBlob kBlobs[] = {{"bench", "bench.cpp", 0, kExports}};
 const hearth::blob::Library kLibrary = {
-    hearth::blob::kLibraryVersion, "bench", "c++", "", "bench", kNone, kFlagSets, kBlobs, 1};
-hearth::blob::Site leaf_site{&kLibrary, 0, 0};
-hearth::blob::Site small_site{&kLibrary, 0, 1};
+    hearth::blob::kLibraryVersion, 7, "bench", "c++", "", "bench", kNone, kFlagSets, kBlobs, 1};
+constexpr hearth::blob::Dispatcher kDispatcher{&kLibrary, 7};
+hearth::blob::Site leaf_site{&kDispatcher, 0, 0};
+hearth::blob::Site small_site{&kDispatcher, 0, 1};
 
 template <typename Call>
 double nanoseconds(const Call& call) {

@@ -22,15 +22,18 @@ def parse():
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (("list", "which blobs there are and which are cached"), ("build", "compile blobs"),
                        ("clean", "remove cached blobs")):
-        command = commands.add_parser(name, help=text)
+        command = commands.add_parser(name, help=text, allow_abbrev=False)
         command.add_argument("blobs", nargs="*", help="stems, file names, source paths or cached .so paths")
+        command.add_argument("--blob", action="append", default=[], help="one more of them; may be repeated")
         command.add_argument("--blob-list", help="file with one blob a line; - is standard input")
         command.add_argument("--manifest", help="default: CK_JIT_MANIFEST, else the one beside this file")
         command.add_argument("--cache-dir", help="default: CK_JIT_CACHE_DIR")
         command.add_argument("--root", help="folder of the sources; default: CK_JIT_ROOT, else the manifest's")
         command.add_argument("--all", action="store_true", help="every blob")
         command.add_argument("-j", "--jobs", type=int, default=max(1, os.cpu_count() or 1), help="blobs at once")
-    return parser.parse_args()
+    args = parser.parse_args()
+    args.blobs += args.blob
+    return args
 
 
 def stem_of(name):
@@ -65,6 +68,17 @@ def build_one(stem, manifest, root, cache):
     except ValueError:
         answer = {"message": done.stderr.strip() or f"hearth-blobc ended with {done.returncode}"}
     return None if done.returncode == 0 else answer.get("message", "failed")
+
+
+def root_of(args, manifest, blobs):
+    """The folder that holds the blobs' sources: as given, else where they were installed, beside the manifest."""
+    given = args.root or os.environ.get("CK_JIT_ROOT")
+    root = Path(given or manifest.parent).absolute()
+    source = blobs[0].get("source", "") if blobs else ""
+    if given and not (root / source).exists() and (manifest.parent / source).exists():
+        print(f"ck_jit_prebuild.py: {root} holds no {source}; sources are taken from {manifest.parent}", file=sys.stderr)
+        return manifest.parent
+    return root
 
 
 def build(stems, manifest, root, cache, jobs):
@@ -106,7 +120,8 @@ def main():
         clean([path.stem for path in cache.glob("*.so")] if args.all else stems, cache)
         return 0
     try:
-        known = [blob["stem"] for blob in json.loads(manifest.read_text(encoding="utf-8"))["blobs"]]
+        blobs = json.loads(manifest.read_text(encoding="utf-8"))["blobs"]
+        known = [blob["stem"] for blob in blobs]
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.exit(f"ck_jit_prebuild.py: {manifest}: is no manifest: {error}")
     if args.all or not stems:
@@ -121,8 +136,7 @@ def main():
             there = (cache / f"{stem}.so").exists() and (cache / f"{stem}.json").exists()
             print(f"{stem}  {'cached' if there else 'not cached'}")
     else:
-        root = Path(args.root or os.environ.get("CK_JIT_ROOT") or manifest.parent).absolute()
-        failed = build(stems, manifest, root, cache, args.jobs)
+        failed = build(stems, manifest, root_of(args, manifest, blobs), cache, args.jobs)
     return 1 if failed or unknown else 0
 
 

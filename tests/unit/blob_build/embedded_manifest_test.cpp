@@ -30,7 +30,7 @@ constexpr char kPrinter[] = R"(
 extern const hearth::blob::Library hearth_blob_library;
 int main() {
   const auto& l = hearth_blob_library;
-  std::printf("%u %s %s [%s] [%s]\n", l.version, l.name, l.toolchain, l.default_root, l.default_name);
+  std::printf("%u %llx %s %s [%s] [%s]\n", l.version, (unsigned long long)l.list_digest, l.name, l.toolchain, l.default_root, l.default_name);
   for (auto a = l.archs; *a; ++a) std::printf("arch %s\n", *a);
   for (unsigned i = 0; i < l.num_blobs; ++i) {
     std::printf("%s %s\n", l.blobs[i].stem, l.blobs[i].source);
@@ -56,18 +56,23 @@ std::string compiled_and_run(const Manifest& manifest, const EmbeddedDefaults& d
   return runtime::read_file(scratch / "out").value();
 }
 
+// Version, and the digest of the list: sha256sum of "fmha_fwd_a\n\t_Z9fmha_fwd_I\n…" by hand.
+const std::string kHead = "2 f92a5951b1f4b6c";
+
 TEST_CASE("a program reads from the embedded manifest what the manifest says") {
-  CHECK(compiled_and_run(manifest_of(), {.root = "../root \"x\"", .name = "te_ck_jit"}) ==
-        "1 libmha_fwd hip [../root \"x\"] [te_ck_jit]\n"
-        "arch gfx942\narch gfx950\n"
-        "fmha_fwd_a blob/fmha_fwd_a.cpp\nflag -DX=\"a\\b?\?/\"\nflag -I{root}/\xc3\xa9\nexport _Z9fmha_fwd_I\n"
-        "fmha_fwd_b blob/fmha_fwd_b.cpp\nexport _Z9fmha_fwd_I\n"
-        "fmha_fwd_c blob/fmha_fwd_c.cpp\nflag -DX=\"a\\b?\?/\"\nflag -I{root}/\xc3\xa9\nexport _Z1I\nexport _Z2I\n");
+  CHECK(
+      compiled_and_run(manifest_of(), {.root = "../root \"x\"", .name = "te_ck_jit"}) ==
+      kHead +
+          " libmha_fwd hip [../root \"x\"] [te_ck_jit]\n"
+          "arch gfx942\narch gfx950\n"
+          "fmha_fwd_a blob/fmha_fwd_a.cpp\nflag -DX=\"a\\b?\?/\"\nflag -I{root}/\xc3\xa9\nexport _Z9fmha_fwd_I\n"
+          "fmha_fwd_b blob/fmha_fwd_b.cpp\nexport _Z9fmha_fwd_I\n"
+          "fmha_fwd_c blob/fmha_fwd_c.cpp\nflag -DX=\"a\\b?\?/\"\nflag -I{root}/\xc3\xa9\nexport _Z1I\nexport _Z2I\n");
 }
 
 TEST_CASE("a library without blobs compiles, too") {
   const Manifest none{.library = "libmha_bwd", .toolchain = kCxxToolchain, .blobs = {}};
-  CHECK(compiled_and_run(none, {.root = "", .name = "ck_jit"}) == "1 libmha_bwd c++ [] [ck_jit]\n");
+  CHECK(compiled_and_run(none, {.root = "", .name = "ck_jit"}) == "2 e3b0c44298fc1c14 libmha_bwd c++ [] [ck_jit]\n");
 }
 
 TEST_CASE("literals keep every byte") {

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -82,13 +83,13 @@ class FlowTest(BuiltSample):
         (self.place / "wrong.cpp").write_text("this is not C++")
         self.assertIn("wrong.cpp", error(CK_JIT_RUNTIME_SRC=str(self.place / "wrong.cpp")))
         (broken / "libmha_fwd/fmha_fwd_api.o").unlink()
-        self.assertIn("fmha_fwd_api.o: is gone", error())
+        self.assertRegex(error(), "fmha_fwd_api.o.*hearth blobs build full")
         state = broken / "libmha_fwd/ck_jit_quick_rebuild.json"
-        state.write_text(state.read_text().replace('"hearth_quick_rebuild": 1', '"hearth_quick_rebuild": 2'))
-        self.assertIn("is of version 2, this hearth reads version 1", error())
+        state.write_text(state.read_text().replace('"hearth_quick_rebuild": 2', '"hearth_quick_rebuild": 1'))
+        self.assertIn("is of version 1, this hearth reads version 2", error())
         for api in self.apis:
             (broken / f"libmha_{api}/ck_jit_quick_rebuild.json").unlink()
-        self.assertIn("holds no ck_jit_quick_rebuild.json", error())
+        self.assertRegex(error(), "holds no ck_jit_quick_rebuild.json.*did not end.*hearth blobs build full")
         self.assertEqual(snapshot(library), before)
 
     def test_a_runtime_of_ones_own(self):
@@ -132,6 +133,42 @@ class FlowTest(BuiltSample):
         again = full(self.tree, tmp, "--api", "fwd", CK_JIT_NAME="other")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn('"other"', (tmp / "libmha_fwd/ck_jit_manifest_embedded.cpp").read_text())
+
+    def test_quick_after_a_build_that_was_cut_short_refuses_instead_of_calling_other_blobs(self):
+        """A second full build with one blob more, whose number shifts the others', stops in its last dispatcher."""
+        tree, tmp = self.emit("aiter_more", "2024"), self.place / "cut"
+        beside = Path(tempfile.mkdtemp(prefix="hearth_compiler_"))  # $CXX has no space
+        self.addCleanup(shutil.rmtree, beside)
+        compiler = beside / "gxx.sh"
+        compiler.write_text(f'#!/bin/bash\nif [ -e "{beside}/fail" ]; then case "$*" in '
+                            '*libmha_fwd/fmha_fwd_splitkv_api.cpp*) sleep 1; exit 1;; esac; fi\nexec g++ "$@"\n')
+        compiler.chmod(0o755)
+        generator = tree / "3rdparty/composable_kernel/example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py"
+        text = generator.read_text()
+        mark = '    if kernel.hdim == 128 and kernel.dtype == "bf16":'
+        self.assertIn(mark, text)
+        generator.write_text(text.replace(
+            mark, '    if kernel.hdim == 32 and kernel.dtype == "fp16" and kernel.pads == "tttt" and '
+                  'kernel.mask == NO_MASK and kernel.bias == "alibi" and kernel.vlayout == "row" and '
+                  'kernel.logits == "f":\n        return True\n' + mark))
+
+        def build(source):
+            return hearth("build", "full", "--aiter-dir", source, "--gpu-archs", "gfx942", "--toolchain", "c++",
+                          "--compiler", compiler, "--tmp-dir", tmp, "--python", sys.executable, "--api", "fwd",
+                          CXX=str(compiler))
+        done = build(self.tree)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first = len(json.loads((tmp / "libmha_fwd/ck_jit_manifest.json").read_text())["blobs"])
+        (beside / "fail").touch()
+        self.assertEqual(build(tree).returncode, 1)
+        (beside / "fail").unlink()
+        refused = hearth("build", "quick", "--tmp-dir", tmp)
+        self.assertEqual(refused.returncode, 1, refused.stdout)
+        self.assertRegex(refused.stderr, "libmha_fwd.*did not end.*hearth blobs build full")
+        self.assertEqual(build(tree).returncode, 0)
+        self.assertEqual(len(json.loads((tmp / "libmha_fwd/ck_jit_manifest.json").read_text())["blobs"]), first + 1)
+        self.assertEqual(hearth("build", "quick", "--tmp-dir", tmp).returncode, 0)
+        self.call(tmp / "jit/build/libmha_fwd/build/libmha_fwd.so", self.place / "cache cut")
 
     def test_an_empty_object_without_a_record_stops_the_link(self):
         tmp = self.place / "R"

@@ -17,7 +17,8 @@ QuickState state_of(const std::string& folder) {
           .arch_fl = {"--offload-arch=gfx942"},
           .link_args = {"-shared", kObjectsMark, "-L" + folder + "/rocm/lib", "-Wl,-rpath," + folder},
           .tool = "c++",
-          .cwd = folder + "/jit"};
+          .cwd = folder + "/jit",
+          .digests = {{folder + "/jit/a.o", "12ab"}}};
 }
 
 TEST_CASE("paths below the temporary folder follow it; others stay") {
@@ -38,6 +39,24 @@ TEST_CASE("paths below the temporary folder follow it; others stay") {
   CHECK(state->link_args == wanted.link_args);
   CHECK(state->tool == wanted.tool);
   CHECK(state->cwd == wanted.cwd);
+  CHECK(state->digests == wanted.digests);
+}
+
+TEST_CASE("an object of another build than the last that ended is named with the remedy") {
+  Scratch scratch;
+  QuickState state = state_of(scratch.path());
+  const std::string object = scratch / "a.o", list = scratch / "manifest.json";
+  REQUIRE(runtime::write_file(object, {"object"}).ok());
+  REQUIRE(runtime::write_file(list, {"list"}).ok());
+  REQUIRE(digest_files({object, list}, &state).ok());
+  CHECK(check_files(state).ok());
+  REQUIRE(runtime::write_file(list, {"lisT"}).ok());
+  const absl::Status changed = check_files(state);
+  CHECK(changed.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(changed.message()), Catch::Contains(list) && Catch::Contains("hearth blobs build full"));
+  std::filesystem::remove(object);
+  CHECK_THAT(std::string(check_files(state).message()),
+             Catch::Contains(object) && Catch::Contains("hearth blobs build full"));
 }
 
 TEST_CASE("a state that is missing, broken or of another version is told with the remedy") {
@@ -46,11 +65,11 @@ TEST_CASE("a state that is missing, broken or of another version is told with th
   const std::string file = scratch / "libmha_fwd/ck_jit_quick_rebuild.json";
   const auto told = [&] { return std::string(read_quick_state(scratch.path(), "libmha_fwd").status().message()); };
   CHECK_THAT(told(), Catch::Contains(file) && Catch::Contains("run `hearth blobs build full` first"));
-  REQUIRE(runtime::write_file(file, {"{\"hearth_quick_rebuild\": 1, \"library\": \"libmha_fwd\"}"}).ok());
+  REQUIRE(runtime::write_file(file, {"{\"hearth_quick_rebuild\": 2, \"library\": \"libmha_fwd\"}"}).ok());
   CHECK_THAT(told(), Catch::Contains("out_so") && Catch::Contains("build full"));
   REQUIRE(runtime::write_file(file, {"{\"hearth_quick_rebuild\": 5}"}).ok());
   CHECK(read_quick_state(scratch.path(), "libmha_fwd").status().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(told(), Catch::Contains("version 5") && Catch::Contains("version 1"));
+  CHECK_THAT(told(), Catch::Contains("version 5") && Catch::Contains("version 2"));
   REQUIRE(runtime::write_file(file, {"nonsense"}).ok());
   CHECK_THAT(told(), Catch::Contains("is not a quick rebuild's state"));
   QuickState state = state_of(scratch.path());

@@ -36,6 +36,11 @@ class ToolsTest(BuiltSample):
         self.assertEqual(len(re.findall("  cached$", done.stdout, re.MULTILINE)), 3)
         self.assertEqual(len(done.stdout.splitlines()),
                          len(json.loads(manifest.read_text())["blobs"]))
+        # A root that holds no sources, as the checkout that the libraries were built of: theirs are beside the manifest.
+        done = prebuild("build", "--cache-dir", cache, "--root", self.tree, "--blob", stems[0], "--blob", stems[1])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"sources are taken from {root}", done.stderr)
+        self.assertIn("2 of 2 blobs", done.stdout)
         done = prebuild("build", "--cache-dir", cache, "no_such_blob")
         self.assertEqual((done.returncode, "no_such_blob is not in" in done.stderr), (1, True))
         self.assertIn("1 blobs removed", prebuild("clean", "--cache-dir", cache, stems[2]).stdout)

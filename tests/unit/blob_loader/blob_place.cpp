@@ -33,6 +33,10 @@ std::deque<Library>& kept_libraries() {
   static auto& kept = *new std::deque<Library>;
   return kept;
 }
+std::deque<Dispatcher>& kept_dispatchers() {
+  static auto& kept = *new std::deque<Dispatcher>;
+  return kept;
+}
 std::deque<Site>& kept_sites() {
   static auto& kept = *new std::deque<Site>;
   return kept;
@@ -73,7 +77,8 @@ BlobPlace::BlobPlace() {
   std::filesystem::create_directories(root);
   const std::lock_guard lock(kept_mutex);
   library_ = &kept_libraries().emplace_back(
-      Library{kLibraryVersion, "libtest", "c++", "", "test_blobs", kArchs, kFlagSets, kBlobs, 2});
+      Library{kLibraryVersion, 7, "libtest", "c++", "", "test_blobs", kArchs, kFlagSets, kBlobs, 2});
+  dispatcher_ = &kept_dispatchers().emplace_back(Dispatcher{library_, 7});
   set("CK_JIT_ROOT", root);
   set("CK_JIT_CACHE_DIR", cache);
 }
@@ -116,7 +121,7 @@ std::string BlobPlace::arguments() const { return read_file(folder / "calls"); }
 
 Site& BlobPlace::site(std::uint32_t blob, std::uint32_t which) const {
   const std::lock_guard lock(kept_mutex);
-  return kept_sites().emplace_back(library_, blob, which);
+  return kept_sites().emplace_back(dispatcher_, blob, which);
 }
 
 int BlobPlace::call(Site& site) {

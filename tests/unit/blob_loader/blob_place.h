@@ -39,6 +39,7 @@ class BlobPlace {
   std::filesystem::path folder, root, cache;
   const Library& library() const { return *library_; }
   Library* mutable_library() { return library_; }
+  const Dispatcher& dispatcher() const { return *dispatcher_; }
 
   // hearth-blobc becomes a script that notes its arguments, one call a line, and then runs `body`; $stem and $cache are
   // what it was given.
@@ -55,6 +56,7 @@ class BlobPlace {
 
  private:
   Library* library_;  // never freed: the registry knows it by its address
+  const Dispatcher* dispatcher_;
 };
 
 // Runs `f`, which must throw a BlobError, and gives that.

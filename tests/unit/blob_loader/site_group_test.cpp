@@ -13,7 +13,7 @@ namespace {
 // A group of the place's two blobs, with a row that is no blob between them.
 struct Group {
   explicit Group(const BlobPlace& place)
-      : first(&place.library(), 0, 0), second(&place.library(), 1, 0), group(&first, none, &second) {}
+      : first(&place.dispatcher(), 0, 0), second(&place.dispatcher(), 1, 0), group(&first, none, &second) {}
   Site* none = nullptr;
   Site first, second;
   SiteGroup group;

@@ -11,12 +11,13 @@ const char* const kFlags[] = {"-O1", nullptr};
 const char* const* const kFlagSets[] = {kFlags};
 const hearth::blob::LibraryBlob kBlobs[] = {{"leaf_one", "blob/leaf_one.cpp", 0, kExports}};
 const hearth::blob::Library kLibrary = {
-    hearth::blob::kLibraryVersion, "libtest", "c++", "ck_jit", "test_blobs", kArchs, kFlagSets, kBlobs, 1};
+    hearth::blob::kLibraryVersion, 7, "libtest", "c++", "ck_jit", "test_blobs", kArchs, kFlagSets, kBlobs, 1};
 }  // namespace
 
 // Gives leaf's result, or minus BlobError's code with its text in `why`.
 extern "C" __attribute__((visibility("default"))) int test_library_call(int scale, int last, char* why, int size) {
-  static hearth::blob::Site site{&kLibrary, 0, 0};
+  static constexpr hearth::blob::Dispatcher dispatcher{&kLibrary, 7};
+  static hearth::blob::Site site{&dispatcher, 0, 0};
   Args args{};
   args.values[39] = last;
   try {

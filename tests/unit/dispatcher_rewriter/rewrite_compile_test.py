@@ -4,6 +4,7 @@
 2. The sample library, every API and generation: the original dispatcher's undefined leaves are exactly the blobs'
    exports; the rewritten one's are none.
 """
+import hashlib
 import os
 import re
 import shutil
@@ -203,10 +204,12 @@ class Compiled(unittest.TestCase):
             lines.append(f"const char* const kExports{i}[] = {{{exports}, nullptr}};")
         lines += ["const hearth::blob::LibraryBlob kBlobs[] = {"]
         lines += [f'{{"{stem}", "blob/{stem}.cpp", 0, kExports{i}}},' for i, stem in enumerate(stems)]
+        text = "".join(f"{stem}\n" + "".join(f"\t{prefix}\n" for prefix in exports_of[stem]) for stem in sorted(stems))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         lines += ["};", "}",
                   'extern __attribute__((visibility("hidden"))) const hearth::blob::Library hearth_blob_library;',
                   "const hearth::blob::Library hearth_blob_library =",
-                  f'{{1, "libmha_bwd", "c++", "root", "t", kNone, kSets, kBlobs, {len(stems)}}};']
+                  f'{{hearth::blob::kLibraryVersion, 0x{digest}ull, "libmha_bwd", "c++", "root", "t", kNone, kSets, kBlobs, {len(stems)}}};']
         (self.folder / "embedded.cpp").write_text("\n".join(lines))
         library = self.folder / "libmha_bwd.so"
         run("g++", "-shared", "-o", library, dispatcher, self.compile(self.folder / "embedded.cpp"), ARCHIVE, "-ldl",

@@ -47,6 +47,7 @@ TEST_CASE("two blobs for one type") {
   RewriteInput input = fwd_2024();
   input.blobs.push_back({"fmha_fwd_d32_copy", input.blobs[1].text});
   CHECK_THAT(error(input), Contains("gen/fmha_fwd_api.cpp:10") && Contains("fmha_fwd_d32_batch and fmha_fwd_d32_copy"));
+  CHECK_THAT(error(input), Contains("more than one blob is for this function and type"));
   input.blobs.push_back({"fmha_fwd_d32_copy", input.blobs[1].text});
   CHECK_THAT(error(input), Contains("fmha_fwd_d32_copy is given twice"));
 }

@@ -1,7 +1,9 @@
 // Where the sites of a dispatcher lead, and what is written in their place.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
+#include "compiler/blobs/list_digest.h"
 #include "miniatures.h"
 
 using Catch::Contains;
@@ -57,7 +59,7 @@ TEST_CASE("splitkv: a site leads to two blobs, discarded branches to none") {
                                        "28 traits2_ fmha_fwd_splitkv_combine_d64_gfx942 fmha_fwd_splitkv_"});
 }
 
-TEST_CASE("APIs that came later are rewritten by the same rules") {
+TEST_CASE("the rules do not depend on the name of the API") {
   for (const std::string api : {"fmha_batch_prefill", "fmha_fwd_pagedkv", "fmha_fwd_v3"}) {
     const RewrittenDispatcher out = rewritten(renamed(fwd_2026(), "fmha_fwd", api));
     INFO(api);
@@ -152,16 +154,40 @@ TEST_CASE("a call is made through its site with the function's own type; lines s
   const RewriteInput input = fwd_2024();
   const std::string out = rewritten(input).source;
   CHECK_THAT(out,
-             Contains("return (*reinterpret_cast<decltype(&fmha_fwd_<trait_>)>(::hearth_sites[::hearth_blob<trait_>"
-                      "::row][::hearth_blob<trait_>::export_fmha_fwd_].get()))(s, a);"));
-  CHECK_THAT(out, Contains("{{&hearth_blob_library, 0, 0}},  // fmha_fwd_d32_batch") &&
-                      Contains("{{&hearth_blob_library, 1, 0}},  // fmha_fwd_d32_group"));
+             Contains("return (*reinterpret_cast<decltype(&fmha_fwd_<trait_>)>(::hearth_sites[::hearth_blob<0, trait_>"
+                      "::row][::hearth_blob<0, trait_>::export_fmha_fwd_].get()))(s, a);"));
+  CHECK_THAT(out, Contains("{{&hearth_dispatcher, 0, 0}},  // fmha_fwd_d32_batch") &&
+                      Contains("{{&hearth_dispatcher, 1, 0}},  // fmha_fwd_d32_group"));
+  // What the numbers mean: the list that the manifest has, too.
+  CHECK_THAT(
+      out, Contains("hearth_dispatcher{&hearth_blob_library, " + list_digest_literal(rewritten(input).exports) + "};"));
   // After the last #line, the source goes on line by line.
   const std::string mark = "#line 4 \"gen/fmha_fwd_api.cpp\"\n";
   REQUIRE(out.find(mark) != std::string::npos);
   const std::string rest = out.substr(out.find(mark) + mark.size());
   const auto breaks = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
   CHECK(breaks(rest) == breaks(input.source) - 3);
+}
+
+// fwd_2024() with a function of another family, and its own blob, for the same type; and a call of each.
+RewriteInput with_prefill() {
+  RewriteInput input = with(fwd_2024(), "return fmha_fwd_<trait_>(s, a);",
+                            "return a.paged ? fmha_batch_prefill_<trait_>(s, a) : fmha_fwd_<trait_>(s, a);");
+  for (const BlobSource& blob : fwd_2024().blobs) {
+    input.blobs.push_back(blob);
+    input.blobs.back().stem = "fmha_batch_prefill" + blob.stem.substr(8);
+    input = with_blob(input, input.blobs.back().stem, "float fmha_fwd_<", "float fmha_batch_prefill_<");
+  }
+  return input;
+}
+
+TEST_CASE("blobs of two functions for one type live side by side") {
+  const RewrittenDispatcher out = rewritten(with_prefill());
+  std::set<std::pair<std::string, std::string>> first;  // leaf and blob, of the line with both
+  for (const RewriteSite& site : out.sites)
+    if (site.line == out.sites[0].line) first.emplace(site.leaf, site.stem);
+  CHECK(first == std::set<std::pair<std::string, std::string>>{
+                     {"fmha_fwd_", "fmha_fwd_d32_batch"}, {"fmha_batch_prefill_", "fmha_batch_prefill_d32_batch"}});
 }
 
 // bwd_2024() with `count` calls of its helper.
@@ -180,13 +206,14 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 
 TEST_CASE("a helper whose types only name blobs is instantiated once for all calls") {
   const std::string out = rewritten(with_calls(3)).source;
-  CHECK_THAT(out,
-             Contains("float hearth_fmha_bwd_(const ::hearth::blob::SiteGroup* hearth_group_of_call, "
-                      "const ck_tile::stream_config& s, fmha_bwd_args a)") &&
-                 Contains("hearth_group_of_call->site(1, ::hearth_blob<dq_dk_dv_trait_>::"
-                          "export_fmha_bwd_dq_dk_dv_oneshot_).get()))(s_, a)") &&
-                 Contains("(::hearth_group<::hearth_blob<dot_do_o_trait_>::row, ::hearth_blob<dq_dk_dv_trait_>::row, "
-                          "::hearth_blob<convert_dq_trait_>::row>, s, a);"));
+  CHECK_THAT(
+      out,
+      Contains("float hearth_fmha_bwd_(const ::hearth::blob::SiteGroup* hearth_group_of_call, "
+               "const ck_tile::stream_config& s, fmha_bwd_args a)") &&
+          Contains("hearth_group_of_call->site(1, ::hearth_blob<3, dq_dk_dv_trait_>::"
+                   "export_fmha_bwd_dq_dk_dv_oneshot_).get()))(s_, a)") &&
+          Contains("(::hearth_group<::hearth_blob<6, dot_do_o_trait_>::row, ::hearth_blob<3, dq_dk_dv_trait_>::row, "
+                   "::hearth_blob<0, convert_dq_trait_>::row>, s, a);"));
   CHECK(occurrences(out,
                     "::hearth_call<&hearth_fmha_bwd_<fmha_bwd_dot_do_o_traits_<32,FmhaBwdFp16,false>, "
                     "fmha_bwd_dq_dk_dv_traits_<32,FmhaBwdFp16,ck_tile::NoMask>, "
@@ -232,8 +259,8 @@ TEST_CASE("a helper that could tell types apart is left as it is") {
 TEST_CASE("a call of a header's helper asks for all of its blobs at once") {
   const std::string out = rewritten(bwd_2026()).source;
   CHECK_THAT(out,
-             Contains("return (::hearth_group<::hearth_blob<dot_do_o_trait_, ck_tile::gfx942_t>::row, "
-                      "::hearth_blob<dq_dk_dv_trait_, ck_tile::gfx942_t>::row>.want(), "
+             Contains("return (::hearth_group<::hearth_blob<7, dot_do_o_trait_, ck_tile::gfx942_t>::row, "
+                      "::hearth_blob<3, dq_dk_dv_trait_, ck_tile::gfx942_t>::row>.want(), "
                       "fmha_bwd_<dot_do_o_trait_, dq_dk_dv_trait_, std::conditional_t<false, convert_dq_trait_, void>, "
                       "ck_tile::gfx942_t>(s, a));"));
   // this->init<…>(t) only makes a launcher, and a group cannot stand before a member's name.
