@@ -34,6 +34,10 @@ absl::StatusOr<bool> auto_start_allowed(bool wanted) {
   return absl::InvalidArgumentError(str_cat("HEARTH_NO_AUTOSTART is '", text, "'; expected 0 or 1"));
 }
 
+absl::Status none_listens(const std::string& socket) {
+  return absl::NotFoundError(str_cat("no daemon listens on ", socket, "; start one with `hearth daemon start`"));
+}
+
 // What the daemon says, for a reader who does not know which daemon.
 absl::Status named(const absl::Status& status, const std::string& socket, const DaemonPeer& peer) {
   if (absl::IsUnavailable(status)) {
@@ -71,9 +75,7 @@ struct DaemonChannel::State {
     absl::StatusOr<std::unique_ptr<RpcConnection>> connected = RpcConnection::connect(socket, deadline);
     if (!absl::IsNotFound(connected.status())) return connected;
     if (!may_start) return absl::NotFoundError(str_cat("no daemon listens on ", socket));
-    if (!auto_start) {
-      return absl::NotFoundError(str_cat("no daemon listens on ", socket, "; start one with `hearth daemon start`"));
-    }
+    if (!auto_start) return none_listens(socket);
     absl::Status started = client::start_daemon(socket, deadline);
     if (absl::IsUnavailable(started)) return absl::NotFoundError(std::string(started.message()));
     if (!started.ok()) return started;
@@ -256,6 +258,13 @@ absl::Status DaemonChannel::start_daemon(Deadline deadline) {
   absl::StatusOr<bool> running = daemon_is_running();
   if (!running.ok()) return running.status();
   return *running ? absl::OkStatus() : client::start_daemon(socket_path(), deadline);
+}
+
+absl::Status DaemonChannel::have_daemon(Deadline deadline) {
+  absl::StatusOr<bool> running = daemon_is_running();
+  if (!running.ok()) return running.status();
+  if (*running) return absl::OkStatus();
+  return state().auto_start ? client::start_daemon(socket_path(), deadline) : none_listens(socket_path());
 }
 
 absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(

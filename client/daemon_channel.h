@@ -45,6 +45,8 @@ class DaemonChannel {
   void connect_early();
   // Starts a daemon when none runs and waits until it accepts connections.
   absl::Status start_daemon(Deadline deadline);
+  // Starts one when none runs and Config::auto_start and the environment allow it; else NotFound.
+  absl::Status have_daemon(Deadline deadline);
 
   // Fills in protocol version and session id. `progress` runs on the calling thread. `call_ms`, when given, gets the
   // time of the call alone: no daemon start, connecting or session.

@@ -166,6 +166,8 @@ struct DimAccess {
 
 Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
 
+void Dim::refuse(std::uint64_t value) { fail_dim(str_cat("the length ", value, " does not fit in 63 bits")); }
+
 Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max) {
   if (name.empty()) fail_dim("a variable needs a name");
   if (min < 0 || min > max) {

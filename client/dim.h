@@ -6,10 +6,12 @@
 //   Dim rows = (n + 7) / 8;             // floor division; rows.min() == 1, rows.max() == 64
 //   bool fixed = rows.is_const();       // false
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hearth::v1 {
@@ -28,8 +30,10 @@ struct Variable {
 class Dim {
  public:
   Dim() : Dim(0) {}
-  Dim(std::int64_t value) : value_(value) {}  // NOLINT: shapes are written as {1, 3, n}
-  Dim(int value) : value_(value) {}           // NOLINT
+  // Of any integer: shapes are written as {1, samples.size(), n}. JitError for one beyond 2^63 - 1.
+  template <std::integral Integer>
+    requires(!std::same_as<Integer, bool>)
+  Dim(Integer value) : value_(in_range(value)) {}  // NOLINT
   // 0 <= min <= max and a non-empty name, else JitError.
   static Dim variable(std::string_view name, std::int64_t min, std::int64_t max);
 
@@ -57,6 +61,12 @@ class Dim {
   struct Poly;  // normal form, private to dim.cpp
 
  private:
+  template <typename Integer>
+  static std::int64_t in_range(Integer value) {
+    if (!std::in_range<std::int64_t>(value)) refuse(static_cast<std::uint64_t>(value));
+    return static_cast<std::int64_t>(value);
+  }
+  [[noreturn]] static void refuse(std::uint64_t value);
   explicit Dim(std::shared_ptr<const Poly> poly);
   friend struct DimAccess;
   std::int64_t value_ = 0;            // when poly_ is null

@@ -70,6 +70,7 @@ absl::StatusOr<int> choose_threads(int wanted) {
 
 const PrepareStats& PreparedPlan::stats() const { return state_->stats; }
 const std::vector<ValueInfo>& PreparedPlan::inputs() const { return state_->plan->inputs(); }
+const FixedInputs& PreparedPlan::fixed_inputs() const { return *state_->fixed_inputs; }
 const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->plan->outputs(); }
 const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }
 const std::string& PreparedPlan::device() const { return state_->device; }
@@ -83,7 +84,9 @@ absl::StatusOr<Instance> PreparedPlan::instantiate() const {
 }
 
 absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config) const {
-  return Instance::create(state_->plan, config);
+  InstanceConfig own = config;
+  if (!own.fixed_inputs) own.fixed_inputs = state_->fixed_inputs;
+  return Instance::create(state_->plan, own);
 }
 
 void connect_early(const PrepareConfig& config) {
@@ -113,6 +116,7 @@ static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::tim
   state->device = config.device;
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
+  state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
   state->channel = *channel;
   state->lease_id = stored->lease_id;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

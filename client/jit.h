@@ -25,6 +25,8 @@ namespace hearth::client {
 using runtime::BufferInfo;
 using runtime::BufferKind;
 using runtime::ConstView;
+using runtime::FixedInput;
+using runtime::FixedInputs;
 using runtime::Instance;
 using runtime::InstanceConfig;
 using runtime::InstanceMemory;
@@ -52,6 +54,9 @@ struct PrepareConfig {
   // Packed weights from 1 MiB on lie in read-only memory that this user's processes on this node share.
   bool share_weights = true;
   bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
+  // Inputs of the model that are none of the graph's, their value being part of what it computes (ImportedModel's,
+  // InputSpec::constant): instances take them by name and refuse another value.
+  FixedInputs fixed_inputs = {};
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
@@ -83,6 +88,7 @@ class PreparedPlan {
  public:
   const PrepareStats& stats() const;
   const std::vector<ValueInfo>& inputs() const;
+  const FixedInputs& fixed_inputs() const;  // none of inputs()
   const std::vector<ValueInfo>& outputs() const;
   const std::vector<VariableInfo>& variables() const;
   const std::string& device() const;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "client/array.h"
 #include "client/prepared_state.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "proto/versions.h"
@@ -69,6 +70,14 @@ class Writer {
     section->set_external(external);
     if (!external) sections_.push_back(bytes);
     return absl::OkStatus();
+  }
+
+  void add_fixed(const FixedInput& input) {
+    v1::PlanFileFixedInput* written = manifest_.add_fixed_inputs();
+    written->set_name(input.name);
+    written->set_dtype(static_cast<std::uint32_t>(input.dtype));
+    for (const std::int64_t length : input.shape) written->add_shape(length);
+    written->set_data(input.bytes);
   }
 
   absl::Status write(const std::string& path, int threads) {
@@ -213,6 +222,21 @@ absl::Status read_sections(const std::shared_ptr<const runtime::MappedFile>& fil
   return absl::OkStatus();
 }
 
+absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
+  FixedInputs inputs;
+  for (const v1::PlanFileFixedInput& written : manifest.fixed_inputs()) {
+    const std::string what = str_cat("the fixed input '", written.name(), "'");
+    const std::optional<DType> dtype = dtype_from_wire(static_cast<int>(written.dtype()));
+    if (written.name().empty() || !dtype)
+      return absl::InvalidArgumentError(str_cat(what, " has no name, or dtype ", written.dtype(), ", which is none"));
+    const FixedInput input{written.name(), *dtype, {written.shape().begin(), written.shape().end()}, written.data()};
+    const ArrayView value(input.bytes.data(), input.bytes.size(), input.dtype, input.shape);
+    if (absl::Status checked = check_array(value, what); !checked.ok()) return checked;
+    inputs.push_back(input);
+  }
+  return inputs;
+}
+
 // Leaves the reader at the first section.
 absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
   const absl::StatusOr<Header> header = read_header(file);
@@ -254,6 +278,9 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   if (!threads.ok()) return threads.status();
   auto state = std::make_shared<PreparedPlan::State>();
   if (absl::Status status = read_sections(file, manifest, reader, config, *state); !status.ok()) return status;
+  absl::StatusOr<FixedInputs> fixed = read_fixed(manifest);
+  if (!fixed.ok()) return fixed.status();
+  state->fixed_inputs = std::make_shared<FixedInputs>(*std::move(fixed));
   state->source.plan = state->plan_bytes;
   state->source.threads = *threads;
   absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
@@ -302,6 +329,7 @@ absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig
     const std::string_view bytes(static_cast<const char*>(data.data), data.size);
     if (absl::Status added = writer.add(Section::PARAMETER, name, bytes, !config.parameters); !added.ok()) return added;
   }
+  for (const FixedInput& input : *state_->fixed_inputs) writer.add_fixed(input);
   return writer.write(path, state_->threads);
 }
 

@@ -36,8 +36,9 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
 }
 
 absl::Status check_inputs(const JitDeclaration& declaration, const std::vector<Tensor>& placeholders,
-                          const NamedTensors& outputs) {
-  std::vector<bool> read(placeholders.size(), false);
+                          const std::vector<InputSpec>& specs, const NamedTensors& outputs) {
+  std::vector<bool> read;
+  for (const InputSpec& spec : specs) read.push_back(spec.bytes.has_value());
   for (const Node* node : graph_inputs(outputs)) {
     const auto at = std::find(declaration.inputs.begin(), declaration.inputs.end(), node->name);
     if (at == declaration.inputs.end()) {
@@ -79,6 +80,16 @@ absl::StatusOr<NamedTensors> record(
   } catch (...) {
     return build_failed(std::current_exception());
   }
+}
+
+// An input whose value is known: the body sees its elements, the prepared plan refuses others.
+Tensor constant_of(const std::string& name, const InputSpec& spec, FixedInputs* fixed, const Loc& loc) {
+  const std::vector<std::int64_t> shape = const_shape(spec.shape);
+  const ArrayView value(spec.bytes->data(), spec.bytes->size(), spec.dtype, shape);
+  if (absl::Status checked = check_array(value, str_cat("the constant of input '", name, "'")); !checked.ok())
+    throw JitError(checked);
+  fixed->push_back({name, spec.dtype, shape, *spec.bytes});
+  return constant(spec.shape, spec.dtype, *spec.bytes, loc);
 }
 
 std::vector<std::uint32_t> input_ids(const JitDeclaration& declaration, const runtime::Plan& plan) {
@@ -274,10 +285,12 @@ absl::StatusOr<PreparedJit> prepare_wrapped(
     const Loc& loc) {
   std::vector<Tensor> inputs;
   std::vector<Dim> vars;
+  PrepareConfig with_fixed = config;
   const absl::StatusOr<bool> placed = catch_jit_error([&] {
     const OpScope scope(declaration.wrapper, loc);
     for (std::size_t i = 0; i < specs.size(); ++i) {
-      inputs.push_back(input(declaration.inputs[i], specs[i].shape, specs[i].dtype, loc));
+      inputs.push_back(specs[i].bytes ? constant_of(declaration.inputs[i], specs[i], &with_fixed.fixed_inputs, loc)
+                                      : input(declaration.inputs[i], specs[i].shape, specs[i].dtype, loc));
     }
     for (std::size_t i = 0; i < declaration.vars.size(); ++i) vars.push_back(declaration.dim(i));
     return true;
@@ -285,9 +298,9 @@ absl::StatusOr<PreparedJit> prepare_wrapped(
   if (!placed.ok()) return with_kind(JitErrorKind::kTensor, placed.status());
   absl::StatusOr<NamedTensors> outputs = record(inputs, vars, build);
   if (!outputs.ok()) return outputs.status();
-  if (absl::Status checked = check_inputs(declaration, inputs, *outputs); !checked.ok()) return checked;
+  if (absl::Status checked = check_inputs(declaration, inputs, specs, *outputs); !checked.ok()) return checked;
   if (const auto target = target_for(config); !target.ok()) return with_kind(JitErrorKind::kDevice, target.status());
-  absl::StatusOr<PreparedPlan> plan = prepare(*outputs, config);
+  absl::StatusOr<PreparedPlan> plan = prepare(*outputs, with_fixed);
   if (!plan.ok()) {
     const bool graph = absl::IsInvalidArgument(plan.status());
     return with_kind(graph ? JitErrorKind::kTensor : JitErrorKind::kDevice, plan.status());

@@ -94,6 +94,8 @@ WorkerPoolOptions blob_pool_options(const Config& config) {
   options.command.path = config.blob_worker;
   options.command.setting = "--blob-worker";
   options.command.limits.memory_bytes = config.blob_worker_memory_bytes;
+  options.time_setting = "blob_compile_limit_s";
+  options.memory_setting = "blob_worker_memory";
   options.command.limits.tasks = kTasks;
   options.command.runs = compiler_paths(options.command.secrets);
   options.command.runs.insert(options.command.runs.end(), config.sandbox_read.begin(), config.sandbox_read.end());

@@ -10,8 +10,10 @@
 namespace hearth::daemon {
 namespace {
 
-absl::Status over(const std::string& what, std::size_t value, std::size_t limit) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": ", value, " exceeds the limit of ", limit));
+// `setting`: the daemon's that holds the limit; empty for a limit that is none of its settings.
+absl::Status over(const std::string& what, std::size_t value, std::size_t limit, const std::string& setting = "") {
+  const std::string remedy = setting.empty() ? "" : absl::StrCat(", the daemon's setting ", setting);
+  return absl::InvalidArgumentError(absl::StrCat(what, ": ", value, " exceeds the limit of ", limit, remedy));
 }
 
 absl::Status check_node(const v1::Graph& graph, int index, const RequestLimits& limits) {
@@ -88,12 +90,12 @@ absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits) {
                                                       kGraphVersion, ": use client and daemon of one release"));
   }
   const std::size_t bytes = graph.ByteSizeLong();
-  if (bytes > limits.graph_bytes) return over("graph bytes", bytes, limits.graph_bytes);
+  if (bytes > limits.graph_bytes) return over("graph bytes", bytes, limits.graph_bytes, "max_graph");
   if (graph.nodes_size() == 0) return absl::InvalidArgumentError("the graph has no nodes");
   if (graph.outputs_size() == 0) return absl::InvalidArgumentError("the graph has no outputs");
   auto num_nodes = static_cast<std::size_t>(graph.nodes_size() + graph.loops_size());
   for (const v1::Loop& loop : graph.loops()) num_nodes += static_cast<std::size_t>(loop.body().nodes_size());
-  if (num_nodes > limits.nodes) return over("graph nodes", num_nodes, limits.nodes);
+  if (num_nodes > limits.nodes) return over("graph nodes", num_nodes, limits.nodes, "max_nodes");
   if (static_cast<std::size_t>(graph.vars_size()) > limits.vars) {
     return over("graph variables", static_cast<std::size_t>(graph.vars_size()), limits.vars);
   }
@@ -104,7 +106,7 @@ absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits) {
   }
   if (const std::size_t bytes_of_constants = constant_bytes_of(graph); bytes_of_constants > limits.constant_bytes) {
     return over("constant bytes of the graph (pass large tensors as parameters)", bytes_of_constants,
-                limits.constant_bytes);
+                limits.constant_bytes, "max_constants");
   }
   return absl::OkStatus();
 }

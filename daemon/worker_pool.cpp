@@ -247,8 +247,16 @@ absl::Status WorkerPool::describe_failure(const CompileJob& job, const Exchange&
     if (exchange.end == WorkerEnd::kOverLimit) code = absl::StatusCode::kResourceExhausted;
   }
   const std::string refused = poison_->record_death(job.key, job.what, job.request.SerializeAsString());
-  absl::StrAppend(&message, "; ",
-                  refused.empty() ? "a new worker stands by: try again, `hearth stats` counts such ends" : refused);
+  const bool over_limit = exchange.end == WorkerEnd::kTimedOut || exchange.end == WorkerEnd::kOverLimit;
+  if (over_limit) {
+    const std::string& setting = exchange.end == WorkerEnd::kTimedOut ? options_.time_setting : options_.memory_setting;
+    absl::StrAppend(&message, "; what it may use is the daemon's setting ", setting, " (hearthd --help)");
+  }
+  if (!refused.empty()) {
+    absl::StrAppend(&message, "; ", refused);
+  } else if (!over_limit) {
+    absl::StrAppend(&message, "; a new worker stands by: try again, `hearth stats` counts such ends");
+  }
   spdlog::error("{}", message);
   return absl::Status(code, message);
 }

@@ -33,6 +33,8 @@ struct WorkerPoolOptions {
   unsigned num_workers = 1;
   std::size_t max_queued_lowerings = 256;
   std::chrono::milliseconds idle_limit{60'000};
+  // The daemon's settings that bound a job's time and memory: the remedy of a job that met one of them.
+  std::string time_setting = "compile_limit_s", memory_setting = "worker_memory";
   // Told how a start of a worker went and when it began; gives back what callers are told. On pool threads; may be
   // null.
   std::function<absl::Status(absl::Status, std::chrono::steady_clock::time_point began)> on_start = nullptr;

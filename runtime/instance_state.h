@@ -50,7 +50,17 @@ struct Instance::State {
     std::vector<View> views;
   };
 
+  // An input that no kernel reads, as it is given: in memory of its own, unless another is bound.
+  struct Fixed {
+    const FixedInput* input = nullptr;
+    std::string own;
+    const void* address = nullptr;
+    std::shared_ptr<const void> owner;  // of what is bound
+  };
+
   std::shared_ptr<const LoadedPlan> plan;
+  std::shared_ptr<const FixedInputs> fixed_inputs;  // what `fixed` refers to
+  std::vector<Fixed> fixed;
   Buffer arena;
   std::vector<Buffer> owned;                  // inputs and outputs
   std::vector<Slot> slots;                    // one a plan buffer
@@ -77,6 +87,10 @@ struct Instance::State {
   absl::Status check_intact(std::uint32_t id) const;
   absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
                     std::shared_ptr<const void> owner);
+  void add_fixed(std::shared_ptr<const FixedInputs> inputs);
+  Fixed* find_fixed(std::string_view name);
+  absl::Status bind_fixed(Fixed& fixed, const void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);
+  absl::Status check_fixed() const;
   const Carry* carry_of(std::uint32_t buffer) const;
   absl::Status check_carried(const Carry& carry) const;
   void trade_places(Carry& carry);

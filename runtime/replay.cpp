@@ -49,6 +49,7 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   state->plan = std::move(plan);
   const Plan& wire = state->wire();
   state->keeps_intermediates = config.keep_intermediates;
+  state->add_fixed(config.fixed_inputs);
   const std::vector<std::size_t> offsets = arena_offsets(wire, config.keep_intermediates);
   absl::StatusOr<Buffer> arena =
       Buffer::allocate(config.keep_intermediates ? offsets.back() : wire.arena_bytes, "the arena");
@@ -131,6 +132,10 @@ absl::Status Instance::set_var(std::string_view name, std::int64_t value) {
 }
 
 absl::StatusOr<MutableView> Instance::input(std::string_view name) {
+  if (State::Fixed* fixed = state_->find_fixed(name)) {
+    const FixedInput& input = *fixed->input;
+    return MutableView{const_cast<void*>(fixed->address), input.bytes.size(), input.dtype, input.shape, input.name};
+  }
   absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::INPUT);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = state_->wire().buffers[*index];
@@ -182,6 +187,9 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
 
 absl::Status Instance::bind_input(std::string_view name, const void* data, std::size_t size_bytes,
                                   std::shared_ptr<const void> owner) {
+  if (State::Fixed* fixed = state_->find_fixed(name)) {
+    return state_->bind_fixed(*fixed, data, size_bytes, std::move(owner));
+  }
   return state_->bind(name, v1::PlanBuffer::INPUT, const_cast<void*>(data), size_bytes, std::move(owner));
 }
 
@@ -326,6 +334,9 @@ void Instance::State::run(const Fork& fork) {
 }
 
 absl::Status Instance::execute() {
+  if (!state_->fixed.empty()) {
+    if (absl::Status status = state_->check_fixed(); !status.ok()) return status;
+  }
   if (state_->slots_stale || state_->values_stale) {
     if (absl::Status status = state_->refresh(); !status.ok()) return status;
   }
@@ -339,6 +350,7 @@ absl::StatusOr<Profile> Instance::execute_profiled() {
   auto nanoseconds = [](Clock::duration time) {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
   };
+  if (absl::Status status = state_->check_fixed(); !status.ok()) return status;
   if (absl::Status status = state_->refresh(); !status.ok()) return status;
   state_->begin();
   Profile profile;

@@ -57,11 +57,22 @@ struct InstanceMemory {
   std::size_t io_bytes = 0;  // its own inputs and outputs
 };
 
+// An input whose value was known when the plan was prepared and decided what it computes (a condition, a shape, a trip
+// count). No kernel reads it; an instance that is given another value refuses to execute.
+struct FixedInput {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+  std::string bytes;  // of its elements
+};
+using FixedInputs = std::vector<FixedInput>;
+
 struct InstanceConfig {
   int threads = 1;  // of this instance's own pool, the calling thread included; 0: every CPU this process may use
   // Gives every intermediate memory of its own, so that all of them can be read after an execute. The results are the
   // same, the arena is larger.
   bool keep_intermediates = false;
+  std::shared_ptr<const FixedInputs> fixed_inputs = nullptr;  // taken by name as the plan's inputs are; null: none
 };
 
 class Instance {

@@ -1,9 +1,14 @@
 // hearth blobs intercept: runs any build with hearth-hipcc in place of hipcc. hearth blobs post-build: what
 // hearth-hipcc runs in place of the link of libmha_*.so; not for people.
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "client/cli/blobs.h"
@@ -26,6 +31,25 @@ struct InterceptFlags {
   std::vector<std::string> command;
 };
 
+volatile pid_t running_build = -1;
+
+// Runs the build to its end and gives what waitpid says of it; signals are for the build.
+absl::StatusOr<int> run_build(std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (std::string& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t build = -1;
+  if (const int error = ::posix_spawnp(&build, argv[0], nullptr, nullptr, argv.data(), environ); error != 0)
+    return absl::ErrnoToStatus(error, str_cat(command[0], " cannot be run"));
+  running_build = build;
+  for (const int number : {SIGINT, SIGQUIT}) std::signal(number, SIG_IGN);  // the terminal sends them to both
+  for (const int number : {SIGTERM, SIGHUP}) std::signal(number, [](int sent) { ::kill(running_build, sent); });
+  int status = 0;
+  while (::waitpid(build, &status, 0) < 0)
+    if (errno != EINTR) return absl::ErrnoToStatus(errno, "the build's end");
+  return status;
+}
+
 absl::StatusOr<int> intercept(InterceptFlags flags) {
   const std::string cwd = std::filesystem::current_path().string();
   absl::StatusOr<std::string> tmp = blobs::make_tmp_dir(flags.home.folder);
@@ -45,12 +69,19 @@ absl::StatusOr<int> intercept(InterceptFlags flags) {
   const absl::StatusOr<blobs::FakeHome> fake = blobs::make_fake_home(home);
   if (!fake.ok()) return fake.status();
   for (const auto& [name, value] : fake->environment) setenv(name.c_str(), value.c_str(), 1);
-  note("blobs are recorded in ", fake->config.records);
-  std::vector<char*> argv;
-  for (std::string& word : flags.command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());  // the command's exit code and signals are ours
-  return absl::ErrnoToStatus(errno, str_cat(flags.command[0], " cannot be run"));
+  const absl::StatusOr<int> status = run_build(flags.command);
+  if (!status.ok()) return status.status();
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(fake->config.records, none);
+  if (none || bytes == 0) {
+    note("no blob was recorded: the build compiled none, or not with hipcc or $CXX of ", fake->path);
+  } else {
+    note("blobs are recorded in ", fake->config.records);
+  }
+  if (!WIFSIGNALED(*status)) return WEXITSTATUS(*status);
+  std::signal(WTERMSIG(*status), SIG_DFL);
+  std::raise(WTERMSIG(*status));  // as the build ended
+  return kFailure;
 }
 
 void add_post_build(CLI::App& app, Action& action) {

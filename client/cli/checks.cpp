@@ -21,6 +21,16 @@ CLI::Validator whole_number() {
       "");
 }
 
+CLI::Validator number_in(double least, double greatest) {
+  return CLI::Validator(
+      [least, greatest](const std::string& text) {
+        double value = 0;
+        if (absl::SimpleAtod(text, &value) && value >= least && value <= greatest) return std::string();
+        return str_cat("'", text, "' is not a number from ", least, " to ", greatest);
+      },
+      "");
+}
+
 std::function<void(std::string)> unique_name(const std::string& option) {
   const auto given = std::make_shared<std::map<std::string, std::string>>();
   return [option, given](const std::string& text) {

@@ -39,7 +39,7 @@ absl::StatusOr<Channel> running_daemon(const std::string& socket) {
 absl::StatusOr<Channel> any_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = true});
   if (!channel.ok()) return channel;
-  absl::Status started = (*channel)->start_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
+  absl::Status started = (*channel)->have_daemon(std::chrono::steady_clock::now() + std::chrono::seconds(15));
   if (!started.ok()) return started;
   note_daemon(*channel);
   return channel;

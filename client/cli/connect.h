@@ -23,7 +23,7 @@ inline constexpr std::chrono::seconds kStatusTimeout{2};
 
 // UNAVAILABLE, naming the socket and the remedy, when no daemon runs.
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
-// Starts one when none runs.
+// Starts one when none runs and HEARTH_NO_AUTOSTART does not forbid it.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
 // Says once which daemon serves the socket (--verbose), and warns when its cache is not the folder that
 // HEARTH_CACHE_DIR names: only a daemon that a command starts reads that variable.

@@ -46,7 +46,8 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
   if (to_stdout && terminal_columns(STDOUT_FILENO) > 0) {
     return usage_error("--output ", flags.output, ": a plan file is not for a terminal; send it to a file or a pipe");
   }
-  absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model);
+  const auto safe = [&](Model& model) { return model.files.writes(output, str_cat("--output ", flags.output)); };
+  absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model, safe);
   if (!prepared.ok()) return prepared.status();
   const client::PreparedPlan* plan = &prepared->plan;
   if (absl::Status saved = plan->export_to(output, {.parameters = flags.parameters}); !saved.ok()) return saved;

@@ -10,6 +10,7 @@
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/inspect_plan.h"
+#include "client/cli/model_needs.h"
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
 #include "client/onnx/dim_search.h"
@@ -67,6 +68,9 @@ std::string suggestion(const Inspected& model) {
   for (const std::string& name : model.dims->open) {
     str_append(&command, " --dim ", shell_word(str_cat(name, "=", model.dims->lengths.at(name).min)));
   }
+  for (const auto& [name, value] : model.dims->constants) {
+    str_append(&command, " --const ", shell_word(str_cat(name, "=", constant_text(value))));
+  }
   return command;
 }
 
@@ -100,9 +104,14 @@ std::string parameters_text(const onnx::ModelSummary& summary) {
     bytes += of_type.bytes;
     parts.push_back(str_cat(of_type.count, " ", type, " ", human_bytes(static_cast<double>(of_type.bytes))));
   }
-  if (count == 0) return "none";
+  const onnx::SummaryParameters& constants = summary.constants;
+  const std::string in_nodes = constants.count == 0 ? ""
+                                                    : str_cat(constants.count, " in Constant nodes, ",
+                                                              human_bytes(static_cast<double>(constants.bytes)));
+  if (count == 0) return in_nodes.empty() ? "none" : in_nodes;
   std::string text =
       str_cat(count, ", ", human_bytes(static_cast<double>(bytes)), " (", absl::StrJoin(parts, "; "), ")");
+  if (!in_nodes.empty()) str_append(&text, "; ", in_nodes);
   for (const auto& [file, external] : summary.external_files) {
     str_append(&text, "; ", human_bytes(static_cast<double>(external)), " of tensors in file ", file);
   }
@@ -151,12 +160,7 @@ void print_text(const Inspected& model) {
     print_line("cannot be run: ", obstacle(model));
     return;
   }
-  for (const std::string& dim : model.dims->open) {
-    const auto& ranged = model.dims->ranged;
-    const bool may_be_range = std::find(ranged.begin(), ranged.end(), dim) != ranged.end();
-    print_line("needs --dim ", dim, "=N",
-               may_be_range ? str_cat(", or --dim ", dim, "=MIN:MAX for one plan of all lengths") : "");
-  }
+  print_needs(*model.dims);
   print_line("run it: ", command);
 }
 
@@ -202,7 +206,9 @@ Json to_json(const Inspected& model) {
           {"inputs", values_json(summary.inputs)},
           {"outputs", values_json(summary.outputs)},
           {"needed_dims", std::move(dims)},
+          {"needed_constants", model.dims.ok() ? constants_json(*model.dims) : Json::array()},
           {"parameters", std::move(parameters)},
+          {"constant_nodes", {{"count", summary.constants.count}, {"bytes", summary.constants.bytes}}},
           {"external_files", summary.external_files},
           {"nodes", summary.num_nodes},
           {"operators", std::move(operators)},

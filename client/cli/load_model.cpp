@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "client/cli/format.h"
@@ -11,6 +12,7 @@
 #include "client/elements.h"
 #include "client/errors.h"
 #include "client/npy.h"
+#include "client/onnx/model_file.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {
@@ -38,6 +40,7 @@ absl::Status read_arrays(const ModelFlags& flags, Model& model) {
     if (!flag.ok()) return flag.status();
     auto array = client::read_npy(flag->second);
     if (!array.ok()) return array.status();
+    model.files.reads(flag->second, str_cat("the array of --input ", flag->first));
     model.arrays.insert_or_assign(flag->first, *std::move(array));
   }
   return absl::OkStatus();
@@ -69,8 +72,12 @@ client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan) {
 }
 
 // Inputs and results as the plan has them, and arrays for the inputs.
-absl::StatusOr<Model> model_of(const v1::Plan& plan, const std::string& path, const ModelFlags& flags) {
+absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const std::string& path,
+                               const ModelFlags& flags) {
+  const v1::Plan& plan = contents.plan;
   Model model;
+  std::set<std::string> fixed;
+  for (const v1::PlanFileFixedInput& input : contents.manifest.fixed_inputs()) fixed.insert(input.name());
   for (const v1::PlanBuffer& buffer : plan.buffers()) {
     const absl::StatusOr<client::Shape> shape = shape_of(buffer, plan);
     if (!shape.ok()) return shape.status();
@@ -84,12 +91,42 @@ absl::StatusOr<Model> model_of(const v1::Plan& plan, const std::string& path, co
   for (const auto& [name, array] : model.arrays) {
     const auto& inputs = model.imported.inputs;
     const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };
-    if (std::none_of(inputs.begin(), inputs.end(), same)) {
+    if (fixed.count(name) == 0 && std::none_of(inputs.begin(), inputs.end(), same)) {
       return absl::InvalidArgumentError(str_cat(path, ": the plan has no input '", name, "'"));
     }
   }
   if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
   return model;
+}
+
+// Conditions, shapes and trip counts are small and of whole numbers.
+bool may_steer(const client::Array& array) {
+  constexpr std::size_t kMostElements = 64;
+  const bool is_whole = array.dtype == DType::kBool || is_integer(array.dtype);
+  return is_whole && array.bytes.size() <= kMostElements * dtype_bytes(array.dtype);
+}
+
+// Those that --input gave and that turned out to decide what is computed.
+void note_fixed(const ModelFlags& flags, const runtime::FixedInputs& inputs) {
+  for (const runtime::FixedInput& input : inputs) {
+    const auto given = [&](const std::string& text) { return text.starts_with(input.name + "="); };
+    if (std::any_of(flags.consts.begin(), flags.consts.end(), given)) continue;
+    note("input '", input.name, "' decides what the model computes: it is prepared for the value given, as by --const");
+  }
+}
+
+// What was decided when the plan was exported cannot be chosen again.
+absl::Status refuse_plan_options(const std::string& path, const std::string& device, const ModelFlags& flags) {
+  const auto refuse = [&](const std::string& option) {
+    return usage_error(option, ": ", path, " was compiled when it was exported; give the option to hearth export");
+  };
+  if (flags.device && *flags.device != device) return refuse("--device " + *flags.device);
+  if (flags.opt_level) return refuse(str_cat("--opt-level ", *flags.opt_level));
+  if (flags.fast_math) return refuse(*flags.fast_math ? "--fast-math" : "--no-fast-math");
+  if (flags.direct_convolutions)
+    return refuse(*flags.direct_convolutions ? "--direct-convolutions" : "--no-direct-convolutions");
+  if (!flags.consts.empty()) return refuse("--const " + flags.consts[0]);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -116,10 +153,18 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
   if (!options.ok()) return options.status();
   if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
-  for (const auto& [name, array] : model.arrays) options->input_shapes[name] = array.shape;
-  auto imported = onnx::import_model(path, *options);
+  for (const auto& [name, array] : model.arrays) {
+    options->input_shapes[name] = array.shape;
+    if (may_steer(array)) options->known_values[name] = array;
+  }
+  const absl::StatusOr<onnx::ModelFilePtr> file = onnx::read_model(path);
+  if (!file.ok()) return file.status();
+  model.files.reads(path, "the model");
+  for (const std::string& data : (*file)->data_files()) model.files.reads(data, "a data file of the model");
+  auto imported = onnx::import_model(*file, *options);
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
+  note_fixed(flags, model.imported.fixed_inputs);
   if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
   auto traced = client::encode_graph(model.imported.outputs);
   if (!traced.ok())
@@ -152,8 +197,12 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
     return usage_error("--weights ", weights_name(flags.weights), ": the weights of ", path,
                        " are stored as they were when it was exported");
   }
-  absl::StatusOr<Model> model = model_of(contents->plan, path, flags);
+  if (absl::Status fixed = refuse_plan_options(path, contents->plan.target().device(), flags); !fixed.ok())
+    return fixed;
+  absl::StatusOr<Model> model = model_of(*contents, path, flags);
   if (!model.ok()) return model.status();
+  model->files.reads(path, "the plan file");
+  for (const std::string& file : parameters) model->files.reads(file, "a file of --parameters");
   return PlanOfFile{*std::move(model), *std::move(plan)};
 }
 

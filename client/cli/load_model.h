@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/array.h"
 #include "client/cli/model_flags.h"
+#include "client/cli/output_files.h"
 #include "client/plan_file.h"
 
 namespace hearth::cli {
@@ -19,6 +20,7 @@ struct Model {
   onnx::ImportedModel imported;
   client::TracedGraph traced;                   // empty for a plan file
   std::map<std::string, client::Array> arrays;  // of --input
+  OutputFiles files;                            // what it was read from, and the arrays
 };
 
 // A plan file is refused: it holds no graph.

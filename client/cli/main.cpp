@@ -1,6 +1,7 @@
 // hearth: the command line of the compiler daemon. Every command is one file of this folder (program.cpp lists them).
 #include <chrono>
 
+#include "absl/strings/match.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/print.h"
@@ -17,6 +18,7 @@ using namespace hearth::cli;
 std::string time_hint(const absl::Status& error, const CLI::App& app) {
   const CLI::Option* option = hearth::command_line::parsed_command(app).get_option_no_throw("--timeout");
   if (!absl::IsDeadlineExceeded(error) || option == nullptr) return "";
+  if (absl::StrContains(error.message(), "_limit_s")) return "";  // the daemon's own limit, which it names
   return " (--timeout SECONDS)";
 }
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
@@ -30,6 +32,35 @@ absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
   return onnx::DimRange(least, greatest);
 }
 
+// A scalar, or with brackets a list, of integers where all of them are, else of f64; true and false are 1 and 0.
+absl::StatusOr<client::Array> parse_constant(const std::string& text) {
+  const bool is_list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  std::vector<std::string> words = {text};
+  if (is_list) words = absl::StrSplit(text.substr(1, text.size() - 2), ',');
+  if (is_list && text.size() == 2) words.clear();
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+  bool all_integers = true;
+  for (const std::string& word : words) {
+    const std::string element(absl::StripAsciiWhitespace(word));
+    std::int64_t integer = element == "true" ? 1 : 0;
+    double real = 0;
+    if (element == "true" || element == "false" || absl::SimpleAtoi(element, &integer)) {
+      real = static_cast<double>(integer);
+    } else if (absl::SimpleAtod(element, &real) && std::isfinite(real)) {
+      all_integers = false;
+    } else {
+      return absl::InvalidArgumentError(
+          str_cat("'", element, "' is no number; expected a number, true, false, or a list such as [1,16]"));
+    }
+    integers.push_back(integer);
+    reals.push_back(real);
+  }
+  std::vector<std::int64_t> shape;
+  if (is_list) shape.push_back(static_cast<std::int64_t>(words.size()));
+  return all_integers ? client::array_of(integers, shape) : client::array_of(reals, shape);
+}
+
 }  // namespace
 
 CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
@@ -50,6 +81,12 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_fla
   add_repeated(command, "--dim", dims, "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX")
       ->type_name("NAME=N")
       ->each(unique_name("--dim"));
+  add_repeated(
+      command, "--const", consts,
+      "Value of an input that decides what the model computes (a branch, a shape, a number of steps), which is "
+      "prepared for that value alone: a number, true, false, or a list such as [1,16]")
+      ->type_name("NAME=VALUE")
+      ->each(unique_name("--const"));
   if (with_inputs) {
     add_repeated(command, "--input", inputs, "Array for an input; - is standard input. Others get seeded random values")
         ->type_name("NAME=FILE.npy")
@@ -91,7 +128,7 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
                   "Seconds until preparing is given up; what was compiled is kept. Without it "
                   "HEARTH_PREPARE_TIMEOUT_MS, else 120")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
+      ->check(number_in(0.001, 86400.0));
   add_json_to(command, json);
 }
 
@@ -127,6 +164,13 @@ absl::StatusOr<onnx::ImportOptions> ModelFlags::import_options() const {
   onnx::ImportOptions options;
   options.dims = *std::move(ranges);
   options.weights = weights;
+  for (const std::string& text : consts) {
+    const auto flag = split_flag("--const", text, "NAME=VALUE");
+    if (!flag.ok()) return flag.status();
+    auto value = parse_constant(flag->second);
+    if (!value.ok()) return usage_error("--const ", text, ": ", value.status().message());
+    options.constants.insert_or_assign(flag->first, *std::move(value));
+  }
   return options;
 }
 

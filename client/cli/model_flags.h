@@ -28,6 +28,7 @@ inline constexpr int kMostThreads = 4096;
 struct ModelFlags {
   std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX
   std::vector<std::string> inputs;  // NAME=FILE.npy
+  std::vector<std::string> consts;  // NAME=VALUE
   onnx::Weights weights = onnx::Weights::kF32;
   std::optional<std::string> device;
   std::optional<int> threads;  // 0: every CPU
@@ -46,7 +47,7 @@ struct ModelFlags {
   absl::StatusOr<client::PrepareConfig> prepare_config() const;
   // Of --dim.
   absl::StatusOr<std::map<std::string, onnx::DimRange>> dim_ranges() const;
-  // What an ONNX model is imported with: --dim and --weights.
+  // What an ONNX model is imported with: --dim, --const and --weights.
   absl::StatusOr<onnx::ImportOptions> import_options() const;
 };
 

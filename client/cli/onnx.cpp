@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/coverage_table.h"
@@ -148,9 +149,11 @@ void add_onnx(CLI::App& app, Action& action) {
   conform->model.add_connection_to(*command);
   command->add_option("--rtol", conform->tolerance.relative, "Relative tolerance of floats")
       ->type_name("X")
+      ->check(number_in(0, 1e9))
       ->capture_default_str();
   command->add_option("--atol", conform->tolerance.absolute, "Absolute tolerance of floats")
       ->type_name("X")
+      ->check(number_in(0, 1e9))
       ->capture_default_str();
   command->add_option("--markdown", conform->markdown, "Write the coverage table into this file")->type_name("FILE");
   command->add_flag("--all", conform->all, "Print passed cases too");

@@ -9,6 +9,7 @@
 
 #include "client/cli/input_file.h"
 #include "client/cli/load_model.h"
+#include "client/cli/model_needs.h"
 #include "client/cli/print.h"
 #include "client/cli/weights_report.h"
 #include "client/onnx/dim_search.h"
@@ -29,8 +30,29 @@ struct CheckFlags {
 struct Checked {
   onnx::ModelCheck operators;
   onnx::DimSearch dims;
+  // The same for other values of an input that decides what the model computes, where there are lengths that hold.
+  std::vector<onnx::DimSearch> others;
   std::string refused;  // why it cannot be imported although every operator is known
 };
+
+std::vector<onnx::DimSearch> other_values(const onnx::ModelFilePtr& model, const onnx::ImportOptions& given,
+                                          const onnx::DimSearch& first) {
+  std::vector<onnx::DimSearch> others;
+  const auto steering = onnx::steering_values(model);
+  for (const auto& [name, value] : first.constants) {
+    const auto values = steering.find(name);
+    if (values == steering.end() || given.constants.count(name) > 0) continue;
+    for (const client::Array& other : values->second) {
+      if (constant_text(other) == constant_text(value)) continue;
+      onnx::ImportOptions options = given;
+      options.constants = first.constants;
+      options.constants[name] = other;
+      absl::StatusOr<onnx::DimSearch> found = onnx::find_dims(model, options);
+      if (found.ok()) others.push_back(*std::move(found));
+    }
+  }
+  return others;
+}
 
 absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
   if (client::is_plan_file(flags.path)) {
@@ -40,18 +62,23 @@ absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
   if (!model.ok()) return model.status();
   Checked checked;
   const auto operators = onnx::check_model(*model);
-  if (!operators.ok()) return operators.status();
+  if (!operators.ok()) {
+    checked.refused = std::string(operators.status().message());
+    return checked;
+  }
   checked.operators = *operators;
   if (!checked.operators.missing.empty()) return checked;
-  onnx::ImportOptions given;
-  auto dims = flags.model.dim_ranges();
-  if (!dims.ok()) return dims.status();
-  given.dims = *std::move(dims);
+  absl::StatusOr<onnx::ImportOptions> options = flags.model.import_options();
+  if (!options.ok()) return options.status();
+  onnx::ImportOptions given = *std::move(options);
+  given.weights = onnx::Weights::kF32;
   absl::StatusOr<onnx::DimSearch> found = onnx::find_dims(*model, given);
   if (found.ok()) {
     checked.dims = *std::move(found);
+    checked.others = other_values(*model, given, checked.dims);
     if (flags.model.weights != onnx::Weights::kF32) {
-      const auto imported = onnx::import_model(*model, {.dims = checked.dims.lengths, .weights = flags.model.weights});
+      const auto imported = onnx::import_model(
+          *model, {.dims = checked.dims.lengths, .constants = checked.dims.constants, .weights = flags.model.weights});
       if (!imported.ok()) return imported.status();
       note_weights(flags.model.weights, imported->weights);
     }
@@ -59,10 +86,6 @@ absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
     checked.refused = std::string(found.status().message());
   }
   return checked;
-}
-
-bool is_ranged(const Checked& checked, const std::string& dim) {
-  return std::find(checked.dims.ranged.begin(), checked.dims.ranged.end(), dim) != checked.dims.ranged.end();
 }
 
 void print_checked(const CheckFlags& flags, const Checked& checked) {
@@ -75,27 +98,25 @@ void print_checked(const CheckFlags& flags, const Checked& checked) {
              missing > 0               ? str_cat(missing, " not supported")
              : checked.refused.empty() ? "all supported"
                                        : "refused while importing");
-  for (const std::string& dim : checked.dims.open) {
-    print_line("needs --dim ", dim, "=N", is_ranged(checked, dim) ? str_cat(", or --dim ", dim, "=MIN:MAX") : "",
-               " (checked with ", checked.dims.lengths.at(dim).min, ")");
-  }
+  print_needs(checked.dims);
+  for (const onnx::DimSearch& other : checked.others) print_needs(other);
 }
 
 Json to_json(const CheckFlags& flags, const Checked& checked) {
-  Json missing = Json::array(), dims = Json::array();
+  Json missing = Json::array(), others = Json::array();
   for (const onnx::MissingNode& node : checked.operators.missing) {
     missing.push_back({{"node", node.name}, {"operator", node.op}, {"reason", node.reason}});
   }
-  for (const std::string& dim : checked.dims.open) {
-    dims.push_back(
-        {{"name", dim}, {"may_be_range", is_ranged(checked, dim)}, {"checked_with", checked.dims.lengths.at(dim).min}});
-  }
+  for (const onnx::DimSearch& other : checked.others)
+    others.push_back({{"needed_constants", constants_json(other)}, {"needed_dims", dims_json(other)}});
   return {{"model", flags.path},
           {"opset", checked.operators.opset},
           {"nodes", checked.operators.num_nodes},
           {"missing", std::move(missing)},
           {"refused", checked.refused.empty() ? Json() : Json(checked.refused)},
-          {"needed_dims", std::move(dims)}};
+          {"needed_constants", constants_json(checked.dims)},
+          {"needed_dims", dims_json(checked.dims)},
+          {"with_other_values", std::move(others)}};
 }
 
 absl::StatusOr<int> check(const CheckFlags& flags) {

@@ -62,12 +62,16 @@ absl::Status add_dims(const onnx::ModelSummary& summary, const v1::Plan& plan,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Parameters> of_model(const std::string& path, const v1::Plan& plan, const ModelFlags& flags) {
+absl::StatusOr<Parameters> of_model(const std::string& path, const client::PlanFileContents& contents,
+                                    const ModelFlags& flags) {
   const absl::StatusOr<onnx::ModelFilePtr> model = onnx::read_model(path);
   if (!model.ok()) return model.status();
   absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
   if (!options.ok()) return options.status();
-  if (absl::Status added = add_dims(onnx::summarize(*model), plan, &options->dims); !added.ok()) return added;
+  if (absl::Status added = add_dims(onnx::summarize(*model), contents.plan, &options->dims); !added.ok()) return added;
+  for (const v1::PlanFileFixedInput& input : contents.manifest.fixed_inputs())
+    options->constants[input.name()] = {
+        static_cast<DType>(input.dtype()), {input.shape().begin(), input.shape().end()}, input.data()};
   const auto imported = onnx::import_model(*model, *options);
   if (!imported.ok()) return imported.status();
   auto traced = client::encode_graph(imported->outputs);
@@ -97,7 +101,7 @@ absl::StatusOr<Parameters> read_parameters(const std::string& path, const client
     if (client::is_plan_file(file)) {
       return usage_error("--parameters ", file, ": a plan file; give safetensors or the ONNX model");
     }
-    auto found = is_safetensors(file) ? of_safetensors(file) : of_model(file, contents.plan, flags);
+    auto found = is_safetensors(file) ? of_safetensors(file) : of_model(file, contents, flags);
     if (!found.ok()) return found.status();
     for (const std::string& name : wanted) {
       const auto data = found->find(name);

@@ -13,17 +13,20 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
   ProgressBar bar(path, progress);
   client::PrepareConfig watched = config;
   watched.progress = bar.callback();
+  watched.fixed_inputs = model.imported.fixed_inputs;
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
   if (plan.ok()) note_daemon_of(config.socket);
   return plan;
 }
 
-absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const ModelFlags& flags) {
+absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const ModelFlags& flags,
+                                            const std::function<absl::Status(Model&)>& check) {
   const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
   if (!config.ok()) return config.status();
   client::connect_early(*config);  // while the model is read
   absl::StatusOr<Model> model = load_model(path, flags);
   if (!model.ok()) return model.status();
+  if (absl::Status checked = check ? check(*model) : absl::OkStatus(); !checked.ok()) return checked;
   absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, *model, *config, !flags.json);
   if (!plan.ok()) return plan.status();
   return PreparedModel{*std::move(model), *std::move(plan)};

@@ -3,6 +3,7 @@
 //
 //   absl::StatusOr<PreparedModel> prepared = prepare_model("model.onnx", flags);
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct PreparedModel {
   client::PreparedPlan plan;
 };
 
-absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const ModelFlags& flags);
+// `check` looks at the model, or refuses it, before it is prepared.
+absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const ModelFlags& flags,
+                                            const std::function<absl::Status(Model&)>& check = nullptr);
 // The second half of it. `path` only names the model.
 absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const Model& model,
                                                   const client::PrepareConfig& config, bool progress);

@@ -10,6 +10,7 @@
 #include "client/cli/format.h"
 #include "client/cli/print.h"
 #include "client/elements.h"
+#include "client/npy.h"
 #include "runtime/split_mix.h"
 #include "runtime/text.h"
 
@@ -69,6 +70,19 @@ absl::StatusOr<std::vector<std::string>> fill_inputs(client::Instance& instance,
                                                      Model& model, std::uint64_t seed) {
   std::set<std::string> wanted;
   for (const client::ValueInfo& input : plan.inputs()) wanted.insert(input.name);
+  for (const client::FixedInput& input : plan.fixed_inputs()) {
+    const auto found = model.arrays.find(input.name);
+    if (found == model.arrays.end()) continue;
+    const auto array = client::as_dtype(found->second, input.dtype);
+    const absl::StatusOr<client::MutableView> own = instance.input(input.name);
+    if (!own.ok()) return own.status();
+    if (!array || array->bytes.size() != own->size_bytes) {
+      return absl::InvalidArgumentError(str_cat(
+          "input '", input.name, "' is given ", dtype_name(found->second.dtype), " ", shape_text(found->second.shape),
+          "; the plan was prepared for one value of ", dtype_name(input.dtype), " ", shape_text(input.shape)));
+    }
+    std::memcpy(own->data, array->bytes.data(), array->bytes.size());
+  }
   std::vector<std::string> random;
   for (const onnx::ModelValue& input : model.imported.inputs) {
     if (wanted.count(input.name) == 0) continue;

@@ -51,7 +51,7 @@ struct WrittenOutput {
   std::string name;
   DType dtype;
   std::vector<std::int64_t> shape;
-  std::string file;  // empty without --output-dir
+  std::string file;                                 // empty without --output-dir
   std::optional<double> difference = std::nullopt;  // from f32 weights', with --compare-f32
 };
 
@@ -68,11 +68,30 @@ ReplayTimes summarize(std::vector<double> times) {
   return {times.front(), at(0.5), at(0.99), times.size()};
 }
 
+// The file of each result; refused when one of them is read by this command, or is another result's.
+absl::StatusOr<std::vector<std::string>> output_paths(const Model& model, const std::string& output_dir) {
+  std::vector<std::string> paths;
+  std::set<std::string> files;
+  OutputFiles outputs = model.files;
+  for (const onnx::ModelValue& result : model.imported.results) {
+    std::string name = file_name(result.name);
+    for (int i = 2; !files.insert(name).second; ++i) name = str_cat(file_name(result.name), "_", i);
+    paths.push_back((std::filesystem::path(output_dir) / (name + ".npy")).string());
+    const absl::Status safe = outputs.writes(
+        paths.back(), str_cat("--output-dir ", output_dir, ": ", name, ".npy of output '", result.name, "'"));
+    if (!safe.ok()) return safe;
+  }
+  return paths;
+}
+
 absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance& instance, const Model& model,
                                                          const std::string& output_dir) {
   std::vector<WrittenOutput> written;
-  std::set<std::string> files;
+  std::vector<std::string> paths;
   if (!output_dir.empty()) {
+    auto named = output_paths(model, output_dir);
+    if (!named.ok()) return named.status();
+    paths = *std::move(named);
     std::error_code error;
     std::filesystem::create_directories(output_dir, error);
     if (error) {
@@ -87,9 +106,7 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
     const std::string& result_name = model.imported.results[r].name;
     WrittenOutput output{result_name, array.dtype, array.shape, ""};
     if (!output_dir.empty()) {
-      std::string name = file_name(result_name);
-      for (int i = 2; !files.insert(name).second; ++i) name = str_cat(file_name(result_name), "_", i);
-      output.file = (std::filesystem::path(output_dir) / (name + ".npy")).string();
+      output.file = paths[r];
       absl::Status saved =
           client::write_npy(output.file, array.dtype, array.shape, array.bytes.data(), array.bytes.size());
       if (!saved.ok()) return saved;
@@ -130,7 +147,7 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
 }
 
 // Whether packed weights are shared with other processes, and who packed them.
-std::string weights_text(const client::PrepareStats& stats) {
+std::string shared_weights_text(const client::PrepareStats& stats) {
   if (stats.shared_weight_bytes == 0) return "";
   return str_cat("; weights shared, ", human_bytes(static_cast<double>(stats.shared_weight_bytes)), ", ",
                  stats.weights_found ? "packed by another process" : "packed now");
@@ -141,7 +158,7 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
   const client::PrepareStats& stats = plan.stats();
   print_summary(flags.path, " on ", plan.device(), ", ", plan.threads(), " thread(s)");
   print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", stats.kernels, " kernels, ",
-                stats.compiled_kernels, " compiled now", weights_text(stats));
+                stats.compiled_kernels, " compiled now", shared_weights_text(stats));
   print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ", human_time(times.p99),
                 " over ", times.replays, profile == nullptr ? "" : " warm replays");
   for (const WrittenOutput& output : outputs) {

@@ -1,4 +1,5 @@
 #include "client/cli/tune_model.h"
+#include "client/cli/checks.h"
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -19,7 +20,7 @@ constexpr std::chrono::seconds kGrace{120};  // of the search that runs when the
 void TuneFlags::add_to(CLI::App& command) {
   command.add_option("--budget", budget_s, "Seconds after which searching ends; the next run goes on where it ended")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(number_in(0.001, 86400.0))
       ->capture_default_str();
   command.add_flag("--again", again, "Search anew for kernels that were tuned or searched before");
 }

@@ -83,6 +83,8 @@ absl::StatusOr<std::vector<double>> differences_from_f32(const std::string& path
   if (!options.ok()) return options.status();
   options->weights = onnx::Weights::kF32;
   for (const auto& [name, array] : prepared.model.arrays) options->input_shapes[name] = array.shape;
+  for (const runtime::FixedInput& input : prepared.model.imported.fixed_inputs)
+    options->constants[input.name] = {input.dtype, input.shape, input.bytes};
   const auto model = onnx::import_model(path, *options);
   if (!model.ok()) return model.status();
   const auto config = flags.prepare_config();

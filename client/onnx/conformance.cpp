@@ -155,6 +155,10 @@ std::vector<std::string> operators_of(const ::onnx::GraphProto& graph) {
 std::string_view contradiction_of(std::string_view name) {
   if (name == "test_adam_multiple")
     return "its expected values are those of epsilon = 0.01; its model gives none (1e-6)";
+  if (name == "test_l2normalization_axis_0")
+    return "it expects NaN where a norm is 0, for which the operator's text says 0";
+  if (name.starts_with("test_qlinearmatmul_") && name.find("_int8_") != std::string_view::npos)
+    return "its expected values wrap around, where the operator's text says that they saturate";
   return "";
 }
 
@@ -186,6 +190,8 @@ CaseTolerance as_written(const std::string& name, CaseTolerance tolerance) {
   if (name.find("window") != std::string::npos && !name.starts_with("test_stft")) {
     tolerance.relative = std::max(tolerance.relative, 1e-3);
   }
+  // The graph rounds to f16 at every node; what is expected of it was computed whole and rounded once.
+  if (name.ends_with("_fp16_expanded")) tolerance.relative = std::max(tolerance.relative, 2e-3);
   return tolerance;
 }
 
@@ -233,6 +239,9 @@ std::string difference(const Array& got, const Array& want, const CaseTolerance&
   if (got.dtype != want.dtype) return str_cat("type ", dtype_name(got.dtype), ", expected ", dtype_name(want.dtype));
   if (got.shape != want.shape) return str_cat("shape ", to_string(got.shape), ", expected ", to_string(want.shape));
   const std::size_t width = dtype_bytes(got.dtype);
+  // ONNX's own runner compares with 1e-3; results that two ways round to neighbours in f16 are up to 9.8e-4 apart.
+  const bool is_narrow = got.dtype == DType::kF16 || got.dtype == DType::kBF16;
+  const double relative = is_narrow ? std::max(tolerance.relative, 1e-3) : tolerance.relative;
   for (std::size_t at = 0; at < want.bytes.size(); at += width) {
     if (got.bytes.compare(at, width, want.bytes, at, width) == 0) continue;
     if (!is_float(got.dtype)) return str_cat("element ", at / width, " differs");
@@ -240,7 +249,7 @@ std::string difference(const Array& got, const Array& want, const CaseTolerance&
     const double b = client::decode_float(std::string_view(want.bytes).substr(at, width), want.dtype);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     // A difference to an infinity is infinite or NaN, and so is the bound.
-    if (!std::isfinite(b) || !(std::fabs(a - b) <= tolerance.absolute + tolerance.relative * std::fabs(b))) {
+    if (!std::isfinite(b) || !(std::fabs(a - b) <= tolerance.absolute + relative * std::fabs(b))) {
       return str_cat("element ", at / width, " is ", a, ", expected ", b);
     }
   }

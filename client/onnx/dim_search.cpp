@@ -1,20 +1,29 @@
 #include "client/onnx/dim_search.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
+#include "client/elements.h"
+#include "client/errors.h"
+#include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
+#include "onnx/onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
 // Powers of two first: what is divided by strides or patch sizes is mostly divided by these. Then colours, bands of a
 // spectrum, a second of audio, and the sides of common pictures.
-constexpr std::int64_t kLengths[] = {16, 64, 1, 2, 4, 8, 32, 128, 256, 512, 1024, 4096, 3, 80, 16000, 224, 640};
+constexpr std::int64_t kLengths[] = {16,  64,   1,    2, 4,  8,     32,  128, 256, 512,
+                                     576, 1024, 4096, 3, 80, 16000, 224, 288, 640};
+// What people use: frames, windows of audio with and without context, sides of pictures.
+constexpr std::int64_t kUsual[] = {1, 16, 64, 128, 224, 256, 288, 512, 576, 640, 1024};
+constexpr std::size_t kMostValues = 3;         // of an input that decides something
 constexpr std::int64_t kOthers[] = {64, 256};  // while one dimension is tried alone
 
 bool is_called_batch(const std::string& name) {
@@ -36,60 +45,189 @@ std::set<std::string> batches_of(const ModelSummary& summary) {
   return first;
 }
 
+// Of the elements of a constant that a node gives or an initializer holds; null for anything else.
+class Constants {
+ public:
+  explicit Constants(const ModelFilePtr& model) : model_(model) {
+    for (const ::onnx::TensorProto& tensor : model->proto().graph().initializer()) tensors_[tensor.name()] = &tensor;
+    for_each_node(model->proto(), [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto*) {
+      if (node.op_type() != "Constant" || node.output_size() != 1) return;
+      for (const ::onnx::AttributeProto& attribute : node.attribute())
+        if (attribute.has_t()) tensors_[node.output(0)] = &attribute.t();
+    });
+  }
+
+  std::optional<std::int64_t> integer(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) return std::nullopt;
+    const auto value = client::catch_jit_error([&] { return to_host_tensor(*found->second, model_); });
+    if (!value.ok() || value->size() != 1 || !is_integer(value->dtype())) return std::nullopt;
+    return value->integer(0);
+  }
+
+ private:
+  const ModelFilePtr& model_;
+  std::map<std::string, const ::onnx::TensorProto*> tensors_;
+};
+
+bool compares(const std::string& op) {
+  return op == "Equal" || op == "Less" || op == "LessOrEqual" || op == "Greater" || op == "GreaterOrEqual";
+}
+
+// One search, with the constants that `options` holds.
+class Search {
+ public:
+  Search(const ModelFilePtr& model, const ImportOptions& given, const ModelSummary& summary)
+      : model_(model), options_(given), batches_(batches_of(summary)) {
+    std::set<std::string> fixed_inputs;
+    for (const SummaryValue& input : summary.inputs) {
+      if (given.input_shapes.count(input.name) == 0) continue;
+      for (const SummaryDim& dim : input.shape) fixed_inputs.insert(dim.name);
+    }
+    for (const std::string& name : summary.symbolic_dims) {
+      if (given.dims.count(name) == 0 && fixed_inputs.count(name) == 0) result_.open.push_back(name);
+    }
+  }
+
+  absl::StatusOr<DimSearch> run() {
+    if (!find()) return first_;
+    result_.lengths = options_.dims;
+    result_.constants = options_.constants;
+    for (const FixedInput& input : fixed_) result_.constants[input.name] = {input.dtype, input.shape, input.bytes};
+    for (const std::string& name : result_.open) explore(name);
+    return std::move(result_);
+  }
+
+ private:
+  using FixedInput = runtime::FixedInput;
+
+  bool works() {
+    auto imported = import_model(model_, options_);
+    if (first_.ok()) first_ = imported.status();
+    if (imported.ok()) fixed_ = std::move(imported->fixed_inputs);
+    return imported.ok();
+  }
+
+  void set_all(std::int64_t length, bool one_batch) {
+    for (const std::string& name : result_.open) {
+      options_.dims.insert_or_assign(name, one_batch && batches_.count(name) > 0 ? 1 : length);
+    }
+  }
+
+  // One dimension after the other, the rest being `others`.
+  bool find_each(std::int64_t others) {
+    for (const std::string& name : result_.open) {
+      for (const std::int64_t length : kLengths) {
+        set_all(others, /*one_batch=*/true);
+        options_.dims.insert_or_assign(name, length);
+        if (works()) return true;
+      }
+    }
+    return false;
+  }
+
+  bool find_equal(bool one_batch) {
+    for (const std::int64_t length : kLengths) {
+      set_all(length, one_batch);
+      if (works()) return true;
+    }
+    return false;
+  }
+
+  bool find() {
+    if (result_.open.empty()) return works();
+    if (find_equal(/*one_batch=*/true)) return true;
+    const bool several = result_.open.size() > 1;
+    if (several && find_each(1)) return true;
+    if (find_equal(/*one_batch=*/false)) return true;
+    for (const std::int64_t others : kOthers)
+      if (several && find_each(others)) return true;
+    return false;
+  }
+
+  // A range, or else usual lengths, of one dimension.
+  void explore(const std::string& name) {
+    const DimRange length = options_.dims.at(name), range(length.min, 4 * length.max);
+    options_.dims.insert_or_assign(name, range);
+    if (import_model(model_, options_).ok()) {
+      result_.ranged.push_back(name);
+      result_.ranges.emplace(name, range);
+    } else {
+      TriedLengths& tried = result_.tried[name];
+      for (const std::int64_t usual : kUsual) {
+        options_.dims.insert_or_assign(name, usual);
+        (import_model(model_, options_).ok() ? tried.hold : tried.fail).push_back(usual);
+      }
+      if (!std::binary_search(std::begin(kUsual), std::end(kUsual), length.min))
+        tried.hold.insert(std::upper_bound(tried.hold.begin(), tried.hold.end(), length.min), length.min);
+    }
+    options_.dims.insert_or_assign(name, length);
+  }
+
+  const ModelFilePtr& model_;
+  ImportOptions options_;
+  const std::set<std::string> batches_;
+  DimSearch result_;
+  runtime::FixedInputs fixed_;             // of the last import that worked
+  absl::Status first_ = absl::OkStatus();  // why the lengths tried first do not do
+};
+
 }  // namespace
+
+std::map<std::string, std::vector<client::Array>> steering_values(const ModelFilePtr& model) {
+  std::map<std::string, std::set<std::int64_t>> compared;
+  std::map<std::string, DType> types;
+  for (const SummaryValue& input : summarize(model).inputs) {
+    const std::optional<DType> dtype = dtype_from_name(input.type);
+    const bool is_scalar =
+        input.has_shape && (input.shape.empty() || (input.shape.size() == 1 && input.shape[0].length == 1));
+    if (!dtype || !is_scalar || input.has_default || (*dtype != DType::kBool && !is_integer(*dtype))) continue;
+    types.emplace(input.name, *dtype);
+    compared[input.name];
+  }
+  const Constants constants(model);
+  for_each_node(model->proto(), [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto*) {
+    if (!compares(node.op_type()) || node.input_size() != 2) return;
+    for (const int side : {0, 1}) {
+      const auto input = compared.find(node.input(side));
+      if (input == compared.end()) continue;
+      if (const auto value = constants.integer(node.input(1 - side))) input->second.insert(*value);
+    }
+  });
+  std::map<std::string, std::vector<client::Array>> values;
+  for (auto& [name, found] : compared) {
+    std::vector<std::int64_t> list(found.begin(), found.end());
+    if (types.at(name) == DType::kBool) list = {1, 0};
+    for (const std::int64_t other : {0, 1, 2}) {
+      if (types.at(name) == DType::kBool || found.count(other) > 0) continue;
+      list.push_back(other);
+      break;
+    }
+    for (const std::int64_t value : list)
+      if (client::fits(value, types.at(name)))
+        values[name].push_back(client::array_of(std::vector<std::int64_t>{value}, {}));
+  }
+  return values;
+}
 
 absl::StatusOr<DimSearch> find_dims(const ModelFilePtr& model, const ImportOptions& given) {
   const ModelSummary summary = summarize(model);
-  DimSearch search;
-  search.lengths = given.dims;
-  std::set<std::string> fixed_inputs;
-  for (const SummaryValue& input : summary.inputs) {
-    if (given.input_shapes.count(input.name) == 0) continue;
-    for (const SummaryDim& dim : input.shape) fixed_inputs.insert(dim.name);
-  }
-  for (const std::string& name : summary.symbolic_dims) {
-    if (given.dims.count(name) == 0 && fixed_inputs.count(name) == 0) search.open.push_back(name);
-  }
-  ImportOptions options = given;
-  const std::set<std::string> batches = batches_of(summary);
-  absl::Status first = absl::OkStatus();  // why the lengths tried first do not do
-  const auto works = [&] {
-    const absl::Status status = import_model(model, options).status();
-    if (first.ok()) first = status;
-    return status.ok();
-  };
-  const auto set_all = [&](std::int64_t length, bool one_batch) {
-    for (const std::string& name : search.open) {
-      options.dims.insert_or_assign(name, one_batch && batches.count(name) > 0 ? 1 : length);
+  const auto steering = steering_values(model);
+  std::size_t most = 1;
+  for (const auto& [name, values] : steering) most = std::max(most, std::min(values.size(), kMostValues));
+  absl::Status first = absl::OkStatus();
+  // Values are taken only by what cannot be imported without: known, not constant.
+  for (std::size_t i = 0; i < most; ++i) {
+    ImportOptions options = given;
+    for (const auto& [name, values] : steering) {
+      if (options.constants.count(name) == 0 && !values.empty())
+        options.known_values[name] = values[std::min(i, values.size() - 1)];
     }
-  };
-  bool found = search.open.empty() && works();
-  for (const bool one_batch : {true, false}) {
-    for (const std::int64_t length : kLengths) {
-      if (found || search.open.empty()) break;
-      set_all(length, one_batch);
-      found = works();
-    }
+    absl::StatusOr<DimSearch> found = Search(model, options, summary).run();
+    if (found.ok()) return found;
+    if (first.ok()) first = found.status();
   }
-  for (const std::int64_t others : kOthers) {
-    for (const std::string& name : search.open) {
-      for (const std::int64_t length : kLengths) {
-        if (found || search.open.size() < 2) break;
-        set_all(others, /*one_batch=*/true);
-        options.dims.insert_or_assign(name, length);
-        found = works();
-      }
-    }
-  }
-  if (!found) return first;
-  search.lengths = options.dims;
-  for (const std::string& name : search.open) {
-    const DimRange length = options.dims.at(name);
-    options.dims.insert_or_assign(name, DimRange(length.min, 4 * length.max));
-    if (import_model(model, options).ok()) search.ranged.push_back(name);
-    options.dims.insert_or_assign(name, length);
-  }
-  return search;
+  return first;
 }
 
 }  // namespace hearth::onnx

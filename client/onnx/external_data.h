@@ -44,6 +44,7 @@ class ExternalData {
   // `folder` may be "." but not empty.
   explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
 
+  const std::string& folder() const { return folder_; }
   ExternalBytes find(const ::onnx::TensorProto& tensor, std::uint64_t num_bytes) const;
 
  private:

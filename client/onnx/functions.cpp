@@ -20,7 +20,7 @@ Opsets opsets_of(const Imports& imports) {
     const std::string domain = normal_domain(set.domain());
     if (domain.empty() && (set.version() < kFirstOpset || set.version() > kLastOpset)) {
       reject_unsupported(str_cat("opset ", set.version(), " (export the model with an opset from ", kFirstOpset, " to ",
-                                 kLastOpset, ")"));
+                                 kLastOpset, ", or convert it with onnx.version_converter)"));
     }
     opsets.emplace(domain, static_cast<int>(set.version()));
   }

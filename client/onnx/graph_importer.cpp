@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "client/errors.h"
+#include "client/graph_inputs.h"
+#include "client/onnx/constant_inputs.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -87,6 +90,21 @@ const ::onnx::AttributeProto* GraphImporter::function_attribute(const std::strin
   const auto& attributes = frames_.back().attributes;
   const auto found = attributes.find(name);
   return found == attributes.end() ? nullptr : found->second;
+}
+
+std::string GraphImporter::need_value(const client::Tensor& tensor) {
+  SteeringInputs steering;
+  for (const client::Node* input : client::graph_inputs({{"", tensor}})) steering.names.insert(input->name);
+  const auto is_known = [&](const std::string& name) { return known_.count(name) != 0; };
+  if (!steering.names.empty() && std::all_of(steering.names.begin(), steering.names.end(), is_known)) throw steering;
+  const bool one = steering.names.size() == 1;
+  if (steering.names.empty() || steering.names.size() > 4) return "";
+  std::string flags;
+  for (const std::string& name : steering.names)
+    str_append(&flags, flags.empty() ? "" : " ", "--const ", name, "=VALUE");
+  return str_cat("it depends on the ", one ? "value of input '" : "values of inputs '",
+                 absl::StrJoin(steering.names, "', '"), "': give ", one ? "it" : "them", " (", flags,
+                 ", or ImportOptions::constants)");
 }
 
 Values GraphImporter::run(const ::onnx::GraphProto& graph) {

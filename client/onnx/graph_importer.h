@@ -42,6 +42,8 @@ class GraphImporter : private ImportScope {
   void bind(const std::string& name, const Value& value);
   // Why no node of this operator can be imported, "" when one may be.
   static std::string missing_operator(const ::onnx::NodeProto& node, const Opsets& opsets, const Functions& functions);
+  // The value of this input is known should the import depend on it: then SteeringInputs is thrown.
+  void know(const std::string& input) { known_.insert(input); }
   // Imports initializers and nodes; returns the graph's outputs in order.
   Values run(const ::onnx::GraphProto& graph);
   // Whether an imported node gives random numbers.
@@ -61,6 +63,7 @@ class GraphImporter : private ImportScope {
   NarrowWeights& narrow_weights() override { return narrow_; }
   Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) override;
   const ::onnx::AttributeProto* function_attribute(const std::string& name) const override;
+  std::string need_value(const client::Tensor& tensor) override;
 
   void run_node(const ::onnx::NodeProto& node);
   Values import_node(const ::onnx::NodeProto& node);
@@ -76,6 +79,7 @@ class GraphImporter : private ImportScope {
   std::map<const ::onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
   std::set<std::string> parameter_names_;
   std::map<std::string, int> name_uses_;  // of a base, so that an unrolled loop finds the next free name at once
+  std::set<std::string> known_;           // inputs
   int num_nodes_ = 0;
   bool is_random_ = false;
   bool located_ = false;  // the error under way already names its node

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "client/errors.h"
+#include "client/onnx/constant_inputs.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
@@ -37,7 +38,7 @@ class DimTable {
     }
     for (int i = 0; i < dims.size(); ++i) {
       const std::int64_t length = given->second[static_cast<std::size_t>(i)];
-      if (dims[i].has_dim_value()) {
+      if (!is_symbolic(dims[i])) {
         if (dims[i].dim_value() == length) continue;
         reject(str_cat("input '", input.name(), "' has length ", dims[i].dim_value(), " along axis ", i,
                        " but is given shape ", to_string(given->second)));
@@ -59,7 +60,7 @@ class DimTable {
     for (const ::onnx::ValueInfoProto& input : inputs) {
       const auto& dims = input.type().tensor_type().shape().dim();
       for (int i = 0; i < dims.size(); ++i) {
-        const std::string name = dims[i].has_dim_value() ? "" : name_of(input, i);
+        const std::string name = is_symbolic(dims[i]) ? name_of(input, i) : "";
         if (name.empty() || ranges_.count(name) != 0 || !seen.insert(name).second) continue;
         missing.push_back(str_cat("'", name, "' (input '", input.name(), "', axis ", i, ")"));
         flags.push_back(str_cat("--dim ", name, "=N"));
@@ -75,7 +76,7 @@ class DimTable {
     client::Shape shape;
     const auto& dims = input.type().tensor_type().shape().dim();
     for (int i = 0; i < dims.size(); ++i) {
-      if (dims[i].has_dim_value()) {
+      if (!is_symbolic(dims[i])) {
         shape.push_back(dims[i].dim_value());
         continue;
       }
@@ -183,6 +184,7 @@ void check_named_inputs(const ImportOptions& options, const std::vector<Declared
   for (const auto& [name, shape] : options.input_shapes) check(tensors, name);
   for (const auto& [name, length] : options.sequence_lengths) check(names, name);
   for (const std::string& name : options.absent) check(names, name);
+  for (const auto& [name, value] : options.constants) check(tensors, name);
 }
 
 // Adds what `value`, the graph's output `name`, holds; `tensors` are the values behind the results.
@@ -218,12 +220,28 @@ void name_lengths(const Values& values, ImportedModel& model) {
   }
 }
 
-ImportedModel import_graph(const ModelFilePtr& model, const ImportOptions& options) {
+// Constants as host tensors, by name; what they say of the shapes of others is added to `options`.
+std::map<std::string, HostTensor> constants_of(const std::vector<DeclaredInput>& inputs, ImportOptions& options) {
+  std::map<std::string, HostTensor> constants;
+  for (const DeclaredInput& input : inputs) {
+    for (const ::onnx::ValueInfoProto& tensor : input.tensors) {
+      const auto given = options.constants.find(tensor.name());
+      if (given == options.constants.end()) continue;
+      HostTensor value = constant_input(tensor, given->second);
+      options.input_shapes.insert_or_assign(tensor.name(), value.shape());
+      constants.emplace(tensor.name(), std::move(value));
+    }
+  }
+  return constants;
+}
+
+ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   ImportedModel result;
   result.opset = standard_opset(model->proto());
   const ::onnx::GraphProto& graph = model->proto().graph();
   const std::vector<DeclaredInput> inputs = declared_inputs(graph, options);
   check_named_inputs(options, inputs);
+  const std::map<std::string, HostTensor> constants = constants_of(inputs, options);
   DimTable dims(options);
   std::vector<::onnx::ValueInfoProto> tensor_inputs;
   for (const DeclaredInput& input : inputs) {
@@ -232,12 +250,19 @@ ImportedModel import_graph(const ModelFilePtr& model, const ImportOptions& optio
   }
   dims.check_all_given(tensor_inputs);
   GraphImporter importer(model, options.weights);
+  for (const auto& [name, value] : options.known_values) importer.know(name);
   for (const DeclaredInput& input : inputs) {
     Values members;
     for (const auto& tensor : input.tensors) {
       ModelValue value{tensor.name(), dtype_from_onnx(tensor.type().tensor_type().elem_type()), dims.shape_of(tensor)};
       client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
       if (client::is_const(value.shape)) count(client::const_shape(value.shape));
+      if (const auto constant = constants.find(value.name); constant != constants.end()) {
+        const HostTensor& x = constant->second;
+        members.push_back(Value::host(x));
+        result.fixed_inputs.push_back({value.name, value.dtype, x.shape(), std::string(x.data(), x.bytes())});
+        continue;
+      }
       members.emplace_back(client::input(value.name, value.shape, value.dtype));
       result.inputs.push_back(std::move(value));
     }
@@ -261,12 +286,26 @@ ImportedModel import_graph(const ModelFilePtr& model, const ImportOptions& optio
   return result;
 }
 
+// Begins anew with each constant that it turns out to need; every time there are more of them.
+ImportedModel import_with_steering(const ModelFilePtr& model, ImportOptions options) {
+  for (;;) {
+    try {
+      return import_graph(model, options);
+    } catch (const SteeringInputs& steering) {
+      for (const std::string& name : steering.names) {
+        options.constants.insert_or_assign(name, options.known_values.at(name));
+        options.known_values.erase(name);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<ImportedModel> import_model(const ModelFilePtr& model, const ImportOptions& options) {
   absl::StatusOr<ImportedModel> imported = absl::InternalError("");
   try {
-    imported = client::catch_jit_error([&] { return import_graph(model, options); });
+    imported = client::catch_jit_error([&] { return import_with_steering(model, options); });
   } catch (const std::bad_alloc&) {
     imported = absl::ResourceExhaustedError("not enough memory to import the model");
   }

@@ -1,14 +1,16 @@
-// ONNX model -> recorded client graph. Opsets 1 to 19; weights become parameters whose bytes stay in this process (kept
+// ONNX model -> recorded client graph. Opsets 1 to 25; weights become parameters whose bytes stay in this process (kept
 // alive by the result), shape computations are folded on the host, loops unrolled. An input or output that is a
 // sequence of N tensors is N inputs or outputs, NAME/0 to NAME/N-1; an optional one is its value, or nothing. Symbolic
 // dimensions need a length or a range: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`; one of a range
-// becomes a variable of that name, set at replay (Instance::set_var). Thread-safe (no shared state). Errors: one line
-// naming the file and, where there is one, node, operator and opset; InvalidArgument for a wrong model, Unimplemented
-// for a valid one that needs more than is here, NotFound.
+// becomes a variable of that name, set at replay (Instance::set_var). An input on whose value a shape, a trip count or
+// the choice of a branch depends must be a constant: its value is part of the graph, see ImportedModel::fixed_inputs.
+// Thread-safe (no shared state). Errors: one line naming the file and, where there is one, node, operator and opset;
+// InvalidArgument for a wrong model, Unimplemented for a valid one that needs more than is here, NotFound.
 //
 //   absl::StatusOr<ImportedModel> model = import_model("model.onnx", {.dims = {{"batch", 1}, {"time", {1, 512}}}});
 //   if (!model.ok()) return model.status();
-//   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->outputs);
+//   absl::StatusOr<client::PreparedPlan> plan =
+//       client::prepare(model->outputs, {.fixed_inputs = model->fixed_inputs});
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,8 +21,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/array.h"
 #include "client/tensor.h"
 #include "client/tracer.h"
+#include "runtime/replay.h"
 
 namespace hearth::onnx {
 
@@ -41,7 +45,12 @@ struct ImportOptions {
   std::map<std::string, std::vector<std::int64_t>> input_shapes = {};
   std::map<std::string, std::size_t> sequence_lengths = {};  // one for every input that is a sequence
   std::set<std::string> absent = {};                         // optional inputs without a value
-  Weights weights = Weights::kF32;                           // narrower ones cost accuracy; see WeightsReport
+  // Inputs that are constants, by name. Numbers of another type are converted when they keep their value.
+  std::map<std::string, client::Array> constants = {};
+  // Values that inputs will have at replay as far as they are known: an input that the graph cannot be recorded without
+  // (it chooses a branch, is a shape or a trip count) becomes a constant of this value; no other is looked at.
+  std::map<std::string, client::Array> known_values = {};
+  Weights weights = Weights::kF32;  // narrower ones cost accuracy; see WeightsReport
 };
 
 struct ModelValue {
@@ -66,7 +75,9 @@ struct WeightsReport {
 
 struct ImportedModel {
   int opset = 0;
-  std::vector<ModelValue> inputs;   // as declared; initializers are none
+  std::vector<ModelValue> inputs;  // as declared; initializers and constants are none
+  // Inputs that became constants; for PrepareConfig, so that another value at replay is refused.
+  runtime::FixedInputs fixed_inputs;
   std::vector<ModelValue> results;  // what `outputs` compute
   bool is_random = false;           // some node gives random numbers, which differ between implementations
   client::NamedTensors outputs;     // the results, in their order, and the lengths they name

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
@@ -78,6 +79,16 @@ ModelFile::ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr
 }
 ModelFile::~ModelFile() = default;
 
+bool is_symbolic(const ::onnx::TensorShapeProto_Dimension& dim) { return !dim.has_dim_value() || dim.dim_value() < 0; }
+
+std::vector<std::string> ModelFile::data_files() const {
+  std::set<std::string> files;
+  if (external_ != nullptr)
+    for (const ExternalPlace& place : external_places(*proto_))
+      files.insert(str_cat(external_->folder(), "/", place.location));
+  return {files.begin(), files.end()};
+}
+
 std::string_view ModelFile::bytes_in_file(const Proto& tensor) const {
   const auto found = large_weights_.find(&tensor);
   return found == large_weights_.end() ? std::string_view() : found->second;
@@ -127,6 +138,8 @@ std::string_view onnx_type_name(std::int64_t elem_type) {
   if (elem_type == Proto::COMPLEX128) return "complex128";
   if (elem_type == kFloat8E4M3FNUZ) return "float8e4m3fnuz";
   if (elem_type == kFloat8E5M2FNUZ) return "float8e5m2fnuz";
+  constexpr std::string_view kNarrow[] = {"uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
+  if (elem_type >= 21 && elem_type < 21 + std::ssize(kNarrow)) return kNarrow[elem_type - 21];
   return "an unknown element type";
 }
 

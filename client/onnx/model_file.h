@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/onnx/external_data.h"
@@ -19,6 +20,7 @@
 namespace onnx {
 class ModelProto;
 class TensorProto;
+class TensorShapeProto_Dimension;
 }  // namespace onnx
 
 namespace hearth::onnx {
@@ -33,6 +35,8 @@ class ModelFile {
   const ::onnx::ModelProto& proto() const { return *proto_; }
   const std::string& path() const { return path_; }
   const ExternalData* external() const { return external_.get(); }
+  // Paths of the other files that hold its tensors, each once.
+  std::vector<std::string> data_files() const;
   // The bytes of a tensor of proto() that are in the mapped file instead; without data when they are not.
   std::string_view bytes_in_file(const ::onnx::TensorProto& tensor) const;
   const std::shared_ptr<const runtime::MappedFile>& file() const { return file_; }
@@ -56,6 +60,8 @@ absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::stri
 HostTensor to_host_tensor(const ::onnx::TensorProto& proto, const ModelFilePtr& model);
 // Of a tensor of strings.
 Text to_text(const ::onnx::TensorProto& proto);
+// Whether a dimension has no length of its own: a name, nothing, or -1, which some exporters write.
+bool is_symbolic(const ::onnx::TensorShapeProto_Dimension& dim);
 // TensorProto.DataType -> dtype; JitError for strings, complex and unknown numbers.
 DType dtype_from_onnx(std::int64_t elem_type);
 std::string_view onnx_type_name(std::int64_t elem_type);

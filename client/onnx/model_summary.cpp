@@ -47,7 +47,7 @@ SummaryValue value_of(const ::onnx::ValueInfoProto& info) {
   value.has_shape = type.tensor_type().has_shape();
   for (const auto& dim : type.tensor_type().shape().dim()) {
     SummaryDim& added = value.shape.emplace_back();
-    if (dim.has_dim_value()) {
+    if (!is_symbolic(dim)) {
       added.length = dim.dim_value();
     } else {
       const std::size_t axis = value.shape.size() - 1;
@@ -93,6 +93,12 @@ void add_operators(const ModelFilePtr& model, ModelSummary* summary) {
     SummaryOperator& op = operators[name];
     op.name = name;
     ++op.count;
+    if (name != "Constant") return;
+    for (const ::onnx::AttributeProto& attribute : node.attribute()) {
+      if (!attribute.has_t()) continue;
+      ++summary->constants.count;
+      summary->constants.bytes += bytes_of(attribute.t());
+    }
   });
   const absl::StatusOr<ModelCheck> checked = check_model(model);
   if (!checked.ok()) summary->refused = std::string(checked.status().message());

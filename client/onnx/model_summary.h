@@ -50,6 +50,7 @@ struct ModelSummary {
   std::vector<SummaryValue> outputs;
   std::vector<std::string> symbolic_dims;  // of inputs that are tensors without a default, in their order, each once
   std::map<std::string, SummaryParameters> parameters;  // initializers of the main graph, by type
+  SummaryParameters constants;  // tensors in Constant nodes, those of nested graphs and functions included
   std::map<std::string, std::uint64_t> external_files;  // bytes that tensors take of each
   std::size_t num_nodes = 0;
   std::vector<SummaryOperator> operators;  // by name

@@ -53,8 +53,10 @@ const HostTensor& NodeContext::known(std::size_t index, std::string_view what) c
   }
   if (!value.is_host()) {
     value.dtype();  // not a tensor at all is another error
+    const std::string need = scope_.need_value(value.tensor());
     reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)),
-                               "') is computed from the model's inputs; a value not known while importing"));
+                               "') is computed from the model's inputs", need.empty() ? "" : "; ", need,
+                               "; a value not known while importing"));
   }
   return value.host();
 }

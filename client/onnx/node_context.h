@@ -38,6 +38,9 @@ class ImportScope {
   virtual NarrowWeights& narrow_weights() = 0;
   // Imports a nested graph, which sees the names around it, with these values as its inputs.
   virtual Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) = 0;
+  // Called where `tensor` would have to be known while importing. Throws SteeringInputs when the values of the inputs
+  // that it depends on are known; else says which those are and how to give them, "" when there is nothing to say.
+  virtual std::string need_value(const client::Tensor& tensor) = 0;
   // What the call of the function under way gives for this attribute; null when it gives none.
   virtual const ::onnx::AttributeProto* function_attribute(const std::string& name) const = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "client/onnx/operator_versions.h"
 #include "client/onnx/reject.h"
 #include "runtime/text.h"
 
@@ -30,7 +31,7 @@ const Table& table_of(std::string_view domain) {
                   linear_operators(),        convolution_operators(), pool_operators(),       reduction_operators(),
                   normalization_operators(), recurrent_operators(),   loss_operators(),       quantization_operators(),
                   resize_operators(),        image_operators(),       signal_operators(),     control_operators(),
-                  sequence_operators()});
+                  sequence_operators(),      attention_operators()});
   static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
   if (domain.empty()) return standard;
   static const Table training = make_table({training_operators()});
@@ -54,9 +55,15 @@ const OperatorEntry& find_operator(std::string_view domain, std::string_view nam
   const auto found = table.find(name);
   if (found == table.end()) reject_unsupported("this operator");
   const OperatorEntry& entry = *found->second;
-  if (opset < entry.since || opset > entry.until) {
-    reject_unsupported(str_cat("this operator is known for opsets ", std::max(entry.since, kFirstOpset), " to ",
-                               entry.until, "; opset ", opset));
+  const bool own = domain.empty();
+  const bool has_ended = own && entry.until < kCommonOpset && opset > entry.until;
+  if (opset < entry.since || has_ended) {
+    const int last = entry.until < kCommonOpset ? entry.until : kLastOpset;
+    reject_unsupported(str_cat("this operator is known for opsets ", std::max(entry.since, kFirstOpset), " to ", last,
+                               "; opset ", opset));
+  }
+  if (const OperatorVersion* unknown = own ? unknown_version(name, opset, entry.until) : nullptr) {
+    reject_unsupported(str_cat("version ", unknown->version, " of this operator (", unknown->what, "); opset ", opset));
   }
   return entry;
 }

@@ -14,7 +14,9 @@
 namespace hearth::onnx {
 
 inline constexpr int kFirstOpset = 1;
-inline constexpr int kLastOpset = 19;
+inline constexpr int kLastOpset = 25;
+// Handlers know the meaning of this opset, and of later versions of an operator those that their entry says.
+inline constexpr int kCommonOpset = 19;
 
 // What an operator does with an input whose length depends on the data (Value::is_bounded).
 enum class BoundedInputs {
@@ -26,8 +28,10 @@ enum class BoundedInputs {
 struct OperatorEntry {
   std::string_view name;
   Values (*import)(NodeContext&);
-  int since = 1;  // first and last opset whose meaning the handler implements
-  int until = kLastOpset;
+  int since = 1;  // first opset whose meaning the handler implements
+  // The last version of the operator that it implements: that stays in force until the next one (operator_versions.h).
+  // Below kCommonOpset: the operator ends there.
+  int until = kCommonOpset;
   BoundedInputs bounded = BoundedInputs::kRefused;
 };
 
@@ -52,11 +56,15 @@ std::span<const OperatorEntry> image_operators();          // ops_image.cpp
 std::span<const OperatorEntry> signal_operators();         // ops_signal.cpp
 std::span<const OperatorEntry> control_operators();        // ops_control.cpp
 std::span<const OperatorEntry> sequence_operators();       // ops_sequence.cpp
+std::span<const OperatorEntry> attention_operators();      // ops_attention.cpp
 // Of the domain com.microsoft:
 std::span<const OperatorEntry> microsoft_operators();            // ops_microsoft.cpp
 std::span<const OperatorEntry> microsoft_attention_operators();  // ops_microsoft_attention.cpp
 // Of the domain ai.onnx.preview.training:
 std::span<const OperatorEntry> training_operators();  // ops_training.cpp
+// [B, S, heads * size] -> [B, heads, S, size], and back.
+client::Tensor split_heads(const client::Tensor& x, std::int64_t heads);
+client::Tensor join_heads(const client::Tensor& x);
 // x / sqrt(mean(x²) + epsilon) * scale; of both domains.
 Values simplified_layer_normalization(NodeContext& node);
 

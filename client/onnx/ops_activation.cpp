@@ -75,7 +75,20 @@ Values shrink(NodeContext& node) {
   return {Value(client::cast(client::where(client::less(x, -threshold), x + bias, inner), x.dtype()))};
 }
 
+Values gelu(NodeContext& node) {
+  const std::string approximate = node.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") reject("attribute approximate is neither none nor tanh");
+  return {Value(client::gelu(node.tensor(0), approximate == "tanh"))};
+}
+
+Values swish(NodeContext& node) {
+  const Tensor& x = node.tensor(0);
+  return {Value(client::cast(x * client::sigmoid(node.real("alpha", 1.0) * x), x.dtype()))};
+}
+
 constexpr OperatorEntry kOperators[] = {
+    {"Gelu", gelu, 20},
+    {"Swish", swish, 24},
     {"Relu", relu},
     {"Sigmoid", recorded<client::sigmoid>},
     {"Tanh", recorded<client::tanh>},

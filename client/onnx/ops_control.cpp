@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "client/errors.h"
+#include "client/onnx/graph_importer.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
@@ -68,8 +70,20 @@ Values choose_branch(NodeContext& node) {
   const Graph& then_branch = node.graph("then_branch");
   const Graph& else_branch = node.graph("else_branch");
   if (which.is_host()) return node.scope().run_nested(is_known(which, true) ? then_branch : else_branch, {});
-  const Values a = node.scope().run_nested(then_branch, {});
-  const Values b = node.scope().run_nested(else_branch, {});
+  const std::string need = node.scope().need_value(which.tensor());
+  // Which one is taken is known at replay only: then both must be possible.
+  const auto run_branch = [&](const Graph& branch, std::string_view name) {
+    try {
+      return node.scope().run_nested(branch, {});
+    } catch (const client::JitError& error) {
+      throw client::JitError(absl::Status(error.status().code(),
+                                          str_cat("node '", node_label(node.proto()), "' (operator If): its ", name,
+                                                  " cannot be imported at these lengths: ", error.status().message(),
+                                                  need.empty() ? "" : "; which branch is taken is not known, ", need)));
+    }
+  };
+  const Values a = run_branch(then_branch, "then_branch");
+  const Values b = run_branch(else_branch, "else_branch");
   if (a.size() != b.size()) reject(str_cat("the branches give ", a.size(), " and ", b.size(), " results"));
   Values results;
   for (std::size_t i = 0; i < a.size(); ++i) results.push_back(chosen(node, which, a[i], b[i]));
@@ -99,6 +113,7 @@ Values loop(NodeContext& node) {
     trips = given.integer(0);
   }
   Value active = node.has_input(1) ? condition(node, node.input(1)) : Value::host(HostTensor::of_bool(true));
+  if (!active.is_host()) node.scope().need_value(active.tensor());  // begins anew where it is known
   Values state;
   for (std::size_t i = 2; i < node.num_inputs(); ++i) state.push_back(node.input(i));
   const std::size_t first_scan = 1 + state.size();

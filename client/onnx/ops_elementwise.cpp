@@ -260,6 +260,7 @@ HostTensor numbers_of(const Text& text, DType dtype) {
 Values cast_to(NodeContext& node, DType dtype) {
   const bool is_fp8 = is_float(dtype) && dtype_bytes(dtype) == 1;
   const bool saturates = node.opset() >= 19 && node.integer("saturate", 1) != 0 && is_fp8;
+  if (node.opset() >= 24) node.text("round_mode", "up");  // of a type of powers of two alone, which is none of ours
   const Value& x = node.input(0);
   if (x.is_text()) return {node.made(numbers_of(x.text(), dtype))};
   if (x.dtype() == dtype) return {x};
@@ -355,7 +356,7 @@ constexpr OperatorEntry kOperators[] = {
     {"IsNaN", recorded<client::is_nan>, 9},
     {"IsInf", is_inf, 10},
     {"Where", where, 9},
-    {"Cast", cast, 1, kLastOpset, BoundedInputs::kElementwise},
+    {"Cast", cast, 1, kCommonOpset, BoundedInputs::kElementwise},
     {"CastLike", cast_like, 15},
     {"Clip", clip},
 };

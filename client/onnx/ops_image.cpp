@@ -45,14 +45,26 @@ Values col2im(NodeContext& node) {
   return {Value(client::fold(node.tensor(0), image, block, config))};
 }
 
+constexpr int kSampleVolumes = 20;  // first opset of GridSample with other names of modes and any number of axes
+
+Values affine_grid(NodeContext& node) {
+  const Ints size = node.known_integers(1, "the size");
+  if (size.size() < 3) reject(str_cat("size ", to_string(size), " must be [N, C, lengths...]"));
+  const bool align_corners = node.integer("align_corners", 0) != 0;
+  return {Value(client::affine_grid(node.tensor(0), Ints(size.begin() + 2, size.end()), align_corners))};
+}
+
 Values grid_sample(NodeContext& node) {
   client::SampleConfig config;
-  const std::string mode = node.text("mode", "bilinear"), padding = node.text("padding_mode", "zeros");
+  const bool renamed = node.opset() >= kSampleVolumes;
+  if (!renamed && node.input(0).rank() != 4) reject("x must have four axes before opset 20");
+  const std::string mode = node.text("mode", renamed ? "linear" : "bilinear"),
+                    padding = node.text("padding_mode", "zeros");
   if (mode == "nearest") {
     config.mode = client::SampleMode::kNearest;
-  } else if (mode == "bicubic") {
+  } else if (mode == (renamed ? "cubic" : "bicubic")) {
     config.mode = client::SampleMode::kCubic;
-  } else if (mode != "bilinear") {
+  } else if (mode != (renamed ? "linear" : "bilinear")) {
     reject_unsupported(str_cat("mode '", mode, "'"));
   }
   if (padding == "border") {
@@ -98,9 +110,9 @@ Values max_roi_pool(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"DepthToSpace", depth_to_space}, {"SpaceToDepth", space_to_depth}, {"CenterCropPad", center_crop_pad, 18},
-    {"Col2Im", col2im, 18},           {"GridSample", grid_sample, 16},  {"RoiAlign", roi_align, 10},
-    {"MaxRoiPool", max_roi_pool},
+    {"DepthToSpace", depth_to_space}, {"SpaceToDepth", space_to_depth},    {"CenterCropPad", center_crop_pad, 18},
+    {"Col2Im", col2im, 18},           {"GridSample", grid_sample, 16, 20}, {"RoiAlign", roi_align, 10},
+    {"MaxRoiPool", max_roi_pool},     {"AffineGrid", affine_grid, 20},
 };
 
 }  // namespace

@@ -26,18 +26,6 @@ std::int64_t required_heads(NodeContext& node, std::string_view attribute) {
   return heads;
 }
 
-// [B, S, heads * size] -> [B, heads, S, size]
-Tensor split_heads(const Tensor& x, std::int64_t heads) {
-  if (x.rank() != 3) reject(str_cat("an operand has ", x.rank(), " axes; [batch, sequence, hidden] is needed"));
-  if (length_of(x, 2) % heads != 0)
-    reject(str_cat("hidden size ", length_of(x, 2), " is no multiple of ", heads, " heads"));
-  return client::permute(client::reshape(x, {x.dim(0), x.dim(1), heads, -1}), {0, 2, 1, 3});
-}
-
-Tensor join_heads(const Tensor& x) {
-  return client::reshape(client::permute(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), -1});
-}
-
 // Turns the heads x [B, heads, S, size] at positions [B, S] or [S] by rows of the caches [positions, R / 2].
 Tensor rotated(const Tensor& x, const Tensor& positions, const Tensor& cos_cache, const Tensor& sin_cache,
                bool interleaved) {

@@ -384,7 +384,7 @@ constexpr OperatorEntry kOperators[] = {
     {"Flatten", flatten},
     {"Squeeze", squeeze},
     {"Unsqueeze", unsqueeze},
-    {"Transpose", transpose, 1, kLastOpset, BoundedInputs::kHandled},
+    {"Transpose", transpose, 1, kCommonOpset, BoundedInputs::kHandled},
     {"Expand", expand, 8},
     {"Tile", tile},
     {"Concat", concat},

@@ -67,7 +67,8 @@ Values mean_variance_normalization(NodeContext& node) {
   return {Value(client::mean_variance_norm(node.tensor(0), node.integers("axes").value_or(Ints{0, 2, 3})))};
 }
 
-// Scale and bias are of the groups, in opset 18.
+constexpr int kChannelScales = 21;  // first opset of GroupNormalization with one scale a channel; one a group before
+
 Values group_normalization(NodeContext& node) {
   const std::int64_t groups = node.required_integer("num_groups");
   const double epsilon = node.real("epsilon", 1e-5);
@@ -76,10 +77,15 @@ Values group_normalization(NodeContext& node) {
   if (!shape[1].is_const()) reject_unsupported(str_cat(shape[1].to_string(), " channels"));
   const std::int64_t channels = shape[1].value();
   if (groups < 1 || channels % groups != 0) reject(str_cat(channels, " channels do not make ", groups, " groups"));
+  const bool per_channel = node.opset() >= kChannelScales;
+  if (per_channel) node.expect_integer("stash_type", 1);
   for (std::size_t i : {1, 2}) {
-    if (node.input(i).shape() != Ints{groups}) reject("scale and bias must have one number a group");
+    if (node.input(i).shape() != Ints{per_channel ? channels : groups})
+      reject(str_cat("scale and bias must have one number a ", per_channel ? "channel" : "group"));
   }
-  const auto spread = [&](std::size_t i) { return client::repeat_interleave(node.tensor(i), channels / groups, 0); };
+  const auto spread = [&](std::size_t i) {
+    return per_channel ? node.tensor(i) : client::repeat_interleave(node.tensor(i), channels / groups, 0);
+  };
   return {Value(client::group_norm(node.tensor(0), groups, spread(1), spread(2), epsilon))};
 }
 
@@ -118,7 +124,8 @@ constexpr OperatorEntry kOperators[] = {
     {"BatchNormalization", batch_normalization},
     {"InstanceNormalization", instance_normalization},
     {"MeanVarianceNormalization", mean_variance_normalization, 9},
-    {"GroupNormalization", group_normalization, 18},
+    {"RMSNormalization", simplified_layer_normalization, 23},
+    {"GroupNormalization", group_normalization, 18, 21},
     {"LpNormalization", lp_normalization},
     {"LRN", lrn},
 };

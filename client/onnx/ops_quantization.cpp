@@ -1,4 +1,7 @@
 // Quantised values and products of them.
+#include <cmath>
+
+#include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
@@ -20,16 +23,64 @@ std::int64_t quantization_axis(NodeContext& node) {
   return 0;
 }
 
+constexpr int kBlocks = 21;  // first opset with a scale for each block along an axis
+
+// Scales or zero points of blocks of `block` elements along `axis`, one an element: they broadcast no more.
+Tensor of_elements(const Tensor& blocks, std::int64_t block, std::int64_t axis, const Tensor& x) {
+  const Tensor spread = client::repeat_interleave(blocks, block, axis);
+  if (!x.dim(axis).is_const() || !spread.dim(axis).is_const()) reject_unsupported("blocks along a symbolic axis");
+  const std::int64_t length = x.dim(axis).value();
+  if (blocks.rank() != x.rank() || spread.dim(axis).value() < length || spread.dim(axis).value() - block >= length)
+    reject(str_cat("scales of ", blocks.rank(), " axes are not those of blocks of ", block, " along axis ", axis));
+  return client::slice(spread, {{.axis = axis, .end = length}});
+}
+
+DType quantized_type(NodeContext& node) {
+  const std::int64_t type = node.opset() < kBlocks ? 0 : node.integer("output_dtype", 0);
+  if (node.has_input(2)) return node.input(2).dtype();
+  return type == 0 ? DType::kU8 : dtype_from_onnx(type);
+}
+
+// round(x / scale) + zero point where each element has its own, of an integer type.
+Tensor quantized_in_blocks(NodeContext& node, std::int64_t block, std::int64_t given_axis, DType dtype) {
+  const Tensor& x = node.tensor(0);
+  if (!is_integer(dtype)) reject_unsupported(str_cat("blocks of ", dtype_name(dtype)));
+  const std::int64_t axis = positive_axis(given_axis, x.rank());
+  Tensor y = client::round(client::cast(x, DType::kF32) /
+                           client::cast(of_elements(node.tensor(1), block, axis, x), DType::kF32));
+  if (node.has_input(2)) y = y + client::cast(of_elements(node.tensor(2), block, axis, x), DType::kF32);
+  const auto bits = static_cast<int>(8 * dtype_bytes(dtype));
+  const double least = is_signed(dtype) ? -std::ldexp(1.0, bits - 1) : 0;
+  const double greatest = std::ldexp(1.0, is_signed(dtype) ? bits - 1 : bits) - 1;
+  return client::cast(client::minimum(client::maximum(y, least), greatest), dtype);
+}
+
 Values quantize_linear(NodeContext& node) {
   client::QuantizeConfig config;
   config.axis = quantization_axis(node);
   config.saturate = node.opset() < 19 || node.integer("saturate", 1) != 0;
+  config.dtype = quantized_type(node);
+  const std::int64_t precision = node.opset() < 23 ? 0 : node.integer("precision", 0);
+  if (precision != 0 && precision != 1) reject_unsupported(str_cat("precision ", precision));
+  if (const std::int64_t block = node.opset() < kBlocks ? 0 : node.integer("block_size", 0); block != 0)
+    return {Value(quantized_in_blocks(node, block, config.axis, config.dtype))};
   return {Value(client::quantize_linear(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), config))};
 }
 
 Values dequantize_linear(NodeContext& node) {
   const std::int64_t axis = quantization_axis(node);
-  return {Value(client::dequantize_linear(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), axis))};
+  const std::int64_t type = node.opset() < 23 ? 0 : node.integer("output_dtype", 0);
+  const DType dtype = type == 0 ? node.input(1).dtype() : dtype_from_onnx(type);
+  if (const std::int64_t block = node.opset() < kBlocks ? 0 : node.integer("block_size", 0); block != 0) {
+    const Tensor& x = node.tensor(0);
+    const std::int64_t along = positive_axis(axis, x.rank());
+    Tensor y = client::cast(x, DType::kF32);
+    if (node.has_input(2)) y = y - client::cast(of_elements(node.tensor(2), block, along, x), DType::kF32);
+    y = y * client::cast(of_elements(node.tensor(1), block, along, x), DType::kF32);
+    return {Value(client::cast(y, dtype))};
+  }
+  const Tensor y = client::dequantize_linear(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), axis);
+  return {Value(client::cast(y, dtype))};
 }
 
 Values dynamic_quantize_linear(NodeContext& node) {
@@ -81,8 +132,8 @@ Values qlinear_conv(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"QuantizeLinear", quantize_linear, 10},
-    {"DequantizeLinear", dequantize_linear, 10},
+    {"QuantizeLinear", quantize_linear, 10, 25},
+    {"DequantizeLinear", dequantize_linear, 10, 25},
     {"DynamicQuantizeLinear", dynamic_quantize_linear, 11},
     {"MatMulInteger", matmul_integer, 10},
     {"ConvInteger", conv_integer, 10},

@@ -1,4 +1,7 @@
 // Reductions and positions of extremes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "client/onnx/host_math.h"
@@ -20,13 +23,46 @@ constexpr int kAxesInput = 18;
 
 using Record = Tensor (*)(const Tensor&, const Axes&, bool);
 
-Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce> folded, Record record) {
+// Of no elements: what any element would replace.
+double least_of(DType dtype) {
+  if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
+  if (!is_signed(dtype)) return 0;
+  return -std::ldexp(1.0, static_cast<int>(8 * dtype_bytes(dtype)) - 1);
+}
+double greatest_of(DType dtype) {
+  if (is_float(dtype)) return std::numeric_limits<double>::infinity();
+  if (dtype == DType::kBool) return 1;
+  const auto bits = static_cast<int>(8 * dtype_bytes(dtype));
+  if (bits > 32) reject_unsupported(str_cat("a minimum over no elements of ", dtype_name(dtype)));
+  return std::ldexp(1.0, is_signed(dtype) ? bits - 1 : bits) - 1;
+}
+
+// The result where an axis without elements is reduced, every element being `of_nothing`; empty: there are elements.
+Tensor of_no_elements(const Value& x, const Axes& axes, bool keepdims, double of_nothing) {
+  const client::Shape shape = x.dims();
+  client::Shape reduced;
+  bool is_empty = false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool along = axes.empty() || std::count(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) > 0;
+    is_empty = is_empty || (along && shape[i] == client::Dim(0));
+    if (!along) reduced.push_back(shape[i]);
+    if (along && keepdims) reduced.push_back(1);
+  }
+  return is_empty ? client::full(reduced, of_nothing, x.dtype()) : Tensor();
+}
+
+// `of_nothing`: the result for no elements, where the recorded op has none.
+Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce> folded, Record record,
+              double (*of_nothing)(DType) = nullptr) {
   const Value& x = node.input(0);
   Axes axes = node.integers("axes", 1, axes_input_since).value_or(Axes());
   const bool none_means_identity = node.opset() >= axes_input_since && node.integer("noop_with_empty_axes", 0) != 0;
   const bool keepdims = node.integer("keepdims", 1) != 0;
   if (axes.empty() && none_means_identity) return {x};
   for (std::int64_t& axis : axes) axis = positive_axis(axis, x.rank());
+  if (of_nothing != nullptr) {
+    if (Tensor none = of_no_elements(x, axes, keepdims, of_nothing(x.dtype())); !none.empty()) return {Value(none)};
+  }
   if (folded && x.is_host() && can_fold(x.host()) && x.dtype() != DType::kU64) {
     return {node.made(host_reduce(*folded, x.host(), axes, keepdims))};
   }
@@ -38,7 +74,8 @@ Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce>
     }
   }
   // The result has the input's type, whatever it was accumulated in.
-  return {Value(client::cast(record(x.tensor(), axes, keepdims), x.dtype()))};
+  const Tensor number = x.dtype() == DType::kBool ? client::cast(x.tensor(), DType::kU8) : x.tensor();
+  return {Value(client::cast(record(number, axes, keepdims), x.dtype()))};
 }
 
 Values reduce_sum(NodeContext& node) {
@@ -50,12 +87,14 @@ Values reduce_prod(NodeContext& node) {
                 [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_prod(x, axes, keep); });
 }
 Values reduce_max(NodeContext& node) {
-  return reduce(node, kAxesInput, HostReduce::kMax,
-                [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_max(x, axes, keep); });
+  return reduce(
+      node, kAxesInput, HostReduce::kMax,
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_max(x, axes, keep); }, least_of);
 }
 Values reduce_min(NodeContext& node) {
-  return reduce(node, kAxesInput, HostReduce::kMin,
-                [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_min(x, axes, keep); });
+  return reduce(
+      node, kAxesInput, HostReduce::kMin,
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_min(x, axes, keep); }, greatest_of);
 }
 Values reduce_mean(NodeContext& node) {
   return reduce(node, kAxesInput, std::nullopt,
@@ -82,8 +121,9 @@ Values reduce_log_sum(NodeContext& node) {
   });
 }
 Values reduce_log_sum_exp(NodeContext& node) {
-  return reduce(node, kAxesInput, std::nullopt,
-                [](const Tensor& x, const Axes& axes, bool keep) { return client::logsumexp(x, axes, keep); });
+  return reduce(
+      node, kAxesInput, std::nullopt,
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::logsumexp(x, axes, keep); }, least_of);
 }
 
 Values position(NodeContext& node, Tensor (*record)(const Tensor&, std::int64_t, bool, bool, client::Loc)) {
@@ -98,8 +138,8 @@ Values argmin(NodeContext& node) { return position(node, client::argmin); }
 constexpr OperatorEntry kOperators[] = {
     {"ReduceSum", reduce_sum},
     {"ReduceProd", reduce_prod},
-    {"ReduceMax", reduce_max},
-    {"ReduceMin", reduce_min},
+    {"ReduceMax", reduce_max, 1, 20},
+    {"ReduceMin", reduce_min, 1, 20},
     {"ReduceMean", reduce_mean},
     {"ReduceL1", reduce_l1},
     {"ReduceL2", reduce_l2},

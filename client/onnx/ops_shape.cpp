@@ -83,7 +83,7 @@ Values range(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Shape", shape},       {"Size", size},       {"Identity", identity, 1, kLastOpset, BoundedInputs::kHandled},
+    {"Shape", shape},       {"Size", size},       {"Identity", identity, 1, kCommonOpset, BoundedInputs::kHandled},
     {"Constant", constant}, {"Range", range, 11}, {"ConstantOfShape", constant_of_shape, 9},
 };
 

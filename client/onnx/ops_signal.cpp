@@ -24,9 +24,15 @@ const HostTensor& known_scalar(const NodeContext& node, std::size_t index, std::
   return value;
 }
 
+constexpr int kAxisInput = 20;  // first opset of DFT; an attribute before
+
 Values dft(NodeContext& node) {
   client::DftConfig config;
-  config.axis = node.integer("axis", 1);
+  if (node.opset() < kAxisInput) {
+    config.axis = node.integer("axis", 1);
+  } else {
+    config.axis = node.has_input(2) ? known_scalar(node, 2, "axis").integer(0) : -2;
+  }
   config.inverse = node.integer("inverse", 0) != 0;
   config.onesided = node.integer("onesided", 0) != 0;
   if (node.has_input(1)) {
@@ -157,7 +163,7 @@ Values tfidf_vectorizer(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"DFT", dft, 17},
+    {"DFT", dft, 17, 20},
     {"STFT", stft, 17},
     {"HannWindow", hann_window, 17},
     {"HammingWindow", hamming_window, 17},

@@ -16,7 +16,7 @@
 namespace {
 
 using hearth::examples::Detector;
-using hearth::examples::kSampleRate;
+using hearth::examples::Framing;
 
 struct Flags {
   std::string model;
@@ -36,20 +36,23 @@ absl::Status write_probabilities(const std::string& path, const std::vector<floa
 }
 
 absl::Status run(const Flags& flags) {
-  const auto samples = hearth::examples::read_wav(flags.wav);
-  if (!samples.ok()) return samples.status();
-  if (samples->size() < Detector::kChunk) {
-    return absl::InvalidArgumentError(hearth::str_cat(flags.wav, ": shorter than one chunk of 512 samples"));
+  const auto recording = hearth::examples::read_wav(flags.wav);
+  if (!recording.ok()) return recording.status();
+  const std::vector<std::int16_t>& samples = recording->samples;
+  const Framing framing = hearth::examples::framing_of(recording->rate);
+  const std::size_t chunk = framing.chunk;
+  if (samples.size() < chunk) {
+    return absl::InvalidArgumentError(hearth::str_cat(flags.wav, ": shorter than one chunk of ", chunk, " samples"));
   }
-  const auto loaded = hearth::examples::load_detector(flags.model, flags.threads);
+  const auto loaded = hearth::examples::load_detector(flags.model, framing, flags.threads);
   if (!loaded.ok()) return loaded.status();
   Detector& detector = **loaded;
   std::vector<float> probabilities;
-  probabilities.reserve(samples->size() / Detector::kChunk);
+  probabilities.reserve(samples.size() / chunk);
   double first_ms = 0;
   const auto start = std::chrono::steady_clock::now();
-  for (std::size_t at = 0; at + Detector::kChunk <= samples->size(); at += Detector::kChunk) {
-    const auto probability = detector.next(Detector::Chunk(&(*samples)[at], Detector::kChunk));
+  for (std::size_t at = 0; at + chunk <= samples.size(); at += chunk) {
+    const auto probability = detector.next(Detector::Chunk(&samples[at], chunk));
     if (!probability.ok()) return probability.status();
     probabilities.push_back(*probability);
     if (at == 0) first_ms = hearth::examples::milliseconds_since_process_start();
@@ -58,12 +61,14 @@ absl::Status run(const Flags& flags) {
   if (!flags.probs.empty()) {
     if (absl::Status written = write_probabilities(flags.probs, probabilities); !written.ok()) return written;
   }
-  const auto num_samples = static_cast<std::int64_t>(samples->size());
-  for (const auto& segment : hearth::examples::find_segments(probabilities, num_samples)) {
-    std::printf("speech %8.3f s to %8.3f s\n", static_cast<double>(segment.begin) / kSampleRate,
-                static_cast<double>(segment.end) / kSampleRate);
+  const auto rules = hearth::examples::SegmentRules::of_rate(framing.rate);
+  const double rate = framing.rate;
+  const auto num_samples = static_cast<std::int64_t>(samples.size());
+  for (const auto& segment : hearth::examples::find_segments(probabilities, num_samples, rules)) {
+    std::printf("speech %8.3f s to %8.3f s\n", static_cast<double>(segment.begin) / rate,
+                static_cast<double>(segment.end) / rate);
   }
-  const double audio = static_cast<double>(num_samples) / kSampleRate;
+  const double audio = static_cast<double>(num_samples) / rate;
   const auto stats = detector.stats();
   std::printf("%zu chunks of %.1f s audio in %.3f s: real-time factor %.5f, %.1f us a chunk\n", probabilities.size(),
               audio, seconds, seconds / audio, 1e6 * seconds / static_cast<double>(probabilities.size()));
@@ -76,10 +81,12 @@ absl::Status run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Finds speech in a 16 kHz mono recording with Silero VAD.", "silero_vad");
+  CLI::App app("Finds speech in a mono recording with Silero VAD.", "silero_vad");
   Flags flags;
-  app.add_option("--model", flags.model, "silero_vad_16k_op15.onnx or silero_vad_16k.safetensors")->required();
-  app.add_option("--wav", flags.wav, "16-bit PCM, mono, 16 kHz")->required();
+  app.add_option("--model", flags.model,
+                 "silero_vad.onnx (16 and 8 kHz), silero_vad_16k_op15.onnx or silero_vad_16k.safetensors")
+      ->required();
+  app.add_option("--wav", flags.wav, "16-bit PCM, mono, 16 or 8 kHz")->required();
   app.add_option("--probs", flags.probs, "Write one probability a line to this file");
   app.add_option("--threads", flags.threads, "Threads of the replay; 0: every CPU")->capture_default_str();
   return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });

@@ -9,7 +9,6 @@
 namespace hearth::examples {
 namespace {
 
-constexpr std::size_t kInput = Detector::kContext + Detector::kChunk;
 constexpr std::size_t kState = 2 * 1 * 128;
 
 // The memory of input `name`, zeroed, when it has the expected size; null when the plan does not read it.
@@ -29,25 +28,22 @@ absl::StatusOr<void*> input_memory(client::Instance& instance, const client::Pre
 
 class OnnxDetector : public Detector {
  public:
-  OnnxDetector(client::PreparedPlan plan, client::Instance instance)
-      : plan_(std::move(plan)), instance_(std::move(instance)) {}
+  OnnxDetector(client::PreparedPlan plan, client::Instance instance, const Framing& framing)
+      : plan_(std::move(plan)), instance_(std::move(instance)), framing_(framing) {}
 
   absl::Status bind() {
-    const auto samples = input_memory(instance_, plan_, "input", kInput * sizeof(float));
+    const auto samples = input_memory(instance_, plan_, "input", framing_.input() * sizeof(float));
     if (!samples.ok()) return samples.status();
     const auto state = input_memory(instance_, plan_, "state", kState * sizeof(float));
     if (!state.ok()) return state.status();
-    const auto rate = input_memory(instance_, plan_, "sr", sizeof(std::int64_t));
-    if (!rate.ok()) return rate.status();
     if (*samples == nullptr || *state == nullptr) return absl::InvalidArgumentError("the model is not Silero VAD");
-    samples_ = {static_cast<float*>(*samples), kInput};
+    samples_ = {static_cast<float*>(*samples), framing_.input()};
     state_ = static_cast<float*>(*state);
-    if (*rate != nullptr) *static_cast<std::int64_t*>(*rate) = kSampleRate;
     return absl::OkStatus();
   }
 
   absl::StatusOr<float> next(Chunk chunk) override {
-    shift_in(chunk, samples_);
+    shift_in(chunk, framing_, samples_);
     if (absl::Status ran = instance_.execute(); !ran.ok()) return ran;
     const auto state = instance_.output("stateN");
     if (!state.ok()) return state.status();
@@ -64,23 +60,27 @@ class OnnxDetector : public Detector {
  private:
   client::PreparedPlan plan_;
   client::Instance instance_;
+  Framing framing_;
   std::span<float> samples_;  // the instance's own input buffers
   float* state_ = nullptr;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Detector>> load_onnx_detector(const std::string& path, int threads) {
+absl::StatusOr<std::unique_ptr<Detector>> load_onnx_detector(const std::string& path, const Framing& framing,
+                                                             int threads) {
   client::connect_early();  // while the model is read
-  const onnx::ImportOptions shapes = {
-      .input_shapes = {{"input", {1, static_cast<std::int64_t>(kInput)}}, {"state", {2, 1, 128}}}};
-  const auto imported = onnx::import_model(path, shapes);
+  // The rate chooses between two networks in one file: it is part of the graph.
+  const onnx::ImportOptions options = {
+      .input_shapes = {{"input", {1, static_cast<std::int64_t>(framing.input())}}, {"state", {2, 1, 128}}},
+      .constants = {{"sr", client::array_of(std::vector<std::int64_t>{framing.rate}, {})}}};
+  const auto imported = onnx::import_model(path, options);
   if (!imported.ok()) return imported.status();
-  auto plan = client::prepare(imported->outputs, {.threads = threads});
+  auto plan = client::prepare(imported->outputs, {.threads = threads, .fixed_inputs = imported->fixed_inputs});
   if (!plan.ok()) return plan.status();
   auto instance = plan->instantiate();
   if (!instance.ok()) return instance.status();
-  auto detector = std::make_unique<OnnxDetector>(*std::move(plan), *std::move(instance));
+  auto detector = std::make_unique<OnnxDetector>(*std::move(plan), *std::move(instance), framing);
   if (absl::Status bound = detector->bind(); !bound.ok())
     return absl::Status(bound.code(), path + ": " + std::string(bound.message()));
   return detector;

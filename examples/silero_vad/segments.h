@@ -16,6 +16,13 @@ struct SegmentRules {
   std::int64_t min_speech = 250 * 16;  // samples, like the two below
   std::int64_t min_silence = 100 * 16;
   std::int64_t pad = 30 * 16;
+  // The same times at another number of samples a second.
+  static SegmentRules of_rate(std::int64_t rate) {
+    SegmentRules rules;
+    for (std::int64_t* samples : {&rules.chunk, &rules.min_speech, &rules.min_silence, &rules.pad})
+      *samples = *samples * rate / 16000;
+    return rules;
+  }
 };
 
 // Half-open, in samples.

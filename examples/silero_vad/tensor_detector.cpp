@@ -16,7 +16,7 @@ class TensorDetector : public Detector {
       : recurrent_(std::move(recurrent)), stats_(std::move(stats)) {}
 
   absl::StatusOr<float> next(Chunk chunk) override {
-    shift_in(chunk, samples_);
+    shift_in(chunk, Framing(), samples_);
     const auto head = recurrent_.step([&](Jit& jit) { return client::copy_into(jit.chunk_mut(), samples_); });
     if (!head.ok()) return head.status();
     return head->front();
@@ -31,7 +31,11 @@ class TensorDetector : public Detector {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Detector>> load_tensor_detector(const std::string& path, int threads) {
+absl::StatusOr<std::unique_ptr<Detector>> load_tensor_detector(const std::string& path, const Framing& framing,
+                                                               int threads) {
+  if (framing.rate != Framing().rate) {
+    return absl::InvalidArgumentError(path + ": holds the weights for 16000 Hz alone");
+  }
   auto vad = SileroVad::load(path);
   if (!vad.ok()) return vad.status();
   const InputSpec state = InputSpec::f32({1, SileroVad::kHidden});

@@ -23,30 +23,33 @@ absl::Status refuse(const std::string& path, std::string_view why) {
   return absl::InvalidArgumentError(str_cat(path, ": ", why));
 }
 
-absl::Status check_format(std::string_view chunk, const std::string& path) {
+// The rate.
+absl::StatusOr<std::uint32_t> check_format(std::string_view chunk, const std::string& path) {
   if (chunk.size() < 16) return refuse(path, "has a truncated 'fmt ' chunk");
   std::uint32_t format = little_endian(chunk, 0, 2);
   if (format == kExtensible && chunk.size() >= 26) format = little_endian(chunk, 24, 2);
   const std::uint32_t channels = little_endian(chunk, 2, 2);
   const std::uint32_t rate = little_endian(chunk, 4, 4);
   const std::uint32_t bits = little_endian(chunk, 14, 2);
-  if (format == kPcm && channels == 1 && rate == kSampleRate && bits == 16) return absl::OkStatus();
-  return refuse(path, str_cat("expected 16-bit PCM, 1 channel, ", kSampleRate, " Hz; found format ", format, ", ", bits,
+  const bool known_rate = rate == 16000 || rate == 8000;
+  if (format == kPcm && channels == 1 && known_rate && bits == 16) return rate;
+  return refuse(path, str_cat("expected 16-bit PCM, 1 channel, 16000 or 8000 Hz; found format ", format, ", ", bits,
                               " bits, ", channels, " channel(s), ", rate, " Hz"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::int16_t>> read_wav(const std::string& path) {
+absl::StatusOr<Recording> read_wav(const std::string& path) {
   const absl::StatusOr<std::string> content = hearth::runtime::read_file(path);
   if (!content.ok()) return content.status();
   return parse_wav(*content, path);
 }
 
-absl::StatusOr<std::vector<std::int16_t>> parse_wav(std::string_view content, const std::string& path) {
+absl::StatusOr<Recording> parse_wav(std::string_view content, const std::string& path) {
   if (content.size() < 12 || content.substr(0, 4) != "RIFF" || content.substr(8, 4) != "WAVE") {
     return refuse(path, "is not a WAV file");
   }
+  Recording recording;
   bool have_format = false;
   std::size_t at = 12;
   while (content.size() - at >= 8) {
@@ -56,15 +59,18 @@ absl::StatusOr<std::vector<std::int16_t>> parse_wav(std::string_view content, co
     if (size > content.size() - at) return refuse(path, str_cat("is truncated inside its '", id, "' chunk"));
     const std::string_view chunk = content.substr(at, size);
     if (id == "fmt ") {
-      if (absl::Status valid = check_format(chunk, path); !valid.ok()) return valid;
+      const absl::StatusOr<std::uint32_t> rate = check_format(chunk, path);
+      if (!rate.ok()) return rate.status();
+      recording.rate = *rate;
       have_format = true;
     } else if (id == "data") {
       if (!have_format) return refuse(path, "has its 'data' chunk before its 'fmt ' chunk");
-      std::vector<std::int16_t> samples(size / 2);
+      std::vector<std::int16_t>& samples = recording.samples;
+      samples.resize(size / 2);
       for (std::size_t i = 0; i < samples.size(); ++i) {
         samples[i] = static_cast<std::int16_t>(little_endian(chunk, 2 * i, 2));
       }
-      return samples;
+      return recording;
     }
     at += size + size % 2;  // chunks are padded to even sizes
     if (at > content.size()) break;

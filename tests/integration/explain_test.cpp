@@ -39,6 +39,20 @@ std::string two_kernels(const Place& place) {
   return save(place, m);
 }
 
+bool is_packing(const nlohmann::json& kernel) {
+  const std::string name = kernel.contains("symbol") ? kernel["symbol"] : kernel["kernel"];
+  return name.rfind("hearth_pack_", 0) == 0;
+}
+
+// Kernels of two_kernels() as `list` has them, without one that only puts w into the order in which this machine's
+// product reads it.
+nlohmann::json without_packing(const nlohmann::json& list) {
+  nlohmann::json kept = nlohmann::json::array();
+  for (const auto& kernel : list)
+    if (!is_packing(kernel)) kept.push_back(kernel);
+  return kept;
+}
+
 }  // namespace
 
 TEST_CASE("explain: a product's operations are 2mnk, and its bytes those of its three matrices") {
@@ -105,12 +119,16 @@ TEST_CASE("explain: what it compiles is kept, and the summary says what was ther
   Place place;
   const std::string model = two_kernels(place);
   const Ran cold = place.run_ok({"hearth", "explain", model, "--threads", "1"});
-  CHECK_THAT(cold.out, Contains("was not in the cache: compiled 2 kernels and kept") &&
+  const auto listed = place.json({"hearth", "explain", model, "--threads", "1", "--json"})["kernels"];
+  CHECK(without_packing(listed).size() == 2);
+  const std::string number = std::to_string(listed.size());
+  CHECK_THAT(cold.out, Contains("was not in the cache: compiled " + number + " kernels and kept") &&
                            Contains("no plan of this model was in the cache"));
   // The answer first: what is before the first table.
   const std::string summary = cold.out.substr(0, cold.out.find("\n\n"));
-  CHECK_THAT(summary, Contains("m.onnx") && Contains("target") && Contains("2, 2 launches a replay") &&
-                          Contains("524 kFLOP") && Contains("inputs 47.0 KiB, outputs 31.0 KiB"));
+  CHECK_THAT(summary, Contains("m.onnx") && Contains("target") &&
+                          Contains(number + ", " + number + " launches a replay") && Contains("524 kFLOP") &&
+                          Contains("inputs 47.0 KiB, outputs 31.0 KiB"));
   const auto run = place.json({"hearth", "run", model, "--threads", "1", "--json"});
   CHECK((run["plan_hit"] == true && run["compiled_kernels"] == 0));
   const Ran warm = place.run_ok({"hearth", "explain", model, "--threads", "1"});
@@ -173,13 +191,17 @@ TEST_CASE("explain --measure: times of all kernels, beside the replay's, and rat
   const auto json = place.json({"hearth", "explain", two_kernels(place), "--threads", "1", "--measure", "--json"});
   const auto& measured = json["measured"];
   INFO(measured.dump(2));
-  REQUIRE(measured["kernels"].size() == 2);
+  REQUIRE(without_packing(measured["kernels"]).size() == 2);
   CHECK(measured["replays"] >= 5);
   double sum = 0;
   for (const auto& kernel : measured["kernels"]) {
     const double time = kernel["time_us"];
     CHECK(time > 0);
     sum += time;
+    if (is_packing(kernel)) {
+      CHECK(kernel["gflops"].is_null());
+      continue;
+    }
     const bool computes = kernel["source"].get<std::string>().find("product") != std::string::npos;
     CHECK(kernel["gflops"].is_null() == !computes);
     if (computes) CHECK(kernel["gflops"].get<double>() == Approx(2.0 * 64 * 64 * 64 / time / 1e3));
@@ -197,11 +219,12 @@ TEST_CASE("run --profile: warm medians with nodes, no rate for a copy, and a tot
   const auto json = place.json({"hearth", "run", model, "--threads", "1", "--profile", "--json"});
   const auto& profile = json["profile"];
   INFO(json.dump(2));
-  REQUIRE(profile["kernels"].size() == 2);
+  REQUIRE(without_packing(profile["kernels"]).size() == 2);
   CHECK(profile["replay_us"] == json["replay_us"]["p50"]);
   const double kernels = profile["kernels_us"], between = profile["between_us"], replay = profile["replay_us"];
   CHECK((kernels >= replay || kernels + between == Approx(replay)));
   for (const auto& kernel : profile["kernels"]) {
+    if (is_packing(kernel)) continue;
     const bool copies = kernel["source"].get<std::string>().find("copy") != std::string::npos;
     CHECK(kernel["gflops"].is_null() == copies);
     CHECK_THAT(kernel["source"].get<std::string>(), Contains(copies ? "copy" : "product"));

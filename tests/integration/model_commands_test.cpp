@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/integration/place.h"
+#include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth::integration;
@@ -52,10 +53,13 @@ TEST_CASE("inspect: the command that it suggests runs, whatever the model's file
                                      save(place, "convolution.onnx", convolution),
                                      (source_dir() / "examples/digits/digits.onnx").string()};
   models[1] = "-starts-with-a-dash.onnx";
-  for (const char* name : {"silero_vad_16k_op15.onnx", "bench/conformer_d256_h4_t256_dynamic.onnx"}) {
+  for (const char* name : {"silero_vad_16k_op15.onnx", "silero_vad.onnx"}) {
     const fs::path path = shared_model(name);
     if (!path.empty()) models.push_back(path.string());
   }
+  if (const fs::path bench = shared_model("bench"); !bench.empty())
+    for (const auto& entry : fs::directory_iterator(bench))
+      if (entry.path().extension() == ".onnx") models.push_back(entry.path().string());
   for (const std::string& model : models) {
     CAPTURE(model);
     const Ran inspected = place.run({"hearth", "inspect", "--", model});
@@ -114,6 +118,112 @@ TEST_CASE("onnx check: a supported model with symbolic dimensions is supported; 
   const Ran unknown = place.run({"hearth", "onnx", "check", any, "--dim", "bach=2"});
   CHECK(unknown.code == 1);
   CHECK_THAT(unknown.out, Contains("no such dimension"));
+}
+
+TEST_CASE("onnx check: a value that decides what is computed is named, with the lengths that hold for each") {
+  const fs::path model = shared_model("silero_vad.onnx");
+  if (model.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
+  Place place;
+  const auto json = place.json({"hearth", "onnx", "check", model, "--json"});
+  CHECK(json["needed_constants"] == nlohmann::json::parse(R"([{"name": "sr", "value": "16000"}])"));
+  const auto lengths = [](const nlohmann::json& dims) {
+    for (const auto& dim : dims)
+      if (dim["name"] == "input.1") return dim;
+    return nlohmann::json();
+  };
+  const auto at_16k = lengths(json["needed_dims"]);
+  CHECK((at_16k["hold"].dump().find("576") != std::string::npos &&
+         at_16k["fail"].dump().find("128") != std::string::npos));
+  REQUIRE(json["with_other_values"].size() == 1);
+  CHECK(lengths(json["with_other_values"][0]["needed_dims"])["hold"].dump().find("288") != std::string::npos);
+  CHECK_THAT(place.run_ok({"hearth", "onnx", "check", model}).out, Contains("needs --const sr=VALUE"));
+  CHECK_THAT(place.run_ok({"hearth", "inspect", model}).out, Contains("in Constant nodes, ") && Contains("MiB"));
+}
+
+TEST_CASE("run: an array that decides what is computed is prepared for, and another value is another plan") {
+  const fs::path model = shared_model("silero_vad.onnx");
+  if (model.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
+  Place place;
+  const auto scalar = [&](const std::string& name, std::int64_t value) {
+    const std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (), }";
+    std::string text("\x93NUMPY\x01\x00", 8);
+    const std::size_t length = 128 - 10;
+    text +=
+        std::string(1, static_cast<char>(length)) + '\0' + header + std::string(length - header.size() - 1, ' ') + '\n';
+    text.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return place.write(name, text);
+  };
+  const std::string wide = scalar("sr16.npy", 16000), narrow = scalar("sr8.npy", 8000);
+  const std::vector<std::string> dims = {"--dim", "input.0=1", "--dim", "state.1=1", "--dim"};
+  const auto run = [&](const std::string& file, const std::string& length, const std::string& array) {
+    std::vector<std::string> words = {"hearth", "run", file};
+    words.insert(words.end(), dims.begin(), dims.end());
+    words.insert(words.end(), {"input.1=" + length, "--input", "sr=" + array});
+    return place.run(words);
+  };
+  for (const auto& [length, array] :
+       {std::pair<std::string, std::string>{"576", wide}, {"288", narrow}, {"576", wide}}) {
+    const Ran ran = run(model, length, array);
+    INFO(ran.err);
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.err, Contains("input 'sr' decides what the model computes"));
+  }
+  CHECK(place.stats()["plan_misses"] == 2);  // both are kept
+  CHECK(run(model, "128", wide).code == 1);
+  const std::string plan = place.file("vad.hearth");
+  place.run_ok({"hearth", "export", model, "--dim", "input.0=1", "--dim", "state.1=1", "--dim", "input.1=576",
+                "--const", "sr=16000", "-o", plan});
+  CHECK(place.run({"hearth", "run", plan, "--input", "sr=" + wide}).code == 0);
+  const Ran other = place.run({"hearth", "run", plan, "--input", "sr=" + narrow});
+  CHECK(other.code == 1);
+  CHECK_THAT(other.err, Contains("input 'sr' is 8000; the plan was prepared for 16000") && Contains("prepare again"));
+  for (const char* wrong : {"sr=fast", "sr=[1,", "sr="}) {
+    CAPTURE(wrong);
+    CHECK(place.run({"hearth", "run", model, "--const", wrong}).code == 2);
+  }
+}
+
+TEST_CASE("what a command reads is never overwritten by what it writes, whatever links lie between") {
+  Place place;
+  ModelBuilder two(17);
+  two.input("x", {2}).node("Relu", {"x"}, {"a"}).node("Neg", {"x"}, {"b"}).output("a").output("b");
+  const std::string model = save(place, "m.onnx", two), original = content(model);
+  fs::create_symlink("m.onnx", place.file("soft.onnx"));
+  fs::create_hard_link(model, place.file("hard.onnx"));
+  for (const char* name : {"m.onnx", "soft.onnx", "hard.onnx", "./m.onnx"}) {
+    CAPTURE(name);
+    const Ran ran = place.run({"hearth", "export", model, "-o", place.file(name)});
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err, Contains("is the model, which would be overwritten"));
+    CHECK(content(model) == original);
+  }
+  // The arrays that a run reads.
+  const std::string folder = place.file("out");
+  fs::create_directory(folder);
+  place.run_ok({"hearth", "run", model, "--output-dir", folder});
+  const std::string array = content(folder + "/a.npy");
+  const Ran input = place.run({"hearth", "run", model, "--input", "x=" + folder + "/a.npy", "--output-dir", folder});
+  CHECK(input.code == 2);
+  CHECK_THAT(input.err, Contains("a.npy") && Contains("is the array of --input x"));
+  CHECK(content(folder + "/a.npy") == array);
+  // Two outputs in one file, also where that does not exist yet.
+  fs::remove(folder + "/b.npy");
+  fs::remove(folder + "/a.npy");
+  fs::create_symlink("b.npy", folder + "/a.npy");
+  const Ran both = place.run({"hearth", "run", model, "--output-dir", folder});
+  CHECK(both.code == 2);
+  CHECK_THAT(both.err, Contains("b.npy") && Contains("of output 'a'"));
+  CHECK(place.run({"hearth", "export", model, "-o", "/dev/null"}).code == 0);
+  // A plan file that is run, under the name of an output.
+  const std::string plan = place.file("m.hearth");
+  place.run_ok({"hearth", "export", model, "-o", plan});
+  fs::remove(folder + "/a.npy");
+  fs::create_hard_link(plan, folder + "/a.npy");
+  const std::string exported = content(plan);
+  const Ran replayed = place.run({"hearth", "run", plan, "--output-dir", folder});
+  CHECK(replayed.code == 2);
+  CHECK_THAT(replayed.err, Contains("is the plan file"));
+  CHECK(content(plan) == exported);
 }
 
 TEST_CASE("run: dimensions without a length are named all at once, and inputs that become random are named") {

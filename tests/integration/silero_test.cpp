@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -65,6 +66,59 @@ std::vector<std::string> segments_of(const std::vector<double>& probabilities, l
 }
 
 }  // namespace
+
+namespace {
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double apart = std::fabs(a[i] - b[i]);
+    worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("silero: the official file, whose rate chooses between two networks, at both rates") {
+  const fs::path model = shared_model("silero_vad.onnx"), wav = shared_model("speech_16k.wav");
+  const fs::path list = shared_model("silero_probs_speech_16k.txt");
+  if (model.empty() || wav.empty() || list.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
+  Place place;
+  const std::string probs = place.file("probs");
+  const Ran ran = place.run({"silero_vad", "--model", model, "--wav", wav, "--probs", probs});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const std::vector<double> expected = numbers(list), got = numbers(probs);
+  REQUIRE((expected.size() == kChunks && got.size() == kChunks));
+  const double worst = largest_difference(got, expected);
+  CHECK(worst <= 1e-5);
+  // At 8 kHz: every other sample, as many chunks, and numpy's word for the first of them.
+  const std::string sound = content(wav);
+  std::string half = sound.substr(0, 44);
+  for (std::size_t at = 44; at + 4 <= sound.size(); at += 4) half += sound.substr(at, 2);
+  const auto put = [&](std::size_t at, std::uint32_t value) { std::memcpy(half.data() + at, &value, sizeof value); };
+  put(4, static_cast<std::uint32_t>(half.size() - 8));
+  put(24, 8000);
+  put(28, 16000);
+  put(40, static_cast<std::uint32_t>(half.size() - 44));
+  const std::string narrow = place.write("speech_8k.wav", half), narrow_probs = place.file("probs_8k");
+  const Ran at_8k = place.run({"silero_vad", "--model", model, "--wav", narrow, "--probs", narrow_probs});
+  INFO(at_8k.err);
+  REQUIRE(at_8k.code == 0);
+  const std::vector<double> got_8k = numbers(narrow_probs);
+  REQUIRE(got_8k.size() == kChunks);
+  const Ran judge = place.run({"/usr/bin/python3", (source_dir() / "tests/integration/silero_onnx_numpy.py").string(),
+                               model.string(), narrow, "8000", "300"});
+  INFO(judge.err);
+  REQUIRE(judge.code == 0);
+  std::istringstream lines(judge.out);
+  const std::vector<double> wanted_8k{std::istream_iterator<double>(lines), {}};
+  REQUIRE(wanted_8k.size() == 300);
+  const double worst_8k = largest_difference({got_8k.begin(), got_8k.begin() + 300}, wanted_8k);
+  CHECK(worst_8k <= 1e-5);
+  std::cout << "silero, official file: largest difference " << worst << " at 16 kHz, " << worst_8k << " at 8 kHz\n";
+}
 
 TEST_CASE("silero: every probability and every segment of a minute of speech") {
   const fs::path model = shared_model("silero_vad_16k_op15.onnx"), wav = shared_model("speech_16k.wav");

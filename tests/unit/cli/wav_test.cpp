@@ -43,8 +43,15 @@ TEST_CASE("samples are read, extra chunks skipped") {
         riff(chunk("LIST", "odd") + format() + chunk("fact", "1234") + chunk("data", data) + chunk("id3 ", "x"))}) {
     const auto samples = parse_wav(content, "a.wav");
     REQUIRE(samples.ok());
-    CHECK(*samples == std::vector<std::int16_t>{1, -1, -32768});
+    CHECK(samples->samples == std::vector<std::int16_t>{1, -1, -32768});
+    CHECK(samples->rate == 16000);
   }
+}
+
+TEST_CASE("the other rate of the model is read, too") {
+  const auto samples = parse_wav(riff(format(1, 8000) + chunk("data", "abcd")), "a.wav");
+  REQUIRE(samples.ok());
+  CHECK(samples->rate == 8000);
 }
 
 TEST_CASE("other formats are refused and described") {
@@ -69,6 +76,6 @@ TEST_CASE("truncated and altered files never crash") {
     std::string altered = whole;
     altered[random() % altered.size()] = static_cast<char>(random());
     const auto samples = parse_wav(altered, "a.wav");
-    if (samples.ok()) CHECK(samples->size() <= whole.size() / 2);
+    if (samples.ok()) CHECK(samples->samples.size() <= whole.size() / 2);
   }
 }

@@ -1,5 +1,7 @@
 #include "client/dim.h"
 
+#include "client/input_spec.h"
+
 #include <catch2/catch.hpp>
 
 #include "client/errors.h"
@@ -26,6 +28,13 @@ std::int64_t evaluate(const Dim& dim, std::int64_t n_value, std::int64_t m_value
 }
 
 }  // namespace
+
+TEST_CASE("lengths are of any integer type, as containers give them") {
+  const std::vector<float> samples(512);
+  const auto spec = hearth::client::InputSpec::f32({1, samples.size(), 3u, 4ll});
+  CHECK(spec.shape == std::vector<std::int64_t>{1, 512, 3, 4});
+  CHECK_THROWS_WITH(Dim(~std::uint64_t{0}), Catch::Contains("18446744073709551615"));
+}
 
 TEST_CASE("equal dims have one normal form") {
   CHECK(n * 2 + n == 3 * n);

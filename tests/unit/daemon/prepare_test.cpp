@@ -202,7 +202,7 @@ TEST_CASE("prepare: versions, limits and nonsense are refused before any work") 
   CHECK(version.status.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
   CHECK(version.status.error_message().find("protocol version 9") != std::string::npos);
   CHECK(fixture.prepare(test_request({"a", "b", "c", "d", "e", "f"})).status.error_message() ==
-        "graph nodes: 6 exceeds the limit of 5");
+        "graph nodes: 6 exceeds the limit of 5, the daemon\'s setting max_nodes");
   CHECK(fixture.prepare({}).status.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
   request = test_request({"kernel:a"});
   request.set_session_id(999);

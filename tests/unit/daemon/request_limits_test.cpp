@@ -26,7 +26,7 @@ TEST_CASE("limits: each bound refuses what is over it and names the place") {
   }
   SECTION("nodes") {
     limits.nodes = 1;
-    CHECK(text(check_graph(graph, limits)) == "graph nodes: 2 exceeds the limit of 1");
+    CHECK(text(check_graph(graph, limits)) == "graph nodes: 2 exceeds the limit of 1, the daemon\'s setting max_nodes");
   }
   SECTION("constants of all nodes together") {
     limits.constant_bytes = 5;
@@ -58,7 +58,7 @@ TEST_CASE("limits: each bound refuses what is over it and names the place") {
     *loop.mutable_body() = test_graph({"a", "b"});
     CHECK(check_graph(graph, limits).ok());
     limits.nodes = 4;
-    CHECK(text(check_graph(graph, limits)) == "graph nodes: 5 exceeds the limit of 4");
+    CHECK(text(check_graph(graph, limits)) == "graph nodes: 5 exceeds the limit of 4, the daemon\'s setting max_nodes");
     limits.nodes = 5;
     limits.constant_bytes = 5;
     graph.mutable_nodes(0)->set_data("abc");

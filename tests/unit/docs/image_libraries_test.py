@@ -102,7 +102,7 @@ def main(source, build):
     print(f"{checked} libraries of programs checked")
     if checked < 20:
         wrong.append("hardly any library was found: the Dockerfile has another form than this test reads")
-    sys.exit("\n".join(wrong))
+    sys.exit("\n".join(wrong) or 0)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,69 @@ TEST_CASE("an If whose branches differ in shape and whose condition is computed 
   CHECK_THAT(error_of(if_model(branch("Neg"), sequence).import()), Contains("f32 [2] and a sequence of 2"));
 }
 
+// The then_branch reshapes to a length that x does not have.
+ModelBuilder if_on_rate() {
+  ModelBuilder wrong(17);
+  wrong.ints("s", {1}, {3}).node("Reshape", {"x", "s"}, {"b"}, "wrong").output("b");
+  ModelBuilder m(17);
+  m.input("rate", {}, ::onnx::TensorProto::INT64).input("x", {2}).ints("eight", {}, {8000});
+  m.node("Equal", {"rate", "eight"}, {"c"}).node("If", {"c"}, {"y"}, "if").attr_graph("then_branch", wrong);
+  return m.attr_graph("else_branch", branch("Relu")).output("y");
+}
+
+Array number(std::int64_t value) {
+  return {DType::kI64, {}, std::string(reinterpret_cast<const char*>(&value), sizeof value)};
+}
+
+TEST_CASE("an If whose condition depends on a constant takes one branch, and the other need not fit") {
+  const Array x = array_of({2}, {-1, 2});
+  CHECK(run(if_on_rate(), {{"x", x}}, {.constants = {{"rate", number(16000)}}}) == Floats{0, 2});
+  // A value that is known is taken as a constant, and the result says so.
+  const auto known = if_on_rate().import({.known_values = {{"rate", number(16000)}}});
+  INFO(known.status().message());
+  REQUIRE(known.ok());
+  REQUIRE(known->fixed_inputs.size() == 1);
+  CHECK(known->fixed_inputs[0].name == "rate");
+  CHECK(known->inputs.size() == 1);
+  // What decides nothing stays an input.
+  const auto plain = if_model(branch("Neg"), branch("Relu")).import({.known_values = {{"x", x}}});
+  REQUIRE(plain.ok());
+  CHECK(plain->fixed_inputs.empty());
+}
+
+TEST_CASE("a branch that cannot be imported is told with its If, the branch and the input that chooses it") {
+  CHECK_THAT(error_of(if_on_rate().import()),
+             Contains("node 'if' (operator If)") && Contains("then_branch cannot be imported") &&
+                 Contains("node 'wrong' (operator Reshape") && Contains("input 'rate'") &&
+                 Contains("--const rate=VALUE") && Contains("ImportOptions::constants"));
+  CHECK_THAT(error_of(if_on_rate().import({.constants = {{"rate", number(8000)}}})), Contains("node 'wrong'"));
+}
+
+TEST_CASE("a shape and a trip count that are inputs can be constants") {
+  ModelBuilder m(17);
+  m.input("x", {6}).input("s", {2}, ::onnx::TensorProto::INT64).node("Reshape", {"x", "s"}, {"y"}).output("y");
+  const std::int64_t lengths[] = {2, 3};
+  const Array shape = {DType::kI64, {2}, std::string(reinterpret_cast<const char*>(lengths), sizeof lengths)};
+  CHECK_THAT(error_of(m.import()), Contains("input 's'") && Contains("--const s=VALUE"));
+  const auto imported = m.import({.known_values = {{"s", shape}}});
+  INFO(imported.status().message());
+  REQUIRE(imported.ok());
+  CHECK(imported->results[0].shape == std::vector<std::int64_t>{2, 3});
+  ModelBuilder body(17);
+  body.input("i", {}).input("on", {}, kBool).input("v", {1});
+  body.node("Add", {"v", "v"}, {"w"}).output("on").output("w");
+  ModelBuilder loops(17);
+  loops.input("trips", {}, ::onnx::TensorProto::INT64).input("x", {1});
+  loops.node("Loop", {"trips", "", "x"}, {"y"}).attr_graph("body", body).output("y");
+  CHECK(run(loops, {{"x", array_of({1}, {1})}}, {.constants = {{"trips", number(5)}}}) == Floats{32});
+}
+
+TEST_CASE("a constant that its input cannot hold is refused by name and value") {
+  const Array half = {DType::kF64, {}, std::string("\0\0\0\0\0\0\xe0\x3f", 8)};
+  CHECK_THAT(error_of(if_on_rate().import({.constants = {{"rate", half}}})), Contains("'rate'") && Contains("0.5"));
+  CHECK_THAT(error_of(if_on_rate().import({.constants = {{"rat", number(1)}}})), Contains("no input 'rat'"));
+}
+
 TEST_CASE("a Loop with a computed condition stands still once it ended") {
   CHECK(run(loop_model(6, adding_body()), {{"x", array_of({1}, {4})}}) == Floats{12});
   CHECK(run(loop_model(6, adding_body()), {{"x", array_of({1}, {1})}}) == Floats{6});

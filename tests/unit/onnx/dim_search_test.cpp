@@ -70,6 +70,36 @@ TEST_CASE("lengths that are given are kept, and only the others searched for") {
   CHECK((found->lengths.at("batch").min == 8 && found->lengths.at("time").min == 64));
 }
 
+TEST_CASE("a model whose branches take different lengths: a value that decides, and the lengths that hold with it") {
+  ModelBuilder wide(17), narrow(17);
+  wide.ints("s", {2}, {2, 288}).node("Reshape", {"x", "s"}, {"r"}).node("ReduceSum", {"r"}, {"b"}).output("b");
+  narrow.ints("s", {2}, {2, 128}).node("Reshape", {"x", "s"}, {"r"}).node("ReduceSum", {"r"}, {"b"}).output("b");
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch", "time"}).input("rate", {}, ::onnx::TensorProto::INT64).ints("k", {}, {16000});
+  m.node("Equal", {"rate", "k"}, {"c"}).node("If", {"c"}, {"y"}).attr_graph("then_branch", wide);
+  m.attr_graph("else_branch", narrow).output("y");
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  REQUIRE(found->constants.count("rate") == 1);
+  CHECK(found->lengths.at("batch").min == 1);
+  CHECK(found->lengths.at("time").min == 576);
+  CHECK(found->tried.at("time").hold == std::vector<std::int64_t>{576});
+  CHECK(found->tried.at("time").fail == std::vector<std::int64_t>{1, 16, 64, 128, 224, 256, 288, 512, 640, 1024});
+  const auto other = search(m, {.constants = {{"rate", {hearth::DType::kI64, {}, std::string(8, '\0')}}}});
+  REQUIRE(other.ok());
+  CHECK(other->tried.at("time").hold == std::vector<std::int64_t>{256});
+}
+
+TEST_CASE("a length of -1 is a dimension without one") {
+  ModelBuilder m(17);
+  m.input("x", {-1, 3}).node("Relu", {"x"}, {"y"}).output("y");
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK(found->open == std::vector<std::string>{"x.0"});
+}
+
 TEST_CASE("a model that no length suits says why, and one that needs none is imported once") {
   ModelBuilder wrong = reshapes_to({7, 11, 13});
   CHECK_THAT(std::string(search(wrong).status().message()), Contains("m.onnx: ") && Contains("Reshape"));

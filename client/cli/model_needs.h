@@ -1,0 +1,22 @@
+// What a run of a model needs to be given, for people and as JSON: lengths of dimensions, and values of inputs that decide
+// what it computes. No errors.
+//
+//   print_needs(*onnx::find_dims(model));   // needs --dim time=N, or --dim time=MIN:MAX (checked with 16:64)
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client/array.h"
+#include "client/onnx/dim_search.h"
+
+namespace hearth::cli {
+
+// As --const takes it: "16000", "true", "[1,16]".
+std::string constant_text(const client::Array& value);
+
+void print_needs(const onnx::DimSearch& dims);
+
+nlohmann::ordered_json dims_json(const onnx::DimSearch& dims);
+nlohmann::ordered_json constants_json(const onnx::DimSearch& dims);
+
+}  // namespace hearth::cli

@@ -1,0 +1,143 @@
+// Attention and rotary embeddings of ONNX's own operators (since opset 23). Operands have four axes, [B, heads, S,
+// size], or three, [B, S, heads * size]; keys and values of earlier calls come in as `past` and go out as `present`.
+#include <cmath>
+
+#include "client/onnx/model_file.h"
+#include "client/onnx/operators.h"
+#include "client/onnx/reject.h"
+#include "client/ops/activation.h"
+#include "client/ops/attention.h"
+#include "client/ops/elementwise.h"
+#include "client/ops/linear.h"
+#include "client/ops/movement.h"
+#include "client/ops/reduce.h"
+#include "runtime/text.h"
+
+namespace hearth::onnx {
+
+using client::Tensor;
+
+namespace {
+
+std::int64_t length_of(const Tensor& x, std::int64_t axis) {
+  if (!x.dim(axis).is_const()) reject_unsupported("a symbolic length in attention");
+  return x.dim(axis).value();
+}
+
+}  // namespace
+
+Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  if (x.rank() != 3) reject(str_cat("an operand has ", x.rank(), " axes; [batch, sequence, hidden] is needed"));
+  if (heads < 1) reject("an operand of three axes needs the number of heads");
+  if (length_of(x, 2) % heads != 0)
+    reject(str_cat("hidden size ", length_of(x, 2), " is no multiple of ", heads, " heads"));
+  return client::permute(client::reshape(x, {x.dim(0), x.dim(1), heads, -1}), {0, 2, 1, 3});
+}
+
+Tensor join_heads(const Tensor& x) {
+  return client::reshape(client::permute(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), -1});
+}
+
+namespace {
+
+Values rotary_embedding(NodeContext& node) {
+  const bool interleaved = node.integer("interleaved", 0) != 0;
+  const std::int64_t turned = node.integer("rotary_embedding_dim", 0);
+  const std::int64_t heads = node.integer("num_heads", 0);
+  const Tensor& x = node.tensor(0);
+  const bool joined = x.rank() == 3;
+  const Tensor split = joined ? split_heads(x, heads) : x;
+  if (split.rank() != 4) reject("the input must have three or four axes");
+  // Caches of every position, of which those of the ids are taken, or one row for each item and place.
+  const auto rows = [&](std::size_t index) {
+    Tensor cache = node.tensor(index);
+    if (node.has_input(3)) cache = client::embedding(cache, node.tensor(3));
+    if (cache.rank() != 3)
+      reject("the caches must be [positions, size / 2], or [batch, sequence, size / 2] without ids");
+    return client::unsqueeze(cache, {1});
+  };
+  const Tensor cos = rows(1), sin = rows(2);
+  if (turned != 0 && turned != 2 * length_of(cos, -1)) reject("cos_cache has not rotary_embedding_dim / 2 columns");
+  const Tensor y = client::rotary_embedding(split, cos, sin, interleaved);
+  return {Value(joined ? join_heads(y) : y)};
+}
+
+struct Scores {
+  Tensor products, masked, capped, weights;  // as qk_matmul_output_mode 0 to 3 counts them
+};
+
+// What is added to scores: 0 or -inf for what may be seen, or numbers. Empty: nothing.
+Tensor added_scores(const NodeContext& node, const Tensor& q, const Tensor& k, std::int64_t past, bool causal) {
+  const Tensor none = client::full({}, 0.0, DType::kF32), never = client::full({}, -INFINITY, DType::kF32);
+  Tensor added;
+  if (node.has_input(3)) {
+    const Tensor& mask = node.tensor(3);
+    added = mask.dtype() == DType::kBool ? client::where(mask, none, never) : client::cast(mask, DType::kF32);
+  }
+  if (causal) {
+    const Tensor place = client::arange(length_of(q, 2), DType::kI64) + past,
+                 key = client::arange(length_of(k, 2), DType::kI64);
+    const Tensor seen = client::less_equal(key, client::unsqueeze(place, {1}));
+    added = added.empty() ? client::where(seen, none, never) : added + client::where(seen, none, never);
+  }
+  return added;
+}
+
+// Step by step, for who wants to see a step or caps scores. In f32.
+Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& added, double scale, double softcap) {
+  const std::int64_t shared = length_of(q, 1) / length_of(k, 1);
+  const Tensor keys = client::repeat_interleave(client::cast(k, DType::kF32), shared, 1);
+  const double root = std::sqrt(scale);
+  Scores scores;
+  scores.products = client::matmul(client::cast(q, DType::kF32) * root, client::permute(keys, {0, 1, 3, 2}) * root);
+  scores.masked = added.empty() ? scores.products : scores.products + added;
+  scores.capped = softcap == 0 ? scores.masked : client::tanh(scores.masked / softcap) * softcap;
+  scores.weights = client::softmax(scores.capped, -1);
+  return scores;
+}
+
+Values attention(NodeContext& node) {
+  const std::int64_t heads = node.integer("q_num_heads", 0), key_heads = node.integer("kv_num_heads", 0);
+  const bool causal = node.integer("is_causal", 0) != 0;
+  const double softcap = node.real("softcap", 0), given_scale = node.real("scale", 0);
+  const std::int64_t shown = node.integer("qk_matmul_output_mode", 0);
+  const std::int64_t precision = node.integer("softmax_precision", 0);
+  if (precision != 0 && !is_float(dtype_from_onnx(precision))) reject("softmax_precision is no floating-point type");
+  const bool joined = node.input(0).rank() == 3;
+  const auto in_heads = [&](std::size_t i, std::int64_t number) {
+    return node.input(i).rank() == 3 ? split_heads(node.tensor(i), number) : node.tensor(i);
+  };
+  const Tensor q = in_heads(0, heads);
+  Tensor k = in_heads(1, key_heads), v = in_heads(2, key_heads);
+  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) reject("query, key and value must have three or four axes");
+  std::int64_t past = 0;
+  if (node.has_input(4) != node.has_input(5)) reject("past_key and past_value come together");
+  if (node.has_input(4)) {
+    past = length_of(node.tensor(4), 2);
+    k = client::cat({node.tensor(4), k}, 2);
+    v = client::cat({node.tensor(5), v}, 2);
+  }
+  const double scale = given_scale != 0 ? given_scale : 1 / std::sqrt(static_cast<double>(length_of(q, 3)));
+  Tensor y, seen;
+  if (softcap != 0 || node.wants_output(3)) {
+    const Scores scores = scores_of(q, k, added_scores(node, q, k, past, causal), scale, softcap);
+    const Tensor* const steps[] = {&scores.products, &scores.masked, &scores.capped, &scores.weights};
+    if (shown < 0 || shown > 3) reject(str_cat("qk_matmul_output_mode is ", shown, "; expected 0 to 3"));
+    seen = client::cast(*steps[shown], q.dtype());
+    const Tensor values = client::repeat_interleave(client::cast(v, DType::kF32), length_of(q, 1) / length_of(v, 1), 1);
+    y = client::cast(client::matmul(scores.weights, values), q.dtype());
+  } else {
+    client::AttentionConfig config{.causal = causal, .past = past, .scale = scale};
+    if (node.has_input(3)) config.mask = node.tensor(3);
+    y = client::scaled_dot_product_attention(q, k, v, config);
+  }
+  return {Value(joined ? join_heads(y) : y), Value(k), Value(v), seen.empty() ? Value() : Value(seen)};
+}
+
+constexpr OperatorEntry kOperators[] = {{"Attention", attention, 23, 23}, {"RotaryEmbedding", rotary_embedding, 23}};
+
+}  // namespace
+
+std::span<const OperatorEntry> attention_operators() { return kOperators; }
+
+}  // namespace hearth::onnx

@@ -1,0 +1,146 @@
+// What opsets 20 to 25 brought, on the reference interpreter. Debian's test data ends at opset 17; what is expected
+// here was computed by hand or with numpy from the operators' texts.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tests/unit/onnx/model_builder.h"
+#include "tests/unit/onnx/oracle.h"
+
+using namespace hearth;
+using namespace hearth::onnx;
+using Catch::Matchers::Contains;
+using Floats = std::vector<float>;
+
+namespace {
+
+Floats run(const ModelBuilder& model, const std::map<std::string, Array>& inputs) {
+  return elements(first_result(model, inputs));
+}
+
+void check_close(const Floats& got, const Floats& wanted) {
+  REQUIRE(got.size() == wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).margin(1e-6));
+}
+
+}  // namespace
+
+TEST_CASE("a model of a new opset is imported where its operators mean what they meant") {
+  for (const int opset : {20, 21, 22, 23, 24, 25}) {
+    ModelBuilder m(opset);
+    m.input("x", {2, 2}).node("Transpose", {"x"}, {"t"}).node("Relu", {"t"}, {"y"}).output("y");
+    CAPTURE(opset);
+    CHECK(run(m, {{"x", array_of({2, 2}, {1, -2, 3, -4})}}) == Floats{1, 3, 0, 0});
+  }
+}
+
+TEST_CASE("what a new version of an operator changed is refused by version, change and opset") {
+  ModelBuilder m(25);
+  for (const char* name : {"q", "k", "v"}) m.input(name, {1, 1, 2, 2});
+  m.node("Attention", {"q", "k", "v"}, {"y"}, "attention").output("y");
+  CHECK_THAT(error_of(m.import()), Contains("node 'attention'") && Contains("version 24 of this operator") &&
+                                       Contains("nonpad_kv_seqlen") && Contains("opset 25"));
+}
+
+TEST_CASE("GroupNormalization: one scale a group in opset 18, one a channel from 21 on") {
+  const Array x = array_of({1, 4, 1}, {1, 3, 2, 6});
+  const auto model = [](int opset, std::int64_t scales, const Floats& values) {
+    ModelBuilder m(opset);
+    m.input("x", {1, 4, 1}).floats("s", {scales}, values).floats("b", {scales}, Floats(values.size(), 0));
+    m.node("GroupNormalization", {"x", "s", "b"}, {"y"}).attr("num_groups", 2).attr_real("epsilon", 0).output("y");
+    return m;
+  };
+  check_close(run(model(18, 2, {1, 10}), {{"x", x}}), {-1, 1, -10, 10});
+  check_close(run(model(21, 4, {1, 2, 3, 4}), {{"x", x}}), {-1, 2, -3, 4});
+  CHECK_THAT(error_of(model(21, 2, {1, 10}).import()), Contains("one number a channel"));
+}
+
+TEST_CASE("DFT: its axis is an attribute up to opset 19 and an input from 20 on, the last but one without it") {
+  const Array x = array_of({1, 2, 2, 1}, {1, 2, 3, 5});
+  ModelBuilder before(19);
+  before.input("x", {1, 2, 2, 1}).node("DFT", {"x"}, {"y"}).attr("axis", 1).output("y");
+  ModelBuilder given(20);
+  given.input("x", {1, 2, 2, 1}).ints("axis", {}, {1}).node("DFT", {"x", "", "axis"}, {"y"}).output("y");
+  ModelBuilder last(20);
+  last.input("x", {1, 2, 2, 1}).node("DFT", {"x"}, {"y"}).output("y");
+  const Floats along_1 = {4, 0, 7, 0, -2, 0, -3, 0}, along_2 = {3, 0, -1, 0, 8, 0, -2, 0};
+  check_close(run(before, {{"x", x}}), along_1);
+  check_close(run(given, {{"x", x}}), along_1);
+  check_close(run(last, {{"x", x}}), along_2);
+}
+
+TEST_CASE("Gelu, Swish and RMSNormalization of their own opsets") {
+  const Array x = array_of({1, 2}, {1, -2});
+  const auto of = [&](int opset, const std::string& op) {
+    ModelBuilder m(opset);
+    m.input("x", {1, 2}).floats("s", {2}, {1, 2});
+    m.node(op, op == "RMSNormalization" ? std::vector<std::string>{"x", "s"} : std::vector<std::string>{"x"}, {"y"});
+    return m.output("y");
+  };
+  check_close(run(of(20, "Gelu"), {{"x", x}}), {0.8413447f, -0.0455003f});
+  check_close(run(of(24, "Swish"), {{"x", x}}), {0.7310586f, -0.2384058f});
+  check_close(run(of(23, "RMSNormalization"), {{"x", x}}), {0.6324543f, -2.5298171f});
+  CHECK_THAT(error_of(of(19, "Gelu").import()), Contains("opsets 20 to 25; opset 19"));
+}
+
+TEST_CASE("Attention: three and four axes, past keys, a causal mask and a cap") {
+  ModelBuilder m(23);
+  for (const char* name : {"q", "k", "v"}) m.input(name, {1, 1, 2});
+  for (const char* name : {"pk", "pv"}) m.input(name, {1, 1, 1, 2});
+  m.node("Attention", {"q", "k", "v", "", "pk", "pv"}, {"y", "present_k", "present_v"});
+  m.attr("q_num_heads", 1).attr("kv_num_heads", 1).attr("is_causal", 1).attr_real("scale", 1).output("y");
+  // Scores 0 of the past key and ln 3 of the new one: weights 1/4 and 3/4.
+  const float ln3 = std::log(3.0f);
+  const std::map<std::string, Array> inputs = {{"q", array_of({1, 1, 2}, {1, 0})},
+                                               {"k", array_of({1, 1, 2}, {ln3, 5})},
+                                               {"v", array_of({1, 1, 2}, {4, 8})},
+                                               {"pk", array_of({1, 1, 1, 2}, {0, 7})},
+                                               {"pv", array_of({1, 1, 1, 2}, {0, 16})}};
+  check_close(run(m, inputs), {3, 10});
+  ModelBuilder capped(23);
+  for (const char* name : {"q", "k", "v"}) capped.input(name, {1, 1, 2, 1});
+  capped.node("Attention", {"q", "k", "v"}, {"y"}).attr_real("softcap", 1).attr_real("scale", 1).output("y");
+  // tanh of scores 0 and 100: weights 1 / (1 + e) and e / (1 + e).
+  const Floats got = run(capped, {{"q", array_of({1, 1, 2, 1}, {1, 1})},
+                                  {"k", array_of({1, 1, 2, 1}, {0, 100})},
+                                  {"v", array_of({1, 1, 2, 1}, {0, 1})}});
+  check_close(got, {0.7310586f, 0.7310586f});
+}
+
+TEST_CASE("RotaryEmbedding turns neighbours or halves by the rows of its caches") {
+  const auto model = [](std::int64_t interleaved) {
+    ModelBuilder m(23);
+    m.input("x", {1, 1, 1, 4}).floats("c", {2, 2}, {1, 1, 0, -1}).floats("s", {2, 2}, {0, 0, 1, 0});
+    m.ints("ids", {1, 1}, {1}).node("RotaryEmbedding", {"x", "c", "s", "ids"}, {"y"}).attr("interleaved", interleaved);
+    return m.output("y");
+  };
+  const Array x = array_of({1, 1, 1, 4}, {1, 2, 3, 4});
+  check_close(run(model(0), {{"x", x}}), {-3, -2, 1, -4});
+  check_close(run(model(1), {{"x", x}}), {-2, 1, -3, -4});
+}
+
+TEST_CASE("QuantizeLinear and DequantizeLinear with a scale for each block") {
+  ModelBuilder m(21);
+  m.input("x", {1, 4}).floats("s", {1, 2}, {0.5f, 2}).node("QuantizeLinear", {"x", "s"}, {"q"});
+  m.attr("axis", 1).attr("block_size", 2).attr("output_dtype", ::onnx::TensorProto::INT8);
+  m.node("DequantizeLinear", {"q", "s"}, {"y"}).attr("axis", 1).attr("block_size", 2).output("y");
+  check_close(run(m, {{"x", array_of({1, 4}, {1.2f, -3, 7, 1000})}}), {1, -3, 8, 254});
+}
+
+TEST_CASE("reductions of no elements give what any element would replace") {
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const auto& [op, wanted] : {std::pair<const char*, float>{"ReduceMax", -infinite},
+                                   {"ReduceMin", infinite},
+                                   {"ReduceLogSumExp", -infinite}}) {
+    CAPTURE(op);
+    ModelBuilder m(20);
+    m.input("x", {2, 0}).ints("axes", {1}, {1}).node(op, {"x", "axes"}, {"y"}).attr("keepdims", 0).output("y");
+    CHECK(run(m, {{"x", array_of({2, 0}, {})}}) == Floats{wanted, wanted});
+  }
+}
+
+TEST_CASE("element types of four and two bits are refused by name") {
+  ModelBuilder m(25);
+  m.input("x", {2}).node("Cast", {"x"}, {"y"}).attr("to", 22).output("y");
+  CHECK_THAT(error_of(m.import()), Contains("int4"));
+}
