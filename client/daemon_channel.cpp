@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // A daemon that goes away is replaced by another one within this time, by a client or by whatever keeps it running.
 constexpr std::chrono::seconds kRecoverLimit{5};
+constexpr int kMostLosses = 20;
 constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
@@ -123,14 +124,19 @@ struct DaemonChannel::State {
     return connection.status();
   }
 
-  // Runs `call` with a connection; when the daemon went away meanwhile, starts over on a new one.
+  // Runs `call` with a connection; when the daemon went away meanwhile, at whatever point of the call, starts over on a
+  // new one. A daemon is given up when none is there for kRecoverLimit, or when kMostLosses in a row were lost.
   template <typename Call>
   absl::Status with_daemon(Clock::time_point deadline, bool starts_daemon, Call call) {
     Clock::time_point give_up = deadline;
+    int losses = 0;  // daemons that took the call and ended it
     for (int attempt = 0;; ++attempt) {
       absl::StatusOr<std::unique_ptr<RpcConnection>> connected = connection(starts_daemon, deadline);
       absl::Status status = connected.ok() ? call(**connected) : connected.status();
       if (generation != runtime::fork_generation()) return status;  // the caller's own code has forked
+      // This side cancels no call: a daemon that ends does.
+      if (absl::IsCancelled(status)) status = absl::UnavailableError(std::string(status.message()));
+      losses += connected.ok() ? 1 : 0;
       // No daemon is an answer, unless one was there a moment ago.
       const bool is_missing = !connected.ok() && absl::IsNotFound(status);
       if (is_missing) status = absl::UnavailableError(std::string(status.message()));
@@ -138,12 +144,13 @@ struct DaemonChannel::State {
       const DaemonPeer peer = connected.ok() ? (*connected)->peer() : DaemonPeer();
       if (connected.ok() && !absl::IsUnavailable(status)) give_back(*std::move(connected));
       if (!may_recover) return is_missing || !connected.ok() ? status : named(status, socket, peer);
-      if (attempt == 0) give_up = std::min(deadline, Clock::now() + kRecoverLimit);
+      if (attempt == 0 || connected.ok()) give_up = std::min(deadline, Clock::now() + kRecoverLimit);
       forget();
       thread_local std::minstd_rand random(std::random_device{}());
       const int longest = std::min(kMaxPauseMs, 20 << std::min(attempt, 10));
       const auto pause = std::chrono::milliseconds(longest / 2 + static_cast<int>(random() % longest));
-      if (Clock::now() + pause >= give_up) return is_missing || !connected.ok() ? status : named(status, socket, peer);
+      if (Clock::now() + pause >= give_up || losses >= kMostLosses)
+        return is_missing || !connected.ok() ? status : named(status, socket, peer);
       std::this_thread::sleep_for(pause);
     }
   }

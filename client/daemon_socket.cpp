@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,6 +21,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRetryEvery{2};
 
+// ": it belongs to user 0, you are user 1000", as far as it can be seen.
+std::string whose(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0 || info.st_uid == ::geteuid()) return "";
+  return str_cat(": it belongs to user ", info.st_uid, ", you are user ", ::geteuid());
+}
+
 absl::Status not_connected(const std::string& socket_path, int error) {
   const std::string message = str_cat("cannot connect to ", socket_path, ": ", std::strerror(error));
   switch (error) {
@@ -29,17 +37,18 @@ absl::Status not_connected(const std::string& socket_path, int error) {
       return absl::NotFoundError(message);
     case EACCES:
     case EPERM:
-      return absl::FailedPreconditionError(message);
+      return absl::PermissionDeniedError(str_cat(message, whose(socket_path)));
     default:
       return absl::UnavailableError(message);
   }
 }
 
 absl::Status check_peer(const std::string& socket_path, const DaemonPeer& peer) {
-  if (peer.uid == ::geteuid() || peer.uid == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(str_cat("the daemon on ", socket_path, " (pid ", peer.pid, ") runs as user ",
-                                               peer.uid, ", not as you (", ::geteuid(),
-                                               "): choose another socket with --socket or HEARTH_SOCKET"));
+  if (peer.uid == ::geteuid()) return absl::OkStatus();
+  // A daemon answers its own user and root; a client trusts its own user and root.
+  return absl::PermissionDeniedError(str_cat("the daemon on ", socket_path, " (pid ", peer.pid, ") runs as user ",
+                                             peer.uid, " and serves that user alone, you are user ", ::geteuid(),
+                                             ": choose another socket with --socket or HEARTH_SOCKET"));
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::tim
   absl::Status trusted = check_socket_path(socket_path);
   if (trusted.ok()) trusted = check_socket_folder(socket_path);
   if (absl::IsNotFound(trusted) || absl::IsInvalidArgument(trusted)) return trusted;
-  if (!trusted.ok()) return absl::FailedPreconditionError(std::string(trusted.message()));
+  if (!trusted.ok()) return trusted;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const bool is_for_clients = which == DaemonSocket::kClients;

@@ -1,6 +1,6 @@
 // The client's end of the daemon's unix socket, below any protocol: who listens there, and whether to trust them. What a
 // daemon answers is loaded into this process, so only a daemon of this user or of root is talked to; the kernel says whose
-// it is. Stateless; thread-safe. Errors: NOT_FOUND when nobody listens; FAILED_PRECONDITION when the folder, the socket or
+// it is. Stateless; thread-safe. Errors: NOT_FOUND when nobody listens; PERMISSION_DENIED when the folder, the socket or
 // the process behind it is another user's; UNAVAILABLE otherwise.
 //
 //   DaemonPeer peer;

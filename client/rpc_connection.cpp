@@ -60,6 +60,7 @@ struct RpcConnection::State {
   std::string outgoing;  // framed messages that nghttp2 has not taken
   std::size_t outgoing_at = 0;
   bool is_last = false;
+  bool peer_leaves = false;  // it takes no more calls (GOAWAY)
   RpcMessages incoming;
   RpcTrailers trailers;
   bool is_ended = false;
@@ -114,6 +115,7 @@ void RpcConnection::State::on_last_frame() {
 // A stream that was reset before its last frame: gRPC's table of HTTP/2 error codes.
 void RpcConnection::State::on_stream_closed(std::uint32_t error) {
   const std::string text = str_cat("the daemon ended the call: ", nghttp2_http2_strerror(error));
+  if (peer_leaves) return end(absl::UnavailableError(text));
   switch (error) {
     case NGHTTP2_REFUSED_STREAM:
       return end(absl::UnavailableError(text));
@@ -155,7 +157,7 @@ void RpcConnection::State::set_callbacks(nghttp2_session_callbacks* callbacks) {
   nghttp2_session_callbacks_set_on_frame_recv_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
         State& state = *static_cast<State*>(user);
-        if (frame->hd.type == NGHTTP2_GOAWAY) state.is_broken = true;  // for calls after this one
+        if (frame->hd.type == NGHTTP2_GOAWAY) state.is_broken = state.peer_leaves = true;  // for calls after this one
         const bool has_end = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
         if (has_end && frame->hd.stream_id == state.stream && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
           state.on_last_frame();

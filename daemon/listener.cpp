@@ -2,6 +2,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,6 +35,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::open(const std::string& path
   absl::StatusOr<UnixSocket> clients = UnixSocket::open(path);
   if (!clients.ok()) return clients.status();
   listener->clients_ = *std::move(clients);
+  if (const absl::Status linked = listener->clients_->link_to(mountable_socket_path(path)); !linked.ok())
+    spdlog::warn("containers cannot be given the clients' socket alone: {}", std::string(linked.message()));
   listener->stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   return listener;
 }

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace hearth::daemon {
 namespace {
@@ -53,13 +54,29 @@ void UnixSocket::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-bool UnixSocket::is_reachable() const {
+bool UnixSocket::is_at(const std::string& path) const {
   struct stat info;
-  return ::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  return ::lstat(path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
 void UnixSocket::remove() {
   if (is_reachable()) ::unlink(path_.c_str());
+  if (!link_.empty() && is_at(link_)) ::unlink(link_.c_str());
+}
+
+absl::Status UnixSocket::link_to(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string(), fresh = path + ".new";
+  const auto failed = [&] { return absl::UnavailableError(absl::StrCat("'", path, "': ", std::strerror(errno))); };
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed();
+  ::unlink(fresh.c_str());  // of a daemon that was killed between the two steps below
+  if (::link(path_.c_str(), fresh.c_str()) != 0) return failed();
+  if (::rename(fresh.c_str(), path.c_str()) != 0) {
+    const absl::Status status = failed();
+    ::unlink(fresh.c_str());
+    return status;
+  }
+  link_ = path;
+  return absl::OkStatus();
 }
 
 bool is_served(const std::string& path) {

@@ -1,8 +1,8 @@
 // UnixSocket: a listening unix socket that only its owner may connect to, bound to a path of the file system.
 //
 // Owns its descriptor; the destructor closes it and leaves the file, remove() removes the file if it is still this
-// socket's. Thread-safe after open(), but for close(). Errors: PERMISSION_DENIED when something else than a socket is at the path,
-// UNAVAILABLE when the system refuses. Example:
+// socket's. Thread-safe after open(), but for close(). Errors: PERMISSION_DENIED when something else than a socket is
+// at the path, UNAVAILABLE when the system refuses. Example:
 //   auto socket = UnixSocket::open(path);
 //   const int connection = ::accept4(socket->fd(), nullptr, nullptr, SOCK_CLOEXEC);
 #pragma once
@@ -34,21 +34,27 @@ class UnixSocket {
 
   int fd() const { return fd_; }
   // Whether clients that open path() still reach this socket: false once its file was removed or replaced.
-  bool is_reachable() const;
+  bool is_reachable() const { return is_at(path_); }
   void remove();
+  // Gives the socket a second name, in place of what has it, in a folder of mode 0700 that is made if need be; remove()
+  // takes it away if it is still this socket's. Errors: UNAVAILABLE naming the path (some file systems have no links).
+  absl::Status link_to(const std::string& path);
   // Refuses those that wait to be accepted.
   void close();
 
  private:
   UnixSocket() = default;
+  bool is_at(const std::string& path) const;
   void swap(UnixSocket& other) {
     std::swap(path_, other.path_);
+    std::swap(link_, other.link_);
     std::swap(fd_, other.fd_);
     std::swap(device_, other.device_);
     std::swap(inode_, other.inode_);
   }
 
   std::string path_;
+  std::string link_;  // the second name, if there is one
   int fd_ = -1;
   dev_t device_ = 0;  // of the socket's file
   ino_t inode_ = 0;

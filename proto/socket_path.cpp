@@ -70,6 +70,10 @@ absl::Status check_socket_path(std::string_view path) {
 std::string admin_socket_path(std::string_view path) { return beside(path, ".admin"); }
 std::string weights_socket_path(std::string_view path) { return beside(path, ".share"); }
 
+std::string mountable_socket_path(std::string_view path) {
+  return absl::StrCat(beside(path, ".clients"), "/", std::filesystem::path(path).filename().string());
+}
+
 absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path) {
   std::string path(explicit_path);
   if (path.empty()) path = environment("HEARTH_SOCKET");

@@ -30,6 +30,10 @@ std::string admin_socket_path(std::string_view path);
 // Where processes share weights through that daemon, likewise with ".share".
 std::string weights_socket_path(std::string_view path);
 
+// A second name of the clients' socket in a folder that holds nothing else, to be mounted into containers: a daemon that
+// follows another puts its own there. `path` with ".clients" in place of ".sock", or added, and in it the file's name.
+std::string mountable_socket_path(std::string_view path);
+
 // OK when the socket's folder exists and belongs to this user (or root), nobody else may replace what is in it, and the
 // socket, if there, is this user's (or root's) too.
 // NOT_FOUND when it does not exist, PERMISSION_DENIED otherwise.

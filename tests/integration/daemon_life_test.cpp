@@ -48,6 +48,51 @@ TEST_CASE("a stopped daemon is told from one that runs, at once, with what to do
   CHECK(place.run({"hearth", "daemon", "status"}).code == 0);
 }
 
+TEST_CASE("a container with the clients' folder mounted reaches the daemon that follows the one it knew") {
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  if (place.run({"/usr/bin/unshare", "-m", "/bin/true"}).code != 0) SKIP_CASE("mount namespaces need a privilege here");
+  const std::string folder = place.file("hearthd.clients"), mounted = place.file("mounted");
+  fs::create_directory(mounted);
+  fs::permissions(mounted, fs::perms::owner_all);
+  std::size_t entries = 0;
+  for (const auto& entry : fs::directory_iterator(folder))
+    entries += entry.path().filename() == "hearthd.sock" ? 1 : 100;
+  CHECK(entries == 1);  // and nothing else
+  const std::string hearth = (bin_dir() / "hearth").string();
+  const std::string inside = "HEARTH_NO_AUTOSTART=1 HEARTH_SOCKET=" + mounted + "/hearthd.sock " + hearth;
+  const std::string stats = inside + " stats --json";
+  const Ran ran = place.run({"/usr/bin/unshare", "-m", "/bin/sh", "-ec",
+                             "mount --bind " + folder + " " + mounted + "\n" + stats + "; echo ,; " + hearth +
+                                 " daemon restart >&2; " + stats + "\n" + inside + " daemon stop >&2 && exit 9; true"});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const auto both = nlohmann::json::parse("[" + ran.out + "]");
+  CHECK(both[0]["pid"] != both[1]["pid"]);
+  CHECK(place.daemons().size() == 1);  // what is mounted cannot stop it
+}
+
+TEST_CASE("another user's client is told whose the daemon is, and who asks") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  const fs::path socket = place.socket();
+  for (fs::path folder = socket.parent_path(); folder != "/"; folder = folder.parent_path())
+    if (fs::status(folder).permissions() == fs::perms::owner_all) fs::permissions(folder, fs::perms(0755));
+  const auto ask = [&] {
+    return place.run(
+        {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", bin_dir() / "hearth", "stats"});
+  };
+  for (const int mode : {0600, 0666}) {
+    fs::permissions(socket, static_cast<fs::perms>(mode));
+    const Ran ran = ask();
+    CAPTURE(mode, ran.err);
+    CHECK(ran.code == 1);
+    CHECK(contains(ran.err, "user 0"));
+    CHECK(contains(ran.err, "you are user 65534"));
+  }
+}
+
 TEST_CASE("a daemon that ends just as `daemon start` finds it is followed by another") {
   Place place;
   sockaddr_un address{};
@@ -217,7 +262,11 @@ TEST_CASE("stop waits for the daemon's end, restart starts another, and no file 
   CHECK_FALSE(alive(second));
   for (const auto& entry : fs::directory_iterator(place.file(""))) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("hearthd")) CHECK(name == "hearthd.sock.log");
+    if (name == "hearthd.clients") {  // stays the same folder for those who mounted it
+      CHECK(fs::is_empty(entry.path()));
+    } else if (name.starts_with("hearthd")) {
+      CHECK(name == "hearthd.sock.log");
+    }
   }
   CHECK(place.run({"hearth", "daemon", "status"}).code == 3);
 }

@@ -31,6 +31,11 @@ struct FakeService::State final : v1::CompilerService::Service {
     behaviour.last_session = request->session_id();
     if (behaviour.unavailable.fetch_sub(1) > 0) return {grpc::StatusCode::UNAVAILABLE, "going away"};
     behaviour.unavailable = 0;
+    using Point = FakeService::Behaviour::Point;
+    const bool is_cancelled = behaviour.cancelled.fetch_sub(1) > 0;
+    if (!is_cancelled) behaviour.cancelled = 0;
+    const grpc::Status cancelled(grpc::StatusCode::CANCELLED, "CANCELLED");
+    if (is_cancelled && behaviour.cancelled_at == Point::kBeforeEvents) return cancelled;
     if (behaviour.out_of_time) {
       std::this_thread::sleep_until(context->deadline() - std::chrono::milliseconds(5));
       return {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"};
@@ -41,6 +46,7 @@ struct FakeService::State final : v1::CompilerService::Service {
       event.mutable_progress()->set_kernels_total(3);
       writer->Write(event);
     }
+    if (is_cancelled && behaviour.cancelled_at == Point::kAfterProgress) return cancelled;
     v1::PrepareResult* result = event.mutable_result();
     result->set_plan_key(std::string(behaviour.padding > 0 ? behaviour.padding.load() : 32, 'k'));
     result->set_plan(plan.plan.SerializeAsString());
@@ -53,6 +59,7 @@ struct FakeService::State final : v1::CompilerService::Service {
       if (behaviour.send_paths) ref->set_path(behaviour.damage_paths ? artifact.path + ".gone" : artifact.path);
     }
     writer->Write(event);
+    if (is_cancelled) return cancelled;
     return grpc::Status::OK;
   }
 

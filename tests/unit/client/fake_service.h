@@ -21,8 +21,13 @@ class FakeService {
     std::atomic<bool> damage_paths{false};  // paths lead to files that do not exist
     std::atomic<bool> lose_bytes{false};    // FetchArtifact: NOT_FOUND
     std::atomic<int> unavailable{0};        // so many Prepares end UNAVAILABLE first
-    std::atomic<std::size_t> padding{0};    // of the plan's key, in bytes
-    std::atomic<bool> out_of_time{false};   // Prepares end DEADLINE_EXCEEDED, 5 ms before the caller's clock says so
+    // So many Prepares are CANCELLED, as gRPC does when a daemon ends: before the first event, after progress, or after
+    // the result.
+    std::atomic<int> cancelled{0};
+    enum class Point { kBeforeEvents, kAfterProgress, kAfterResult };
+    std::atomic<Point> cancelled_at{Point::kBeforeEvents};
+    std::atomic<std::size_t> padding{0};   // of the plan's key, in bytes
+    std::atomic<bool> out_of_time{false};  // Prepares end DEADLINE_EXCEEDED, 5 ms before the caller's clock says so
     std::atomic<int> prepares{0};
     std::atomic<int> fetches{0};
     std::atomic<int> sessions{0};

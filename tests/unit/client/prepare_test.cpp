@@ -126,6 +126,20 @@ TEST_CASE("a daemon that goes away mid-call is asked again") {
   CHECK(service.behaviour().prepares < 30);
 }
 
+TEST_CASE("a request that a daemon cancels as it ends is asked again, wherever it was") {
+  using Point = FakeService::Behaviour::Point;
+  for (const Point point : {Point::kBeforeEvents, Point::kAfterProgress, Point::kAfterResult}) {
+    const std::string socket = fresh_socket();
+    FakeService service(socket, saxpy_plan(100, false));
+    service.behaviour().cancelled_at = point;
+    service.behaviour().cancelled = 2;
+    const absl::StatusOr<PreparedPlan> plan = prepare(saxpy(), config_for(socket));
+    CAPTURE(static_cast<int>(point), std::string(plan.status().message()));
+    CHECK(plan.ok());
+    CHECK(service.behaviour().prepares == 3);
+  }
+}
+
 TEST_CASE("a daemon whose clock ends the call a little early is at work all the same") {
   const std::string socket = fresh_socket();
   FakeService service(socket, saxpy_plan(100, false));

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Clients at work while their daemon and its workers are killed: no request may fail, and every answer is right.
+
+/usr/bin/python3 tests/fault/daemon/soak.py BIN_DIR [--seconds 180] [--clients 6] [--kill-worker 1] [--kill-daemon 12]
+
+Each client runs models in a loop, one in four of them new to the cache. Every --kill-worker seconds a worker is killed,
+every --kill-daemon seconds the daemon, in turn by SIGKILL and SIGTERM. Prints one line of figures; exit code 1 when a
+request failed or gave wrong numbers. Not part of ctest: it takes minutes.
+"""
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper, save
+
+
+def model(path, seed):
+    rng = np.random.default_rng(seed)
+    w = rng.standard_normal((16, 8 + seed % 64), dtype=np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["r"]),
+             helper.make_node("Mul", ["r", "c"], ["y"])]
+    c = np.float32(seed + 1)
+    graph = helper.make_graph(nodes, "soak", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 16])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, w.shape[1]])],
+                              [numpy_helper.from_array(w, "w"), numpy_helper.from_array(c, "c")])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return w, c
+
+
+class Soak:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.end = options, Path(folder), time.time() + options.seconds
+        self.hearth = str(Path(options.bin) / "hearth")
+        self.environment = {**os.environ, "HEARTH_SOCKET": str(self.folder / "s.sock"),
+                            "HEARTH_CACHE_DIR": str(self.folder / "cache")}
+        self.lock, self.runs, self.failed, self.wrong, self.kills = threading.Lock(), 0, [], 0, [0, 0]
+        self.seeds = iter(range(1_000_000))
+        self.x = np.random.default_rng(0).standard_normal((4, 16), dtype=np.float32)
+        np.save(self.folder / "x.npy", self.x)
+
+    def client(self, number):
+        choose, known = random.Random(number), []
+        out = self.folder / f"out{number}"
+        while time.time() < self.end:
+            if not known or choose.random() < 0.25:
+                with self.lock:
+                    seed = next(self.seeds)
+                path = str(self.folder / f"m{seed}.onnx")
+                known.append((path, *model(path, seed)))
+            path, w, c = choose.choice(known[-20:])
+            done = subprocess.run([self.hearth, "run", path, "--input", f"x={self.folder / 'x.npy'}", "--threads", "1",
+                                   "--output-dir", out, "-q"], env=self.environment, capture_output=True, text=True,
+                                  check=False)
+            wrong = done.returncode == 0 and not np.allclose(np.load(out / "y.npy"), np.maximum(self.x @ w, 0) * c,
+                                                             rtol=1e-4, atol=1e-4)
+            with self.lock:
+                self.runs += 1
+                self.wrong += wrong
+                if done.returncode != 0:
+                    self.failed.append(done.stderr.strip())
+
+    def pids(self, name):
+        """Of this soak's daemon or its workers."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+                environment = (entry / "environ").read_bytes() if words else b""
+            except OSError:
+                continue
+            if words and os.path.basename(words[0].decode()) == name:
+                mine = str(self.folder).encode()
+                if mine in b"\0".join(words) or mine in environment:
+                    found.append(int(entry.name))
+        return found
+
+    def workers(self):
+        daemons = set(self.pids("hearthd"))
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and (entry / "comm").read_text().startswith("hearth-worker"):
+                    found.append((int(entry.name), int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])))
+            except OSError:
+                continue
+        parents = dict(found)
+        return [pid for pid, parent in found if parent in daemons or parents.get(parent) in daemons]
+
+    def kill(self, pids, number, which):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+                self.kills[which] += 1
+            except ProcessLookupError:
+                pass
+
+    def disturb(self):
+        turn, next_daemon = 0, time.time() + self.options.kill_daemon
+        while time.time() < self.end:
+            time.sleep(self.options.kill_worker)
+            if workers := self.workers():
+                self.kill([random.choice(workers)], signal.SIGKILL, 0)
+            if time.time() >= next_daemon:
+                self.kill(self.pids("hearthd"), (signal.SIGKILL, signal.SIGTERM)[turn % 2], 1)
+                turn, next_daemon = turn + 1, time.time() + self.options.kill_daemon
+
+    def run(self):
+        threads = [threading.Thread(target=self.client, args=(i,)) for i in range(self.options.clients)]
+        threads.append(threading.Thread(target=self.disturb))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        subprocess.run([self.hearth, "daemon", "stop", "-q"], env=self.environment, check=False)
+        print(f"{self.runs} requests of {self.options.clients} clients in {self.options.seconds} s, {len(self.failed)} failed, "
+              f"{self.wrong} wrong; {self.kills[0]} workers and {self.kills[1]} daemons killed")
+        for text in sorted(set(self.failed)):
+            print(f"  {self.failed.count(text)}: {text}")
+        return 1 if self.failed or self.wrong or not self.runs or 0 in self.kills else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin")
+    for flag, default in (("--seconds", 180), ("--clients", 6), ("--kill-worker", 1), ("--kill-daemon", 12)):
+        parser.add_argument(flag, type=int, default=default)
+    with tempfile.TemporaryDirectory(prefix="hearth-soak-") as folder:
+        return Soak(parser.parse_args(), folder).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
