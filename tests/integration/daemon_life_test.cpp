@@ -72,6 +72,23 @@ TEST_CASE("a container with the clients' folder mounted reaches the daemon that 
   CHECK(place.daemons().size() == 1);  // what is mounted cannot stop it
 }
 
+TEST_CASE("with HEARTH_NO_AUTOSTART no command starts a daemon") {
+  Place place;
+  place.environment()["HEARTH_NO_AUTOSTART"] = "1";
+  const std::string model = (source_dir() / "examples/digits/digits.onnx").string();
+  const std::vector<std::vector<std::string>> commands = {
+      {"cache", "ls"}, {"cache", "verify"}, {"cache", "clear"}, {"explain", model},
+      {"tune", model}, {"run", model},      {"prewarm", model}, {"export", model, "-o", place.file("m.hearth")}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.begin(), "hearth");
+    const Ran ran = place.run(words);
+    CAPTURE(words[1], ran.err);
+    CHECK(ran.code == 1);
+    CHECK(contains(ran.err, "hearth daemon start"));
+    CHECK(place.daemons().empty());
+  }
+}
+
 TEST_CASE("another user's client is told whose the daemon is, and who asks") {
   if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   Place place;

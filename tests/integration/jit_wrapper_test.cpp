@@ -2,6 +2,7 @@
 #include "client/jit_wrapper.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <thread>
 
 #include "tests/integration/jit_checks.h"
@@ -20,6 +21,14 @@ HEARTH_JIT_WRAPPER(LineJit, Line, (x)) { return line(model, x); }
 HEARTH_JIT_WRAPPER(RowsJit, Line, (x, y), (n, 1, model.max_rows)) { return line(model, shrink(x + y, {0, 0}, {n, 2})); }
 
 HEARTH_JIT_WRAPPER(DenseJit, Line, (x), (a, 1, 4), (b, 2, 5)) { return reduce_sum(line(model, x), {-1}); }
+
+// The rate chooses between two bodies while they are recorded.
+HEARTH_JIT_WRAPPER(RateJit, Line, (x, rate)) {
+  const std::string bytes = rate.constant_bytes().value();
+  std::int64_t value = 0;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value == 16000 ? line(model, x) : x - 1.0;
+}
 
 HEARTH_JIT_WRAPPER(BadOpJit, Line, (x)) { return reshape(x, {7}); }
 HEARTH_JIT_WRAPPER(ErrorJit, Line, (x)) { return absl::StatusOr<Tensor>(absl::NotFoundError("no weights")); }
@@ -48,6 +57,31 @@ TEST_CASE("a wrapper prepares once and replays with its inputs in place") {
   REQUIRE(jit->bind_input("x", bound, sizeof(bound)).ok());
   REQUIRE(jit->execute().ok());
   CHECK(values(jit->output()) == std::vector<float>{21, 61});
+}
+
+TEST_CASE("an input that is a constant is known to the body, and no execute takes another value for it") {
+  const LiveDaemon daemon;
+  const RateJit wrapper{Line()};
+  const InputSpec x = InputSpec::f32({1, 2});
+  auto wide = wrapper.prepare_with_config(x, InputSpec::constant(std::int64_t{16000}), daemon.config());
+  INFO(wide.status().message());
+  REQUIRE(wide.ok());
+  fill(wide->x_mut(), {1, 1});
+  REQUIRE(wide->execute().ok());
+  CHECK(values(wide->output()) == std::vector<float>{3, 4});
+  const std::int64_t same = 16000, other = 8000;
+  REQUIRE(wide->bind_input("rate", &same, sizeof same).ok());
+  CHECK(wide->execute().ok());
+  REQUIRE(wide->bind_input("rate", &other, sizeof other).ok());
+  check_kind(wide->execute(), JitErrorKind::kRuntime, "input 'rate' is 8000; the plan was prepared for 16000");
+  check_kind(wide->bind_input("rate", &other, 4), JitErrorKind::kRuntime, "it needs 8 bytes");
+  auto narrow = wrapper.prepare_with_config(x, InputSpec::constant(std::int64_t{8000}), daemon.config());
+  REQUIRE(narrow.ok());
+  fill(narrow->x_mut(), {1, 1});
+  REQUIRE(narrow->execute().ok());
+  CHECK(values(narrow->output()) == std::vector<float>{0, 0});
+  const InputSpec wrong = InputSpec::constant(Array{DType::kI64, {2}, "short"});
+  check_kind(wrapper.prepare_with_config(x, wrong, daemon.config()), JitErrorKind::kTensor, "input 'rate'");
 }
 
 TEST_CASE("nothing done to the caller's model after prepare changes results, and a wrapper prepares again") {

@@ -183,6 +183,46 @@ TEST_CASE("run: an array that decides what is computed is prepared for, and anot
   }
 }
 
+TEST_CASE("a number that is none, and options that a plan file cannot follow, are refused") {
+  Place place;
+  const std::string model = fixed(place, "m.onnx"), plan = place.file("m.hearth");
+  for (const char* wrong : {"nan", "-nan", "inf", "0", "-1", "1e9"}) {
+    CAPTURE(wrong);
+    CHECK(place.run({"hearth", "run", model, "--timeout", wrong}).code == 2);
+    CHECK(place.run({"hearth", "tune", model, "--budget", wrong}).code == 2);
+  }
+  for (const char* wrong : {"nan", "-1"})
+    CHECK(place.run({"hearth", "onnx", "conformance", place.file(""), "--rtol", wrong}).code == 2);
+  place.run_ok({"hearth", "export", model, "-o", plan});
+  CHECK(place.run({"hearth", "run", plan, "--device", "cpu"}).code == 0);  // what it is
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"--device", "null"},
+                                                 {"--opt-level", "1"},
+                                                 {"--fast-math"},
+                                                 {"--direct-convolutions"}}) {
+    std::vector<std::string> words = {"hearth", "run", plan};
+    words.insert(words.end(), option.begin(), option.end());
+    const Ran ran = place.run(words);
+    CAPTURE(option[0], ran.err);
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err, Contains(option[0]) && Contains("hearth export"));
+  }
+}
+
+TEST_CASE("a limit of the daemon's is named where it stops a model") {
+  Place place;
+  const std::string model = fixed(place, "m.onnx");
+  place.environment()["HEARTH_MAX_NODES"] = "1";
+  const Ran nodes = place.run({"hearth", "run", model});
+  CHECK(nodes.code == 1);
+  CHECK_THAT(nodes.err, Contains("the daemon's setting max_nodes"));
+  place.stop_daemon();
+  place.environment().erase("HEARTH_MAX_NODES");
+  place.environment()["HEARTH_COMPILE_LIMIT_S"] = "0.001";
+  const Ran late = place.run({"hearth", "run", model});
+  CHECK(late.code == 1);
+  CHECK_THAT(late.err, Contains("the daemon's setting compile_limit_s") && !Contains("--timeout"));
+}
+
 TEST_CASE("what a command reads is never overwritten by what it writes, whatever links lie between") {
   Place place;
   ModelBuilder two(17);

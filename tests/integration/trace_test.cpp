@@ -8,6 +8,7 @@
 
 #include "client/jit_function.h"
 #include "client/ops.h"
+#include "runtime/loaded_plan.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;
@@ -53,6 +54,23 @@ TEST_CASE("trace gives a function of arrays, and a graph one can read") {
   CHECK_THAT(summary, Contains("TracedGraph: ") && Contains("INPUT 'in0' f32 [1, 2]") &&
                           Contains("PARAMETER 'w' f32 [2, 2]") && Contains("MATMUL: [") &&
                           Contains("f32 [1, 2]  (integration/trace_test.cpp:") && Contains("'out0' = "));
+}
+
+TEST_CASE("traced ops share kernels: there are fewer launches than ops") {
+  const LiveDaemon daemon;
+  const Floats scale = {2, 3};
+  const auto model = [&](const Tensor& x) {
+    return relu((x * parameter("scale", {2}, DType::kF32, bytes_of(scale)) + 1.0) * x - 0.5);
+  };
+  const Floats example = {0, 0};
+  const auto traced = trace(model, {view_of(example, {1, 2})}, daemon.config());
+  INFO(traced.status().message());
+  REQUIRE(traced.ok());
+  const Floats x = {1, -1};
+  CHECK(floats((*traced)({view_of(x, {1, 2})})) == Floats{2.5F, 1.5F});
+  const auto plan = prepare(NamedTensors{{"y", model(input("x", {1, 2}, DType::kF32))}}, daemon.config());
+  REQUIRE(plan.ok());
+  CHECK(plan->loaded().plan().launches.size() == 1);  // of five ops
 }
 
 TEST_CASE("a traced function refuses arguments it was not traced for, by name") {

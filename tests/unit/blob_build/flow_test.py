@@ -252,6 +252,7 @@ class FlowTest(BuiltSample):
                           *command)
         self.assertEqual(code("sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(code("sh", "-c", "kill -9 $$").returncode, -9)
+        self.assertIn("no blob was recorded", code("true").stderr)
         missing = code("no-such-command")
         self.assertEqual(missing.returncode, 1)
         self.assertIn("no-such-command cannot be run", missing.stderr)

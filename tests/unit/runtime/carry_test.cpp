@@ -37,6 +37,28 @@ std::vector<float> output(const Instance& instance) {
 
 }  // namespace
 
+TEST_CASE("a fixed input is taken by name, refused with another value, and costs no allocation") {
+  const auto fixed = std::make_shared<FixedInputs>(
+      FixedInputs{{"rate", hearth::DType::kI32, {2}, std::string("\1\0\0\0\2\0\0\0", 8)}});
+  auto instance = Instance::create(load(saxpy_plan(4, false)), {.fixed_inputs = fixed});
+  REQUIRE(instance.ok());
+  CHECK(instance->execute().ok());
+  const auto own = instance->input("rate");
+  REQUIRE(own.ok());
+  CHECK((own->dtype == hearth::DType::kI32 && own->size_bytes == 8 && own->shape == std::vector<std::int64_t>{2}));
+  static_cast<std::int32_t*>(own->data)[1] = 7;
+  const absl::Status other = instance->execute();
+  CHECK(other.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(other.message()), Contains("input 'rate' is [1, 7]; the plan was prepared for [1, 2]"));
+  CHECK(instance->execute_profiled().status().code() == absl::StatusCode::kFailedPrecondition);
+  static_cast<std::int32_t*>(own->data)[1] = 2;
+  CHECK(instance->execute().ok());
+  const std::int32_t bound[2] = {1, 2};
+  REQUIRE(instance->bind_input("rate", bound, sizeof bound).ok());
+  CHECK(instance->bind_input("rate", nullptr, sizeof bound).code() == absl::StatusCode::kInvalidArgument);
+  CHECK(instance->execute().ok());
+}
+
 TEST_CASE("carrying equals copying by hand") {
   const auto plan = load(saxpy_plan(100, false));
   auto carried = Instance::create(plan, {.threads = 1}), copied = Instance::create(plan, {.threads = 1});
