@@ -42,7 +42,7 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   std::int64_t deadline_ms = config.deadline.count();
   std::int64_t opt_level = config.opt_level;
   std::int64_t fast_math = 0, direct_convolutions = 0, share_weights = 1;
-  for (const absl::Status& read : {read_env("HEARTH_THREADS", 1, kMaxThreads, &config.threads),
+  for (const absl::Status& read : {read_env("HEARTH_THREADS", 0, kMaxThreads, &config.threads),
                                    read_env<std::int64_t>("HEARTH_PREPARE_TIMEOUT_MS", 1, 86'400'000, &deadline_ms),
                                    read_env<std::int64_t>("HEARTH_OPT_LEVEL", 0, 2, &opt_level),
                                    read_env<std::int64_t>("HEARTH_FAST_MATH", 0, 1, &fast_math),
@@ -64,7 +64,7 @@ absl::StatusOr<int> choose_threads(int wanted) {
   }
   if (wanted > 0) return wanted;
   int threads = 0;
-  if (absl::Status read = read_env("HEARTH_THREADS", 1, kMaxThreads, &threads); !read.ok()) return read;
+  if (absl::Status read = read_env("HEARTH_THREADS", 0, kMaxThreads, &threads); !read.ok()) return read;
   return threads > 0 ? threads : runtime::available_cpus();
 }
 

@@ -128,7 +128,8 @@ absl::Status Instance::set_var(std::string_view name, std::int64_t value) {
   }
   std::vector<std::string> known;
   for (const PlanVariable& variable : vars) known.push_back(str_cat("'", variable.name, "'"));
-  return absl::NotFoundError(str_cat("there is no variable '", name, "'; the plan has: ", absl::StrJoin(known, ", ")));
+  return absl::NotFoundError(str_cat("there is no variable '", name,
+                                     "'; the plan has: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
 }
 
 absl::StatusOr<MutableView> Instance::input(std::string_view name) {

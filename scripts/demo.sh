@@ -9,7 +9,7 @@ bash scripts/setup.sh
 echo "demo: building the programs"
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 [[ -f build/release/build.ninja ]] || cmake --preset release
-cmake --build --preset release --parallel "$(nproc)" --target bin/hearth bin/hearthd bin/hearth-worker bin/hearth-blob-worker bin/silero_vad
+cmake --build --preset release --parallel "$(nproc)" --target bin/hearth bin/hearthd bin/hearth-worker bin/silero_vad
 
 bin=$root/build/release/bin
 work=$(mktemp -d "${TMPDIR:-/tmp}/hearth-demo.XXXXXX")

@@ -4,6 +4,7 @@
 #
 #   scripts/test.sh            everything
 #   scripts/test.sh release    one of: release asan tsan
+#   scripts/test.sh quick      the most telling part of the release tests, for while one works
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash scripts/setup.sh
@@ -22,14 +23,18 @@ threaded='^(runtime|daemon_core|daemon_service|cache|client|blob_loader|tsan_see
 # compilers build the sample library and its device code; or that lower models only to judge what comes out.
 unsanitized='^(net_kernels_test|rules_proof_test(_[a-z0-9]+)?|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
 
+# Programs whose tests say most in least time: whole models against ONNX Runtime's values, ops against numpy, passes
+# against texts, and client, replay, daemon, cache, importer and command line each alone.
+telling='^(integration|model_commands|numpy_conformance|passes_golden|rewrite|rules|onnx|trace|client|runtime|daemon_core|cache|cli|layering|documents)_test$'
+
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
 configure() { [[ -f build/$1/build.ninja ]] || cmake --preset "$1"; }
 
 run_phase() {
-  local phase=$1 targets=() select=() run=()
+  local phase=$1 preset=$1 targets=() select=() run=()
   say "$phase: build"
-  configure "$phase"
+  configure "${phase/quick/release}"
   if [[ $phase == tsan ]]; then
     mapfile -t targets < <(ctest --preset tsan -N -R "$threaded" | sed -n 's/^ *Test *#[0-9]*: //p')
     if ((${#targets[@]} == 0)); then
@@ -40,6 +45,11 @@ run_phase() {
     # Its shadow memory does not fit every address-space layout.
     if setarch -R true 2>/dev/null; then run=(setarch -R); fi
     cmake --build --preset tsan --parallel "$jobs" --target "${targets[@]}"
+  elif [[ $phase == quick ]]; then
+    mapfile -t targets < <(ctest --preset release -N -R "$telling" | sed -n 's/^ *Test *#[0-9]*: //p' | grep -vE '^(layering|documents)_test$')
+    select=(-R "$telling")
+    preset=release
+    cmake --build --preset release --parallel "$jobs" --target "${targets[@]}" bin/hearth bin/hearthd
   else
     cmake --build --preset "$phase" --parallel "$jobs"
     if [[ $phase == asan ]]; then
@@ -48,14 +58,14 @@ run_phase() {
     fi
   fi
   say "$phase: test"
-  rm -f "build/$phase"/test_reports/* "build/$phase"/reports/*
-  "${run[@]}" ctest --preset "$phase" --parallel "$jobs" "${select[@]}" | tee "build/$phase/ctest.log"
+  rm -f "build/$preset"/test_reports/* "build/$preset"/reports/*
+  "${run[@]}" ctest --preset "$preset" --parallel "$jobs" "${select[@]}" | tee "build/$preset/ctest.log"
 }
 
 failed=()
 for phase in "${phases[@]}"; do
-  case $phase in release | asan | tsan) ;; *) echo "test.sh: unknown phase '$phase'; use release, asan or tsan" >&2; exit 2 ;; esac
-  rm -f "build/$phase/ctest.log"
+  case $phase in release | asan | tsan | quick) ;; *) echo "test.sh: unknown phase '$phase'; use release, asan, tsan or quick" >&2; exit 2 ;; esac
+  rm -f "build/${phase/quick/release}/ctest.log"
   # Not `run_phase || ...`: that would switch off errexit inside.
   set +e
   (set -e; run_phase "$phase")
@@ -65,12 +75,12 @@ for phase in "${phases[@]}"; do
 done
 
 say "summary"
-summary() { grep -h '% tests passed' "build/$1/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
+summary() { grep -h '% tests passed' "build/${1/quick/release}/ctest.log" 2>/dev/null || echo "no test ran: the build failed"; }
 for phase in "${phases[@]}"; do
-  /usr/bin/python3 tests/support/run_report.py "$phase" "build/$phase/test_reports"
+  /usr/bin/python3 tests/support/run_report.py "$phase" "build/${phase/quick/release}/test_reports"
 done
 for phase in "${phases[@]}"; do  # what was proved of rules and bounds
-  cat "build/$phase"/reports/*.txt 2>/dev/null || true
+  cat "build/${phase/quick/release}"/reports/*.txt 2>/dev/null || true
 done
 for phase in "${phases[@]}"; do
   echo "$phase: $(summary "$phase")"

@@ -21,6 +21,11 @@ CLI::Validator whole_number() {
       "");
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? std::string("the value is empty") : std::string(); }, "");
+}
+
 CLI::Validator number_in(double least, double greatest) {
   return CLI::Validator(
       [least, greatest](const std::string& text) {

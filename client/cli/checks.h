@@ -14,6 +14,8 @@ namespace hearth::cli {
 
 // 0 to 2^64 - 1. CLI11 takes -1 for an unsigned number, as C does.
 CLI::Validator whole_number();
+// Anything but "", which is what an unset variable of a shell gives.
+CLI::Validator not_empty();
 // A number from `least` to `greatest`. CLI11's own Range takes nan.
 CLI::Validator number_in(double least, double greatest);
 // For options NAME=VALUE that are given several times: a name that was given before is an error that shows both.

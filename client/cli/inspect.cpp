@@ -64,7 +64,8 @@ std::vector<std::string> unsupported(const onnx::ModelSummary& summary) {
 // Empty when no command can run the model.
 std::string suggestion(const Inspected& model) {
   if (!model.dims.ok()) return "";
-  std::string command = str_cat("hearth run ", shell_path(model.path));
+  const bool is_stream = model.path.starts_with("/proc/self/fd/");  // keep_streams(): it was read from standard input
+  std::string command = str_cat("hearth run ", is_stream ? "-" : shell_path(model.path));
   for (const std::string& name : model.dims->open) {
     str_append(&command, " --dim ", shell_word(str_cat(name, "=", model.dims->lengths.at(name).min)));
   }

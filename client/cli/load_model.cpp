@@ -26,18 +26,24 @@ absl::Status match_arrays(const std::string& path, Model& model) {
     const DType given = found->second.dtype;
     auto array = client::as_dtype(std::move(found->second), input.dtype);
     if (!array) {
-      return absl::InvalidArgumentError(str_cat(path, ": input '", input.name, "' has type ", dtype_name(input.dtype),
-                                                " but --input gives ", dtype_name(given)));
+      return absl::InvalidArgumentError(str_cat(
+          path, ": input '", input.name, "' has type ", dtype_name(input.dtype), " but --input gives ",
+          dtype_name(given),
+          given == DType::kF64 && input.dtype == DType::kF32 ? "; convert it with .astype(numpy.float32)" : ""));
     }
     found->second = *std::move(array);
   }
   return absl::OkStatus();
 }
 
-absl::Status read_arrays(const ModelFlags& flags, Model& model) {
+// `path`: the model's, which may have been standard input.
+absl::Status read_arrays(const std::string& path, const ModelFlags& flags, Model& model) {
+  bool is_read = path.starts_with("/proc/self/fd/");
   for (const std::string& text : flags.inputs) {
     auto flag = split_flag("--input", text, "NAME=FILE.npy");
     if (!flag.ok()) return flag.status();
+    if (flag->second == "-" && std::exchange(is_read, true))
+      return usage_error("--input ", text, ": standard input was read already; give the array as a file");
     auto array = client::read_npy(flag->second);
     if (!array.ok()) return array.status();
     model.files.reads(flag->second, str_cat("the array of --input ", flag->first));
@@ -87,7 +93,7 @@ absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const s
     model.imported.results.push_back(value);
     model.imported.outputs.emplace_back(buffer.name(), client::Tensor());
   }
-  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  if (absl::Status read = read_arrays(path, flags, model); !read.ok()) return read;
   for (const auto& [name, array] : model.arrays) {
     const auto& inputs = model.imported.inputs;
     const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };
@@ -152,7 +158,7 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   Model model;
   absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
   if (!options.ok()) return options.status();
-  if (absl::Status read = read_arrays(flags, model); !read.ok()) return read;
+  if (absl::Status read = read_arrays(path, flags, model); !read.ok()) return read;
   for (const auto& [name, array] : model.arrays) {
     options->input_shapes[name] = array.shape;
     if (may_steer(array)) options->known_values[name] = array;

@@ -287,7 +287,8 @@ void add_run(CLI::App& app, Action& action) {
                "Weights of a plan file that was exported without: safetensors, or the ONNX model it was made of")
       ->type_name("FILE");
   command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(not_empty());
   command->add_option("--repeat", flags->repeat, "Replays to measure")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000))

@@ -11,7 +11,7 @@
 namespace hearth::passes {
 namespace {
 
-constexpr double kProducts = kWinogradInputs * kWinogradInputs;
+constexpr double kProductsOfTile = kWinogradInputs * kWinogradInputs;
 constexpr double kTaps = kWinogradTaps * kWinogradTaps;
 constexpr std::int64_t kLeastChannels = 16;
 // Of one tile and vector of channels: its arithmetic, loads and stores.
@@ -55,12 +55,13 @@ double winograd_cycles(const Convolution& convolution, const v1::Target& target)
   const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
   if (lanes < 4 || !is_f32 || s.in < kLeastChannels || s.out < kLeastChannels) return INFINITY;
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out), tiles = static_cast<double>(s.tiles());
-  const double products = kProducts * in * tune::plane_cycles(target, s.out, s.tiles(), 0, 0);
+  const double products = kProductsOfTile * in * tune::plane_cycles(target, s.out, s.tiles(), 0, 0);
   const double transforms = tiles * (kInputCycles * std::ceil(in / lanes) + kOutputCycles * std::ceil(out / lanes));
   const double near = static_cast<double>(tune::l2_bytes_of(target)) / 2;
   double moved = 0;  // bytes
-  if (const double operands = kProducts * tiles * (in + out) * sizeof(float); operands > near) moved += 2 * operands;
-  if (const double weights = kProducts * in * out * sizeof(float); weights > near) moved += weights;
+  if (const double operands = kProductsOfTile * tiles * (in + out) * sizeof(float); operands > near)
+    moved += 2 * operands;
+  if (const double weights = kProductsOfTile * in * out * sizeof(float); weights > near) moved += weights;
   return products + transforms + moved / kBytesPerCycle;
 }
 

@@ -10,7 +10,7 @@ using namespace rewrite::dsl;
 
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kAlgebraRules[] = {
     rule("add_zero", kInts, x + 0, x),
     rule("sub_zero", kInts | kFloat, x - 0, x),
     rule("zero_sub", kFixed, 0 - x, -x),
@@ -24,7 +24,7 @@ constexpr Rule kRules[] = {
     rule("sub_neg", kFixed | kFloat, x - (-y), x + y),
     rule("add_neg", kFixed | kFloat, x + (-y), x - y),
     rule("mul_neg_neg", kInts | kFloat, (-x) * (-y), x* y),
-    rule("neg_mul_const", kInts, any_of(-(x * c0), (-x) * c0), x* val(-c0)),
+    rule("neg_mul_const", kInts, any_of(-(x* c0), (-x) * c0), x* val(-c0)),
     rule("neg_sub", kInts, -(x - y), y - x),
     rule("sub_const", kFixed, x - c0, x + val(-c0)),
     for_ops({Op::Add, Op::Mul, Op::Min, Op::Max},
@@ -71,7 +71,7 @@ constexpr Rule kTensorRules[] = {
 
 }  // namespace
 
-std::span<const Rule> algebra_rules() { return kRules; }
+std::span<const Rule> algebra_rules() { return kAlgebraRules; }
 std::span<const Rule> tensor_identity_rules() { return kTensorRules; }
 
 }  // namespace hearth::rules

@@ -81,7 +81,7 @@ UOpRef bitcast_bitcast(Context& context, UOpRef node, const Match&) {
   return context.graph.make(Op::Bitcast, node->dtype, {inner->source(0)});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kCastRules[] = {
     rule("cast_same", kAll, cast(x), x),
     rule_fn("cast_cast", any(Op::Cast), cast_cast),
     // A comparison with zero is what a cast to bool means; of a bool widened before it is the bool.
@@ -94,6 +94,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> cast_rules() { return kRules; }
+std::span<const Rule> cast_rules() { return kCastRules; }
 
 }  // namespace hearth::rules

@@ -10,7 +10,7 @@ using namespace rewrite::dsl;
 
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kCompareRules[] = {
     rule("lt_self", kAll, x < x, false),
     rule("le_self", kInts | kBool, x <= x, true),
     rule("eq_self", kInts | kBool, eq(x, x), true),
@@ -53,6 +53,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> compare_rules() { return kRules; }
+std::span<const Rule> compare_rules() { return kCompareRules; }
 
 }  // namespace hearth::rules

@@ -44,7 +44,7 @@ UOpRef order_operands(Context& context, UOpRef node, const Match&) {
   return context.graph.make(node->op, node->dtype, {node->source(1), node->source(0)}, node->payload);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kConstantsRules[] = {
     rule_fn("fold_constants", any(), fold_constants),
     rule_fn("known_from_bounds", any().dtype(kInts | kBool), known_from_bounds),
     rule_fn("order_operands", any(), order_operands),
@@ -52,6 +52,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> constant_rules() { return kRules; }
+std::span<const Rule> constant_rules() { return kConstantsRules; }
 
 }  // namespace hearth::rules

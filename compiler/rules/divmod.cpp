@@ -10,7 +10,7 @@ using namespace rewrite::dsl;
 
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kDivmodRules[] = {
     for_ops({Op::FloorDiv, Op::TruncDiv}, rule("div_by_one", kInts, op2(x, 1), x)),
     for_ops({Op::FloorMod, Op::TruncMod}, rule("mod_by_one", kInts, op2(x, 1), 0)),
     for_ops({Op::FloorDiv, Op::TruncDiv, Op::FloorMod, Op::TruncMod}, rule("divmod_by_zero", kInts, op2(x, 0), 0)),
@@ -44,6 +44,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> divmod_rules() { return kRules; }
+std::span<const Rule> divmod_rules() { return kDivmodRules; }
 
 }  // namespace hearth::rules

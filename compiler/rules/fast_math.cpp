@@ -8,7 +8,7 @@ using namespace rewrite::dsl;
 
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kFastMathRules[] = {
     rule("fast_add_zero", kFloat, x + 0, x),
     rule("fast_mul_zero", kFloat, x * 0, 0),
     rule("fast_mul_one_hot", kFloat, x* where(p, 1, 0), where(p, x, 0)),
@@ -26,6 +26,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> fast_math_rules() { return kRules; }
+std::span<const Rule> fast_math_rules() { return kFastMathRules; }
 
 }  // namespace hearth::rules

@@ -98,7 +98,7 @@ constexpr Pattern load(const Pattern& index, const Pattern& otherwise) {
 }
 constexpr Pattern kAccess = any(Op::Index), kChosen = where(p, x, y);
 
-constexpr Rule kRules[] = {
+constexpr Rule kGateRules[] = {
     rule_fn("implied_condition", any(Op::And), implied_condition),
     rule_fn("where_of_gated_load", any_of(where(p, load(kAccess), 0), where(p, load(kAccess, y), y)),
             where_of_gated_load),
@@ -110,6 +110,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> gate_rules() { return kRules; }
+std::span<const Rule> gate_rules() { return kGateRules; }
 
 }  // namespace hearth::rules

@@ -94,7 +94,7 @@ UOpRef divide_out(Context& context, UOpRef node, const Match&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kIndexCompareRules[] = {
     rule_fn("decide_less", any_of(any(Op::Lt), any(Op::Le)), decide_less),
     rule_fn("decide_equal", any_of(any(Op::Eq), any(Op::Ne)), decide_equal),
     rule_fn("cancel_terms", any_of(any(Op::Lt), any(Op::Le), any(Op::Eq), any(Op::Ne)), cancel_terms),
@@ -103,6 +103,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> index_compare_rules() { return kRules; }
+std::span<const Rule> index_compare_rules() { return kIndexCompareRules; }
 
 }  // namespace hearth::rules

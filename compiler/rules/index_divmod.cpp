@@ -182,7 +182,7 @@ UOpRef modulo(Context& context, UOpRef node, const Match&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kIndexDivmodRules[] = {
     rule("divide_mod", kIndex, floordiv(floormod(x, c0), c1), floormod(floordiv(x, c1), val(floordiv(c0, c1))),
          c0 > 0 && c1 > 0 && floormod(c0, c1) == 0),
     rule_fn("divide_sum", any(Op::FloorDiv).dtype(kIndex | kOneLane), divide),
@@ -191,6 +191,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> index_divmod_rules() { return kRules; }
+std::span<const Rule> index_divmod_rules() { return kIndexDivmodRules; }
 
 }  // namespace hearth::rules

@@ -97,13 +97,13 @@ UOpRef canonical_sum(Context& context, UOpRef node, const Match&) {
   return build(graph, *form);
 }
 
-constexpr Rule kRules[] = {
-    rule_fn("canonical_sum",
-            any_of(any(Op::Add), any(Op::Sub), any(Op::Neg), any(Op::Mul)).dtype(kIndex | kOneLane), canonical_sum),
+constexpr Rule kIndexSumRules[] = {
+    rule_fn("canonical_sum", any_of(any(Op::Add), any(Op::Sub), any(Op::Neg), any(Op::Mul)).dtype(kIndex | kOneLane),
+            canonical_sum),
 };
 
 }  // namespace
 
-std::span<const Rule> index_sum_rules() { return kRules; }
+std::span<const Rule> index_sum_rules() { return kIndexSumRules; }
 
 }  // namespace hearth::rules

@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kBits = kFixed | kBool;
 
-constexpr Rule kRules[] = {
+constexpr Rule kLogicRules[] = {
     for_ops({Op::And, Op::Or}, rule("same_operands", kBits, op2(x, x), x)),
     rule("and_zero", kBits, x & 0, 0),
     rule("and_ones", kBits, x & -1, x),
@@ -24,7 +24,7 @@ constexpr Rule kRules[] = {
     rule("and_not", kBits, x & ~x, 0),
     rule("or_not", kBits, x | ~x, -1),
     rule("xor_not", kBits, x ^ ~x, -1),
-    rule("bits_absorb", kBits, any_of(x & (x | y), x | (x & y)), x),
+    rule("bits_absorb", kBits, any_of(x&(x | y), x | (x & y)), x),
     rule("and_again", kBits, x&(x& y), x& y),
     rule("or_again", kBits, x | (x | y), x | y),
     rule("and_or_not", kBits, x & (~x | y), x& y),
@@ -40,6 +40,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> logic_rules() { return kRules; }
+std::span<const Rule> logic_rules() { return kLogicRules; }
 
 }  // namespace hearth::rules

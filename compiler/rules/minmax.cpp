@@ -9,7 +9,7 @@ using namespace rewrite::dsl;
 
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kMinmaxRules[] = {
     for_ops({Op::Max, Op::Min}, rule("minmax_self", kAll, op2(x, x), x)),
     rule("max_by_bounds", kInts | kBool, max(x, y), x, vmin(x) >= vmax(y)),
     rule("min_by_bounds", kInts | kBool, min(x, y), x, vmax(x) <= vmin(y)),
@@ -30,6 +30,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> minmax_rules() { return kRules; }
+std::span<const Rule> minmax_rules() { return kMinmaxRules; }
 
 }  // namespace hearth::rules

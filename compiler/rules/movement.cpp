@@ -111,7 +111,7 @@ UOpRef shrink_shrink(Context& context, UOpRef node, const Match&) {
   return context.graph.make(Op::Shrink, node->dtype, sources);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kMovementRules[] = {
     rule_fn("reshape_same", any(Op::Reshape), same_shape),
     rule_fn("reshape_reshape", any(Op::Reshape), twice),
     rule_fn("expand_same", any(Op::Expand), same_shape),
@@ -131,6 +131,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> movement_rules() { return kRules; }
+std::span<const Rule> movement_rules() { return kMovementRules; }
 
 }  // namespace hearth::rules

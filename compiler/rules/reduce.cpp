@@ -293,7 +293,7 @@ UOpRef arange_sum(Context& context, UOpRef node, const Match&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kReduceRules[] = {
     rule_fn("range_of_one", dsl::any(Op::Reduce), range_of_one),
     rule_fn("dead_range", dsl::any(Op::Reduce), dead_range),
     rule_fn("one_hot_sum", dsl::any(Op::Reduce), one_hot_sum),
@@ -302,6 +302,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> reduce_rules() { return kRules; }
+std::span<const Rule> reduce_rules() { return kReduceRules; }
 
 }  // namespace hearth::rules

@@ -10,7 +10,7 @@ using namespace rewrite::dsl;
 namespace {
 
 // val(log2(c0)) has no value, and the rule does not fire, where c0 is no power of two.
-constexpr Rule kRules[] = {
+constexpr Rule kStrengthRules[] = {
     rule("floordiv_pow2", kFixed, floordiv(x, c0), shr(x, val(log2(c0)))),
     rule("truncdiv_pow2", kFixed, truncdiv(x, c0), shr(x, val(log2(c0))), vmin(x) >= 0),
     rule("floormod_pow2", kFixed, floormod(x, c0), x& val(c0 - 1), log2(c0) >= 0),
@@ -21,6 +21,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> strength_rules() { return kRules; }
+std::span<const Rule> strength_rules() { return kStrengthRules; }
 
 }  // namespace hearth::rules

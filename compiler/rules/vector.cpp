@@ -40,7 +40,7 @@ UOpRef broadcast_outwards(Context& context, UOpRef node, const Match&) {
   return context.graph.make(Op::Broadcast, node->dtype, {scalar});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kVectorRules[] = {
     rule("extract_of_broadcast", kAll, extract(broadcast(x)), x),
     rule_fn("extract_lane", extract(any(Op::Stack)), extract_lane),
     rule("stack_of_one", kAll, stack(x), x),
@@ -51,6 +51,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> vector_rules() { return kRules; }
+std::span<const Rule> vector_rules() { return kVectorRules; }
 
 }  // namespace hearth::rules

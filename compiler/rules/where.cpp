@@ -8,7 +8,7 @@ using namespace rewrite::dsl;
 
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kWhereRules[] = {
     rule("where_true", kAll, where(true, x, y), x),
     rule("where_false", kAll, where(false, x, y), y),
     rule("where_same", kAll, where(p, x, x), x),
@@ -31,6 +31,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> where_rules() { return kRules; }
+std::span<const Rule> where_rules() { return kWhereRules; }
 
 }  // namespace hearth::rules

@@ -96,9 +96,10 @@ TEST_CASE("another user's client is told whose the daemon is, and who asks") {
   const fs::path socket = place.socket();
   for (fs::path folder = socket.parent_path(); folder != "/"; folder = folder.parent_path())
     if (fs::status(folder).permissions() == fs::perms::owner_all) fs::permissions(folder, fs::perms(0755));
+  const std::string hearth = place.file("hearth");  // the build folder may be closed to others
+  fs::copy_file(bin_dir() / "hearth", hearth);
   const auto ask = [&] {
-    return place.run(
-        {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", bin_dir() / "hearth", "stats"});
+    return place.run({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", hearth, "stats"});
   };
   for (const int mode : {0600, 0666}) {
     fs::permissions(socket, static_cast<fs::perms>(mode));
