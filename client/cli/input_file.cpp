@@ -26,13 +26,15 @@ std::vector<InputFiles>& all_input_files() {
 
 std::string described(const std::string& text) { return text + "; - is standard input"; }
 
+constexpr char kKept[] = "/proc/self/fd/";
+
 // A file of this process that nobody else has a name for; it is open, and there, until the process ends.
 absl::StatusOr<std::string> kept_in_memory(const std::string& stream) {
   const absl::StatusOr<std::string> bytes = runtime::read_input(stream);
   if (!bytes.ok()) return bytes.status();
   const int file = ::memfd_create("hearth-input", MFD_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, str_cat(runtime::input_name(stream), ": cannot be kept in memory"));
-  const std::string path = str_cat("/proc/self/fd/", file);
+  const std::string path = str_cat(kKept, file);
   if (absl::Status written = runtime::write_file(path, {*bytes}); !written.ok()) return written;
   show_path_as(path, runtime::input_name(stream));
   return path;
@@ -46,6 +48,8 @@ absl::Status keep_stream(std::string& path) {
 }
 
 }  // namespace
+
+bool is_kept_stream(const std::string& path) { return path.starts_with(kKept); }
 
 CLI::Option* add_input_file(CLI::App& command, const std::string& name, std::string& path, const std::string& text) {
   all_input_files().push_back({&command, &path, nullptr});

@@ -23,5 +23,7 @@ CLI::Option* add_input_files(CLI::App& command, const std::string& name, std::ve
                              const std::string& text);
 
 absl::Status keep_streams(const CLI::App& command);
+// Whether `path` is one that keep_streams gave for standard input or a pipe.
+bool is_kept_stream(const std::string& path);
 
 }  // namespace hearth::cli

@@ -64,8 +64,7 @@ std::vector<std::string> unsupported(const onnx::ModelSummary& summary) {
 // Empty when no command can run the model.
 std::string suggestion(const Inspected& model) {
   if (!model.dims.ok()) return "";
-  const bool is_stream = model.path.starts_with("/proc/self/fd/");  // keep_streams(): it was read from standard input
-  std::string command = str_cat("hearth run ", is_stream ? "-" : shell_path(model.path));
+  std::string command = str_cat("hearth run ", is_kept_stream(model.path) ? "-" : shell_path(model.path));
   for (const std::string& name : model.dims->open) {
     str_append(&command, " --dim ", shell_word(str_cat(name, "=", model.dims->lengths.at(name).min)));
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/cli/format.h"
+#include "client/cli/input_file.h"
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
 #include "client/cli/weights_report.h"
@@ -38,7 +39,7 @@ absl::Status match_arrays(const std::string& path, Model& model) {
 
 // `path`: the model's, which may have been standard input.
 absl::Status read_arrays(const std::string& path, const ModelFlags& flags, Model& model) {
-  bool is_read = path.starts_with("/proc/self/fd/");
+  bool is_read = is_kept_stream(path);
   for (const std::string& text : flags.inputs) {
     auto flag = split_flag("--input", text, "NAME=FILE.npy");
     if (!flag.ok()) return flag.status();
