@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/lane_offsets.h"
+#include "compiler/codegen/llvm/masked_load.h"
 #include "compiler/codegen/llvm/streaming.h"
 #include "compiler/ir/affine.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -105,6 +106,12 @@ void Emitter::annotate(llvm::Instruction* instruction, const Slot& slot) {
   if (slot.others) instruction->setMetadata(llvm::LLVMContext::MD_noalias, slot.others);
 }
 
+void Emitter::annotate_load(llvm::Instruction* instruction, const Slot& slot) {
+  annotate(instruction, slot);
+  if (slot.stored) return;
+  instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
+}
+
 namespace {
 bool is_vector(llvm::Value* v) { return v && v->getType()->isVectorTy(); }
 }  // namespace
@@ -125,10 +132,7 @@ absl::Status Emitter::load(UOpRef node) {
     if (dtype.lanes > 1 && !is_vector(otherwise)) otherwise = b_.CreateVectorSplat(dtype.lanes, otherwise);
   }
   auto finish = [&](llvm::Instruction* instruction) {
-    annotate(instruction, *access.slot);
-    if (!access.slot->stored) {
-      instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
-    }
+    annotate_load(instruction, *access.slot);
     return arithmetic_.from_memory(dtype, instruction);
   };
 
@@ -168,8 +172,14 @@ absl::Status Emitter::load(UOpRef node) {
     }
     Value* pointer = element_pointer(access, false);
     Value* active = mask(access, dtype.lanes);
-    values_[node] = finish(is_vector(access.position) ? b_.CreateMaskedGather(type, pointer, align, active, pass)
-                                                      : b_.CreateMaskedLoad(type, pointer, align, active, pass));
+    if (is_vector(access.position)) {
+      values_[node] = finish(b_.CreateMaskedGather(type, pointer, align, active, pass));
+      return absl::OkStatus();
+    }
+    const MaskedLoad masked = {llvm::cast<llvm::FixedVectorType>(type), pointer, align, active, pass};
+    const unsigned register_bits = type->getScalarSizeInBits() < 32 ? 0 : traits_.masked_load_bits;
+    auto made = [&](llvm::Instruction* instruction) { annotate_load(instruction, *access.slot); };
+    values_[node] = arithmetic_.from_memory(dtype, emit_masked_load(b_, masked, register_bits, made));
     return absl::OkStatus();
   }
   if (!access.gate) {

@@ -81,6 +81,7 @@ class Emitter {
   std::vector<Value*> lane_pointers(ir::UOpRef position, const Access& access);
   Value* mask(const Access& access, unsigned lanes);
   void annotate(llvm::Instruction* instruction, const Slot& slot);
+  void annotate_load(llvm::Instruction* instruction, const Slot& slot);
   absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
 
   const passes::LinearKernel& kernel_;

@@ -75,6 +75,7 @@ TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& 
                          .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
                          .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes,
                          .vector_registers = tune::vector_registers_of(target)};
+  if (subtarget.checkFeatures("+avx") && !subtarget.checkFeatures("+avx512f")) traits.masked_load_bits = 256;
   if (subtarget.checkFeatures("+sse4a")) {  // which no other maker's processors have
     traits.least_streamed_bytes = kStreamedByAmd;
     traits.streams_rows = true;

@@ -25,6 +25,8 @@ struct TargetTraits {
   // Whether vectors that a reduction reads next are worth asking for; the next channel of a window always is.
   bool prefetches_streams = true;
   std::int64_t vector_registers = 16;
+  // Bits of the widest vector that one masked load of 4 or 8 byte elements reads; 0: LLVM splits wider ones rightly.
+  unsigned masked_load_bits = 0;
 };
 
 struct TargetDescription {

@@ -27,17 +27,21 @@ v1::Target make_target(std::string triple, std::vector<std::string> features, st
 }  // namespace
 
 v1::Target aarch64_target() { return make_target("aarch64-unknown-linux-gnu", {"neon"}, 128); }
+v1::Target avx2_target() {
+  return make_target("x86_64-unknown-linux-gnu", {"avx", "avx2", "f16c", "fma", "sse4.1"}, 256);
+}
+v1::Target avx512_target() {
+  return make_target("x86_64-unknown-linux-gnu",
+                     {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.1"}, 256);
+}
 #if defined(__x86_64__)
+bool host_has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 v1::Target host_target() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512bw")) {
-    return make_target("x86_64-unknown-linux-gnu",
-                       {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.1"}, 256);
+    return avx512_target();
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return make_target("x86_64-unknown-linux-gnu", {"avx", "avx2", "f16c", "fma", "sse4.1"}, 256);
-  }
-  return baseline_target();
+  return host_has_avx2() ? avx2_target() : baseline_target();
 }
 v1::Target widest_target() {
   v1::Target target = host_target();
@@ -46,6 +50,7 @@ v1::Target widest_target() {
 }
 v1::Target baseline_target() { return make_target("x86_64-unknown-linux-gnu", {}, 128); }
 #else
+bool host_has_avx2() { return false; }
 v1::Target host_target() { return aarch64_target(); }
 v1::Target baseline_target() { return aarch64_target(); }
 v1::Target widest_target() { return aarch64_target(); }

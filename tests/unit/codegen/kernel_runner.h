@@ -18,6 +18,10 @@ v1::Target widest_target();
 // The oldest x86-64: no FMA, no rounding instructions, no F16C. On AArch64 the same as host_target().
 v1::Target baseline_target();
 v1::Target aarch64_target();
+// Fixed records of x86-64 with vectors of 256 bits, for any host to generate code for.
+v1::Target avx2_target();
+v1::Target avx512_target();
+bool host_has_avx2();
 v1::CompileOptions default_options();
 
 // A linear body under construction: every helper appends what it makes, in order.

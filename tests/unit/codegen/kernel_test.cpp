@@ -200,7 +200,8 @@ TEST_CASE("nested accumulators start anew in every turn; each opt level gives co
   for (std::uint32_t level : {0, 1, 2}) {
     v1::CompileOptions options;
     options.set_opt_level(level);
-    texts.insert(emit_assembly(body.kernel(), host_target(), options).value());
+    // Of one record on every host: what little this kernel leaves to optimise differs with the instructions there are.
+    texts.insert(emit_assembly(body.kernel(), avx512_target(), options).value());
     Loaded run(body.kernel(), host_target(), options);
     std::vector<float> x = {1, 2, 3, 9, 9, 9, 0, 0, 0, -5, 40, 1, 2, 2, 2};
     float result = 0;
