@@ -6,7 +6,7 @@
 namespace hearth::cache {
 namespace {
 
-constexpr std::size_t kPage = 256;
+constexpr std::size_t kActionsAtATime = 256;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyM
   std::vector<BlobRow> files;
   ActionRow last;
   for (const ActionRow* before = nullptr;; before = &last) {
-    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kPage, before); });
+    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kActionsAtATime, before); });
     if (!rows.ok() || rows->empty()) break;
     for (const ActionRow& row : *rows) {
       if ((row.kind != EntryKind::kBlob && row.kind != EntryKind::kBlobRecords) || row.blobs.empty()) continue;

@@ -7,13 +7,13 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/huge_page.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 }  // namespace
 

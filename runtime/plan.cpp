@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "proto/versions.h"
+#include "runtime/invalid_plan.h"
 #include "runtime/plan_loops.h"
 #include "runtime/plan_regions.h"
 #include "runtime/text.h"
@@ -20,13 +21,8 @@ constexpr int kMaxLaunchSlots = 1 << 17;  // a concatenation of thousands of inp
 constexpr int kMaxRank = 32;
 constexpr std::size_t kMaxNameBytes = 1024;
 
-template <typename... T>
-absl::Status invalid(const T&... what) {
-  return absl::InvalidArgumentError(str_cat("plan: ", what...));
-}
-
 absl::Status within(const absl::Status& status, const std::string& place) {
-  return invalid(place, ": ", std::string(status.message()));
+  return invalid_plan(place, ": ", std::string(status.message()));
 }
 
 absl::Status check_vars(const v1::Plan& wire, Plan& plan) {
@@ -34,11 +30,13 @@ absl::Status check_vars(const v1::Plan& wire, Plan& plan) {
   for (int i = 0; i < wire.vars_size(); ++i) {
     const v1::Variable& var = wire.vars(i);
     if (var.name().empty() || var.name().size() > kMaxNameBytes) {
-      return invalid("variable ", i, ": the name is empty or longer than ", kMaxNameBytes, " bytes");
+      return invalid_plan("variable ", i, ": the name is empty or longer than ", kMaxNameBytes, " bytes");
     }
-    if (!names.insert(var.name()).second) return invalid("variable ", i, ": the name '", var.name(), "' is used twice");
+    if (!names.insert(var.name()).second)
+      return invalid_plan("variable ", i, ": the name '", var.name(), "' is used twice");
     if (var.min() < 0 || var.min() > var.max()) {
-      return invalid("variable '", var.name(), "': bounds [", var.min(), ", ", var.max(), "] are not 0 <= min <= max");
+      return invalid_plan("variable '", var.name(), "': bounds [", var.min(), ", ", var.max(),
+                          "] are not 0 <= min <= max");
     }
     plan.vars.push_back({var.name(), var.min(), var.max()});
   }
@@ -48,37 +46,37 @@ absl::Status check_vars(const v1::Plan& wire, Plan& plan) {
 absl::Status check_block(const PlanBuffer& buffer, std::size_t block_bytes, const std::string& place,
                          std::string_view block) {
   if (buffer.offset % kBufferAlignment != 0) {
-    return invalid(place, ": offset ", buffer.offset, " is not a multiple of ", kBufferAlignment);
+    return invalid_plan(place, ": offset ", buffer.offset, " is not a multiple of ", kBufferAlignment);
   }
   if (buffer.offset > block_bytes || buffer.max_bytes > block_bytes - buffer.offset) {
-    return invalid(place, ": bytes [", buffer.offset, ", +", buffer.max_bytes, ") lie outside the ", block, " of ",
-                   block_bytes, " bytes");
+    return invalid_plan(place, ": bytes [", buffer.offset, ", +", buffer.max_bytes, ") lie outside the ", block, " of ",
+                        block_bytes, " bytes");
   }
   return absl::OkStatus();
 }
 
 absl::Status check_shape(const v1::PlanBuffer& wire, PlanBuffer& buffer, const std::vector<PlanVariable>& vars,
                          const std::string& place) {
-  if (wire.shape_size() > kMaxRank) return invalid(place, ": ", wire.shape_size(), " axes; at most ", kMaxRank);
+  if (wire.shape_size() > kMaxRank) return invalid_plan(place, ": ", wire.shape_size(), " axes; at most ", kMaxRank);
   __int128 bytes = static_cast<__int128>(dtype_bytes(buffer.dtype));
   for (int axis = 0; axis < wire.shape_size(); ++axis) {
     absl::StatusOr<Expr> length = Expr::compile(wire.shape(axis), vars);
     if (!length.ok()) return within(length.status(), str_cat(place, ": axis ", axis));
-    if (length->min() < 0) return invalid(place, ": axis ", axis, ": the length may be negative");
+    if (length->min() < 0) return invalid_plan(place, ": axis ", axis, ": the length may be negative");
     // A zero length elsewhere must not hide a product beyond the limit.
     bytes *= std::max<std::int64_t>(length->max(), 1);
-    if (bytes > kMaxBlockBytes) return invalid(place, ": the shape is larger than ", kMaxBlockBytes, " bytes");
+    if (bytes > kMaxBlockBytes) return invalid_plan(place, ": the shape is larger than ", kMaxBlockBytes, " bytes");
     buffer.shape.push_back(*std::move(length));
   }
   for (const Expr& length : buffer.shape) {
     if (length.max() == 0) bytes = 0;
   }
   if (wire.max_bytes() > static_cast<std::uint64_t>(kMaxBlockBytes)) {
-    return invalid(place, ": max_bytes ", wire.max_bytes(), " is over the limit of ", kMaxBlockBytes);
+    return invalid_plan(place, ": max_bytes ", wire.max_bytes(), " is over the limit of ", kMaxBlockBytes);
   }
   if (wire.max_bytes() < static_cast<std::uint64_t>(bytes)) {
-    return invalid(place, ": max_bytes ", wire.max_bytes(), " is less than the ", static_cast<std::int64_t>(bytes),
-                   " bytes its shape needs");
+    return invalid_plan(place, ": max_bytes ", wire.max_bytes(), " is less than the ", static_cast<std::int64_t>(bytes),
+                        " bytes its shape needs");
   }
   buffer.max_bytes = wire.max_bytes();
   return absl::OkStatus();
@@ -89,25 +87,26 @@ absl::Status check_kind(const v1::PlanBuffer& wire, PlanBuffer& buffer, const Pl
   const bool named = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT ||
                      buffer.kind == v1::PlanBuffer::PARAMETER;
   if (named && (buffer.name.empty() || buffer.name.size() > kMaxNameBytes)) {
-    return invalid(place, ": the name is empty or longer than ", kMaxNameBytes, " bytes");
+    return invalid_plan(place, ": the name is empty or longer than ", kMaxNameBytes, " bytes");
   }
   if (named && !names.insert({buffer.kind, buffer.name}).second) {
-    return invalid(place, ": the name '", buffer.name, "' is used twice");
+    return invalid_plan(place, ": the name '", buffer.name, "' is used twice");
   }
   const bool fixed = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT ||
                      buffer.kind == v1::PlanBuffer::PERSISTENT;
   if (fixed) {
     for (const Expr& length : buffer.shape) {
-      if (!length.is_const()) return invalid(place, ": its shape depends on a variable; expected a constant shape");
+      if (!length.is_const())
+        return invalid_plan(place, ": its shape depends on a variable; expected a constant shape");
     }
   }
   if (buffer.kind != v1::PlanBuffer::CONSTANT && !wire.data().empty()) {
-    return invalid(place, ": it holds ", wire.data().size(), " data bytes; only constants do");
+    return invalid_plan(place, ": it holds ", wire.data().size(), " data bytes; only constants do");
   }
   switch (buffer.kind) {
     case v1::PlanBuffer::CONSTANT:
       if (wire.data().size() != buffer.max_bytes) {
-        return invalid(place, ": ", wire.data().size(), " data bytes for max_bytes ", buffer.max_bytes);
+        return invalid_plan(place, ": ", wire.data().size(), " data bytes for max_bytes ", buffer.max_bytes);
       }
       buffer.data = wire.data();
       return absl::OkStatus();
@@ -124,7 +123,7 @@ absl::Status check_kind(const v1::PlanBuffer& wire, PlanBuffer& buffer, const Pl
     case v1::PlanBuffer::PARAMETER:
       return absl::OkStatus();
     default:
-      return invalid(place, ": kind ", static_cast<int>(buffer.kind), " is unknown to this version");
+      return invalid_plan(place, ": kind ", static_cast<int>(buffer.kind), " is unknown to this version");
   }
 }
 
@@ -137,7 +136,7 @@ absl::Status check_buffers(const v1::Plan& wire, Plan& plan) {
     buffer.kind = from.kind();
     buffer.name = from.name();
     const std::optional<DType> dtype = dtype_from_wire(from.dtype());
-    if (!dtype) return invalid(place, ": dtype ", static_cast<int>(from.dtype()), " is unknown to this version");
+    if (!dtype) return invalid_plan(place, ": dtype ", static_cast<int>(from.dtype()), " is unknown to this version");
     buffer.dtype = *dtype;
     buffer.offset = from.offset();
     if (absl::Status status = check_shape(from, buffer, plan.vars, place); !status.ok()) return status;
@@ -159,11 +158,12 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
   const bool null_device = plan.target.device() == "null";
   for (int i = 0; i < wire.kernels_size(); ++i) {
     const v1::PlanKernel& kernel = wire.kernels(i);
-    if (!is_identifier(kernel.symbol())) return invalid("kernel ", i, ": the symbol is not a name of 1 to 256 letters");
+    if (!is_identifier(kernel.symbol()))
+      return invalid_plan("kernel ", i, ": the symbol is not a name of 1 to 256 letters");
     const std::size_t expected = null_device ? 0 : 32;
     if (kernel.artifact().size() != expected) {
-      return invalid("kernel ", i, " '", kernel.symbol(), "': the artifact digest has ", kernel.artifact().size(),
-                     " bytes; expected ", expected);
+      return invalid_plan("kernel ", i, " '", kernel.symbol(), "': the artifact digest has ", kernel.artifact().size(),
+                          " bytes; expected ", expected);
     }
     plan.kernels.push_back({kernel.symbol(), kernel.artifact(), kernel.num_ops()});
   }
@@ -192,7 +192,7 @@ absl::Status check_overlaps(const PlanLaunch& launch, const Plan& plan, const st
     const PlanBuffer& buffer = plan.buffers[in_blocks[i]];
     if (before.kind == buffer.kind && buffer.offset < before.offset + before.max_bytes) {
       const auto [first, second] = std::minmax(in_blocks[i - 1], in_blocks[i]);
-      return invalid(place, ": buffers ", first, " and ", second, " overlap");
+      return invalid_plan(place, ": buffers ", first, " and ", second, " overlap");
     }
   }
   return absl::OkStatus();
@@ -202,8 +202,8 @@ absl::Status check_launch_buffers(std::size_t number, const PlanLaunch& launch, 
                                   const std::string& place) {
   for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
     if (launch.buffers[i] >= plan.buffers.size()) {
-      return invalid(place, ": slot ", i, ": buffer ", launch.buffers[i], " does not exist; the plan has ",
-                     plan.buffers.size());
+      return invalid_plan(place, ": slot ", i, ": buffer ", launch.buffers[i], " does not exist; the plan has ",
+                          plan.buffers.size());
     }
     const PlanBuffer& buffer = plan.buffers[launch.buffers[i]];
     const bool shared = buffer.kind == v1::PlanBuffer::PARAMETER || buffer.kind == v1::PlanBuffer::CONSTANT ||
@@ -211,13 +211,13 @@ absl::Status check_launch_buffers(std::size_t number, const PlanLaunch& launch, 
     if (buffer.view) {
       const PlanLoop& loop = plan.loops[buffer.view->loop];
       if (number < loop.first_launch || number - loop.first_launch >= loop.num_launches) {
-        return invalid(place, ": slot ", i, ": buffer ", launch.buffers[i], " is a view of loop ", buffer.view->loop,
-                       ", which the launch is no part of");
+        return invalid_plan(place, ": slot ", i, ": buffer ", launch.buffers[i], " is a view of loop ",
+                            buffer.view->loop, ", which the launch is no part of");
       }
     }
     if (launch.once && !shared) {
-      return invalid(place, ": slot ", i, ": a once launch uses buffer ", launch.buffers[i],
-                     ", which belongs to an instance");
+      return invalid_plan(place, ": slot ", i, ": a once launch uses buffer ", launch.buffers[i],
+                          ", which belongs to an instance");
     }
   }
   return check_overlaps(launch, plan, place);
@@ -228,10 +228,10 @@ absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
     const v1::Launch& from = wire.launches(i);
     const std::string place = str_cat("launch ", i);
     if (from.kernel() >= plan.kernels.size()) {
-      return invalid(place, ": kernel ", from.kernel(), " does not exist; the plan has ", plan.kernels.size());
+      return invalid_plan(place, ": kernel ", from.kernel(), " does not exist; the plan has ", plan.kernels.size());
     }
     if (from.buffers_size() > kMaxLaunchSlots || from.vars_size() > kMaxLaunchSlots) {
-      return invalid(place, ": more than ", kMaxLaunchSlots, " slots");
+      return invalid_plan(place, ": more than ", kMaxLaunchSlots, " slots");
     }
     PlanLaunch launch;
     launch.kernel = from.kernel();
@@ -241,18 +241,19 @@ absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
       return status;
     for (std::uint32_t var : from.vars()) {
       if (var >= plan.vars.size()) {
-        return invalid(place, ": variable ", var, " does not exist; the plan has ", plan.vars.size());
+        return invalid_plan(place, ": variable ", var, " does not exist; the plan has ", plan.vars.size());
       }
-      if (launch.once) return invalid(place, ": a once launch depends on variable '", plan.vars[var].name, "'");
+      if (launch.once) return invalid_plan(place, ": a once launch depends on variable '", plan.vars[var].name, "'");
       launch.vars.push_back(var);
     }
     absl::StatusOr<Expr> grid = Expr::compile(from.grid(), plan.vars);
     if (!grid.ok()) return within(grid.status(), str_cat(place, ": grid"));
-    if (grid->min() < 0) return invalid(place, ": the grid may be negative");
-    if (launch.once && !grid->is_const()) return invalid(place, ": the grid of a once launch depends on a variable");
+    if (grid->min() < 0) return invalid_plan(place, ": the grid may be negative");
+    if (launch.once && !grid->is_const())
+      return invalid_plan(place, ": the grid of a once launch depends on a variable");
     launch.grid = *std::move(grid);
     if (from.min_units_per_thread() > static_cast<std::uint64_t>(kMaxBlockBytes)) {
-      return invalid(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
+      return invalid_plan(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
     }
     launch.min_units_per_thread = std::max<std::int64_t>(1, static_cast<std::int64_t>(from.min_units_per_thread()));
     plan.launches.push_back(std::move(launch));
@@ -272,7 +273,7 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   v1::Plan wire;
   const google::protobuf::LogSilencer quiet;  // the status says it
   if (!wire.ParseFromArray(bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT32_MAX)))) {
-    return invalid("the ", bytes.size(), " bytes are not a serialized plan");
+    return invalid_plan("the ", bytes.size(), " bytes are not a serialized plan");
   }
   if (wire.version() != kPlanVersion) {
     return absl::FailedPreconditionError(str_cat("plan: version ", wire.version(),
@@ -281,18 +282,19 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   }
   if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size(), wire.loops_size(),
                 wire.regions_size()}) > kMaxItems) {
-    return invalid("more than ", kMaxItems, " variables, buffers, kernels, launches, loops or regions");
+    return invalid_plan("more than ", kMaxItems, " variables, buffers, kernels, launches, loops or regions");
   }
   const auto limit = static_cast<std::uint64_t>(kMaxBlockBytes);
-  if (wire.arena_bytes() > limit) return invalid("arena_bytes ", wire.arena_bytes(), " is over the limit of ", limit);
+  if (wire.arena_bytes() > limit)
+    return invalid_plan("arena_bytes ", wire.arena_bytes(), " is over the limit of ", limit);
   if (wire.persistent_bytes() > limit) {
-    return invalid("persistent_bytes ", wire.persistent_bytes(), " is over the limit of ", limit);
+    return invalid_plan("persistent_bytes ", wire.persistent_bytes(), " is over the limit of ", limit);
   }
   Plan plan;
   plan.target = wire.target();
   plan.arena_bytes = wire.arena_bytes();
   plan.persistent_bytes = wire.persistent_bytes();
-  if (plan.target.device().empty()) return invalid("target: the device is not named");
+  if (plan.target.device().empty()) return invalid_plan("target: the device is not named");
   if (absl::Status status = check_vars(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_buffers(wire, plan); !status.ok()) return status;
   if (absl::Status status = check_loops(wire, plan); !status.ok()) return status;

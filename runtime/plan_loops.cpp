@@ -1,14 +1,10 @@
 #include "runtime/plan_loops.h"
 
+#include "runtime/invalid_plan.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {
-
-template <typename... T>
-absl::Status invalid(const T&... what) {
-  return absl::InvalidArgumentError(str_cat("plan: ", what...));
-}
 
 // At the variables' upper bounds; check_buffers has bounded it.
 std::size_t shape_bytes(const PlanBuffer& buffer) {
@@ -20,37 +16,38 @@ std::size_t shape_bytes(const PlanBuffer& buffer) {
 absl::Status check_view(const Plan& plan, const PlanBuffer& buffer, const std::string& place) {
   const PlanView& view = *buffer.view;
   if (view.loop >= plan.loops.size()) {
-    return invalid(place, ": loop ", view.loop, " does not exist; the plan has ", plan.loops.size());
+    return invalid_plan(place, ": loop ", view.loop, " does not exist; the plan has ", plan.loops.size());
   }
   const std::size_t needed = shape_bytes(buffer);
   const auto check_memory = [&](std::uint32_t of, std::size_t bytes) -> absl::Status {
     if (of >= plan.buffers.size()) {
-      return invalid(place, ": buffer ", of, " does not exist; the plan has ", plan.buffers.size());
+      return invalid_plan(place, ": buffer ", of, " does not exist; the plan has ", plan.buffers.size());
     }
-    if (plan.buffers[of].view) return invalid(place, ": buffer ", of, " is a view itself");
+    if (plan.buffers[of].view) return invalid_plan(place, ": buffer ", of, " is a view itself");
     if (plan.buffers[of].max_bytes >= bytes) return absl::OkStatus();
-    return invalid(place, ": buffer ", of, " has ", plan.buffers[of].max_bytes, " bytes; ", bytes, " are seen");
+    return invalid_plan(place, ": buffer ", of, " has ", plan.buffers[of].max_bytes, " bytes; ", bytes, " are seen");
   };
   switch (view.kind) {
     case v1::LoopView::SLICE: {
       const auto count = static_cast<std::size_t>(plan.loops[view.loop].count.max());
-      if (needed > 0 && count > SIZE_MAX / needed) return invalid(place, ": the slices are larger than memory");
+      if (needed > 0 && count > SIZE_MAX / needed) return invalid_plan(place, ": the slices are larger than memory");
       return check_memory(view.buffer, count * needed);
     }
     case v1::LoopView::CARRIED:
-      if (view.buffer == view.other) return invalid(place, ": both halves are buffer ", view.buffer);
+      if (view.buffer == view.other) return invalid_plan(place, ": both halves are buffer ", view.buffer);
       if (absl::Status status = check_memory(view.other, needed); !status.ok()) return status;
       return check_memory(view.buffer, needed);
     case v1::LoopView::PREVIOUS: {
       const bool exists = view.other < plan.buffers.size() && plan.buffers[view.other].view;
       if (!exists || plan.buffers[view.other].view->kind == v1::LoopView::PREVIOUS ||
           plan.buffers[view.other].view->loop != view.loop || shape_bytes(plan.buffers[view.other]) != needed) {
-        return invalid(place, ": buffer ", view.other, " is no slice or carried value of its size in loop ", view.loop);
+        return invalid_plan(place, ": buffer ", view.other, " is no slice or carried value of its size in loop ",
+                            view.loop);
       }
       return check_memory(view.buffer, needed);
     }
     default:
-      return invalid(place, ": view of kind ", static_cast<int>(view.kind), " is unknown to this version");
+      return invalid_plan(place, ": view of kind ", static_cast<int>(view.kind), " is unknown to this version");
   }
 }
 
@@ -64,17 +61,18 @@ absl::Status check_loops(const v1::Plan& wire, Plan& plan) {
     const std::uint64_t first = from.first_launch();
     if (first < end || from.num_launches() == 0 ||
         first + from.num_launches() > static_cast<std::uint64_t>(wire.launches_size())) {
-      return invalid(place, ": launches [", first, ", +", from.num_launches(), ") do not lie behind those of the loop ",
-                     "before and within the plan's ", wire.launches_size());
+      return invalid_plan(place, ": launches [", first, ", +", from.num_launches(),
+                          ") do not lie behind those of the loop ", "before and within the plan's ",
+                          wire.launches_size());
     }
     end = first + from.num_launches();
     for (std::uint64_t launch = first; launch < end; ++launch) {
       if (wire.launches(static_cast<int>(launch)).once())
-        return invalid(place, ": launch ", launch, " is a once launch, which no loop has");
+        return invalid_plan(place, ": launch ", launch, " is a once launch, which no loop has");
     }
     absl::StatusOr<Expr> count = Expr::compile(from.count(), plan.vars);
-    if (!count.ok()) return invalid(place, ": count: ", std::string(count.status().message()));
-    if (count->min() < 1) return invalid(place, ": the count may be less than 1");
+    if (!count.ok()) return invalid_plan(place, ": count: ", std::string(count.status().message()));
+    if (count->min() < 1) return invalid_plan(place, ": the count may be less than 1");
     plan.loops.push_back({from.first_launch(), from.num_launches(), *std::move(count)});
   }
   for (std::uint32_t i = 0; i < plan.buffers.size(); ++i) {

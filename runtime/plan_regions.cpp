@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
+#include "runtime/invalid_plan.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {
-
-template <typename... T>
-absl::Status invalid(const T&... what) {
-  return absl::InvalidArgumentError(str_cat("plan: ", what...));
-}
 
 // The loop that a launch is a part of; null for none.
 const PlanLoop* loop_of(const Plan& plan, std::uint64_t launch) {
@@ -30,21 +26,21 @@ absl::Status check_regions(const v1::Plan& wire, Plan& plan) {
     const std::uint64_t first = from.first_launch();
     if (first < end || from.num_launches() == 0 ||
         first + from.num_launches() > static_cast<std::uint64_t>(wire.launches_size())) {
-      return invalid(place, ": launches [", first, ", +", from.num_launches(), ") do not lie behind those of the ",
-                     "region before and within the plan's ", wire.launches_size());
+      return invalid_plan(place, ": launches [", first, ", +", from.num_launches(), ") do not lie behind those of the ",
+                          "region before and within the plan's ", wire.launches_size());
     }
     end = first + from.num_launches();
     const std::string grid = wire.launches(static_cast<int>(first)).grid().SerializeAsString();
     for (std::uint64_t launch = first; launch < end; ++launch) {
       const v1::Launch& part = wire.launches(static_cast<int>(launch));
-      if (part.once()) return invalid(place, ": launch ", launch, " is a once launch, which no region has");
+      if (part.once()) return invalid_plan(place, ": launch ", launch, " is a once launch, which no region has");
       if (part.grid().SerializeAsString() != grid)
-        return invalid(place, ": launch ", launch, " has another grid than launch ", first);
+        return invalid_plan(place, ": launch ", launch, " has another grid than launch ", first);
       if (loop_of(plan, launch) != loop_of(plan, first))
-        return invalid(place, ": launches ", first, " and ", launch, " are not parts of one loop");
+        return invalid_plan(place, ": launches ", first, " and ", launch, " are not parts of one loop");
     }
     if (from.min_units_per_thread() > static_cast<std::uint64_t>(INT64_MAX))
-      return invalid(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
+      return invalid_plan(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
     plan.regions.push_back({from.first_launch(), from.num_launches(),
                             std::max<std::int64_t>(1, static_cast<std::int64_t>(from.min_units_per_thread()))});
   }

@@ -5,10 +5,10 @@
 namespace hearth::runtime {
 namespace {
 
-std::string label(const std::string& name) { return name.empty() ? "the buffer" : str_cat("buffer '", name, "'"); }
+std::string label_of(const std::string& name) { return name.empty() ? "the buffer" : str_cat("buffer '", name, "'"); }
 
 absl::Status wrong_dtype(const std::string& name, DType dtype, std::string_view wanted) {
-  return absl::InvalidArgumentError(str_cat(label(name), " has elements of ", dtype_name(dtype), ", not ", wanted));
+  return absl::InvalidArgumentError(str_cat(label_of(name), " has elements of ", dtype_name(dtype), ", not ", wanted));
 }
 
 // Calls `use` with a null pointer to the dtype's C++ type; false when it is no float.
@@ -55,8 +55,8 @@ absl::Status MutableView::check_dtype(DType wanted) const {
 absl::Status MutableView::check_room(std::size_t elements) const {
   const std::size_t room = size_bytes / dtype_bytes(dtype);
   if (elements <= room) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      str_cat(label(name), " has room for ", room, " elements of ", dtype_name(dtype), "; ", elements, " were given"));
+  return absl::InvalidArgumentError(str_cat(label_of(name), " has room for ", room, " elements of ", dtype_name(dtype),
+                                            "; ", elements, " were given"));
 }
 
 absl::Status MutableView::round_from(std::span<const float> from) const {

@@ -7,13 +7,13 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/huge_page.h"
 #include "runtime/memory_file.h"
 #include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE, since 6.1
 
 // Shared memory gets huge pages by a setting that is off by default, but collapsing what is there into one is this
