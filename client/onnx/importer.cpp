@@ -201,6 +201,17 @@ void add_outputs(const std::string& name, const Value& value, ImportedModel& res
   tensors.push_back(value);
 }
 
+// A file that says another type than its nodes compute would hand callers bytes that they take for something else.
+void check_declared_type(const ::onnx::ValueInfoProto& declared, const Value& value) {
+  if (value.is_absent() || value.is_sequence() || !declared.type().has_tensor_type()) return;
+  const int elem_type = declared.type().tensor_type().elem_type();
+  if (elem_type == ::onnx::TensorProto::UNDEFINED) return;
+  const DType dtype = dtype_from_onnx(elem_type);
+  if (dtype == value.dtype()) return;
+  reject(str_cat("output '", declared.name(), "' is declared as ", dtype_name(dtype), ", but the graph computes ",
+                 dtype_name(value.dtype()), "; correct the declaration, or export the model again"));
+}
+
 // Makes the lengths of bounded results outputs of their own; results may share one.
 void name_lengths(const Values& values, ImportedModel& model) {
   std::map<const client::Node*, std::string> names;
@@ -277,6 +288,7 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   for (int i = 0; i < graph.output_size(); ++i) {
     const Value& output = outputs[static_cast<std::size_t>(i)];
     if (output.empty()) reject(str_cat("output ", i, " has no name"));
+    check_declared_type(graph.output(i), output);
     add_outputs(graph.output(i).name(), output, result, tensors);
   }
   if (result.outputs.empty()) reject("the model's outputs hold no tensor");

@@ -18,6 +18,19 @@ ModelBuilder one_node(const std::string& op, int opset = 17) {
 
 }  // namespace
 
+TEST_CASE("an output that is declared with another type than the graph computes is refused") {
+  ModelBuilder m = one_node("Relu");
+  ::onnx::TypeProto::Tensor& declared =
+      *m.proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type();
+  declared.set_elem_type(::onnx::TensorProto::INT64);
+  CHECK_THAT(error_of(m.import()), Contains("output 'y' is declared as i64, but the graph computes f32") &&
+                                       Contains("export the model again"));
+  declared.set_elem_type(::onnx::TensorProto::FLOAT);
+  CHECK(m.import().ok());
+  declared.clear_elem_type();
+  CHECK(m.import().ok());
+}
+
 TEST_CASE("an unknown operator is named with node, file and opset") {
   const auto model = one_node("FancyNewOp").import();
   REQUIRE(model.status().code() == absl::StatusCode::kUnimplemented);
