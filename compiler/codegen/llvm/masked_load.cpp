@@ -1,6 +1,6 @@
 #include "compiler/codegen/llvm/masked_load.h"
 
-#include <numeric>
+#include <algorithm>
 #include <vector>
 
 #include "llvm/Analysis/VectorUtils.h"
@@ -11,12 +11,6 @@ namespace hearth::codegen {
 namespace {
 
 using llvm::Value;
-
-std::vector<int> lane_numbers(unsigned begin, unsigned count) {
-  std::vector<int> lanes(count);
-  std::iota(lanes.begin(), lanes.end(), static_cast<int>(begin));
-  return lanes;
-}
 
 bool is_never(const Value* mask) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
@@ -38,7 +32,7 @@ Value* some_lanes(llvm::IRBuilderBase& b, Value* mask, unsigned begin, unsigned 
     Value* right = some_lanes(b, both->getOperand(1), begin, count);
     return is_never(right) ? right : b.CreateAnd(left, right);
   }
-  return b.CreateShuffleVector(mask, lane_numbers(begin, count));
+  return b.CreateShuffleVector(mask, llvm::createSequentialMask(begin, count, 0));
 }
 
 }  // namespace
@@ -47,24 +41,27 @@ Value* emit_masked_load(llvm::IRBuilderBase& b, const MaskedLoad& load, unsigned
                         const std::function<void(llvm::Instruction*)>& annotate) {
   const unsigned lanes = load.type->getNumElements();
   const unsigned bits = load.type->getScalarSizeInBits();
-  if (register_bits == 0 || bits * lanes <= register_bits || lanes % 2 != 0) {
+  if (register_bits == 0 || bits * lanes <= register_bits) {
     llvm::Instruction* whole = b.CreateMaskedLoad(load.type, load.pointer, load.align, load.mask, load.otherwise);
     annotate(whole);
     return whole;
   }
-  const unsigned half = lanes / 2;
-  auto* type = llvm::FixedVectorType::get(load.type->getElementType(), half);
-  auto part = [&](unsigned begin) -> Value* {
-    Value* mask = some_lanes(b, load.mask, begin, half);
-    Value* otherwise = b.CreateShuffleVector(load.otherwise, lane_numbers(begin, half));
-    if (is_never(mask)) return otherwise;
-    Value* pointer = begin == 0 ? load.pointer : b.CreateConstGEP1_64(load.type->getElementType(), load.pointer, begin);
-    // A half's first element may be aligned to no more than itself.
-    const llvm::Align align = std::min(load.align, llvm::Align(half * bits / 8));
-    return emit_masked_load(b, {type, pointer, align, mask, otherwise}, register_bits, annotate);
-  };
-  Value* first = part(0);
-  return b.CreateShuffleVector(first, part(half), lane_numbers(0, lanes));
+  llvm::Type* element = load.type->getElementType();
+  std::vector<Value*> pieces;
+  for (unsigned begin = 0; begin < lanes; begin += register_bits / bits) {
+    const unsigned count = std::min(register_bits / bits, lanes - begin);
+    Value* mask = some_lanes(b, load.mask, begin, count);
+    Value* piece = b.CreateShuffleVector(load.otherwise, llvm::createSequentialMask(begin, count, 0));
+    if (!is_never(mask)) {
+      llvm::Instruction* part = b.CreateMaskedLoad(llvm::FixedVectorType::get(element, count),
+                                                   b.CreateConstGEP1_64(element, load.pointer, begin),
+                                                   llvm::commonAlignment(load.align, begin * bits / 8), mask, piece);
+      annotate(part);
+      piece = part;
+    }
+    pieces.push_back(piece);
+  }
+  return llvm::concatenateVectors(b, pieces);
 }
 
 }  // namespace hearth::codegen

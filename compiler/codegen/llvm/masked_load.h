@@ -18,8 +18,8 @@ struct MaskedLoad {
   llvm::Value* otherwise;  // of `type`: the lanes that are off
 };
 
-// register_bits: the widest vector register with masked loads of these elements; 0 leaves the load whole, for targets
-// whose masked loads LLVM makes of scalar ones. annotate sees each load that is made.
+// register_bits: the widest vector that one masked load of these elements reads; 0 leaves the load whole, for targets
+// on which LLVM splits it rightly (into scalar loads, or with mask registers). annotate sees each load that is made.
 llvm::Value* emit_masked_load(llvm::IRBuilderBase& builder, const MaskedLoad& load, unsigned register_bits,
                               const std::function<void(llvm::Instruction*)>& annotate);
 
