@@ -247,7 +247,7 @@ absl::Status resolve(Config& config) {
     } else if (home != nullptr && *home == '/') {
       config.cache_dir = absl::StrCat(home, "/.cache/hearth");
     } else {
-      return absl::InvalidArgumentError("no HOME to put the cache in: give its folder with --cache-dir");
+      return absl::InvalidArgumentError("no HOME to put the cache in: give its folder with --cache-dir or HEARTH_CACHE_DIR");
     }
   }
   std::error_code error;

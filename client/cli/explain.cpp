@@ -109,12 +109,15 @@ void add_explain(CLI::App& app, Action& action) {
                    "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm) or every pass (passes)")
       ->type_name("WHAT")
       ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "passes"}));
-  command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel");
+  CLI::Option* const measure =
+      command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel");
   add_repeated(*command, "--var", flags->vars, "With --measure: value of a variable that --dim NAME=MIN:MAX made")
       ->type_name("NAME=N")
+      ->needs(measure)
       ->each(unique_name("--var"));
   command->add_option("--seed", flags->seed, "With --measure: seed of the random values of inputs that are not given")
       ->type_name("N")
+      ->needs(measure)
       ->check(whole_number())
       ->capture_default_str();
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");

@@ -209,8 +209,9 @@ void add_prewarm(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->take_all()
       ->check(CLI::Range(0, kMostThreads));
-  command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
-  flags->tune.add_to(*command);
+  CLI::Option* const tunes =
+      command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
+  flags->tune.add_to(*command, tunes);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }
 

@@ -41,6 +41,8 @@ Program::Program()
                            {"HEARTH_DIRECT_CONVOLUTIONS", "What --direct-convolutions says, where it is not given."},
                            {"HEARTH_PREPARE_TIMEOUT_MS",
                             "Milliseconds until preparing is given up, without --timeout."},
+                           {"HEARTH_SHARE_WEIGHTS",
+                            "0: packed weights are not shared with other processes. Default: 1."},
                            {"TERM", "With dumb, no progress is shown."}},
            .see_also = {"hearthd(8)"}}) {
   app.require_subcommand(1);

@@ -289,7 +289,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--output-dir", flags->output_dir, "Write every output as NAME.npy into this folder")
       ->type_name("FOLDER")
       ->check(not_empty());
-  command->add_option("--repeat", flags->repeat, "Replays to measure")
+  command->add_option("--repeat", flags->repeat, "Replays to measure; with --profile at least so many")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

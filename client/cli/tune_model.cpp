@@ -17,12 +17,18 @@ constexpr std::chrono::seconds kGrace{120};  // of the search that runs when the
 
 }  // namespace
 
-void TuneFlags::add_to(CLI::App& command) {
-  command.add_option("--budget", budget_s, "Seconds after which searching ends; the next run goes on where it ended")
-      ->type_name("SECONDS")
-      ->check(number_in(0.001, 86400.0))
-      ->capture_default_str();
-  command.add_flag("--again", again, "Search anew for kernels that were tuned or searched before");
+void TuneFlags::add_to(CLI::App& command, CLI::Option* needs) {
+  CLI::Option* const budget =
+      command
+          .add_option("--budget", budget_s, "Seconds after which searching ends; the next run goes on where it ended")
+          ->type_name("SECONDS")
+          ->check(number_in(0.001, 86400.0))
+          ->capture_default_str();
+  CLI::Option* const anew =
+      command.add_flag("--again", again, "Search anew for kernels that were tuned or searched before");
+  if (needs == nullptr) return;
+  budget->needs(needs);
+  anew->needs(needs);
 }
 
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model, const ModelFlags& flags,

@@ -15,7 +15,8 @@ struct TuneFlags {
   double budget_s = 60;
   bool again = false;
 
-  void add_to(CLI::App& command);
+  // `needs`: the option without which these say nothing, or null.
+  void add_to(CLI::App& command, CLI::Option* needs = nullptr);
 };
 
 // Shows progress on a terminal unless JSON is wanted. Starts a daemon when none runs.

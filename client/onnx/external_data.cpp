@@ -131,6 +131,9 @@ void check_overlaps(std::vector<ExternalPlace> places) {
   }
 }
 
+// Where open descriptors have names: a model from there was a stream or lives in memory, and has no folder of its own.
+bool is_descriptor_folder(const std::string& folder) { return folder == "/proc/self/fd" || folder == "/dev/fd"; }
+
 }  // namespace
 
 bool is_external(const Proto& tensor) { return tensor.data_location() == Proto::EXTERNAL; }
@@ -179,6 +182,9 @@ std::shared_ptr<const runtime::MappedFile> ExternalData::file(const ExternalPlac
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const runtime::MappedFile>& known = files_[place.location];
   if (known) return known;
+  if (is_descriptor_folder(folder_)) {
+    reject(str_cat(what(place), ": a model from standard input has no folder to look for the file in; give the model as a file"));
+  }
   const UniqueFd folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd file(folder ? open_beneath(folder.get(), place.location) : -1);
   if (!file) {

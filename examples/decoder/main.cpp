@@ -40,7 +40,7 @@ absl::Status run(const Flags& flags) {
 int main(int argc, char** argv) {
   CLI::App app("Generates tokens with a seeded decoder-only transformer.", "decoder");
   Flags flags;
-  app.add_option("--prompt", flags.prompt, "Tokens from 0 to 255")->capture_default_str();
+  app.add_option("--prompt", flags.prompt, "Tokens from 0 to 255")->check(CLI::Range(0, 255))->capture_default_str();
   app.add_option("--tokens", flags.tokens, "Tokens to generate")->capture_default_str();
   app.add_option("--threads", flags.threads, "Threads of a replay; 0: every CPU")->capture_default_str();
   return hearth::examples::run_example(app, argc, argv, [&] { return run(flags); });

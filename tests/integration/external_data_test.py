@@ -51,6 +51,9 @@ def check_commands(place):
             np.testing.assert_allclose(np.load(out / "y.npy"), wanted, rtol=1e-4, atol=1e-4)
 
         check(path)
+        with open(path, "rb") as stream:
+            told = place.hearth("run", "-", *given, code=1, stdin=stream).stderr
+            assert "standard input has no folder to look for the file in; give the model as a file" in told, told
         place.hearth("onnx", "check", path)
         place.hearth("explain", path, *given)
         place.hearth("prewarm", path, "--dim", "batch=4")

@@ -22,8 +22,8 @@ class Place:
                                                                 "LSAN_OPTIONS") if name in os.environ}
         self.environment |= {"HEARTH_SOCKET": str(self.folder / "s.sock"), "HEARTH_CACHE_DIR": str(self.folder / "cache")}
 
-    def hearth(self, *words, code=0):
+    def hearth(self, *words, code=0, stdin=None):
         ran = subprocess.run([BIN / "hearth", *map(str, words)], cwd="/", env=self.environment, capture_output=True,
-                             text=True, timeout=300)
+                             stdin=stdin, text=True, timeout=300, check=False)
         assert ran.returncode == code, f"hearth {words} ended with {ran.returncode}: {ran.stdout}{ran.stderr}"
         return ran

@@ -19,6 +19,12 @@ def skip_all(reason):
     sys.exit(SKIPPED_EXIT_CODE)
 
 
+def skip_part(test, reason):
+    """Counts what a script leaves out that runs otherwise; at most once a script."""
+    _write([("part", test, reason)])
+    print(f"SKIPPED: {test}: {reason}")
+
+
 def main():
     result = unittest.main(exit=False, verbosity=2).result
     skipped = [("part" if hasattr(test, "test_case") else "whole", str(test), reason)  # a subtest names its test case

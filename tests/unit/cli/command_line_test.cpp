@@ -58,6 +58,18 @@ TEST_CASE("a mistyped command or option is told the nearest one") {
   CHECK_THAT(error("daemon"), Contains("hearth daemon needs a command: start, stop, restart, status"));
 }
 
+TEST_CASE("an option that says nothing without another one is refused, with that one") {
+  for (const auto& [line, needed] : std::vector<std::pair<std::string, std::string>>{
+           {"explain m.onnx --var q=1", "--var requires --measure"},
+           {"explain m.onnx --seed 1", "--seed requires --measure"},
+           {"prewarm m.onnx --budget 3", "--budget requires --tune"},
+           {"prewarm m.onnx --again", "--again requires --tune"}}) {
+    const Ran ran = run_program("hearth", line);
+    check_refused(ran, 2);
+    CHECK_THAT(ran.err, Contains(needed));
+  }
+}
+
 TEST_CASE("an input or dimension that is given twice is refused, with both") {
   Ran ran = run_program("hearth", "run m.onnx --dim batch=2 --threads 1 --dim batch=3");
   check_refused(ran, 2);
