@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
-#include "compiler/passes/kernel_ast.h"
+#include "compiler/passes/kernel/kernel_ast.h"
 #include "compiler/passes/report.h"
 #include "compiler/tune/opts_proto.h"
 #include "compiler/tune/search.h"

@@ -57,7 +57,7 @@ class Adapter {
   // Whether a launch has batch * heads units; else it is one unit.
   bool is_launched_by_head() const;
   // The C++ to be compiled after the blob's source; it exports `symbol`, a hearth_kernel_fn over the buffers result, q,
-  // k, v and the call's numbers (BlobNumber in compiler/passes/choose_blobs.h).
+  // k, v and the call's numbers (BlobNumber in compiler/passes/tensor/choose_blobs.h).
   std::string glue(std::string_view symbol) const;
 
  private:

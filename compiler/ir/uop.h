@@ -65,7 +65,7 @@ int min_sources(Op op);
 int max_sources(Op op);      // -1: any number
 bool is_elementwise(Op op);  // Unary, Binary, Compare, Ternary, Convert
 bool is_commutative(Op op);
-bool is_transcendental(Op op);  // a series of multiply-adds on every target: passes/decompose writes it out
+bool is_transcendental(Op op);  // a series of multiply-adds on every target: passes/lowered/decompose writes it out
 
 // A bool/integer constant in `i` (wrapped to its dtype) or a float constant in `f` (rounded to its dtype).
 struct ConstValue {
@@ -99,7 +99,7 @@ struct ParamInfo {
 struct LocalInfo {
   std::uint32_t id = 0;       // unique within a kernel
   std::int64_t elements = 0;  // of the dtype
-  std::uint32_t memory = 0;   // id of the local whose memory it lies in: its own, or passes/share_locals
+  std::uint32_t memory = 0;   // id of the local whose memory it lies in: its own, or passes/kernel/share_locals
   bool operator==(const LocalInfo&) const = default;
 };
 
@@ -135,7 +135,7 @@ struct ReduceInfo {
 struct StageInfo {
   std::uint32_t id = 0;  // unique within a graph
   bool forced = false;   // outputs and `contiguous`: never inlined
-  bool kept = false;     // lives in its only reader's kernel, a row at a time (passes/keep_stages)
+  bool kept = false;     // lives in its only reader's kernel, a row at a time (passes/ranged/keep_stages)
   bool operator==(const StageInfo&) const = default;
 };
 
@@ -162,7 +162,8 @@ struct AttentionInfo {
   bool operator==(const AttentionInfo& other) const;
 };
 
-// A value that a hand-written kernel computes (passes/choose_blobs): opaque, stored, its operands stored in order.
+// A value that a hand-written kernel computes (passes/tensor/choose_blobs): opaque, stored, its operands stored in
+// order.
 struct BlobInfo {
   std::uint32_t id = 0;          // which one, see passes/choose_blobs.h
   std::uint32_t num_values = 0;  // how many of the sources are operands
@@ -190,9 +191,9 @@ struct KernelInfo {
   bool operator==(const KernelInfo&) const = default;
 };
 
-using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes,
-                             ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, LoopInfo,
-                             ScatterInfo, KernelInfo>;
+using Payload =
+    std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes, ReduceInfo,
+                 StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, LoopInfo, ScatterInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {

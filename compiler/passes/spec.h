@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "compiler/passes/linearize.h"
+#include "compiler/passes/lowered/linearize.h"
 
 namespace hearth::passes {
 

@@ -104,7 +104,7 @@ class Contraction {
     return n;
   }
 
-  // As passes/pack_operands sees it, with `axis` rounded up to `padded`.
+  // As passes/kernel/pack_operands sees it, with `axis` rounded up to `padded`.
   bool packable(const Access& a, UOpRef axis, std::int64_t padded) const {
     double elements = 1;
     for (const ir::AffineTerm& t : a.affine.terms) {

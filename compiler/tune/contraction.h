@@ -5,7 +5,7 @@
 // read columns vectors and rows broadcast scalars an iteration (the outer-product micro-kernel of GotoBLAS and BLIS).
 // Axis and tile are those of the least estimated cycles on a core with two multiply-adds and two loads a cycle.
 // Operands that do not run along the vector axis, or would be read in panels from many places, are packed
-// (passes/pack_operands).
+// (passes/kernel/pack_operands).
 #pragma once
 #include <optional>
 

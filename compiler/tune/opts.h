@@ -1,5 +1,5 @@
 // Opts: loop transformations of one kernel, decided by a heuristic (or later a search) and applied by
-// passes/apply_opts. They become part of the kernel's canonical AST, hence of its key.
+// passes/kernel/apply_opts. They become part of the kernel's canonical AST, hence of its key.
 #pragma once
 #include <string>
 #include <vector>
@@ -21,7 +21,8 @@ struct Opt {
     Split,   // axis of constant length -> those before `amount` and the others, in two sums or two stores: where a
              // condition on it changes
     Before,  // output axis -> its loop stands directly outside of the loop of output axis `amount`
-    Pack,    // param slot `axis` is read from a copy in the order of the loops (passes/pack_operands); amount unused
+    Pack,    // param slot `axis` is read from a copy in the order of the loops (passes/kernel/pack_operands); amount
+             // unused
   };
   Kind kind;
   std::uint32_t axis;  // RangeInfo.axis
@@ -40,8 +41,8 @@ struct SlotFacts {
 };
 
 // Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
-// for reductions, blocks so that one-dimensional work can be divided between threads. `work`: as passes/kernel_ast has
-// it.
+// for reductions, blocks so that one-dimensional work can be divided between threads. `work`: as
+// passes/kernel/kernel_ast has it.
 std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double work,
                                const std::vector<SlotFacts>& slots);
 

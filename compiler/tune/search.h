@@ -3,7 +3,7 @@
 // another size, loops in another order, operands packed or not. The daemon climbs by them (daemon/tune_search).
 //
 // Deterministic: the same kernel, target and opts give the same list in the same order, likely gains first. Not every
-// candidate is legal; the ones that are compute the same (passes/apply_opts).
+// candidate is legal; the ones that are compute the same (passes/kernel/apply_opts).
 //
 //   for (const std::vector<Opt>& candidate : neighbours(flat, slots, target, opts)) …
 #pragma once

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "compiler/passes/linearize.h"
+#include "compiler/passes/lowered/linearize.h"
 #include "hearth/v1/artifact.pb.h"
 
 namespace hearth::codegen {

@@ -17,7 +17,7 @@
 #include "compiler/codegen/llvm/kept_rows.h"
 #include "compiler/codegen/llvm/transposed_blocks.h"
 #include "compiler/ir/affine.h"
-#include "compiler/passes/linearize.h"
+#include "compiler/passes/lowered/linearize.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 

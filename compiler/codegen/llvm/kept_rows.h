@@ -1,5 +1,5 @@
-// Kernels that keep rows (passes/keep_rows, keep_stages): loops that write a local, and the loops after them that write
-// the finished row. What the caches should know of such a row is known when the row is begun.
+// Kernels that keep rows (passes/kernel/keep_rows, keep_stages): loops that write a local, and the loops after them
+// that write the finished row. What the caches should know of such a row is known when the row is begun.
 #pragma once
 #include <span>
 #include <unordered_map>

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "compiler/codegen/llvm/target_machine.h"
-#include "compiler/passes/linearize.h"
+#include "compiler/passes/lowered/linearize.h"
 #include "llvm/IR/Module.h"
 
 namespace hearth::codegen {

@@ -1,4 +1,4 @@
-// Interpreter of linear kernel bodies (the form in compiler/passes/linearize.h): what generated code must do.
+// Interpreter of linear kernel bodies (the form in compiler/passes/lowered/linearize.h): what generated code must do.
 //
 // Executes the list in order with a program counter. An accumulator rounds to its dtype at every update, as the
 // generated code does. Errors: a value used before it is computed or outside its loop, an access outside its buffer,

@@ -1,5 +1,5 @@
-// Weights that a contraction reads at digits of its loops (passes/arrange_weights), as transposed convolutions whose
-// windows overlap do, beside the reference interpreter.
+// Weights that a contraction reads at digits of its loops (passes/ranged/arrange_weights), as transposed convolutions
+// whose windows overlap do, beside the reference interpreter.
 #include <catch2/catch.hpp>
 
 #include "compiler/compile.h"

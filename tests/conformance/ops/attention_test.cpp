@@ -1,5 +1,5 @@
-// Stages that live in their reader's kernel, a block of rows at a time (passes/keep_stages, passes/block_rows), beside
-// the reference interpreter: attention of many shapes, dtypes and forms.
+// Stages that live in their reader's kernel, a block of rows at a time (passes/ranged/keep_stages,
+// passes/kernel/block_rows), beside the reference interpreter: attention of many shapes, dtypes and forms.
 #include <catch2/catch.hpp>
 
 #include "absl/strings/match.h"

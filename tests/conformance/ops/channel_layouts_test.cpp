@@ -1,5 +1,5 @@
-// Nets whose channels move innermost (passes/choose_layouts) but for some of what they make, beside the reference
-// interpreter: the padded copy in front of a convolution of few channels, and an output that is interpolated.
+// Nets whose channels move innermost (passes/ranged/choose_layouts) but for some of what they make, beside the
+// reference interpreter: the padded copy in front of a convolution of few channels, and an output that is interpolated.
 #include <catch2/catch.hpp>
 
 #include "compiler/compile.h"

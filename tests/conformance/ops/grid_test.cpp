@@ -1,5 +1,5 @@
-// Kernels whose loops are divided between more threads than the outermost one has turns (passes/mark_grid). Program
-// runs the units of a launch in three parts, the last part first.
+// Kernels whose loops are divided between more threads than the outermost one has turns (passes/kernel/mark_grid).
+// Program runs the units of a launch in three parts, the last part first.
 #include <catch2/catch.hpp>
 
 #include "tests/conformance/ops/feeds.h"

@@ -1,4 +1,4 @@
-// Reductions to one value that threads divide (passes/split_reductions), beside the reference interpreter.
+// Reductions to one value that threads divide (passes/tensor/split_reductions), beside the reference interpreter.
 #include <catch2/catch.hpp>
 
 #include "tests/conformance/ops/feeds.h"

@@ -1,5 +1,5 @@
-// Convolutions and pooling of padded images whose padding is a condition in their kernel (passes/fuse) rather than a
-// copy, beside the reference interpreter; buffers end at pages that may not be touched (guarded_block.h).
+// Convolutions and pooling of padded images whose padding is a condition in their kernel (passes/ranged/fuse) rather
+// than a copy, beside the reference interpreter; buffers end at pages that may not be touched (guarded_block.h).
 #include <catch2/catch.hpp>
 #include <limits>
 

@@ -1,5 +1,5 @@
-// Launches that one fork runs (passes/parallel_regions), judged by values: Program runs a region's launches together, a
-// part of the grid at a time, in one execution from the last part on and in another from the first.
+// Launches that one fork runs (passes/plan/parallel_regions), judged by values: Program runs a region's launches
+// together, a part of the grid at a time, in one execution from the last part on and in another from the first.
 #include <catch2/catch.hpp>
 #include <functional>
 #include <random>

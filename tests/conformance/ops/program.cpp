@@ -17,7 +17,7 @@
 #include "compiler/codegen/reference/linear_interpreter.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
-#include "compiler/passes/import.h"
+#include "compiler/passes/import/import.h"
 #include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
 #include "tests/conformance/ops/zero_sign.h"

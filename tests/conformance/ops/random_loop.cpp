@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "compiler/ir/shape.h"
-#include "compiler/passes/import.h"
-#include "compiler/passes/import_expr.h"
+#include "compiler/passes/import/import.h"
+#include "compiler/passes/import/import_expr.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/conformance/oracle/wire_expr.h"
 #include "tests/conformance/oracle/wire_interpreter.h"

@@ -1,5 +1,5 @@
-// 3x3 convolutions by tiles (passes/winograd) beside the reference interpreter, which sums each window by itself;
-// buffers end at pages that may not be touched (guarded_block.h).
+// 3x3 convolutions by tiles (passes/ranged/winograd) beside the reference interpreter, which sums each window by
+// itself; buffers end at pages that may not be touched (guarded_block.h).
 #include <catch2/catch.hpp>
 
 #include "absl/strings/match.h"

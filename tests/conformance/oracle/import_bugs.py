@@ -1,5 +1,5 @@
 """What tests/support/plant_bugs.py plants in the compiler's import."""
-FOLDER = "compiler/passes"
+FOLDER = "compiler/passes/import"
 FILES = ["import.cpp", "import_ops.cpp", "import_loop.cpp", "import_expr.cpp"]
 BUGS = [
     ("import_ops.cpp", "permute by the inverse permutation",

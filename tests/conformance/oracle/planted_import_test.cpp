@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/reference/graph_interpreter.h"
-#include "compiler/passes/import.h"
+#include "compiler/passes/import/import.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/conformance/oracle/wire_interpreter.h"

@@ -1,6 +1,6 @@
 // What a traced graph means, read straight from the proto: every node's value over concrete inputs and variables. The
-// oracle of whole plans: it shares nothing with compiler/passes/import, so that an error in how the compiler reads a
-// graph shows as a difference. What one op does to elements is codegen/reference's tensor_ops.
+// oracle of whole plans: it shares nothing with compiler/passes/import/import, so that an error in how the compiler
+// reads a graph shows as a difference. What one op does to elements is codegen/reference's tensor_ops.
 //
 // The graph must be one that import accepts: structure is checked only as far as values need it.
 // Errors: INVALID_ARGUMENT with the node for an unbound name, a shape that does not fit, an unknown op. Thread-safe.

@@ -9,7 +9,7 @@
 #include "client/onnx/importer.h"
 #include "client/safetensors.h"
 #include "client/tracer.h"
-#include "compiler/passes/import.h"
+#include "compiler/passes/import/import.h"
 #include "daemon/config.h"
 #include "daemon/framing.h"
 #include "hearth/v1/worker.pb.h"

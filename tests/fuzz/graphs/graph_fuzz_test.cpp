@@ -14,8 +14,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
-#include "compiler/passes/check_bounds.h"
-#include "compiler/passes/guard_loads.h"
+#include "compiler/passes/kernel/check_bounds.h"
+#include "compiler/passes/lowered/guard_loads.h"
 #include "runtime/plan.h"
 #include "tests/conformance/ops/random_loop.h"
 #include "tests/fuzz/graphs/mutator.h"

@@ -1,5 +1,5 @@
 // Which attention becomes which blob, and how the blob is called: buffers, strides, sizes.
-#include "compiler/passes/choose_blobs.h"
+#include "compiler/passes/tensor/choose_blobs.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

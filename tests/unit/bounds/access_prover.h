@@ -19,7 +19,7 @@ struct KernelAccess {
   std::uint16_t lanes = 1;        // elements in a row, or one a lane of the position
   std::vector<ir::UOpRef> loops;  // of a store: those around it; a load's are what its index and gate depend on
 };
-// Every load and store of a kernel, whose loads must have been guarded (passes/guard_loads).
+// Every load and store of a kernel, whose loads must have been guarded (passes/lowered/guard_loads).
 std::vector<KernelAccess> accesses(ir::UOpRef kernel);
 
 enum class Verdict { Inside, Outside, Unknown };

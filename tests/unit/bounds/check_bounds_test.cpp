@@ -1,6 +1,6 @@
 // Every load and store of the models' and of random graphs' kernels is in range: the compiler's checker says so, and Z3
 // says so of the kernels as code generation gets them.
-#include "compiler/passes/check_bounds.h"
+#include "compiler/passes/kernel/check_bounds.h"
 
 #include <catch2/catch.hpp>
 #include <cstdio>

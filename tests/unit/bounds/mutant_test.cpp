@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "compiler/ir/text.h"
-#include "compiler/passes/check_bounds.h"
-#include "compiler/passes/guard_loads.h"
+#include "compiler/passes/kernel/check_bounds.h"
+#include "compiler/passes/lowered/guard_loads.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/unit/bounds/access_prover.h"
 #include "tests/unit/bounds/plan_kernels.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "compiler/passes/decompose.h"
+#include "compiler/passes/lowered/decompose.h"
 #include "tests/unit/codegen/kernel_runner.h"
 
 namespace hearth::codegen {

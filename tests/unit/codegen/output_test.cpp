@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "compiler/passes/decompose.h"
+#include "compiler/passes/lowered/decompose.h"
 #include "tests/unit/codegen/element_value.h"
 #include "tests/unit/codegen/kernel_runner.h"
 

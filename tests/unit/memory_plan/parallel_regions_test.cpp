@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/text.h"
-#include "compiler/passes/parallel_regions.h"
+#include "compiler/passes/plan/parallel_regions.h"
 
 namespace hearth {
 namespace {

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <random>
 
-#include "compiler/passes/memory_plan.h"
+#include "compiler/passes/plan/memory_plan.h"
 #include "tests/unit/memory_plan/arena_check.h"
 
 namespace hearth {

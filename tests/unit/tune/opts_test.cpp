@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "compiler/passes/apply_opts.h"
+#include "compiler/passes/kernel/apply_opts.h"
 #include "compiler/tune/contraction.h"
 #include "compiler/tune/windows.h"
 #include "tests/support/sanitizer.h"

@@ -9,9 +9,9 @@
 
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/ir/text.h"
-#include "compiler/passes/apply_opts.h"
-#include "compiler/passes/expand.h"
-#include "compiler/passes/pack_operands.h"
+#include "compiler/passes/kernel/apply_opts.h"
+#include "compiler/passes/kernel/pack_operands.h"
+#include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/spec.h"
 #include "compiler/tune/opts.h"
 #include "hearth/v1/artifact.pb.h"

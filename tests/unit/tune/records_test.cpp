@@ -1,7 +1,7 @@
 // Records: there and back, what makes no sense is left out, and whatever a damaged one says, the kernel stays right.
 #include "compiler/tune/records.h"
 
-#include "compiler/passes/choose_opts.h"
+#include "compiler/passes/kernel/choose_opts.h"
 #include "compiler/tune/flat_kernel.h"
 #include "fmt/format.h"
 #include "tests/unit/tune/product.h"

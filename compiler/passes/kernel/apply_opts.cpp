@@ -1,0 +1,344 @@
+#include "compiler/passes/kernel/apply_opts.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/shape.h"
+#include "compiler/passes/lowered/reduce_kind.h"
+#include "compiler/rules/rules.h"
+#include "compiler/tune/matrix_units.h"
+#include "fmt/format.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::RangeKind;
+using ir::UOpRef;
+using tune::Opt;
+
+class Applier {
+ public:
+  Applier(ir::Graph& g, UOpRef root) : g_(g), root_(root) {
+    for (UOpRef x : toposort(root)) {
+      if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
+    }
+  }
+
+  absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
+    for (const Opt& opt : opts) {
+      if (opt.kind == Opt::Kind::Pack) continue;  // passes/kernel/pack_operands, after all others
+      if (opt.kind == Opt::Kind::Before) {
+        move_before(opt);
+        continue;
+      }
+      if (opt.amount < (opt.kind == Opt::Kind::Split ? 1 : 2))
+        return absl::InvalidArgumentError(fmt::format("opt {}: the amount is too small", to_string(opt)));
+      apply(opt);
+      auto simple = rules::simplify(g_, root_);
+      if (!simple.ok()) return simple.status();
+      root_ = *simple;
+    }
+    return root_;
+  }
+
+ private:
+  UOpRef fresh(UOpRef size, RangeKind kind) { return g_.range(size, next_axis_++, kind); }
+
+  // A range of its own with the length of `range`, which may depend on loops that `renamed` replaces.
+  UOpRef copy_of(UOpRef range, const std::vector<std::pair<UOpRef, UOpRef>>& renamed) {
+    return fresh(substitute(g_, range->source(0), renamed), range->as<ir::RangeInfo>().kind);
+  }
+
+  void apply(const Opt& opt) {
+    std::vector<UOpRef> stores;
+    for (UOpRef store : root_->sources) {
+      UOpRef range = nullptr;
+      for (std::size_t i = 2; i < store->sources.size(); ++i) {
+        if (is_axis(store->source(i), opt.axis)) range = store->source(i);
+      }
+      if (!range) {
+        stores.push_back(store);
+      } else if (opt.kind == Opt::Kind::PadTo) {
+        stores.push_back(padded(store, range, opt.amount));
+      } else if (opt.kind == Opt::Kind::Block) {
+        stores.push_back(block(store, range, opt.amount));
+      } else {
+        split_store(store, range, opt, stores);
+      }
+    }
+    root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
+    if (opt.kind != Opt::Kind::PadTo) split_reductions(opt);
+  }
+
+  static bool is_axis(UOpRef x, std::uint32_t axis) {
+    return x->is(Op::Range) && x->as<ir::RangeInfo>().axis == axis && x->as<ir::RangeInfo>().kind < RangeKind::Unroll;
+  }
+
+  // Within each store that has both, the loop of axis opt.axis moves to just outside of axis opt.amount.
+  void move_before(const Opt& opt) {
+    std::vector<UOpRef> stores;
+    std::unordered_set<UOpRef> inner;  // loops that now stand inside of the moved one
+    auto find = [](std::vector<UOpRef>& sources, std::int64_t axis) {
+      return std::find_if(sources.begin() + 2, sources.end(),
+                          [&](UOpRef r) { return is_axis(r, static_cast<std::uint32_t>(axis)); });
+    };
+    for (UOpRef store : root_->sources) {
+      std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+      auto moved = find(sources, opt.axis), place = find(sources, opt.amount);
+      // A length may only depend on loops outside of it.
+      if (moved != sources.end() && place < moved && (*moved)->source(0)->is_const()) {
+        inner.insert(place, moved);
+        std::rotate(place, moved, moved + 1);
+      }
+      stores.push_back(g_.with_sources(store, sources));
+    }
+    // A store without the moved loop (a remainder's) cannot share them any longer.
+    for (UOpRef& store : stores) {
+      std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+      auto shared = std::find_if(sources.begin() + 2, sources.end(), [&](UOpRef r) { return inner.contains(r); });
+      if (shared == sources.end() || find(sources, opt.axis) != sources.end()) continue;
+      UOpRef own = copy_of(*shared, {});
+      store = rename_inner_loops(replace(store, *shared, own), own);
+    }
+    root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
+  }
+
+  // Of the loop that `opt` makes.
+  static RangeKind kind_of(const Opt& opt) {
+    if (opt.kind == Opt::Kind::Unroll) return RangeKind::Unroll;
+    return opt.kind == Opt::Kind::Group ? RangeKind::Group : RangeKind::Lanes;
+  }
+
+  struct Pieces {
+    UOpRef main_position = nullptr, main_range = nullptr, inner = nullptr;       // null: no whole piece
+    UOpRef tail_position = nullptr, tail_range = nullptr, tail_inner = nullptr;  // null: no remainder
+    UOpRef tail_gate = nullptr;                                                  // lanes of the remainder that count
+  };
+
+  // range -> outer * amount + inner, and the remainder. A loop of one iteration is its value.
+  // `fills_up`: a last group may be filled up with zeros.
+  Pieces pieces(UOpRef range, const Opt& opt, bool fills_up = false) {
+    const auto& info = range->as<ir::RangeInfo>();
+    UOpRef size = range->source(0), amount = g_.index(opt.amount);
+    if (opt.kind == Opt::Kind::Split) {
+      Pieces p;
+      p.main_position = g_.index(0);
+      if (opt.amount > 1) p.main_position = p.main_range = g_.range(amount, info.axis, info.kind);
+      p.tail_position = amount;
+      if (UOpRef rest = ir::fold_sub(g_, size, amount); rest != g_.index(1)) {
+        p.tail_range = fresh(rest, info.kind);
+        p.tail_position = ir::fold_add(g_, amount, p.tail_range);
+      }
+      return p;
+    }
+    UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
+    Pieces p;
+    if (count->bounds.max > 0) {
+      p.inner = fresh(amount, kind_of(opt));
+      bool once = count == g_.index(1);
+      p.main_range = once ? nullptr : g_.range(count, info.axis, info.kind);
+      p.main_position = ir::fold_add(g_, once ? g_.index(0) : ir::fold_mul(g_, p.main_range, amount), p.inner);
+    }
+    if (rest != g_.index(0)) {
+      UOpRef at = g_.index(0);
+      const bool masked = opt.kind == Opt::Kind::Masked && info.kind != RangeKind::Reduce && rest != g_.index(1);
+      if (masked || fills_up) {
+        at = p.tail_inner = fresh(amount, kind_of(opt));
+        p.tail_gate = ir::fold_lt(g_, at, rest);
+      } else if (opt.kind == Opt::Kind::Unroll && rest->is_const() && rest->int_value() > 1) {
+        at = p.tail_inner = fresh(rest, RangeKind::Unroll);
+      } else if (rest != g_.index(1)) {
+        at = p.tail_range = fresh(rest, info.kind);
+      }
+      p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), at);
+    }
+    return p;
+  }
+
+  UOpRef replace(UOpRef root, UOpRef from, UOpRef to) {
+    std::pair<UOpRef, UOpRef> map[] = {{from, to}};
+    return substitute(g_, root, map);
+  }
+
+  // Memory that depends on the masked lanes is touched where `gate` holds.
+  UOpRef gated(UOpRef root, UOpRef lanes, UOpRef gate) {
+    std::unordered_map<UOpRef, bool> depends;
+    std::unordered_map<UOpRef, UOpRef> done;
+    std::vector<UOpRef> sources;
+    for (UOpRef x : toposort(root)) {
+      bool d = x == lanes;
+      sources.clear();
+      for (UOpRef s : x->sources) {
+        d |= depends.at(s);
+        sources.push_back(done.at(s));
+      }
+      depends[x] = d;
+      if (d && x->is(Op::Index)) sources.back() = ir::fold_and(g_, sources.back(), gate);
+      done[x] = g_.with_sources(x, sources);
+    }
+    return done.at(root);
+  }
+
+  // A later unrolled axis goes outside of an earlier one: what the earlier one's copies share stays in few registers.
+  static std::vector<UOpRef>::iterator place_of(std::vector<UOpRef>& sources, UOpRef inner) {
+    auto kind = [](UOpRef r) { return r->as<ir::RangeInfo>().kind; };
+    if (kind(inner) != RangeKind::Unroll) return sources.end();
+    return std::find_if(sources.begin() + 2, sources.end(), [&](UOpRef r) { return kind(r) == RangeKind::Unroll; });
+  }
+
+  void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out) {
+    Pieces p = pieces(range, opt);
+    auto piece = [&](UOpRef source, UOpRef position, UOpRef outer, UOpRef inner) {
+      std::vector<UOpRef> sources = {replace(source->source(0), range, position),
+                                     replace(source->source(1), range, position)};
+      for (std::size_t i = 2; i < source->sources.size(); ++i) {
+        UOpRef r = source->source(i);
+        if (r == range) {
+          if (outer) sources.push_back(outer);
+        } else {
+          sources.push_back(replace(r, range, position));
+        }
+      }
+      if (inner) sources.insert(place_of(sources, inner), inner);
+      out.push_back(g_.with_sources(source, sources));
+    };
+    if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
+    if (!p.tail_position) return;
+    // Copies in a row, of the remainder too: one pass over the other loops makes all of them, as long as no sums
+    // compete for registers.
+    const bool share_loops =
+        opt.kind == Opt::Kind::Unroll && !p.main_range && !p.tail_range && !contains_op(store, Op::Reduce);
+    piece(p.main_position && !share_loops ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range,
+          p.tail_inner);
+    if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
+  }
+
+  UOpRef padded(UOpRef store, UOpRef range, std::int64_t amount) {
+    UOpRef size = range->source(0), n = g_.index(amount);
+    UOpRef count = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
+    const auto& info = range->as<ir::RangeInfo>();
+    UOpRef longer = g_.range(ir::fold_mul(g_, count, n), info.axis, info.kind);
+    return gated(replace(store, range, longer), longer, ir::fold_lt(g_, longer, size));
+  }
+
+  // A copy for another loop than `range`: what stands inside of it (the store's further loops, reductions that depend
+  // on it) runs over ranges of its own.
+  UOpRef rename_inner_loops(UOpRef store, UOpRef range) {
+    std::unordered_map<UOpRef, bool> depends;
+    std::vector<std::pair<UOpRef, UOpRef>> map;
+    std::unordered_set<UOpRef> renamed;
+    auto at = std::find(store->sources.begin() + 2, store->sources.end(), range);
+    for (auto inner = at + 1; inner < store->sources.end(); ++inner) {
+      map.emplace_back(*inner, copy_of(*inner, map));
+    }
+    for (UOpRef x : toposort(store)) {
+      bool d = x == range;
+      for (UOpRef s : x->sources) d |= depends.at(s);
+      depends[x] = d;
+      if (!d || !x->is(Op::Reduce)) continue;
+      for (std::size_t i = 1; i < x->sources.size(); ++i) {
+        UOpRef r = x->source(i);
+        if (renamed.insert(r).second) map.emplace_back(r, copy_of(r, map));
+      }
+    }
+    return substitute(g_, store, map);
+  }
+
+  UOpRef block(UOpRef store, UOpRef range, std::int64_t amount) {
+    UOpRef size = range->source(0), n = g_.index(amount);
+    UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
+    UOpRef outer = fresh(blocks, range->as<ir::RangeInfo>().kind);
+    UOpRef begin = ir::fold_mul(g_, outer, n);
+    bool exact = size->is_const() && size->int_value() % amount == 0;
+    UOpRef length = exact ? n : g_.binary(Op::Min, n, ir::fold_sub(g_, size, begin));
+    UOpRef inner = g_.range(length, range->as<ir::RangeInfo>().axis, range->as<ir::RangeInfo>().kind);
+    UOpRef position = ir::fold_add(g_, begin, inner);
+    std::vector<UOpRef> sources = {replace(store->source(0), range, position),
+                                   replace(store->source(1), range, position)};
+    for (std::size_t i = 2; i < store->sources.size(); ++i) {
+      if (store->source(i) == range) {
+        sources.push_back(outer);
+        sources.push_back(inner);
+      } else {
+        sources.push_back(store->source(i));
+      }
+    }
+    return g_.with_sources(store, sources);
+  }
+
+  void split_reductions(const Opt& opt) {
+    std::unordered_map<UOpRef, UOpRef> done;
+    using Key = std::pair<UOpRef, bool>;  // the split range, and whether its last group is filled up
+    std::map<Key, Pieces> pieces_of;      // the reductions of a group share their loops
+    std::map<Key, std::vector<UOpRef>> tail_ranges;
+    std::vector<UOpRef> sources;
+    for (UOpRef x : toposort(root_)) {
+      sources.clear();
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      UOpRef copy = g_.with_sources(x, sources);
+      done[x] = copy;
+      if (!copy->is(Op::Reduce)) continue;
+      UOpRef range = nullptr;
+      for (std::size_t i = 1; i < copy->sources.size(); ++i) {
+        if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
+      }
+      if (!range) continue;
+      // What an earlier opt has shortened may have no such place any longer.
+      if (opt.kind == Opt::Kind::Split &&
+          (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
+        continue;
+      // Loads that are off give zeros, and the product of two of them adds nothing.
+      const bool fills_up = opt.kind == Opt::Kind::Group && tune::is_product_along(copy, range);
+      const auto key = std::make_pair(range, fills_up);
+      if (!pieces_of.contains(key)) pieces_of.emplace(key, pieces(range, opt, fills_up));
+      const Pieces& p = pieces_of.at(key);
+      UOpRef main = nullptr, tail = nullptr;
+      if (p.main_position) main = reduce_piece(copy, range, p.main_position, p.main_range, p.inner, nullptr);
+      if (p.tail_position)
+        tail =
+            reduce_piece(copy, range, p.tail_position, p.tail_range, p.tail_inner, main ? &tail_ranges[key] : nullptr);
+      if (p.tail_gate) tail = gated(tail, p.tail_inner, p.tail_gate);
+      done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
+    }
+    root_ = done.at(root_);
+  }
+
+  // `others`: replace the remaining ranges by ranges of the piece's own (made on first use).
+  UOpRef reduce_piece(UOpRef reduce, UOpRef range, UOpRef position, UOpRef outer, UOpRef inner,
+                      std::vector<UOpRef>* others) {
+    std::vector<std::pair<UOpRef, UOpRef>> map = {{range, position}};
+    std::vector<UOpRef> ranges;
+    std::size_t made = 0;
+    for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
+      UOpRef r = reduce->source(i);
+      if (r == range) {
+        if (outer) ranges.push_back(outer);
+      } else if (others) {
+        if (made == others->size()) others->push_back(copy_of(r, map));
+        ranges.push_back((*others)[made++]);
+        map.emplace_back(r, ranges.back());
+      } else {
+        ranges.push_back(r);
+      }
+    }
+    if (inner) ranges.push_back(inner);
+    std::vector<UOpRef> sources = {substitute(g_, reduce->source(0), map)};
+    sources.insert(sources.end(), ranges.begin(), ranges.end());
+    return sources.size() == 1 ? sources[0] : g_.with_sources(reduce, sources);
+  }
+
+  ir::Graph& g_;
+  UOpRef root_;
+  std::uint32_t next_axis_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<UOpRef> apply_opts(ir::Graph& graph, UOpRef kernel, const std::vector<Opt>& opts) {
+  return Applier(graph, kernel).run(opts);
+}
+
+}  // namespace hearth::passes

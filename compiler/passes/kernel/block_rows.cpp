@@ -1,0 +1,112 @@
+#include "compiler/passes/kernel/block_rows.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/shape.h"
+#include "compiler/passes/kernel/keep_rows.h"
+#include "compiler/rules/rules.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr std::int64_t kMostRows = 16;
+
+// Rows of a block: as many as the locals may hold, and a divisor of a constant number of rows if there is a good one.
+std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row) {
+  UOpRef size = rows->source(0);
+  const std::int64_t fit = std::max<std::int64_t>(kMostLocalBytes / bytes_per_row, 1);
+  const std::int64_t most = std::min({fit, kMostRows, size->bounds.max});
+  for (std::int64_t n = most; size->is_const() && 2 * n > most; --n) {
+    if (size->int_value() % n == 0) return n;
+  }
+  return most;
+}
+
+class Blocker {
+ public:
+  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows) : g_(g), kernel_(kernel), rows_(rows) {
+    for (UOpRef x : toposort(kernel)) {
+      if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
+      if (!x->is(Op::Local) || !depends(x)) continue;
+      const auto& info = x->as<ir::LocalInfo>();
+      if (info.memory == info.id) bytes_per_row_ += info.elements * byte_size(x->dtype);
+    }
+  }
+
+  absl::StatusOr<UOpRef> run() {
+    if (bytes_per_row_ == 0) return kernel_;
+    count_ = rows_of_block(rows_, bytes_per_row_);
+    if (count_ < 2) return kernel_;
+    UOpRef size = rows_->source(0), n = g_.index(count_);
+    UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(count_ - 1)), n);
+    block_ = range(blocks);
+    begin_ = ir::fold_mul(g_, block_, n);
+    const bool whole = size->is_const() && size->int_value() % count_ == 0;
+    length_ = whole ? n : g_.binary(Op::Min, n, ir::fold_sub(g_, size, begin_));
+    std::vector<UOpRef> stores;
+    for (UOpRef store : kernel_->sources) stores.push_back(blocked(store));
+    return rules::simplify(g_, g_.make(Op::Sink, kernel_->dtype, stores, kernel_->payload));
+  }
+
+ private:
+  bool depends(UOpRef local) const { return std::ranges::find(local->sources, rows_) != local->sources.end(); }
+  UOpRef range(UOpRef size) { return g_.range(size, next_axis_++, rows_->as<ir::RangeInfo>().kind); }
+
+  UOpRef block_of_local(UOpRef local) {
+    std::vector<UOpRef> loops(local->sources.begin(), local->sources.end());
+    std::ranges::replace(loops, rows_, block_);
+    ir::LocalInfo info = local->as<ir::LocalInfo>();
+    info.elements *= count_;
+    return g_.make(Op::Local, local->dtype, loops, info);
+  }
+
+  UOpRef blocked(UOpRef store) {
+    UOpRef row = range(length_);  // in the block
+    std::unordered_map<UOpRef, UOpRef> done;
+    done[rows_] = ir::fold_add(g_, begin_, row);
+    std::vector<UOpRef> sources;
+    for (UOpRef x : toposort(store)) {
+      if (x == rows_ || x == store) continue;
+      if (x->is(Op::Local) && depends(x)) {
+        done[x] = block_of_local(x);
+        continue;
+      }
+      sources.clear();
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      if (x->is(Op::Index) && x->source(0)->is(Op::Local) && depends(x->source(0))) {
+        UOpRef elements = g_.index(x->source(0)->as<ir::LocalInfo>().elements);
+        sources[1] = ir::fold_add(g_, ir::fold_mul(g_, row, elements), sources[1]);
+      }
+      done[x] = g_.with_sources(x, sources);
+    }
+    sources = {done.at(store->source(0)), done.at(store->source(1))};
+    for (std::size_t i = 2; i < store->sources.size(); ++i) {
+      if (store->source(i) == rows_) {
+        sources.push_back(block_);
+        sources.push_back(row);
+      } else {
+        sources.push_back(done.at(store->source(i)));
+      }
+    }
+    return g_.with_sources(store, sources);
+  }
+
+  ir::Graph& g_;
+  UOpRef kernel_, rows_;
+  UOpRef block_ = nullptr, begin_ = nullptr, length_ = nullptr;
+  std::int64_t bytes_per_row_ = 0, count_ = 0;
+  std::uint32_t next_axis_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows) {
+  return Blocker(graph, kernel, rows).run();
+}
+
+}  // namespace hearth::passes

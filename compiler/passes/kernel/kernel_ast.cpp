@@ -1,0 +1,371 @@
+#include "compiler/passes/kernel/kernel_ast.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/ir/renumber.h"
+#include "compiler/ir/shape.h"
+#include "compiler/passes/kernel/block_rows.h"
+#include "compiler/passes/kernel/evaluations.h"
+#include "compiler/passes/kernel/keep_rows.h"
+#include "compiler/passes/kernel/kernel_estimate.h"
+#include "compiler/passes/kernel/mark_grid.h"
+#include "compiler/passes/kernel/pack_operands.h"
+#include "compiler/passes/kernel/share_locals.h"
+#include "compiler/passes/lowered/reduce_kind.h"
+#include "compiler/passes/ranged/keep_stages.h"
+#include "compiler/passes/ranged/movement_index.h"
+#include "compiler/passes/ranged/stages.h"
+#include "compiler/passes/report.h"
+#include "compiler/rules/rules.h"
+#include "compiler/tune/opts.h"
+#include "fmt/format.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::Shape;
+using ir::UOpRef;
+
+bool has_constant_shape(UOpRef buffer) {
+  return std::ranges::all_of(axes_of(buffer), [](UOpRef dim) { return dim->is_const(); });
+}
+
+UOpRef param(ir::Graph& g, ir::DType dtype, std::size_t slot) {
+  return g.make(Op::Param, dtype, {}, ir::ParamInfo{static_cast<std::uint32_t>(slot)});
+}
+
+// The body of a stage, and of those that are kept in its kernel -> stores with params, locals and flat indices. Slots
+// are in order of first appearance.
+class Flattener {
+ public:
+  Flattener(ir::Graph& g, UOpRef stage, KernelAst& out) : g_(g), root_(stage), out_(out) {}
+
+  UOpRef run() {
+    std::unordered_map<UOpRef, UOpRef> done;
+    UOpRef value = value_of(root_, done);
+    Shape at;
+    for (std::size_t i = 1; i < root_->sources.size(); ++i) at.push_back(done.at(root_->source(i)));
+    UOpRef target = g_.make(Op::Index, ir::Scalar::Void,
+                            {param(g_, root_->dtype, 0), flat_index(g_, axes_of(root_), at), g_.boolean(true)});
+    add_store(target, value, at);
+    return g_.make(Op::Sink, ir::Scalar::Void, stores_);
+  }
+
+  // The stage's value with `at` in place of its ranges.
+  UOpRef value_at(const std::vector<UOpRef>& at) {
+    std::unordered_map<UOpRef, UOpRef> done;
+    for (std::size_t i = 0; i < at.size(); ++i) done[root_->source(1 + i)] = at[i];
+    return value_of(root_, done);
+  }
+
+  // Loops that the kept stages share with the kernel's own.
+  const std::vector<UOpRef>& shared() const { return shared_; }
+
+ private:
+  void add_store(UOpRef target, UOpRef value, const std::vector<UOpRef>& ranges) {
+    std::vector<UOpRef> store = {target, value};
+    store.insert(store.end(), ranges.begin(), ranges.end());
+    stores_.push_back(g_.make(Op::Store, ir::Scalar::Void, store));
+  }
+
+  UOpRef slot_of(UOpRef buffer) {
+    auto found = std::ranges::find(out_.buffers, buffer);
+    std::size_t slot = found - out_.buffers.begin();
+    if (found == out_.buffers.end()) out_.buffers.push_back(buffer);
+    return param(g_, buffer->dtype, slot);
+  }
+
+  // The local of a stage that `reader` keeps; its store comes before the reader's. `done`: of the reader.
+  UOpRef local_of(UOpRef kept, UOpRef reader, const std::unordered_map<UOpRef, UOpRef>& done) {
+    if (auto found = locals_.find(kept); found != locals_.end()) return found->second;
+    std::vector<UOpRef> indices, loops;
+    for (UOpRef x : stage_body(reader)) {
+      if (x->is(Op::Index) && x->source(0) == kept) indices.push_back(x);
+    }
+    std::unordered_map<UOpRef, UOpRef> own;
+    const std::vector<UOpRef> of_reader = shared_loops(kept, reader, indices).value();
+    for (std::size_t i = 0; i < of_reader.size(); ++i) {
+      loops.push_back(done.at(of_reader[i]));
+      own[kept->source(1 + i)] = loops.back();
+    }
+    if (shared_.empty()) shared_ = loops;
+    UOpRef value = value_of(kept, own), row = own.at(kept->sources.back());
+    const auto id = static_cast<std::uint32_t>(locals_.size());
+    const ir::LocalInfo info{id, row->source(0)->bounds.max, id};
+    UOpRef local = g_.make(Op::Local, kept->dtype, loops, info);
+    loops.push_back(row);
+    add_store(g_.make(Op::Index, ir::Scalar::Void, {local, row, g_.boolean(true)}), value, loops);
+    return locals_[kept] = local;
+  }
+
+  // `done`: what ranges of the stage become, if they are not its own; afterwards what every node has become.
+  UOpRef value_of(UOpRef stage, std::unordered_map<UOpRef, UOpRef>& done) {
+    std::vector<UOpRef> sources;
+    for (UOpRef x : stage_body(stage)) {
+      out_.provenance = g_.merge_provenance(out_.provenance, x->provenance);
+      if (x->is(Op::Buffer) || done.contains(x)) continue;  // buffers are named by index nodes only
+      sources.clear();
+      if (x->is(Op::Index)) {
+        UOpRef from = x->source(0), gate = done.at(x->sources.back());
+        std::vector<UOpRef> at;
+        for (std::size_t i = 1; i + 1 < x->sources.size(); ++i) at.push_back(done.at(x->source(i)));
+        const bool kept = from->is(Op::Stage) && from->as<ir::StageInfo>().kept;
+        done[x] = kept ? g_.make(Op::Index, ir::Scalar::Void, {local_of(from, stage, done), at.back(), gate})
+                       : g_.make(Op::Index, ir::Scalar::Void, {slot_of(from), flat_index(g_, axes_of(from), at), gate});
+        continue;
+      }
+      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+      bool empty = x->is(Op::Reduce) && std::any_of(sources.begin() + 1, sources.end(),
+                                                    [](UOpRef r) { return r->source(0)->bounds.max < 1; });
+      done[x] = empty ? reduce_identity(g_, x->as<ir::ReduceInfo>().kind, x->dtype) : g_.with_sources(x, sources);
+    }
+    return done.at(stage->source(0));
+  }
+
+  ir::Graph& g_;
+  UOpRef root_;
+  KernelAst& out_;
+  std::vector<UOpRef> stores_, shared_;
+  std::unordered_map<UOpRef, UOpRef> locals_;
+};
+
+double trip_count(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
+
+// Of the loops that all stores share, the one under which most of what is read stays the same: the innermost of them.
+UOpRef rows_of(UOpRef root, const std::vector<UOpRef>& shared) {
+  UOpRef best = nullptr;
+  double most = -1;
+  for (UOpRef loop : shared) {
+    double reread = 0;
+    for (UOpRef x : toposort(root)) {
+      if (!x->is(Op::Index) || !x->source(0)->is(Op::Param)) continue;
+      double bytes = byte_size(x->source(0)->dtype);
+      bool moves = false;
+      for (UOpRef r : toposort(x)) {
+        moves |= r == loop;
+        if (r->is(Op::Range)) bytes *= trip_count(r);
+      }
+      if (!moves) reread += bytes;
+    }
+    if (reread >= most) most = reread, best = loop;
+  }
+  return best;
+}
+
+// The shared loops become the outermost of every store, `rows` the last of them.
+UOpRef with_outer_loops(ir::Graph& g, UOpRef root, const std::vector<UOpRef>& shared, UOpRef rows) {
+  auto place = [&](UOpRef r) { return r == rows ? 1 : std::ranges::find(shared, r) == shared.end() ? 2 : 0; };
+  std::vector<UOpRef> stores;
+  for (UOpRef store : root->sources) {
+    std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+    // Loops of one place in the order of the first kept stage, then of the store.
+    std::stable_sort(sources.begin() + 2, sources.end(), [&](UOpRef a, UOpRef b) {
+      if (place(a) != place(b)) return place(a) < place(b);
+      return place(a) == 0 && std::ranges::find(shared, a) < std::ranges::find(shared, b);
+    });
+    stores.push_back(g.with_sources(store, sources));
+  }
+  return g.make(Op::Sink, root->dtype, stores, root->payload);
+}
+
+// The canonical numbering, also of what the kernel's slots and variables stand for.
+UOpRef renumber(ir::Graph& g, UOpRef root, KernelAst& out) {
+  ir::Renumbered renumbered = ir::renumber(g, root);
+  std::vector<UOpRef> buffers;
+  for (std::uint32_t slot : renumbered.slots) buffers.push_back(out.buffers[slot]);
+  out.buffers = std::move(buffers);
+  out.vars = std::move(renumbered.vars);
+  return renumbered.root;
+}
+
+// Elements that the stores write, at upper bounds.
+double count_stored(UOpRef root) {
+  double total = 0;
+  for (UOpRef store : root->sources) total += extent({store->sources.begin() + 2, store->sources.end()});
+  return total;
+}
+
+// Arithmetic at upper bounds.
+double count_ops(UOpRef root) {
+  double total = 0;
+  Dependence depends;
+  for (UOpRef x : toposort(root)) {
+    const double times = evaluations(enter(depends, x));
+    if (x->is(Op::Reduce)) {
+      total += times;
+      close_reduction(depends, x);
+    } else if (ir::is_elementwise(x->op) && !is_index(x->dtype) && !is_bool(x->dtype)) {
+      total += times;
+    }
+  }
+  return total;
+}
+
+std::string name_of(UOpRef root, std::string_view kind) {
+  std::string extents;
+  bool reduces = false;
+  for (UOpRef x : toposort(root)) {
+    if (x->is(Op::Range)) extents += fmt::format("_{}", x->source(0)->bounds.max);
+    reduces |= x->is(Op::Reduce);
+  }
+  if (extents.size() > 48) extents.resize(48);
+  return (kind.empty() ? reduces ? "r" : "e" : std::string(kind)) + extents;
+}
+
+// At the variables' upper bounds.
+std::vector<std::int64_t> max_elements(const std::vector<UOpRef>& buffers) {
+  std::vector<std::int64_t> elements;
+  for (UOpRef buffer : buffers) {
+    double count = 1;
+    for (UOpRef dim : axes_of(buffer)) count *= static_cast<double>(dim->bounds.max);
+    elements.push_back(static_cast<std::int64_t>(std::min(count, 9e18)));
+  }
+  return elements;
+}
+
+// Opts, packing, grid and canonical numbers for a flat kernel whose slots are out.buffers. Copies are not packed again.
+absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, const IsOnce* is_once,
+                          const Tuning& tuning, KernelAst& out) {
+  count_work(flat, target, tuning, out);
+  std::vector<tune::SlotFacts> facts;
+  for (UOpRef b : out.buffers)
+    facts.push_back({is_once && b != out.buffers[0] && (*is_once)(b), is_once && has_constant_shape(b)});
+  HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.work, facts, is_once, tuning));
+  UOpRef root = chosen.root;
+  out.choice = std::move(chosen.choice);
+  std::vector<std::uint32_t> slots;
+  for (const tune::Opt& opt : chosen.opts) {
+    if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);
+  }
+  if (!slots.empty() && is_once) {
+    HEARTH_ASSIGN_OR_RETURN(PackResult packed,
+                            pack_operands(g, root, slots, static_cast<std::uint32_t>(out.buffers.size())));
+    root = packed.kernel;
+    for (PackedOperand& operand : packed.packed) {
+      KernelAst::Packing packing;
+      packing.source = out.buffers[operand.source_slot];
+      // An id that no buffer of the graph has; split_kernels gives the copy its own.
+      packing.copy = g.make(Op::Buffer, packing.source->dtype, {g.index(operand.elements)},
+                            ir::BufferInfo{ir::BufferKind::Arena, ~operand.slot});
+      packing.elements = operand.elements;
+      packing.flat = operand.kernels;
+      for (UOpRef kernel : operand.kernels) {
+        KernelAst& copy = packing.kernels.emplace_back();
+        copy.buffers = {packing.copy, packing.source};
+        copy.provenance = out.provenance;
+        Tuning of_copy = tuning;
+        of_copy.forced.reset();
+        HEARTH_RETURN_IF_ERROR(shape_kernel(g, kernel, target, nullptr, of_copy, copy));
+        copy.name = name_of(copy.root, "pack");
+      }
+      out.buffers.push_back(packing.copy);
+      out.packings.push_back(std::move(packing));
+    }
+  }
+  return finish_kernel(g, root, target, tuning, "", out);
+}
+
+// Row-major coordinates of a flat position.
+std::vector<UOpRef> coordinates(ir::Graph& g, UOpRef position, const Shape& shape) {
+  std::vector<UOpRef> at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    at[i] = i == 0 ? position : ir::fold_floormod(g, position, shape[i]);
+    position = ir::fold_floordiv(g, position, shape[i]);
+  }
+  return at;
+}
+
+// `value` where `gate` holds, every load below it gated too; else zero.
+UOpRef gated(ir::Graph& g, UOpRef value, UOpRef gate) {
+  if (gate == g.boolean(true)) return value;
+  std::unordered_map<UOpRef, UOpRef> done;
+  std::vector<UOpRef> sources;
+  for (UOpRef x : toposort(value)) {
+    sources.clear();
+    for (UOpRef s : x->sources) sources.push_back(done.at(s));
+    if (x->is(Op::Index)) sources.back() = ir::fold_and(g, gate, sources.back());
+    done[x] = g.with_sources(x, sources);
+  }
+  return g.where(gate, done.at(value), g.zero_like(value));
+}
+
+}  // namespace
+
+void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out) {
+  out.num_ops = count_ops(flat);
+  out.work = std::max(out.num_ops, count_stored(flat));
+  if (!tuning.describe) return;
+  out.cost = kernel_cost(flat, max_elements(out.buffers));
+  out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
+}
+
+absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, const Tuning& tuning,
+                           std::string_view kind, KernelAst& out) {
+  if (tuning.describe) out.cost.cycles = estimated_cycles(root);
+  const MarkedGrid marked = mark_grid(g, root, out.num_ops, out.work, target);
+  HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
+  out.grid = marked.units;
+  std::vector<UOpRef> sizes;
+  for (UOpRef b : out.buffers) {
+    HEARTH_ASSIGN_OR_RETURN(UOpRef size, rules::simplify(g, num_elements(g, axes_of(b))));
+    sizes.push_back(size);
+  }
+  root = guard_bounds(g, root, sizes, out.bounds);
+  out.name = name_of(root, kind);
+  out.root = renumber(g, root, out);
+  return absl::OkStatus();
+}
+
+absl::Status compute_in_copy(ir::Graph& g, KernelAst::Packing& packing, const v1::Target& target,
+                             const Tuning& tuning) {
+  packing.kernels.clear();
+  for (UOpRef kernel : packing.flat) {
+    KernelAst& copy = packing.kernels.emplace_back();
+    copy.buffers = {packing.copy};
+    UOpRef store = kernel->source(0), read = store->source(1)->source(0);
+    // Simple coordinates first: they stand in many positions.
+    const std::vector<UOpRef> at = coordinates(g, read->source(1), axes_of(packing.source));
+    HEARTH_ASSIGN_OR_RETURN(UOpRef simple, rules::simplify(g, g.make(Op::Sink, ir::Scalar::Void, at)));
+    Flattener flattener(g, packing.source, copy);
+    std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+    sources[1] = gated(g, flattener.value_at({simple->sources.begin(), simple->sources.end()}), read->source(2));
+    UOpRef flat = g.make(Op::Sink, ir::Scalar::Void, {g.with_sources(store, sources)});
+    HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
+    HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, nullptr, tuning, copy));
+    copy.name = name_of(copy.root, "pack");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Target& target, const IsOnce& is_once,
+                                       const Tuning& tuning) {
+  KernelAst out;
+  out.buffers.push_back(stage);
+  Flattener flattener(g, stage, out);
+  UOpRef flat = flattener.run();
+  UOpRef rows = nullptr;
+  if (!flattener.shared().empty()) {
+    rows = rows_of(flat, flattener.shared());
+    flat = with_outer_loops(g, flat, flattener.shared(), rows);
+  }
+  HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
+  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat));
+  flat = share_locals(g, flat);
+  if (rows) {
+    HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows));
+  }
+  HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, tuning, out));
+  return out;
+}
+
+absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& g, UOpRef flat, std::vector<UOpRef> buffers,
+                                            const v1::Target& target, const IsOnce* is_once, const Tuning& tuning) {
+  KernelAst out;
+  out.buffers = std::move(buffers);
+  HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, is_once, tuning, out));
+  return out;
+}
+
+}  // namespace hearth::passes

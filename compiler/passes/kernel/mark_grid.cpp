@@ -1,0 +1,152 @@
+#include "compiler/passes/kernel/mark_grid.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "compiler/ir/shape.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+constexpr double kWorkWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
+constexpr double kWorkOfAUnit = 4'000;         // of several loops: two divisions find its place
+constexpr double kEven = 1.05;                 // the longest share over the average
+
+// The loop at place `depth` of every store; null when they do not share it or it is none.
+UOpRef shared_loop(UOpRef kernel, std::size_t depth) {
+  const std::size_t place = 2 + depth;  // behind the position and the value
+  UOpRef loop = kernel->source(0)->sources.size() > place ? kernel->source(0)->source(place) : nullptr;
+  if (!loop || loop->as<ir::RangeInfo>().kind != ir::RangeKind::Loop) return nullptr;
+  const auto has = [&](UOpRef store) { return store->sources.size() > place && store->source(place) == loop; };
+  return std::ranges::all_of(kernel->sources, has) ? loop : nullptr;
+}
+
+// Whether a turn of the outermost loop is more than a line or two of code.
+bool has_loop_within(UOpRef kernel, UOpRef outer) {
+  return std::ranges::any_of(toposort(kernel), [outer](UOpRef x) {
+    return x != outer && (ir::is_range(x, ir::RangeKind::Loop) || ir::is_range(x, ir::RangeKind::Reduce));
+  });
+}
+
+double unevenness(std::int64_t units, std::int64_t threads) {
+  return static_cast<double>((units + threads - 1) / threads * threads) / static_cast<double>(units);
+}
+
+// Whether a length or a local belongs to the loop: it stays a loop of its own.
+bool has_followers(UOpRef kernel, UOpRef loop) {
+  return std::ranges::any_of(toposort(kernel), [&](UOpRef x) {
+    if (!x->is(Op::Local) && !(x->is(Op::Range) && x != loop)) return false;
+    return std::ranges::any_of(x->sources, [&](UOpRef source) {
+      const std::vector<UOpRef> below = toposort(source);
+      return std::ranges::find(below, loop) != below.end();
+    });
+  });
+}
+
+// The two outermost loops as one, of n0 * n1 turns.
+UOpRef with_one_loop(ir::Graph& g, UOpRef kernel, UOpRef outer, UOpRef inner) {
+  UOpRef length = inner->source(0);
+  UOpRef both =
+      g.range(ir::fold_mul(g, outer->source(0), length), outer->as<ir::RangeInfo>().axis, ir::RangeKind::Loop);
+  const std::pair<UOpRef, UOpRef> map[] = {{outer, ir::fold_floordiv(g, both, length)},
+                                           {inner, ir::fold_floormod(g, both, length)}};
+  std::vector<UOpRef> stores;
+  for (UOpRef store : kernel->sources) {
+    std::vector<UOpRef> sources = {substitute(g, store->source(0), map), substitute(g, store->source(1), map), both};
+    for (std::size_t i = 4; i < store->sources.size(); ++i) sources.push_back(substitute(g, store->source(i), map));
+    stores.push_back(g.with_sources(store, sources));
+  }
+  return g.make(Op::Sink, kernel->dtype, stores, kernel->payload);
+}
+
+// Whether what one store writes is read or written over by another (updates at indices): in the kernel's order only.
+bool has_ordered_stores(UOpRef kernel) {
+  const auto is_stored = [&](UOpRef buffer) {
+    return std::ranges::any_of(kernel->sources, [&](UOpRef store) { return store->source(0)->source(0) == buffer; });
+  };
+  const std::vector<UOpRef> nodes = toposort(kernel);
+  if (std::ranges::any_of(nodes, [&](UOpRef x) { return x->is(Op::Load) && is_stored(x->source(0)->source(0)); }))
+    return true;
+  return std::ranges::any_of(kernel->sources,
+                             [](UOpRef store) { return contains_op(store->source(0)->source(1), Op::Load); });
+}
+
+// Stores in loops of their own (what is padded is stored a part at a time): each unit runs a share of every outermost
+// loop. Nothing where one of them has none that is long enough.
+std::optional<MarkedGrid> with_shares(ir::Graph& g, UOpRef kernel, std::int64_t threads) {
+  if (has_ordered_stores(kernel)) return std::nullopt;
+  std::vector<UOpRef> outermost;
+  std::uint32_t next_axis = 0;
+  for (UOpRef x : toposort(kernel)) {
+    if (x->is(Op::Local)) return std::nullopt;
+    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
+  }
+  for (UOpRef store : kernel->sources) {
+    UOpRef loop = store->sources.size() > 2 ? store->source(2) : nullptr;
+    if (!loop || !ir::is_range(loop, ir::RangeKind::Loop) || !loop->source(0)->is_const() ||
+        loop->source(0)->int_value() < threads)
+      return std::nullopt;
+    if (std::ranges::find(outermost, loop) == outermost.end()) outermost.push_back(loop);
+  }
+  for (UOpRef store : kernel->sources) {  // one's outermost loop is no inner one of another
+    for (std::size_t i = 3; i < store->sources.size(); ++i) {
+      if (std::ranges::find(outermost, store->source(i)) != outermost.end()) return std::nullopt;
+    }
+  }
+  UOpRef units = g.index(threads), unit = g.range(units, next_axis++, ir::RangeKind::Grid);
+  std::vector<std::pair<UOpRef, UOpRef>> positions;
+  std::unordered_map<UOpRef, UOpRef> shares;
+  for (UOpRef loop : outermost) {
+    const std::int64_t n = loop->source(0)->int_value(), share = (n + threads - 1) / threads;
+    UOpRef begin = ir::fold_mul(g, unit, g.index(share)), length = g.index(share);
+    if (n % threads != 0) {
+      UOpRef rest = ir::fold_sub(g, g.index(n), begin);
+      length = g.binary(Op::Max, g.binary(Op::Min, length, rest), g.index(0));
+    }
+    shares[loop] = g.range(length, loop->as<ir::RangeInfo>().axis, ir::RangeKind::Loop);
+    positions.emplace_back(loop, ir::fold_add(g, begin, shares[loop]));
+  }
+  std::vector<UOpRef> stores;
+  for (UOpRef store : kernel->sources) {
+    std::vector<UOpRef> sources = {substitute(g, store->source(0), positions),
+                                   substitute(g, store->source(1), positions), unit, shares.at(store->source(2))};
+    for (std::size_t i = 3; i < store->sources.size(); ++i)
+      sources.push_back(substitute(g, store->source(i), positions));
+    stores.push_back(g.with_sources(store, sources));
+  }
+  return MarkedGrid{g.make(Op::Sink, kernel->dtype, stores, kernel->payload), units};
+}
+
+}  // namespace
+
+MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double work, const v1::Target& target) {
+  UOpRef outer = shared_loop(kernel, 0);
+  const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
+  // Not copies: what they read lies in one core's cache, and reading it from another one's takes longer.
+  if (!outer && num_ops >= kWorkWorthDividing && threads > 1 && kernel->sources.size() > 1) {
+    if (std::optional<MarkedGrid> shares = with_shares(graph, kernel, threads)) return *shares;
+  }
+  const bool is_divided = work >= kWorkWorthDividing || (threads > 1 && has_loop_within(kernel, outer));
+  if (!outer || !is_divided || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
+  while (work >= kWorkWorthDividing && outer->source(0)->is_const()) {
+    UOpRef inner = shared_loop(kernel, 1);
+    if (!inner || !inner->source(0)->is_const() || inner->source(0)->int_value() < 2) break;
+    const std::int64_t units = outer->source(0)->int_value(), finer = units * inner->source(0)->int_value();
+    if (unevenness(units, threads) <= kEven || unevenness(finer, threads) >= unevenness(units, threads) ||
+        work / static_cast<double>(finer) < kWorkOfAUnit || has_followers(kernel, outer) ||
+        has_followers(kernel, inner))
+      break;
+    kernel = with_one_loop(graph, kernel, outer, inner);
+    outer = shared_loop(kernel, 0);
+  }
+  UOpRef units = outer->source(0);
+  const std::pair<UOpRef, UOpRef> map[] = {
+      {outer, graph.range(units, outer->as<ir::RangeInfo>().axis, ir::RangeKind::Grid)}};
+  return {substitute(graph, kernel, map), units};
+}
+
+}  // namespace hearth::passes

@@ -1,0 +1,22 @@
+// mark_grid: which loops of a kernel are divided between threads.
+//
+// The outermost loop that all stores share gets kind Grid when the kernel is worth dividing, alone or, for a target of
+// several threads, together with its neighbours (passes/plan/parallel_regions). Where its turns cannot be
+// dealt evenly to the target's threads (7 lines of a small image, to 2 or to 16), the next loop inwards is made part of
+// it, as long as a unit stays worth more than finding its place. Stores in loops of their own that compute something
+// are divided in shares, a unit for each of the target's threads.
+#pragma once
+#include "compiler/ir/graph.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::passes {
+
+struct MarkedGrid {
+  ir::UOpRef kernel = nullptr;
+  ir::UOpRef units = nullptr;  // of the Grid range; the constant 1 without one
+};
+
+// `kernel`: sink(store...) after opts. `num_ops`, `work`: as KernelAst has them.
+MarkedGrid mark_grid(ir::Graph& graph, ir::UOpRef kernel, double num_ops, double work, const v1::Target& target);
+
+}  // namespace hearth::passes

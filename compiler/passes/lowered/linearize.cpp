@@ -1,0 +1,403 @@
+// Every node is placed in the innermost loop it depends on; what depends on no loop stands before all of them.
+// Reductions over the same ranges share one loop. The order within a loop follows the toposort, with each inner loop as
+// one item after everything its body reads from outside.
+#include "compiler/passes/lowered/linearize.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/text.h"
+#include "compiler/passes/lowered/reduce_kind.h"
+#include "fmt/format.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::UOpRef;
+
+class Linearizer {
+ public:
+  Linearizer(ir::Graph& g, UOpRef root) : g_(g), root_(root) {}
+
+  absl::StatusOr<LinearKernel> run() {
+    order_ = toposort(root_);
+    for (UOpRef x : order_) collect(x);
+    collect_plain_stores();
+    for (UOpRef x : order_) {
+      if (!strays_.empty())
+        return absl::InternalError("linearize: reductions over the same ranges differ in their loops");
+      if (auto s = place(x); !s.ok()) return s;
+    }
+    for (UOpRef x : order_) {  // initial values stand before every loop
+      if (!x->is(Op::Reduce)) continue;
+      UOpRef init = reduce_identity(g_, x->as<ir::ReduceInfo>().kind, x->dtype);
+      if (init->is(Op::Broadcast) && emitted_.insert(init->source(0)).second) push(init->source(0));
+      if (emitted_.insert(init).second) push(init);
+    }
+    if (auto s = emit_scope(nullptr); !s.ok()) return s;
+    LinearKernel kernel;
+    if (const auto* info = std::get_if<ir::KernelInfo>(&root_->payload)) kernel.symbol = info->symbol;
+    for (UOpRef x : body_) {
+      if (x->is(Op::Param)) kernel.num_buffers = std::max<int>(kernel.num_buffers, x->as<ir::ParamInfo>().slot + 1);
+      if (x->is(Op::Var)) kernel.num_vars = std::max<int>(kernel.num_vars, x->as<ir::VarInfo>().slot + 1);
+    }
+    kernel.body = std::move(body_);
+    return kernel;
+  }
+
+  // What needs ranges of its own before this kernel has an order: reductions of one loop that share ranges with
+  // reductions of another (unrolled copies come to that when simplifying takes the outer loop out of some of them), a
+  // store whose loops are nested in another way than those of a store before it.
+  const std::vector<UOpRef>& strays() const { return strays_; }
+
+ private:
+  // A loop nest that closes as one: the ranges of a group of reductions, or one range of stores.
+  struct Nest {
+    std::vector<UOpRef> ranges;
+    std::vector<UOpRef> reduces;  // Reduce nodes it computes; empty for stores
+    std::vector<UOpRef> members;  // reduces or stores
+  };
+
+  static std::vector<UOpRef> own_ranges(UOpRef x) {
+    if (x->is(Op::Reduce)) return {x->sources.begin() + 1, x->sources.end()};
+    if (x->is(Op::Store)) return {x->sources.begin() + 2, x->sources.end()};
+    return {};
+  }
+
+  // Free ranges, and the nests.
+  void collect(UOpRef x) {
+    std::vector<UOpRef>& free = free_[x];
+    if (x->is(Op::Range)) free.push_back(x);
+    std::vector<UOpRef> own = own_ranges(x);
+    if (x->is(Op::Store) && x->source(0)->source(0)->is(Op::Local)) stores_of_[x->source(0)->source(0)].push_back(x);
+    for (UOpRef s : x->sources) {
+      for (UOpRef r : free_.at(s)) {
+        if (std::ranges::find(free, r) == free.end() && std::ranges::find(own, r) == own.end()) free.push_back(r);
+      }
+    }
+    if (own.empty()) return;
+    if (x->is(Op::Store)) {  // a tree of loops: stores may share outer ones
+      if (stands_elsewhere(own) && !uses_local(x)) {
+        strays_.push_back(x);
+        return;
+      }
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        nests_[own[i]] = Nest{{own[i]}, {}, {x}};
+        nest_of_[own[i]] = own[i];
+        store_parent_[own[i]] = i ? own[i - 1] : nullptr;
+      }
+      return;
+    }
+    const bool shares_some = std::ranges::any_of(own, [&](UOpRef r) {
+      auto found = nest_of_.find(r);
+      return found != nest_of_.end() && nests_.at(found->second).ranges != own;
+    });
+    if (shares_some) {
+      strays_.push_back(x);
+      return;
+    }
+    Nest& nest = nests_[own[0]];
+    nest.ranges = own;
+    nest.members.push_back(x);
+    nest.reduces.push_back(x);
+    for (UOpRef r : own) nest_of_[r] = own[0];
+  }
+
+  // Of buffers that a store writes at positions which were read from memory: what is stored there otherwise.
+  void collect_plain_stores() {
+    std::unordered_map<UOpRef, std::vector<UOpRef>> plain;
+    for (UOpRef store : root_->sources) {
+      UOpRef buffer = store->source(0)->source(0);
+      if (has_read_position(store->source(0))) {
+        plain_stores_[buffer];
+      } else {
+        plain[buffer].push_back(store);
+      }
+    }
+    for (auto& [buffer, stores] : plain_stores_) stores = plain[buffer];
+  }
+
+  static bool has_read_position(UOpRef index) { return contains_op(index->source(1), Op::Load); }
+
+  // Whether one of a store's ranges is a loop around or inside of others in another store.
+  bool stands_elsewhere(const std::vector<UOpRef>& own) const {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      auto parent = store_parent_.find(own[i]);
+      if (parent != store_parent_.end() && parent->second != (i ? own[i - 1] : nullptr)) return true;
+    }
+    return false;
+  }
+
+  // A local belongs to its loops: one store writes what another reads.
+  static bool uses_local(UOpRef store) {
+    return std::ranges::any_of(toposort(store), [](UOpRef x) { return x->is(Op::Local); });
+  }
+
+  // Depth of a range in the loop tree, 1 for outermost; its parent loop.
+  absl::StatusOr<int> depth(UOpRef range) {
+    if (auto found = depth_.find(range); found != depth_.end()) return found->second;
+    const Nest& nest = nests_.at(nest_of_.at(range));
+    auto at = std::ranges::find(nest.ranges, range);
+    UOpRef parent = nullptr;
+    if (at != nest.ranges.begin()) {
+      parent = *(at - 1);
+    } else if (nest.members[0]->is(Op::Reduce)) {
+      std::vector<UOpRef> around;
+      for (UOpRef m : nest.members) around.insert(around.end(), free_.at(m).begin(), free_.at(m).end());
+      auto deepest = innermost(around);
+      if (!deepest.ok()) return deepest.status();
+      parent = *deepest;
+    } else {
+      parent = store_parent_.at(range);
+    }
+    int d = 1;
+    if (parent) {
+      auto above = depth(parent);
+      if (!above.ok()) return above;
+      d = *above + 1;
+    }
+    parent_[range] = parent;
+    depth_[range] = d;
+    return d;
+  }
+
+  absl::StatusOr<UOpRef> innermost(const std::vector<UOpRef>& ranges) {
+    UOpRef best = nullptr;
+    int best_depth = 0;
+    for (UOpRef r : ranges) {
+      if (!nest_of_.contains(r))
+        return absl::InternalError(fmt::format("linearize: {} is closed by nothing", ir::describe(r)));
+      auto d = depth(r);
+      if (!d.ok()) return d.status();
+      if (*d > best_depth) best = r, best_depth = *d;
+    }
+    // All of them must be loops around the innermost one.
+    std::unordered_set<UOpRef> path;
+    for (UOpRef r = best; r; r = parent_.at(r)) path.insert(r);
+    for (UOpRef r : ranges) {
+      if (!path.contains(r)) {
+        return absl::InternalError(fmt::format("linearize: {} and {} are needed at one place but are not nested",
+                                               ir::describe(r), ir::describe(best)));
+      }
+    }
+    return best;
+  }
+
+  absl::Status place(UOpRef x) {
+    if (x->is(Op::Sink)) return absl::OkStatus();
+    std::vector<UOpRef> ranges = free_.at(x);
+    std::vector<UOpRef> own = own_ranges(x);
+    for (UOpRef r : own) {
+      if (auto d = depth(r); !d.ok()) return d.status();
+    }
+    if (x->is(Op::Store)) ranges.insert(ranges.end(), own.begin(), own.end());
+    auto scope = innermost(ranges);
+    if (!scope.ok()) return scope.status();
+    if (x->is(Op::Reduce) && !own.empty() && *scope != parent_.at(own[0])) {
+      for (UOpRef other : nests_.at(nest_of_.at(own[0])).reduces) {
+        auto place_of_other = innermost(free_.at(other));
+        if (place_of_other.ok() && *place_of_other == *scope) strays_.push_back(other);
+      }
+      return absl::OkStatus();
+    }
+    scope_[x] = *scope;
+    if (x->is(Op::Range)) {
+      if (nest_of_.at(x) == x) children_[parent_.at(x)].push_back(x);
+    } else {
+      items_[*scope].push_back(x);
+    }
+    return absl::OkStatus();
+  }
+
+  // The item of scope `s` that produces `x`: a node, or the first range of a nest directly inside `s`; null if outside.
+  UOpRef item_for(UOpRef x, UOpRef s) const {
+    UOpRef at = x->is(Op::Range) ? x : scope_.at(x);
+    if (!x->is(Op::Range) && at == s) {
+      std::vector<UOpRef> own = x->is(Op::Reduce) ? own_ranges(x) : std::vector<UOpRef>();
+      return own.empty() ? x : own[0];
+    }
+    for (UOpRef r = at; r; r = parent_.at(r)) {
+      if (parent_.at(r) == s && nest_of_.at(r) == r) return r;
+    }
+    return nullptr;
+  }
+
+  // Everything in scope `range` and below.
+  void subtree(UOpRef range, std::vector<UOpRef>& out) const {
+    if (auto found = items_.find(range); found != items_.end())
+      out.insert(out.end(), found->second.begin(), found->second.end());
+    out.push_back(range);
+    if (auto found = children_.find(range); found != children_.end()) {
+      for (UOpRef child : found->second) subtree_of_nest(child, out);
+    }
+  }
+  void subtree_of_nest(UOpRef first, std::vector<UOpRef>& out) const {
+    const Nest& nest = nests_.at(first);
+    for (UOpRef r : nest.ranges) subtree(r, out);
+    out.insert(out.end(), nest.reduces.begin(), nest.reduces.end());
+  }
+
+  absl::Status visit(UOpRef item, UOpRef s) {
+    int& state = state_[item];
+    if (state == 2) return absl::OkStatus();
+    if (state == 1)
+      return absl::InternalError(fmt::format("linearize: {} depends on its own loop", ir::describe(item)));
+    state = 1;
+    std::vector<UOpRef> inside;
+    if (item->is(Op::Range)) {
+      subtree_of_nest(item, inside);
+    } else {
+      inside.push_back(item);
+    }
+    auto require = [&](UOpRef x) {
+      UOpRef needed = item_for(x, s);
+      return !needed || needed == item ? absl::OkStatus() : visit(needed, s);
+    };
+    for (UOpRef x : inside) {
+      for (UOpRef source : x->sources) {
+        if (auto status = require(source); !status.ok()) return status;
+      }
+      // What is written at positions that were read, or read there, comes behind all plain stores.
+      if (!plain_stores_.empty() && (x->is(Op::Load) || x->is(Op::Store)) && has_read_position(x->source(0))) {
+        if (auto found = plain_stores_.find(x->source(0)->source(0)); found != plain_stores_.end()) {
+          for (UOpRef store : found->second) {
+            if (auto status = require(store); !status.ok()) return status;
+          }
+        }
+      }
+      // A local is read when all of it is written.
+      if (!x->is(Op::Load) || !x->source(0)->source(0)->is(Op::Local)) continue;
+      for (UOpRef store : stores_of_[x->source(0)->source(0)]) {
+        if (auto status = require(store); !status.ok()) return status;
+      }
+    }
+    state_[item] = 2;
+    return item->is(Op::Range) ? emit_nest(item) : emit_node(item);
+  }
+
+  absl::Status emit_scope(UOpRef s) {
+    if (auto found = items_.find(s); found != items_.end()) {
+      for (UOpRef x : found->second) {
+        UOpRef item = item_for(x, s);
+        // A store is emitted where it stands; a reduction's loop is emitted when its result is due.
+        if (auto status = visit(item, s); !status.ok()) return status;
+      }
+    }
+    if (auto found = children_.find(s); found != children_.end()) {
+      for (UOpRef child : found->second) {
+        if (auto status = visit(child, s); !status.ok()) return status;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  UOpRef mapped(UOpRef x) const {
+    auto found = linear_.find(x);
+    return found == linear_.end() ? x : found->second;
+  }
+  UOpRef push(UOpRef x) {
+    body_.push_back(x);
+    return x;
+  }
+
+  absl::Status emit_node(UOpRef x) {
+    std::vector<UOpRef> sources;
+    std::size_t count = x->is(Op::Store) ? 2 : x->sources.size();
+    for (std::size_t i = 0; i < count; ++i) sources.push_back(mapped(x->source(i)));
+    UOpRef copy = g_.with_sources(x, sources);
+    linear_[x] = copy;
+    if (emitted_.insert(copy).second) push(copy);
+    return absl::OkStatus();
+  }
+
+  absl::Status emit_nest(UOpRef first) {
+    const Nest& nest = nests_.at(first);
+    std::vector<UOpRef> accs;
+    for (UOpRef r : nest.reduces) {
+      UOpRef init = reduce_identity(g_, r->as<ir::ReduceInfo>().kind, r->dtype);
+      accs.push_back(push(g_.make(Op::Acc, r->dtype, {init}, ir::AccInfo{next_acc_++})));
+    }
+    std::vector<UOpRef> open;
+    absl::Status status = open_range(nest, 0, accs);
+    if (!status.ok()) return status;
+    UOpRef end = g_.make(Op::End, ir::Scalar::Void, {mapped(first)});
+    for (std::size_t i = 0; i < accs.size(); ++i) {
+      linear_[nest.reduces[i]] = push(g_.make(Op::AccResult, nest.reduces[i]->dtype, {accs[i], end}));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status open_range(const Nest& nest, std::size_t i, const std::vector<UOpRef>& accs) {
+    UOpRef range = nest.ranges[i];
+    UOpRef copy = g_.with_sources(range, std::vector<UOpRef>{mapped(range->source(0))});
+    linear_[range] = copy;
+    push(copy);
+    if (i + 1 < nest.ranges.size()) {
+      // What stands directly in this loop comes before the next one of the nest.
+      if (auto s = emit_scope(range); !s.ok()) return s;
+      if (auto s = open_range(nest, i + 1, accs); !s.ok()) return s;
+    } else {
+      if (auto s = emit_scope(range); !s.ok()) return s;
+      for (std::size_t k = 0; k < accs.size(); ++k) {
+        UOpRef r = nest.reduces[k];
+        push(g_.make(Op::AccUpdate, ir::Scalar::Void, {accs[k], mapped(r->source(0))},
+                     ir::ReduceInfo{r->as<ir::ReduceInfo>().kind, {}}));
+      }
+    }
+    push(g_.make(Op::End, ir::Scalar::Void, {copy}));
+    return absl::OkStatus();
+  }
+
+  ir::Graph& g_;
+  UOpRef root_;
+  std::vector<UOpRef> order_, body_;
+  std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
+  std::unordered_map<UOpRef, Nest> nests_;                        // by first range
+  std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;     // local -> what writes it
+  std::unordered_map<UOpRef, std::vector<UOpRef>> plain_stores_;  // param -> see collect_plain_stores
+  std::unordered_map<UOpRef, UOpRef> store_parent_;
+  std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest
+  std::unordered_map<UOpRef, UOpRef> parent_, scope_, linear_;
+  std::unordered_map<UOpRef, int> depth_, state_;
+  std::unordered_map<UOpRef, std::vector<UOpRef>> items_;     // scope -> nodes, in toposort order
+  std::unordered_map<UOpRef, std::vector<UOpRef>> children_;  // scope -> first ranges of nests directly inside
+  std::unordered_set<UOpRef> emitted_;
+  std::vector<UOpRef> strays_;
+  std::uint32_t next_acc_ = 0;
+};
+
+UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& strays) {
+  std::uint32_t next_axis = 0;
+  for (UOpRef x : toposort(kernel)) {
+    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
+  }
+  std::vector<std::pair<UOpRef, UOpRef>> ranges, copies;
+  const std::size_t first = strays[0]->is(Op::Store) ? 2 : 1;
+  for (std::size_t i = first; i < strays[0]->sources.size(); ++i) {
+    UOpRef r = strays[0]->source(i), size = substitute(g, r->source(0), ranges);
+    if (ir::is_range(r, ir::RangeKind::Grid)) continue;  // outermost of all stores: what strays does so below it
+    ranges.emplace_back(r,
+                        g.make(Op::Range, r->dtype, {size}, ir::RangeInfo{next_axis++, r->as<ir::RangeInfo>().kind}));
+  }
+  for (UOpRef x : strays) {
+    if (x->op == strays[0]->op && std::ranges::equal(x->sources.subspan(first), strays[0]->sources.subspan(first)))
+      copies.emplace_back(x, substitute(g, x, ranges));
+  }
+  return substitute(g, kernel, copies);
+}
+
+}  // namespace
+
+absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, UOpRef kernel) {
+  for (;;) {
+    Linearizer linearizer(graph, kernel);
+    absl::StatusOr<LinearKernel> result = linearizer.run();
+    if (linearizer.strays().empty()) return result;
+    kernel = with_own_ranges(graph, kernel, linearizer.strays());  // fewer share ranges each time
+  }
+}
+
+}  // namespace hearth::passes

@@ -1,0 +1,110 @@
+#include "compiler/passes/plan/plan_build.h"
+
+#include <algorithm>
+
+#include "compiler/passes/import/import_expr.h"
+#include "compiler/passes/plan/parallel_regions.h"
+#include "proto/versions.h"
+
+namespace hearth::passes {
+namespace {
+
+v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
+  switch (kind) {
+    case ir::BufferKind::Input:
+      return v1::PlanBuffer::INPUT;
+    case ir::BufferKind::Output:
+      return v1::PlanBuffer::OUTPUT;
+    case ir::BufferKind::Parameter:
+      return v1::PlanBuffer::PARAMETER;
+    case ir::BufferKind::Constant:
+      return v1::PlanBuffer::CONSTANT;
+    case ir::BufferKind::Arena:
+      return v1::PlanBuffer::ARENA;
+    case ir::BufferKind::Persistent:
+      return v1::PlanBuffer::PERSISTENT;
+  }
+  return v1::PlanBuffer::KIND_UNSPECIFIED;
+}
+
+std::uint64_t min_units(double work, ir::UOpRef grid, const v1::Target& target) {
+  const double units = static_cast<double>(std::max<std::int64_t>(1, grid->bounds.max));
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(fork_work(target) / std::max(1.0, work / units)));
+}
+
+}  // namespace
+
+v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
+                           const v1::Graph& graph, const v1::Target& target) {
+  v1::LoweredPlan out;
+  v1::Plan& plan = *out.mutable_plan();
+  plan.set_version(kPlanVersion);
+  *plan.mutable_target() = target;
+  *plan.mutable_vars() = graph.vars();
+  for (const PlannedBuffer& b : schedule.buffers) {
+    v1::PlanBuffer& buffer = *plan.add_buffers();
+    buffer.set_kind(b.view ? v1::PlanBuffer::VIEW : wire_kind(b.kind));
+    buffer.set_name(b.name);
+    buffer.set_dtype(static_cast<v1::DType>(b.dtype.scalar));
+    for (ir::UOpRef dim : b.shape) *buffer.add_shape() = export_expr(dim);
+    buffer.set_max_bytes(b.max_bytes);
+    buffer.set_offset(b.offset);
+    buffer.set_data(b.data);
+    if (!b.view) continue;
+    v1::LoopView& view = *buffer.mutable_view();
+    view.set_kind(b.view->kind);
+    view.set_loop(b.view->loop);
+    view.set_buffer(b.view->buffer);
+    view.set_other(b.view->other);
+    view.set_reverse(b.view->reverse);
+  }
+  for (const PlannedKernel& k : schedule.kernels) {
+    v1::PlanKernel& kernel = *plan.add_kernels();
+    kernel.set_symbol(k.symbol);
+    kernel.set_num_ops(static_cast<std::uint64_t>(k.num_ops));
+    v1::KernelSpec& spec = *out.add_kernels();
+    spec.set_symbol(k.symbol);
+    spec.set_ast(k.ast);
+    out.add_kernel_sources(k.source);
+    *out.add_choices() = k.choice;
+    v1::KernelCost& cost = *out.add_kernel_costs();
+    cost.set_ops(static_cast<std::uint64_t>(k.cost.ops));
+    cost.set_bytes_read(static_cast<std::uint64_t>(k.cost.bytes_read));
+    cost.set_bytes_written(static_cast<std::uint64_t>(k.cost.bytes_written));
+    cost.set_cycles(static_cast<std::uint64_t>(k.cost.cycles));
+    cost.set_least_cycles(static_cast<std::uint64_t>(k.cost.least_cycles));
+    if (k.blob) {
+      *spec.mutable_blob() = *k.blob;
+      *kernel.mutable_blob() = *k.blob;
+    }
+  }
+  for (const PlannedLaunch& l : schedule.launches) {
+    v1::Launch& launch = *plan.add_launches();
+    launch.set_kernel(l.kernel);
+    launch.mutable_buffers()->Add(l.buffers.begin(), l.buffers.end());
+    launch.mutable_vars()->Add(l.vars.begin(), l.vars.end());
+    *launch.mutable_grid() = export_expr(l.grid);
+    launch.set_once(l.once);
+    launch.set_min_units_per_thread(min_units(schedule.kernels[l.kernel].work, l.grid, target));
+  }
+  for (std::uint32_t id = 0; id < schedule.loops.size(); ++id) {
+    const auto is_part = [&](const PlannedLaunch& launch) { return launch.loop == id; };
+    v1::PlanLoop& loop = *plan.add_loops();
+    *loop.mutable_count() = export_expr(schedule.loops[id].count);
+    loop.set_max_count(static_cast<std::uint64_t>(schedule.loops[id].count->bounds.max));
+    const auto first = std::ranges::find_if(schedule.launches, is_part);
+    loop.set_first_launch(static_cast<std::uint32_t>(first - schedule.launches.begin()));
+    loop.set_num_launches(static_cast<std::uint32_t>(std::ranges::count_if(schedule.launches, is_part)));
+  }
+  for (const PlannedRegion& r : schedule.regions) {
+    v1::ParallelRegion& region = *plan.add_regions();
+    region.set_first_launch(r.first_launch);
+    region.set_num_launches(r.num_launches);
+    region.set_min_units_per_thread(min_units(r.work, schedule.launches[r.first_launch].grid, target));
+  }
+  plan.set_arena_bytes(memory.arena_bytes);
+  plan.set_persistent_bytes(memory.persistent_bytes);
+  return out;
+}
+
+}  // namespace hearth::passes

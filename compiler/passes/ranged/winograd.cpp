@@ -1,0 +1,245 @@
+#include "compiler/passes/ranged/winograd.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/ir/shape.h"
+#include "compiler/passes/ranged/convolution.h"
+#include "compiler/passes/ranged/once_stages.h"
+#include "compiler/passes/ranged/stage_facts.h"
+#include "compiler/passes/ranged/stages.h"
+#include "compiler/passes/ranged/winograd_cost.h"
+#include "compiler/passes/ranged/winograd_transform.h"
+#include "compiler/passes/report.h"
+#include "compiler/tune/op_cost.h"
+
+namespace hearth::passes {
+namespace {
+
+using ir::Op;
+using ir::RangeKind;
+using ir::UOpRef;
+using Map = std::vector<std::pair<UOpRef, UOpRef>>;
+
+constexpr int kProducts = kWinogradInputs * kWinogradInputs;
+constexpr int kMostRepeated = 6;  // op_cost of an element of the image, computed 36 / 16 times: scale, bias, ReLU
+
+std::int64_t tiles(UOpRef range) { return (constant_length(range) + kWinogradOutputs - 1) / kWinogradOutputs; }
+
+class Rewriter {
+ public:
+  Rewriter(ir::Graph& g, UOpRef sink, const v1::Target& target) : g_(g), sink_(sink), target_(target) {}
+
+  absl::StatusOr<UOpRef> run() {
+    return rewrite_stages(g_, sink_, [this](UOpRef stage, bool is_output) -> absl::StatusOr<UOpRef> {
+      once_.add(stage, is_output);
+      HEARTH_ASSIGN_OR_RETURN(UOpRef made, tiled(stage));
+      if (made != stage) once_.add_equal(made, stage);
+      return made;
+    });
+  }
+
+ private:
+  // A stage without its convolution, or as it is.
+  absl::StatusOr<UOpRef> tiled(UOpRef stage) {
+    const auto is_once = [this](UOpRef buffer) { return once_.contains(buffer); };
+    std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, is_once);
+    if (!found) return stage;
+    found->image = unpadded(*found);
+    if (found->made != stage->sources.back() || !is_summed_innermost(*found) ||
+        winograd_cycles(*found, target_) >= direct_cycles(*found, target_))
+      return stage;
+    ir::ProvenanceScope scope(g_, stage->provenance);
+    HEARTH_ASSIGN_OR_RETURN(UOpRef sum, tiled_sum(*found));
+    return replaced_below(g_, stage, Map{{found->reduce, sum}});
+  }
+
+  // The image without the stage that only pads it: its conditions are few beside a tile's arithmetic.
+  UOpRef unpadded(const Convolution& c) {
+    UOpRef image = c.image;
+    if (!image->is(Op::Load) || !image->source(0)->source(0)->is(Op::Stage)) return image;
+    UOpRef index = image->source(0), stage = index->source(0);
+    if (stage->as<ir::StageInfo>().forced || index->sources.back() != g_.boolean(true)) return image;
+    Map map;
+    for (std::size_t i = 1; i < stage->sources.size(); ++i) map.emplace_back(stage->source(i), index->source(i));
+    const UOpRef channels = stage->sources.back();
+    int cost = 0;
+    for (UOpRef x : stage_body(stage)) {
+      if (x->is(Op::Reduce) || is_opaque(x) || (is_bool(x->dtype) && contains(free_ranges({x}), channels)))
+        return image;
+      if (!is_bool(x->dtype)) cost += tune::op_cost(x);
+    }
+    if (cost > kMostRepeated) return image;
+    return replaced_below(g_, stage->source(0), map);
+  }
+
+  // Vectors run along the summed channels of the image.
+  static bool is_summed_innermost(const Convolution& c) {
+    const UOpRef roots[] = {c.image};
+    for (UOpRef x : nodes_below(roots)) {
+      if (!x->is(Op::Index) || !contains(free_ranges({x}), c.summed)) continue;
+      const std::size_t last = x->sources.size() - 2;  // the gate is behind it
+      for (std::size_t i = 1; i < last; ++i) {
+        if (contains(free_ranges({x->source(i)}), c.summed)) return false;
+      }
+      if (ir::to_affine(x->source(last)).coefficient_of(c.summed) != 1) return false;
+    }
+    return true;
+  }
+
+  UOpRef loop(std::int64_t n) { return g_.range(g_.index(n), g_.fresh_id(), RangeKind::Loop); }
+  UOpRef reduced(std::int64_t n) { return g_.range(g_.index(n), g_.fresh_id(), RangeKind::Reduce); }
+  UOpRef stage(UOpRef value, std::vector<UOpRef> ranges) {
+    ranges.insert(ranges.begin(), value);
+    return g_.make(Op::Stage, value->dtype, ranges, ir::StageInfo{g_.fresh_id()});
+  }
+  UOpRef read(UOpRef from, std::vector<UOpRef> at) {
+    at.insert(at.begin(), from);
+    at.push_back(g_.boolean(true));
+    return g_.make(Op::Load, from->dtype, {g_.make(Op::Index, ir::Scalar::Void, at)});
+  }
+  // The one of `values` that `range` counts.
+  UOpRef chosen(UOpRef range, std::span<const UOpRef> values) {
+    UOpRef result = values.back();
+    for (std::size_t i = values.size() - 1; i-- > 0;)
+      result = g_.where(g_.binary(Op::Eq, range, g_.index(static_cast<std::int64_t>(i))), values[i], result);
+    return result;
+  }
+
+  // A transform of every line, then of every column of what that gives.
+  template <int kOut, int kIn>
+  std::vector<UOpRef> transformed(const std::vector<UOpRef>& square,
+                                  WinogradLine<kOut> (*transform)(ir::Graph&, const WinogradLine<kIn>&)) {
+    WinogradLine<kIn> line;
+    std::vector<WinogradLine<kOut>> lines;
+    for (int column = 0; column < kIn; ++column) {
+      for (int i = 0; i < kIn; ++i) line[i] = square[i * kIn + column];
+      lines.push_back(transform(g_, line));
+    }
+    std::vector<UOpRef> result;
+    for (int row = 0; row < kOut; ++row) {
+      for (int i = 0; i < kIn; ++i) line[i] = lines[i][row];
+      for (UOpRef x : transform(g_, line)) result.push_back(x);
+    }
+    return result;
+  }
+
+  absl::StatusOr<std::vector<UOpRef>> simplified(const std::vector<UOpRef>& values) {
+    HEARTH_ASSIGN_OR_RETURN(UOpRef all, simplified_below(g_, g_.make(Op::Sink, ir::Scalar::Void, values)));
+    return std::vector<UOpRef>(all->sources.begin(), all->sources.end());
+  }
+
+  absl::StatusOr<UOpRef> tiled_sum(const Convolution& c) {
+    HEARTH_ASSIGN_OR_RETURN(UOpRef filter, filter_stage(c));
+    HEARTH_ASSIGN_OR_RETURN(UOpRef input, input_stage(c));
+    UOpRef product = product_stage(c, input, filter);
+    return result(c, product);
+  }
+
+  absl::StatusOr<UOpRef> filter_stage(const Convolution& c) {
+    UOpRef xy = loop(kProducts), in = loop(constant_length(c.summed)), out = loop(constant_length(c.made));
+    std::vector<UOpRef> taps;
+    for (int i = 0; i < kWinogradTaps * kWinogradTaps; ++i) {
+      const Map map = {{c.window_row, g_.index(i / kWinogradTaps)},
+                       {c.window_column, g_.index(i % kWinogradTaps)},
+                       {c.summed, in},
+                       {c.made, out}};
+      taps.push_back(g_.cast(replaced_below(g_, c.weights, map), ir::Scalar::F64));
+    }
+    HEARTH_ASSIGN_OR_RETURN(taps, simplified(taps));
+    UOpRef value = chosen(xy, transformed<kWinogradInputs, kWinogradTaps>(taps, winograd_filter));
+    return stage(g_.cast(value, c.weights->dtype), {xy, in, out});
+  }
+
+  absl::StatusOr<UOpRef> input_stage(const Convolution& c) {
+    UOpRef xy = loop(kProducts), row = loop(tiles(c.row)), column = loop(tiles(c.column)),
+           in = loop(constant_length(c.summed));
+    std::vector<UOpRef> ranges = {xy};
+    Map map = {{c.summed, in},
+               {c.row, ir::fold_mul(g_, row, g_.index(kWinogradOutputs))},
+               {c.column, ir::fold_mul(g_, column, g_.index(kWinogradOutputs))}};
+    for (UOpRef other : c.batch) {
+      ranges.push_back(loop(constant_length(other)));
+      map.emplace_back(other, ranges.back());
+    }
+    ranges.insert(ranges.end(), {row, column, in});
+    std::vector<UOpRef> elements;
+    for (int i = 0; i < kProducts; ++i) {
+      Map at = map;
+      at.emplace_back(c.window_row, g_.index(i / kWinogradInputs));
+      at.emplace_back(c.window_column, g_.index(i % kWinogradInputs));
+      elements.push_back(gated(replaced_below(g_, c.image, at)));
+    }
+    HEARTH_ASSIGN_OR_RETURN(elements, simplified(elements));
+    return stage(chosen(xy, transformed<kWinogradInputs, kWinogradInputs>(elements, winograd_input)), ranges);
+  }
+
+  // The last tiles reach beyond the image.
+  UOpRef gated(UOpRef element) {
+    Map map;
+    const UOpRef roots[] = {element};
+    for (UOpRef x : nodes_below(roots)) {
+      if (!x->is(Op::Index)) continue;
+      std::vector<UOpRef> sources(x->sources.begin(), x->sources.end());
+      const ir::Shape shape = axes_of(x->source(0));
+      for (std::size_t i = 1; i + 1 < sources.size(); ++i) {
+        sources.back() = ir::fold_and(g_, sources.back(), ir::fold_lt(g_, sources[i], shape[i - 1]));
+      }
+      if (sources.back() != x->sources.back()) map.emplace_back(x, g_.with_sources(x, sources));
+    }
+    return map.empty() ? element : replaced_below(g_, element, map);
+  }
+
+  std::int64_t num_tiles(const Convolution& c) const {
+    std::int64_t n = tiles(c.row) * tiles(c.column);
+    for (UOpRef other : c.batch) n *= constant_length(other);
+    return n;
+  }
+
+  UOpRef product_stage(const Convolution& c, UOpRef input, UOpRef filter) {
+    UOpRef xy = loop(kProducts), tile = loop(num_tiles(c)), out = loop(constant_length(c.made)),
+           in = reduced(constant_length(c.summed));
+    std::vector<UOpRef> at = {xy};  // of the tile, by its digits
+    std::int64_t rest = num_tiles(c);
+    for (std::size_t i = 2; i + 1 < input->sources.size(); ++i) {
+      const std::int64_t n = constant_length(input->source(i));
+      UOpRef digit = i == 2 ? tile : ir::fold_floormod(g_, tile, g_.index(rest));
+      rest /= n;
+      at.push_back(ir::fold_floordiv(g_, digit, g_.index(rest)));
+    }
+    at.push_back(in);
+    UOpRef value = g_.mul(read(input, at), read(filter, {xy, in, out}));
+    return stage(g_.make(Op::Reduce, value->dtype, {value, in}, ir::ReduceInfo{ir::ReduceKind::Sum, {}}),
+                 {xy, tile, out});
+  }
+
+  UOpRef result(const Convolution& c, UOpRef product) {
+    UOpRef tile = g_.index(0), four = g_.index(kWinogradOutputs);
+    for (UOpRef other : c.batch) tile = ir::fold_add(g_, ir::fold_mul(g_, tile, other->source(0)), other);
+    for (UOpRef axis : {c.row, c.column})
+      tile = ir::fold_add(g_, ir::fold_mul(g_, tile, g_.index(tiles(axis))), ir::fold_floordiv(g_, axis, four));
+    std::vector<UOpRef> products;
+    for (int i = 0; i < kProducts; ++i) products.push_back(read(product, {g_.index(i), tile, c.made}));
+    const std::vector<UOpRef> all = transformed<kWinogradOutputs, kWinogradInputs>(products, winograd_output);
+    std::vector<UOpRef> rows;
+    for (int row = 0; row < kWinogradOutputs; ++row) {
+      rows.push_back(
+          chosen(ir::fold_floormod(g_, c.column, four),
+                 std::span(all).subspan(static_cast<std::size_t>(row) * kWinogradOutputs, kWinogradOutputs)));
+    }
+    return chosen(ir::fold_floormod(g_, c.row, four), rows);
+  }
+
+  ir::Graph& g_;
+  UOpRef sink_;
+  const v1::Target& target_;
+  OnceStages once_;
+};
+
+}  // namespace
+
+absl::StatusOr<UOpRef> winograd(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
+  return Rewriter(graph, sink, target).run();
+}
+
+}  // namespace hearth::passes
