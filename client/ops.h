@@ -28,4 +28,4 @@
 #include "client/ops/signal.h"
 #include "client/ops/sort.h"
 #include "client/ops/trigonometry.h"
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"

@@ -1,5 +1,5 @@
 // WeightSharing: how a plan's weight block comes from another process of this node, or goes to one. The client
-// implements it over the daemon (client/daemon_weights.h); without one a plan keeps its weights to itself.
+// implements it over the daemon (client/connection/daemon_weights.h); without one a plan keeps its weights to itself.
 // Used by one thread, for one plan: digests(), then take(), then give() if take() said so, then hold().
 //
 //   WeightOffer offer = sharing.take(key, bytes);

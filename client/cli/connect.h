@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/daemon_channel.h"
+#include "client/connection/daemon_channel.h"
 
 namespace CLI {
 class App;

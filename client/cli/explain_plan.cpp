@@ -7,7 +7,7 @@
 #include "client/cli/kernel_rows.h"
 #include "client/cli/plan_facts.h"
 #include "client/cli/print.h"
-#include "client/plan_file.h"
+#include "client/files/plan_file.h"
 
 namespace hearth::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
 #include "client/cli/terminal.h"
-#include "client/plan_file.h"
+#include "client/files/plan_file.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {

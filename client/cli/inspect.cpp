@@ -13,10 +13,10 @@
 #include "client/cli/model_needs.h"
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
+#include "client/files/plan_file.h"
 #include "client/onnx/dim_search.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
-#include "client/plan_file.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {

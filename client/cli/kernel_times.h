@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/jit.h"
+#include "client/jit/jit.h"
 
 namespace hearth::cli {
 

@@ -10,10 +10,10 @@
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
 #include "client/cli/weights_report.h"
-#include "client/elements.h"
-#include "client/errors.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "client/onnx/model_file.h"
+#include "client/tensor/elements.h"
+#include "client/tensor/errors.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/array.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/output_files.h"
-#include "client/plan_file.h"
+#include "client/files/plan_file.h"
+#include "client/tensor/array.h"
 
 namespace hearth::cli {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 
 namespace CLI {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "client/cli/print.h"
-#include "client/elements.h"
+#include "client/tensor/elements.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {

@@ -1,13 +1,13 @@
-// What a run of a model needs to be given, for people and as JSON: lengths of dimensions, and values of inputs that decide
-// what it computes. No errors.
+// What a run of a model needs to be given, for people and as JSON: lengths of dimensions, and values of inputs that
+// decide what it computes. No errors.
 //
 //   print_needs(*onnx::find_dims(model));   // needs --dim time=N, or --dim time=MIN:MAX (checked with 16:64)
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "client/array.h"
 #include "client/onnx/dim_search.h"
+#include "client/tensor/array.h"
 
 namespace hearth::cli {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/array.h"
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
+#include "client/tensor/array.h"
 
 namespace hearth::cli {
 

@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/load_model.h"
 #include "client/cli/print.h"
+#include "client/files/safetensors.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
-#include "client/safetensors.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {

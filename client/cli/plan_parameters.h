@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/model_flags.h"
-#include "client/plan_file.h"
+#include "client/files/plan_file.h"
 
 namespace hearth::cli {
 

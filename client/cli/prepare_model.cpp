@@ -4,7 +4,7 @@
 
 #include "client/cli/connect.h"
 #include "client/cli/progress_bar.h"
-#include "client/request.h"
+#include "client/jit/request.h"
 
 namespace hearth::cli {
 

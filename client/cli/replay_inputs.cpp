@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
-#include "client/elements.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
+#include "client/tensor/elements.h"
 #include "runtime/split_mix.h"
 #include "runtime/text.h"
 

@@ -18,7 +18,7 @@
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/cli/weights_report.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "command_line/command.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/text.h"

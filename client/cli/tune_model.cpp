@@ -8,7 +8,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
-#include "client/request.h"
+#include "client/jit/request.h"
 
 namespace hearth::cli {
 namespace {

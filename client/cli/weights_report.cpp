@@ -11,7 +11,7 @@
 #include "client/cli/outputs.h"
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
-#include "client/elements.h"
+#include "client/tensor/elements.h"
 #include "runtime/text.h"
 
 namespace hearth::cli {

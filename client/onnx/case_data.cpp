@@ -3,9 +3,9 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <filesystem>
 
-#include "client/errors.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/file.h"
 #include "runtime/text.h"

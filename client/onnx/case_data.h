@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 
 namespace onnx {
 class ValueInfoProto;

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <set>
 
-#include "client/elements.h"
-#include "client/errors.h"
 #include "client/onnx/case_data.h"
 #include "client/onnx/host_tensor.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/results.h"
+#include "client/tensor/elements.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/file.h"
 #include "runtime/text.h"

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "client/elements.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/elements.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

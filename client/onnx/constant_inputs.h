@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "client/array.h"
 #include "client/onnx/host_tensor.h"
+#include "client/tensor/array.h"
 
 namespace onnx {
 class ValueInfoProto;

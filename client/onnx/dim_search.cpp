@@ -7,11 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
-#include "client/elements.h"
-#include "client/errors.h"
 #include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
+#include "client/tensor/elements.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 
 namespace hearth::onnx {

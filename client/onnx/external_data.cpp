@@ -15,9 +15,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "client/errors.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/sha256.h"
 #include "runtime/text.h"
@@ -183,7 +183,8 @@ std::shared_ptr<const runtime::MappedFile> ExternalData::file(const ExternalPlac
   std::shared_ptr<const runtime::MappedFile>& known = files_[place.location];
   if (known) return known;
   if (is_descriptor_folder(folder_)) {
-    reject(str_cat(what(place), ": a model from standard input has no folder to look for the file in; give the model as a file"));
+    reject(str_cat(what(place),
+                   ": a model from standard input has no folder to look for the file in; give the model as a file"));
   }
   const UniqueFd folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd file(folder ? open_beneath(folder.get(), place.location) : -1);

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "client/errors.h"
-#include "client/graph_inputs.h"
 #include "client/onnx/constant_inputs.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/tracer.h"
+#include "client/tensor/errors.h"
+#include "client/trace/graph_inputs.h"
+#include "client/trace/tracer.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "client/errors.h"
 #include "client/onnx/constant_inputs.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

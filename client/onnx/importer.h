@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/array.h"
-#include "client/tensor.h"
-#include "client/tracer.h"
+#include "client/tensor/array.h"
+#include "client/tensor/tensor.h"
+#include "client/trace/tracer.h"
 #include "runtime/replay.h"
 
 namespace hearth::onnx {

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "client/elements.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
+#include "client/tensor/elements.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "client/dim.h"
 #include "client/onnx/host_math.h"
-#include "client/tensor.h"
+#include "client/tensor/dim.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::onnx {
 

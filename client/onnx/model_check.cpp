@@ -1,9 +1,9 @@
 #include "client/onnx/model_check.h"
 
-#include "client/errors.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

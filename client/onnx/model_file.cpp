@@ -9,8 +9,8 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "client/errors.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/file.h"
 #include "runtime/text.h"

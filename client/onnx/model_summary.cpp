@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "client/errors.h"
 #include "client/onnx/external_data.h"
 #include "client/onnx/functions.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

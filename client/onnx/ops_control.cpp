@@ -5,13 +5,13 @@
 #include <cstring>
 #include <limits>
 
-#include "client/errors.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/value_parts.h"
+#include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

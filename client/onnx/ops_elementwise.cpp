@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "absl/strings/numbers.h"
-#include "client/elements.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
@@ -10,6 +9,7 @@
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/trigonometry.h"
+#include "client/tensor/elements.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

@@ -4,7 +4,7 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/text.h"
 

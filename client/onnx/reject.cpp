@@ -1,7 +1,7 @@
 #include "client/onnx/reject.h"
 
 #include "absl/status/status.h"
-#include "client/errors.h"
+#include "client/tensor/errors.h"
 #include "runtime/text.h"
 
 namespace hearth::onnx {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "client/onnx/importer.h"
 
 namespace hearth::onnx {

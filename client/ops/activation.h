@@ -3,7 +3,7 @@
 //
 //   Tensor y = gelu(linear(x, w, b));
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

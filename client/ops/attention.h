@@ -6,7 +6,7 @@
 #pragma once
 #include <optional>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -3,7 +3,7 @@
 //   Tensor y = deform_conv(x, w, offset, {}, mask, {.pads_begin = {1, 1}, .pads_end = {1, 1}});
 #pragma once
 #include "client/ops/conv.h"
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "client/ops/compaction.h"
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "client/elements.h"
 #include "client/ops/support.h"
+#include "client/tensor/elements.h"
 #include "runtime/text.h"
 
 namespace hearth::client {

@@ -1,8 +1,8 @@
-// Elementwise ops with numpy broadcasting and the promotion of client/tensor.h. Errors: JitError.
+// Elementwise ops with numpy broadcasting and the promotion of client/tensor/tensor.h. Errors: JitError.
 //
 //   Tensor y = where(x > 0, x, 0.1 * x);   // written: where(greater(x, 0), x, 0.1 * x)
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

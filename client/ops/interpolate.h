@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/ops/sample.h"
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

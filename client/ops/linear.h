@@ -3,7 +3,7 @@
 //   Tensor y = linear(x, w, b);                    // x [.., k], w [n, k], b [n] -> [.., n]
 //   Tensor e = gather(table, token_ids, 0);        // numpy.take(table, token_ids, axis=0)
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -4,7 +4,7 @@
 
 #include "client/ops/movement.h"
 #include "client/ops/support.h"
-#include "client/recorded_loop.h"
+#include "client/trace/recorded_loop.h"
 #include "runtime/text.h"
 
 namespace hearth::client {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

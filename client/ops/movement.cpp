@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "client/elements.h"
 #include "client/ops/support.h"
+#include "client/tensor/elements.h"
 #include "runtime/text.h"
 
 namespace hearth::client {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -2,7 +2,7 @@
 //
 //   Tensor y = layer_norm(x, scale, bias);
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -5,7 +5,7 @@
 #pragma once
 #include <vector>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

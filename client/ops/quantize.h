@@ -5,7 +5,7 @@
 //   Tensor y = dequantize_linear(matmul_integer(q, w, zero_point), scale * w_scale);
 #pragma once
 #include "client/ops/conv.h"
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -5,7 +5,7 @@
 #pragma once
 #include <functional>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

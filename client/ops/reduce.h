@@ -3,7 +3,7 @@
 //
 //   Tensor m = mean(x, {-1}, /*keepdims=*/true);
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

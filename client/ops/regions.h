@@ -2,7 +2,7 @@
 //
 //   Tensor y = roi_align(x, boxes, images, {.height = 7, .width = 7, .spatial_scale = 1.0 / 16, .sampling_ratio = 2});
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

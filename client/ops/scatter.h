@@ -5,7 +5,7 @@
 //
 //   Tensor counts = scatter_elements(zeros, labels, ones, 0, ScatterReduction::kAdd);
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

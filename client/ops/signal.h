@@ -2,7 +2,7 @@
 //
 //   Tensor spectrum = stft(x, hann_window(400), 160);              // x [N, samples, 1] -> [N, frames, 201, 2]
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -1,10 +1,10 @@
 // Order along one axis of constant length. Equal elements keep the order of their positions, descending too. NaN is
-// greater than everything. Short rows compare every pair, long ones run a sorting network: length * log^2 length steps a
-// row, of a few that are wanted about length. Errors: JitError.
+// greater than everything. Short rows compare every pair, long ones run a sorting network: length * log^2 length steps
+// a row, of a few that are wanted about length. Errors: JitError.
 //
 //   auto [values, indices] = topk(scores, 5);
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "client/elements.h"
 #include "client/ops/elementwise.h"
+#include "client/tensor/elements.h"
 #include "runtime/text.h"
 
 namespace hearth::client {

@@ -1,5 +1,5 @@
 // What the op families share: checked operands, axes, broadcasting and node making. Inside client/ only.
-// Every function fails (JitError) with the outermost op's name and line, see client/op_scope.h.
+// Every function fails (JitError) with the outermost op's name and line, see client/tensor/op_scope.h.
 //
 //   OpScope scope("sqrt", loc);
 //   return unary(v1::SQRT, to_float(require(x, "x")));
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/op_scope.h"
-#include "client/tensor.h"
-#include "client/tracer.h"
+#include "client/tensor/op_scope.h"
+#include "client/tensor/tensor.h"
+#include "client/trace/tracer.h"
 
 namespace hearth::client {
 

@@ -4,7 +4,7 @@
 //
 //   Tensor angle = atan2(y, x);   // radians
 #pragma once
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::client {
 

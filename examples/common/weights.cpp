@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "client/errors.h"
+#include "client/tensor/errors.h"
 #include "runtime/text.h"
 
 namespace hearth::examples {

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "client/safetensors.h"
-#include "client/tensor.h"
+#include "client/files/safetensors.h"
+#include "client/tensor/tensor.h"
 
 namespace hearth::examples {
 

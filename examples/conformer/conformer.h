@@ -7,7 +7,7 @@
 #pragma once
 #include <string>
 
-#include "client/jit_wrapper.h"
+#include "client/jit/jit_wrapper.h"
 #include "client/ops.h"
 #include "examples/common/weights.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "client/jit_wrapper.h"
+#include "client/jit/jit_wrapper.h"
 #include "client/ops.h"
 #include "examples/common/weights.h"
 

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "client/jit.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "examples/common/example_program.h"
 #include "examples/common/process_clock.h"

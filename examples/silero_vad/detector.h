@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/jit.h"
+#include "client/jit/jit.h"
 
 namespace hearth::examples {
 

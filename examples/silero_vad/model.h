@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/jit_wrapper.h"
-#include "client/recurrent.h"
-#include "client/safetensors.h"
+#include "client/files/safetensors.h"
+#include "client/jit/jit_wrapper.h"
+#include "client/jit/recurrent.h"
 
 namespace hearth::examples {
 

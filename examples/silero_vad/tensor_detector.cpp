@@ -1,4 +1,4 @@
-#include "client/recurrent.h"
+#include "client/jit/recurrent.h"
 #include "examples/silero_vad/detector.h"
 #include "examples/silero_vad/model.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 
 namespace hearth::bench {
 namespace {

@@ -12,8 +12,8 @@
 #include <functional>
 #include <stdexcept>
 
-#include "client/daemon_channel.h"
-#include "client/daemon_starter.h"
+#include "client/connection/daemon_channel.h"
+#include "client/connection/daemon_starter.h"
 #include "tests/integration/place.h"
 #include "tests/unit/daemon/test_graphs.h"
 

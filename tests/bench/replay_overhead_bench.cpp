@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "client/jit_wrapper.h"
+#include "client/jit/jit_wrapper.h"
 #include "client/ops.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/live_daemon.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "tests/bench/grpc_echo.h"
 #include "tests/integration/place.h"

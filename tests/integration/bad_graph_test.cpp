@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "client/daemon_channel.h"
+#include "client/connection/daemon_channel.h"
 #include "proto/versions.h"
 #include "runtime/device.h"
 #include "tests/integration/place.h"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <iostream>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <set>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
 

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <random>
 
-#include "client/daemon_channel.h"
-#include "client/jit.h"
+#include "client/connection/daemon_channel.h"
+#include "client/jit/jit.h"
+#include "client/jit/request.h"
 #include "client/ops.h"
-#include "client/request.h"
 #include "compiler/blobs/manifest.h"
 #include "runtime/blob_library.h"
 #include "tests/integration/live_daemon.h"

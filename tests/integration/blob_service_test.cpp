@@ -7,7 +7,7 @@
 #include <functional>
 #include <thread>
 
-#include "client/blob_file.h"
+#include "client/connection/blob_file.h"
 #include "tests/integration/blob_place.h"
 
 namespace hearth::integration {

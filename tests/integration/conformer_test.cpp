@@ -6,7 +6,7 @@
 #include <iostream>
 #include <random>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "client/onnx/model_file.h"
 #include "examples/conformer/conformer.h"
 #include "onnx/onnx.pb.h"

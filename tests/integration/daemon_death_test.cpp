@@ -6,8 +6,8 @@
 #include <cstring>
 #include <iostream>
 
-#include "client/jit.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "tests/integration/place.h"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "client/trace.h"
+#include "client/trace/trace.h"
 #include "examples/decoder/decoder.h"
 #include "tests/integration/live_daemon.h"
 

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <thread>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "client/onnx/importer.h"
 #include "onnx/onnx.pb.h"
 #include "tests/integration/place.h"

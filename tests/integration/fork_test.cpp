@@ -8,8 +8,8 @@
 #include <future>
 #include <thread>
 
-#include "client/daemon_channel.h"
-#include "client/jit.h"
+#include "client/connection/daemon_channel.h"
+#include "client/jit/jit.h"
 #include "client/ops.h"
 #include "tests/integration/live_daemon.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "client/ops.h"
 #include "examples/conformer/conformer.h"
 #include "tests/integration/live_daemon.h"

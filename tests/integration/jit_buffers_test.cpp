@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "client/array.h"
+#include "client/tensor/array.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/jit_checks.h"
 #include "tests/integration/live_daemon.h"

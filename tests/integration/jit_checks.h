@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "client/jit_wrapper.h"
+#include "client/jit/jit_wrapper.h"
 #include "client/ops.h"
 
 namespace hearth::integration {

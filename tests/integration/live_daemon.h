@@ -4,7 +4,7 @@
 //   const LiveDaemon daemon;
 //   auto plan = prepare({{"y", y}}, daemon.config());
 #pragma once
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "tests/integration/place.h"
 
 namespace hearth::integration {

@@ -1,9 +1,9 @@
 // JitRecurrent against a daemon of this test's own.
-#include "client/recurrent.h"
+#include "client/jit/recurrent.h"
 
 #include <catch2/catch.hpp>
 
-#include "client/jit_wrapper.h"
+#include "client/jit/jit_wrapper.h"
 #include "client/ops.h"
 #include "tests/integration/live_daemon.h"
 

@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "client/daemon_weights.h"
+#include "client/connection/daemon_weights.h"
+#include "client/files/plan_file.h"
 #include "client/onnx/importer.h"
 #include "client/ops.h"
-#include "client/plan_file.h"
 #include "runtime/weight_block.h"
 #include "tests/integration/live_daemon.h"
 #include "tests/unit/onnx/model_builder.h"

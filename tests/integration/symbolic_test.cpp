@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/jit.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"

@@ -1,12 +1,12 @@
 // Tracing: trace(), Tracer, summary() and jit(), against a daemon of this test's own.
-#include "client/trace.h"
+#include "client/trace/trace.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
 #include <thread>
 
-#include "client/jit_function.h"
+#include "client/jit/jit_function.h"
 #include "client/ops.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/live_daemon.h"

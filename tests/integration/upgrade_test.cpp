@@ -7,8 +7,8 @@
 #include <fstream>
 #include <thread>
 
-#include "client/jit.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "runtime/build_id.h"
 #include "tests/integration/place.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "runtime/sha256.h"
 

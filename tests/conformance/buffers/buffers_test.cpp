@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include "client/npy.h"
-#include "client/tracer.h"
+#include "client/files/npy.h"
+#include "client/trace/tracer.h"
 #include "tests/conformance/ops/program.h"
 #include "tests/support/fresh_seed.h"
 #include "tests/support/sanitizer.h"

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "client/plan_file.h"
+#include "client/files/plan_file.h"
 #include "hearth/v1/plan.pb.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "runtime/sha256.h"

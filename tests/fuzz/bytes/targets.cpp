@@ -5,10 +5,10 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "client/npy.h"
+#include "client/files/npy.h"
+#include "client/files/safetensors.h"
 #include "client/onnx/importer.h"
-#include "client/safetensors.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "compiler/passes/import/import.h"
 #include "daemon/config.h"
 #include "daemon/framing.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "compiler/compile.h"
 #include "tests/support/x86_target.h"
 #include "tests/unit/blobs/sample_library.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "tests/unit/cli/program.h"
 
 using namespace hearth::cli;
@@ -59,11 +59,11 @@ TEST_CASE("a mistyped command or option is told the nearest one") {
 }
 
 TEST_CASE("an option that says nothing without another one is refused, with that one") {
-  for (const auto& [line, needed] : std::vector<std::pair<std::string, std::string>>{
-           {"explain m.onnx --var q=1", "--var requires --measure"},
-           {"explain m.onnx --seed 1", "--seed requires --measure"},
-           {"prewarm m.onnx --budget 3", "--budget requires --tune"},
-           {"prewarm m.onnx --again", "--again requires --tune"}}) {
+  for (const auto& [line, needed] :
+       std::vector<std::pair<std::string, std::string>>{{"explain m.onnx --var q=1", "--var requires --measure"},
+                                                        {"explain m.onnx --seed 1", "--seed requires --measure"},
+                                                        {"prewarm m.onnx --budget 3", "--budget requires --tune"},
+                                                        {"prewarm m.onnx --again", "--again requires --tune"}}) {
     const Ran ran = run_program("hearth", line);
     check_refused(ran, 2);
     CHECK_THAT(ran.err, Contains(needed));

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "examples/silero_vad/segments.h"
 #include "tests/support/skip.h"
 #include "tests/unit/cli/program.h"

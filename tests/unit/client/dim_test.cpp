@@ -1,10 +1,10 @@
-#include "client/dim.h"
+#include "client/tensor/dim.h"
 
-#include "client/input_spec.h"
+#include "client/jit/input_spec.h"
 
 #include <catch2/catch.hpp>
 
-#include "client/errors.h"
+#include "client/tensor/errors.h"
 #include "hearth/v1/graph.pb.h"
 #include "runtime/expr.h"
 

@@ -1,4 +1,4 @@
-#include "client/elements.h"
+#include "client/tensor/elements.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "proto/versions.h"
 
 using namespace hearth;

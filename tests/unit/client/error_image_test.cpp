@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 
 using namespace hearth;
 using namespace hearth::client;

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "tests/unit/client/error_rows.h"
 
 using namespace hearth;

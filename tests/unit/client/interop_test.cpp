@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "client/dlpack.h"
-#include "client/safetensors.h"
-#include "client/tracer.h"
+#include "client/files/safetensors.h"
+#include "client/tensor/dlpack.h"
+#include "client/trace/tracer.h"
 
 using namespace hearth;
 using namespace hearth::client;

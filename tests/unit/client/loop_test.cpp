@@ -5,7 +5,7 @@
 #include <set>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "tests/unit/client/error_rows.h"
 
 using namespace hearth;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 
 using namespace hearth;

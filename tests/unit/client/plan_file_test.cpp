@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "client/files/plan_file.h"
 #include "client/ops.h"
-#include "client/plan_file.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "runtime/file.h"
 #include "runtime/sha256.h"

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "client/jit.h"
+#include "client/jit/jit.h"
 #include "client/ops.h"
 #include "tests/unit/client/fake_service.h"
 

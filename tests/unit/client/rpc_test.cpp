@@ -8,10 +8,10 @@
 #include <functional>
 #include <thread>
 
-#include "client/daemon_channel.h"
-#include "client/rpc_connection.h"
-#include "client/rpc_format.h"
-#include "client/rpc_methods.h"
+#include "client/connection/daemon_channel.h"
+#include "client/connection/rpc_connection.h"
+#include "client/connection/rpc_format.h"
+#include "client/connection/rpc_methods.h"
 #include "tests/unit/client/fake_service.h"
 
 using namespace hearth;

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "client/daemon_channel.h"
-#include "client/daemon_socket.h"
-#include "client/daemon_starter.h"
+#include "client/connection/daemon_channel.h"
+#include "client/connection/daemon_socket.h"
+#include "client/connection/daemon_starter.h"
 
 using namespace hearth::client;
 using Clock = std::chrono::steady_clock;

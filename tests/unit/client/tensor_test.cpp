@@ -1,4 +1,4 @@
-#include "client/tensor.h"
+#include "client/tensor/tensor.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/elements.h"
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/tensor/elements.h"
+#include "client/trace/tracer.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 
 using namespace hearth;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 
 namespace hearth {
 namespace {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "client/onnx/model_file.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "runtime/mapped_file.h"
 #include "tests/unit/onnx/model_builder.h"
 

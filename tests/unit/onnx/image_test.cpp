@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "client/elements.h"
+#include "client/tensor/elements.h"
 #include "tests/unit/onnx/model_builder.h"
 #include "tests/unit/onnx/oracle.h"
 

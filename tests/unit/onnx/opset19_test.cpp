@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/elements.h"
+#include "client/tensor/elements.h"
 #include "tests/unit/fp8_judge.h"
 #include "tests/unit/onnx/model_builder.h"
 #include "tests/unit/onnx/oracle.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "client/npy.h"
+#include "client/files/npy.h"
 #include "client/onnx/importer.h"
 #include "hearth/v1/graph.pb.h"
 #include "tests/support/skip.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "client/ops.h"
-#include "client/tracer.h"
+#include "client/trace/tracer.h"
 #include "compiler/compile.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/support/skip.h"

@@ -1,0 +1,113 @@
+#include "client/connection/daemon_starter.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "client/connection/daemon_socket.h"
+#include "client/connection/detached_daemon.h"
+#include "proto/socket_path.h"
+#include "runtime/file_lock.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+void sleep_jittered(int milliseconds) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::this_thread::sleep_for(std::chrono::microseconds(500 * milliseconds + random() % (1000 * milliseconds)));
+}
+
+bool is_program(const fs::path& path) { return access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path); }
+
+}  // namespace
+
+absl::StatusOr<std::string> find_daemon_program() {
+  if (const char* named = secure_getenv("HEARTH_DAEMON"); named && *named) {
+    if (is_program(named)) return std::string(named);
+    return absl::NotFoundError(str_cat("HEARTH_DAEMON names '", named, "', which is not a program"));
+  }
+  std::vector<fs::path> places;
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
+  if (!self.empty()) places.push_back(self.parent_path());
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&find_daemon_program), &info) && info.dli_fname) {
+    const fs::path folder = fs::absolute(info.dli_fname, ignored).parent_path();
+    places.push_back(folder);
+    places.push_back(folder.parent_path() / "bin");
+  }
+  if (const char* path = secure_getenv("PATH")) {
+    for (absl::string_view folder : absl::StrSplit(path, ':', absl::SkipEmpty())) {
+      if (folder[0] == '/') places.emplace_back(std::string(folder));
+    }
+  }
+  for (const fs::path& place : places) {
+    if (is_program(place / "hearthd")) return (place / "hearthd").string();
+  }
+  return absl::NotFoundError(
+      "no hearthd beside this program or on PATH; install it, start one, or set HEARTH_DAEMON to its path");
+}
+
+absl::Status start_daemon(const std::string& socket_path, Clock::time_point deadline) {
+  deadline = std::min(deadline, Clock::now() + kDaemonStartLimit);
+  absl::StatusOr<std::string> program = find_daemon_program();
+  if (!program.ok()) {
+    return absl::UnavailableError(str_cat("no daemon listens on ", socket_path,
+                                          " and none can be started: ", std::string(program.status().message())));
+  }
+  if (absl::Status folder = make_socket_folder(socket_path); !folder.ok()) {
+    return absl::UnavailableError(str_cat("no daemon can be started: ", std::string(folder.message())));
+  }
+  const std::string lock_path = socket_path + ".start";
+  std::optional<runtime::FileLock> lock;
+  while (!lock) {
+    absl::StatusOr<bool> accepts = daemon_accepts(socket_path);
+    if (!accepts.ok()) return accepts.status();
+    if (*accepts) return absl::OkStatus();
+    absl::StatusOr<std::optional<runtime::FileLock>> locked = runtime::FileLock::try_acquire(lock_path);
+    if (!locked.ok()) return absl::UnavailableError(std::string(locked.status().message()));
+    lock = *std::move(locked);
+    if (lock) break;
+    if (Clock::now() >= deadline) {
+      return absl::DeadlineExceededError(
+          str_cat("another process holds ", lock_path, " and its daemon did not become ready in time"));
+    }
+    sleep_jittered(5);
+  }
+  absl::StatusOr<bool> accepts = daemon_accepts(socket_path);  // somebody else may have been faster
+  if (!accepts.ok()) return accepts.status();
+  if (*accepts) return absl::OkStatus();
+  for (;;) {
+    absl::StatusOr<DetachedDaemon> daemon = DetachedDaemon::start(*program, socket_path);
+    if (!daemon.ok()) return daemon.status();
+    const absl::Status ready = daemon->wait_until_ready(deadline);
+    if (ready.ok()) break;
+    // One that its starter did not wait for, or that no client started, was faster: ours ends where that one serves.
+    accepts = daemon_accepts(socket_path);
+    if (accepts.ok() && *accepts) return absl::OkStatus();
+    // It has the socket and does not accept: it is about to serve, or about to leave.
+    if (!absl::IsAlreadyExists(ready) || Clock::now() >= deadline) return ready;
+    sleep_jittered(20);
+  }
+  while (Clock::now() < deadline) {
+    accepts = daemon_accepts(socket_path);
+    if (!accepts.ok()) return accepts.status();
+    if (*accepts) return absl::OkStatus();
+    sleep_jittered(5);
+  }
+  return absl::DeadlineExceededError(str_cat("the daemon ", *program, " said it is ready and does not accept on ",
+                                             socket_path, "; its log is ", daemon_log_path(socket_path)));
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,178 @@
+#include "client/connection/daemon_weights.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "client/connection/daemon_socket.h"
+#include "proto/versions.h"
+#include "runtime/fork.h"
+#include "runtime/mapped_file.h"
+#include "runtime/sha256.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Response = v1::WeightsResponse;
+
+constexpr std::chrono::milliseconds kAnswerLimit{2'000};
+constexpr std::chrono::milliseconds kMakeLimit{30'000};
+constexpr int kRangesAtOnce = 256;  // of which a packet holds more
+
+// A connection that is open as long as a plan uses the weights.
+class Hold {
+ public:
+  explicit Hold(UniqueFd socket) : socket_(std::move(socket)) { runtime::close_on_fork(socket_.get()); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  ~Hold() {
+    // In a forked child it is closed already, and the number may be another file's.
+    if (generation_ != runtime::fork_generation()) {
+      socket_.release();
+    } else {
+      runtime::forget_close_on_fork(socket_.get());
+    }
+  }
+
+ private:
+  UniqueFd socket_;
+  const std::uint32_t generation_ = runtime::fork_generation();
+};
+
+v1::FileRange range_of(const runtime::MappedFile& file, std::string_view bytes) {
+  v1::FileRange range;
+  range.set_device(file.stamp().device);
+  range.set_inode(file.stamp().inode);
+  range.set_size_bytes(file.stamp().size_bytes);
+  range.set_modified_ns(file.stamp().modified_ns);
+  range.set_changed_ns(file.stamp().changed_ns);
+  range.set_offset(static_cast<std::uint64_t>(bytes.data() - file.bytes().data()));
+  range.set_length(bytes.size());
+  return range;
+}
+
+// Bytes whose digest is wanted, and where they are in a file that other processes may know.
+struct Wanted {
+  std::shared_ptr<const runtime::MappedFile> file;
+  std::string_view bytes;
+  std::size_t place = 0;  // in the answer
+  v1::FileRange range;
+};
+
+v1::WeightsRequest request_of() {
+  v1::WeightsRequest request;
+  request.set_version(kWeightsVersion);
+  return request;
+}
+
+}  // namespace
+
+absl::Status DaemonWeights::connect() {
+  if (socket_) return absl::OkStatus();
+  const absl::StatusOr<int> fd = connect_to_daemon(socket_path_, std::min(deadline_, Clock::now() + kAnswerLimit),
+                                                   nullptr, DaemonSocket::kWeights);
+  if (!fd.ok()) return fd.status();
+  socket_ = UniqueFd(*fd);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DaemonWeights::Answer> DaemonWeights::ask(const v1::WeightsRequest& request,
+                                                         std::chrono::milliseconds patience, int file) {
+  absl::StatusOr<Answer> answer = exchange(request, patience, file);
+  if (!answer.ok()) socket_.reset();
+  return answer;
+}
+
+absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsRequest& request,
+                                                              std::chrono::milliseconds patience, int file) {
+  if (absl::Status connected = connect(); !connected.ok()) return connected;
+  if (absl::Status sent = send_packet(socket_.get(), request.SerializeAsString(), file); !sent.ok()) return sent;
+  const Clock::time_point give_up = std::min(deadline_, Clock::now() + patience);
+  absl::StatusOr<Packet> packet = receive_packet(socket_.get());
+  while (absl::IsUnavailable(packet.status())) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
+    if (left <= 0) return absl::DeadlineExceededError("the daemon does not answer");
+    pollfd entry{socket_.get(), POLLIN, 0};
+    ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+    packet = receive_packet(socket_.get());
+  }
+  if (!packet.ok()) return packet.status();
+  Answer answer;
+  if (!answer.response.ParseFromString(packet->bytes)) return absl::DataLossError("the answer cannot be read");
+  if (answer.response.outcome() == Response::REFUSED) return absl::FailedPreconditionError(answer.response.message());
+  answer.file = std::move(packet->file);
+  return answer;
+}
+
+absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std::string_view>& bytes) {
+  if (absl::Status connected = connect(); !connected.ok()) return connected;  // nothing is hashed for nobody
+  std::vector<Digest> digests(bytes.size());
+  std::vector<Wanted> in_files;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (const auto file = runtime::MappedFile::containing(bytes[i])) {
+      in_files.push_back({file, bytes[i], i, range_of(*file, bytes[i])});
+    } else {
+      digests[i] = sha256(bytes[i]);
+    }
+  }
+  for (std::size_t begin = 0; begin < in_files.size(); begin += kRangesAtOnce) {
+    const std::size_t end = std::min(in_files.size(), begin + kRangesAtOnce);
+    v1::WeightsRequest find = request_of(), store = request_of();
+    for (std::size_t i = begin; i < end; ++i) *find.mutable_find_digests()->add_ranges() = in_files[i].range;
+    const absl::StatusOr<Answer> known = ask(find, kAnswerLimit);
+    if (!known.ok()) return known.status();
+    for (std::size_t i = begin; i < end; ++i) {
+      const int place = static_cast<int>(i - begin);
+      Digest& digest = digests[in_files[i].place];
+      if (place < known->response.digests_size() && known->response.digests(place).size() == digest.size()) {
+        std::memcpy(digest.data(), known->response.digests(place).data(), digest.size());
+        continue;
+      }
+      const runtime::MappedFile& file = *in_files[i].file;
+      // A change in the moment of its last one could leave a file with the same times.
+      const bool is_settled = made_of::is_settled(file.stamp());
+      const absl::StatusOr<Digest> hashed = runtime::sha256_mapped(in_files[i].bytes);
+      file.release(in_files[i].bytes);
+      if (!hashed.ok()) return hashed.status();
+      digest = *hashed;
+      if (!is_settled) continue;
+      *store.mutable_store_digests()->add_ranges() = in_files[i].range;
+      store.mutable_store_digests()->add_digests(to_bytes(digest));
+    }
+    if (!store.has_store_digests()) continue;
+    if (absl::Status stored = ask(store, kAnswerLimit).status(); !stored.ok()) return stored;
+  }
+  return digests;
+}
+
+runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_bytes) {
+  v1::WeightsRequest request = request_of();
+  request.mutable_take()->set_key(to_bytes(key));
+  request.mutable_take()->set_size_bytes(size_bytes);
+  absl::StatusOr<Answer> answer = ask(request, kMakeLimit);
+  if (!answer.ok()) return {};
+  if (answer->response.outcome() == Response::FOUND && answer->file) {
+    return {runtime::WeightOffer::kFound, std::move(answer->file)};
+  }
+  if (answer->response.outcome() == Response::MAKE) return {runtime::WeightOffer::kMake, {}};
+  socket_.reset();
+  return {};
+}
+
+bool DaemonWeights::give(int file) {
+  v1::WeightsRequest request = request_of();
+  request.mutable_give();
+  return socket_ && ask(request, kAnswerLimit, file).ok();
+}
+
+std::shared_ptr<const void> DaemonWeights::hold() {
+  if (!socket_) return nullptr;
+  return std::make_shared<const Hold>(std::move(socket_));
+}
+
+}  // namespace hearth::client

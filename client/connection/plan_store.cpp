@@ -1,0 +1,123 @@
+#include "client/connection/plan_store.h"
+
+#include "client/connection/daemon_weights.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+PrepareProgress to_progress(const v1::PrepareProgress& wire) {
+  PrepareProgress progress;
+  switch (wire.state()) {
+    case v1::PrepareProgress::LOWERING:
+      progress.state = PrepareProgress::State::kLowering;
+      break;
+    case v1::PrepareProgress::COMPILING:
+      progress.state = PrepareProgress::State::kCompiling;
+      break;
+    default:
+      progress.state = PrepareProgress::State::kQueued;
+      break;
+  }
+  progress.kernels_done = wire.kernels_done();
+  progress.kernels_total = wire.kernels_total();
+  return progress;
+}
+
+// An artifact that is gone, damaged or unreadable by path; the daemon may still give its bytes or make it again.
+bool may_be_mended(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsPermissionDenied(status);
+}
+
+absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& channel, const v1::PrepareResult& result,
+                                                             bool by_path, DaemonChannel::Deadline deadline) {
+  std::vector<runtime::ArtifactSource> artifacts;
+  for (const v1::ArtifactRef& ref : result.artifacts()) {
+    runtime::ArtifactSource source{ref.digest(), by_path ? ref.path() : std::string(), {}};
+    if (source.path.empty()) {
+      absl::StatusOr<std::string> bytes = channel.fetch_artifact(ref.digest(), deadline);
+      if (!bytes.ok()) return bytes.status();
+      source.bytes = *std::move(bytes);
+    }
+    artifacts.push_back(std::move(source));
+  }
+  return artifacts;
+}
+
+// Fills in `stored`'s plan and source.
+absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::PrepareResult& result, int threads,
+                  const PrepareConfig& config, bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
+  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
+  if (!artifacts.ok()) return artifacts.status();
+  runtime::LoadRequest request;
+  request.plan = result.plan();
+  request.artifacts = *std::move(artifacts);
+  request.threads = threads;
+  for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
+  DaemonWeights weights(channel.socket_path(), deadline);
+  const bool shares = config.share_weights && config.device == "cpu";
+  auto plan = runtime::LoadedPlan::create(request, shares ? &weights : nullptr);
+  if (!plan.ok()) return plan.status();
+  stored.plan = *std::move(plan);
+  stored.plan_bytes = result.plan();
+  stored.source = std::move(request);
+  stored.source.plan = {};
+  return absl::OkStatus();
+}
+
+// Of a call that took too long: a daemon that still answers was at work on the plan, and keeps what it has of it.
+absl::Status explained(const absl::Status& status, DaemonChannel& channel, const PrepareConfig& config,
+                       DaemonChannel::Deadline deadline) {
+  constexpr std::chrono::seconds kLook{1};
+  // The daemon ends a call by a clock of its own, of whole milliseconds, which may be a little ahead of this one.
+  constexpr std::chrono::milliseconds kClocksDiffer{100};
+  const bool is_ours = absl::IsDeadlineExceeded(status) && std::chrono::steady_clock::now() + kClocksDiffer >= deadline;
+  if (!is_ours || !channel.stats(kLook).ok()) return status;
+  return absl::DeadlineExceededError(
+      str_cat("the plan was not ready within ", std::chrono::duration<double>(config.deadline).count(),
+              " s; the kernels that were compiled are kept: another try goes on from there, or allow more time"));
+}
+
+}  // namespace
+
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
+                                      const PrepareConfig& config, DaemonChannel::Deadline deadline) {
+  std::function<void(const v1::PrepareProgress&)> progress;
+  if (config.progress) progress = [&](const v1::PrepareProgress& wire) { config.progress(to_progress(wire)); };
+  const int threads = static_cast<int>(request.target().threads());
+  absl::Status last;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    StoredPlan stored;
+    absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress, &stored.stats.rpc_ms);
+    if (!result.ok()) return explained(result.status(), channel, config, deadline);
+    stored.stats.compiled_kernels = result->compiled_kernels();
+    stored.stats.cache_hits = result->cache_hits();
+    stored.stats.plan_hit = result->plan_hit();
+    stored.stats.joined = result->joined();
+    stored.stats.plan_key = result->plan_key();
+    stored.lease_id = result->lease_id();
+    if (config.progress) {
+      const auto count = static_cast<std::uint32_t>(result->artifacts_size());
+      config.progress({PrepareProgress::State::kLoading, count, count});
+    }
+    absl::Status loaded = load(channel, traced, *result, threads, config, /*by_path=*/true, deadline, stored);
+    if (may_be_mended(loaded)) {
+      last = loaded;
+      loaded = load(channel, traced, *result, threads, config, /*by_path=*/false, deadline, stored);
+    }
+    if (loaded.ok()) {
+      stored.stats.kernels = static_cast<std::uint32_t>(stored.plan->plan().kernels.size());
+      const runtime::WeightFacts& weights = stored.plan->weights();
+      stored.stats.once_launches = weights.once_launches;
+      stored.stats.shared_weight_bytes = weights.shared ? weights.block_bytes : 0;
+      stored.stats.weights_found = weights.found;
+      return stored;
+    }
+    channel.release_lease(result->lease_id());
+    if (!may_be_mended(loaded)) return loaded;
+    if (last.ok()) last = loaded;
+  }
+  return last;
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,361 @@
+#include "client/files/plan_file.h"
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "client/jit/prepared_state.h"
+#include "client/tensor/array.h"
+#include "hearth/v1/plan_file.pb.h"
+#include "proto/versions.h"
+#include "runtime/file.h"
+#include "runtime/mapped_file.h"
+#include "runtime/sha256.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+using Section = v1::PlanFileSection;
+
+constexpr std::string_view kMagic = "HEARTHPF";
+constexpr std::uint64_t kAlignment = 64;  // of every section
+constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 26;
+
+// Little-endian, at the file's start. 64 bytes.
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t zero;
+  std::uint64_t file_bytes;
+  std::uint64_t manifest_bytes;
+  std::uint8_t manifest_sha256[32];
+};
+static_assert(sizeof(Header) == kAlignment);
+
+std::uint64_t padding_after(std::uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; }
+
+std::string label(const Section& section, int index) {
+  switch (section.kind()) {
+    case Section::PLAN:
+      return "the plan";
+    case Section::ARTIFACT:
+      return str_cat("artifact ", to_hex(section.sha256()));
+    case Section::PARAMETER:
+      return str_cat("parameter '", section.name(), "'");
+    default:
+      return str_cat("section ", index);
+  }
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------
+class Writer {
+ public:
+  // `bytes` stay alive until the file is written.
+  absl::Status add(Section::Kind kind, const std::string& name, std::string_view bytes, bool external = false) {
+    const absl::StatusOr<Digest> digest = runtime::sha256_mapped(bytes);
+    if (!digest.ok()) return absl::Status(digest.status().code(), str_cat("'", name, "': ", digest.status().message()));
+    Section* section = manifest_.add_sections();
+    section->set_kind(kind);
+    section->set_name(name);
+    section->set_size(bytes.size());
+    section->set_sha256(to_bytes(*digest));
+    section->set_external(external);
+    if (!external) sections_.push_back(bytes);
+    return absl::OkStatus();
+  }
+
+  void add_fixed(const FixedInput& input) {
+    v1::PlanFileFixedInput* written = manifest_.add_fixed_inputs();
+    written->set_name(input.name);
+    written->set_dtype(static_cast<std::uint32_t>(input.dtype));
+    for (const std::int64_t length : input.shape) written->add_shape(length);
+    written->set_data(input.bytes);
+  }
+
+  absl::Status write(const std::string& path, int threads) {
+    manifest_.set_threads(static_cast<std::uint32_t>(threads));
+    const std::string manifest = manifest_.SerializeAsString();
+    const std::string zeros(kAlignment, '\0');
+    Header header{};
+    std::vector<std::string_view> parts = {{reinterpret_cast<const char*>(&header), sizeof header}};
+    std::uint64_t total = sizeof header;
+    sections_.insert(sections_.begin(), manifest);
+    for (const std::string_view bytes : sections_) {
+      parts.push_back(bytes);
+      parts.push_back(std::string_view(zeros).substr(0, padding_after(bytes.size())));
+      total += bytes.size() + padding_after(bytes.size());
+    }
+    std::memcpy(header.magic, kMagic.data(), kMagic.size());
+    header.version = kPlanFileVersion;
+    header.file_bytes = total;
+    header.manifest_bytes = manifest.size();
+    const Digest digest = sha256(manifest);
+    std::copy(digest.begin(), digest.end(), header.manifest_sha256);
+    return runtime::write_file(path, parts);
+  }
+
+ private:
+  v1::PlanFileManifest manifest_;
+  std::vector<std::string_view> sections_;
+};
+
+// ---- Reading ----------------------------------------------------------------------------------------------------
+absl::Status damaged(const std::string& what) { return absl::DataLossError(str_cat(what, "; export the plan again")); }
+
+absl::StatusOr<Header> read_header(std::string_view file) {
+  Header header{};
+  if (file.size() < kMagic.size() || file.substr(0, kMagic.size()) != kMagic) {
+    return absl::InvalidArgumentError("not a plan file: it does not begin with HEARTHPF");
+  }
+  if (file.size() < sizeof header)
+    return damaged(str_cat("the file ends within its header, after ", file.size(), " bytes"));
+  std::memcpy(&header, file.data(), sizeof header);
+  if (header.version != kPlanFileVersion) {
+    return absl::FailedPreconditionError(str_cat("plan file version ", header.version, "; this build reads version ",
+                                                 kPlanFileVersion, "; export the plan with this build"));
+  }
+  if (header.file_bytes != file.size()) {
+    return damaged(str_cat("the file has ", file.size(), " bytes; its header says ", header.file_bytes));
+  }
+  const std::uint64_t rest = file.size() - sizeof header;
+  if (header.zero != 0 || header.manifest_bytes > std::min(rest, kMaxManifestBytes)) {
+    return damaged("the header is damaged");
+  }
+  return header;
+}
+
+// The bytes of one section after the other; every byte of the file is looked at.
+class Reader {
+ public:
+  explicit Reader(std::string_view file) : file_(file), at_(sizeof(Header)) {}
+
+  absl::StatusOr<std::string_view> take(std::uint64_t size, std::string_view digest, const std::string& what) {
+    const std::uint64_t left = file_.size() - at_;
+    if (size > left || padding_after(size) > left - size) {
+      return damaged(str_cat(what, " needs ", size, " bytes at offset ", at_, "; the file ends at ", file_.size()));
+    }
+    const std::string_view bytes = file_.substr(at_, size), padding = file_.substr(at_ + size, padding_after(size));
+    const absl::StatusOr<Digest> found = runtime::sha256_mapped(bytes);
+    if (!found.ok()) return found.status();
+    if (to_bytes(*found) != digest) {
+      return damaged(str_cat(what, " at offset ", at_, ", ", size, " bytes: its SHA-256 is not the one recorded"));
+    }
+    at_ += size;
+    if (padding.find_first_not_of('\0') != std::string_view::npos) {
+      return damaged(str_cat("the padding after ", what, " at offset ", at_, " is not zero"));
+    }
+    at_ += padding.size();
+    return bytes;
+  }
+  bool at_end() const { return at_ == file_.size(); }
+
+ private:
+  std::string_view file_;
+  std::uint64_t at_;
+};
+
+absl::StatusOr<runtime::ParameterBytes> external_parameter(const Section& section, const LoadPlanConfig& config) {
+  const std::string what = label(section, 0);
+  const auto given = config.parameters.find(section.name());
+  if (given == config.parameters.end()) {
+    return absl::InvalidArgumentError(
+        str_cat(what, " is not in the file and not given; it needs ", section.size(), " bytes"));
+  }
+  const ParameterData& data = given->second;
+  if (data.size != section.size()) {
+    return absl::InvalidArgumentError(
+        str_cat(what, " is given ", data.size, " bytes; the plan needs ", section.size()));
+  }
+  if (data.size > 0 && !data.data) return absl::InvalidArgumentError(str_cat(what, " is given a null pointer"));
+  const absl::StatusOr<Digest> digest = runtime::sha256_mapped({static_cast<const char*>(data.data), data.size});
+  if (!digest.ok()) return absl::Status(digest.status().code(), str_cat(what, ": ", digest.status().message()));
+  if (to_bytes(*digest) != section.sha256()) {
+    return absl::InvalidArgumentError(str_cat(what, " is given other bytes than the plan was exported with"));
+  }
+  return runtime::ParameterBytes{data.data, data.size, data.owner};
+}
+
+absl::Status read_sections(const std::shared_ptr<const runtime::MappedFile>& file, const v1::PlanFileManifest& manifest,
+                           Reader& reader, const LoadPlanConfig& config, PreparedPlan::State& state) {
+  std::set<std::string> held;
+  for (int i = 0; i < manifest.sections_size(); ++i) {
+    const Section& section = manifest.sections(i);
+    const std::string what = label(section, i);
+    const bool is_plan = section.kind() == Section::PLAN, is_parameter = section.kind() == Section::PARAMETER;
+    if (is_plan != (i == 0) || (!is_plan && !is_parameter && section.kind() != Section::ARTIFACT) ||
+        (section.external() && !is_parameter)) {
+      return absl::InvalidArgumentError(str_cat(what, " does not belong at place ", i, " of the manifest"));
+    }
+    if (section.external()) {
+      auto given = external_parameter(section, config);
+      if (!given.ok()) return given.status();
+      state.source.parameters[section.name()] = *std::move(given);
+      continue;
+    }
+    const auto bytes = reader.take(section.size(), section.sha256(), what);
+    if (!bytes.ok()) return bytes.status();
+    if (is_plan) {
+      state.plan_bytes = std::string(*bytes);
+    } else if (is_parameter) {
+      state.source.parameters[section.name()] = {bytes->data(), bytes->size(), file};
+      held.insert(section.name());
+    } else {
+      state.source.artifacts.push_back({section.sha256(), "", std::string(*bytes)});
+    }
+  }
+  if (!reader.at_end()) return damaged("bytes follow the last section");
+  for (const auto& [name, data] : config.parameters) {
+    if (held.count(name) != 0)
+      return absl::InvalidArgumentError(str_cat("parameter '", name, "' is given and in the file"));
+    if (state.source.parameters.count(name) == 0) {
+      return absl::InvalidArgumentError(str_cat("parameter '", name, "' is given; the plan has none of this name"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
+  FixedInputs inputs;
+  for (const v1::PlanFileFixedInput& written : manifest.fixed_inputs()) {
+    const std::string what = str_cat("the fixed input '", written.name(), "'");
+    const std::optional<DType> dtype = dtype_from_wire(static_cast<int>(written.dtype()));
+    if (written.name().empty() || !dtype)
+      return absl::InvalidArgumentError(str_cat(what, " has no name, or dtype ", written.dtype(), ", which is none"));
+    const FixedInput input{written.name(), *dtype, {written.shape().begin(), written.shape().end()}, written.data()};
+    const ArrayView value(input.bytes.data(), input.bytes.size(), input.dtype, input.shape);
+    if (absl::Status checked = check_array(value, what); !checked.ok()) return checked;
+    inputs.push_back(input);
+  }
+  return inputs;
+}
+
+// Leaves the reader at the first section.
+absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
+  const absl::StatusOr<Header> header = read_header(file);
+  if (!header.ok()) return header.status();
+  const std::string digest(reinterpret_cast<const char*>(header->manifest_sha256), sizeof header->manifest_sha256);
+  const auto text = reader.take(header->manifest_bytes, digest, "the manifest");
+  if (!text.ok()) return text.status();
+  v1::PlanFileManifest manifest;
+  const google::protobuf::LogSilencer quiet;  // the status says it
+  if (!manifest.ParseFromArray(text->data(), static_cast<int>(text->size())) || manifest.sections_size() == 0) {
+    return absl::InvalidArgumentError("the manifest is not one this version understands");
+  }
+  return manifest;
+}
+
+absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
+  PlanFileContents contents;
+  contents.file_bytes = file.size();
+  Reader reader(file);
+  absl::StatusOr<v1::PlanFileManifest> manifest = read_manifest(file, reader);
+  if (!manifest.ok()) return manifest.status();
+  contents.manifest = *std::move(manifest);
+  const Section& first = contents.manifest.sections(0);
+  const auto plan = reader.take(first.size(), first.sha256(), label(first, 0));
+  if (!plan.ok()) return plan.status();
+  if (absl::Status checked = runtime::parse_plan(*plan).status(); !checked.ok()) return checked;
+  contents.plan.ParseFromArray(plan->data(), static_cast<int>(plan->size()));
+  return contents;
+}
+
+absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFile>& file, const LoadPlanConfig& config,
+                                  std::chrono::steady_clock::time_point start) {
+  Reader reader(file->bytes());
+  const absl::StatusOr<v1::PlanFileManifest> read = read_manifest(file->bytes(), reader);
+  if (!read.ok()) return read.status();
+  const v1::PlanFileManifest& manifest = *read;
+  const absl::StatusOr<int> threads =
+      choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads()));
+  if (!threads.ok()) return threads.status();
+  auto state = std::make_shared<PreparedPlan::State>();
+  if (absl::Status status = read_sections(file, manifest, reader, config, *state); !status.ok()) return status;
+  absl::StatusOr<FixedInputs> fixed = read_fixed(manifest);
+  if (!fixed.ok()) return fixed.status();
+  state->fixed_inputs = std::make_shared<FixedInputs>(*std::move(fixed));
+  state->source.plan = state->plan_bytes;
+  state->source.threads = *threads;
+  absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
+  if (!plan.ok()) return plan.status();
+  state->plan = *std::move(plan);
+  state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
+  state->stats.once_launches = state->plan->weights().once_launches;
+  state->device = state->plan->plan().target.device();
+  state->threads = *threads;
+  state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return PreparedPlan(std::move(state));
+}
+
+// An error about the file at `path`, in one line whatever the names in the file hold.
+absl::Status error_of(const std::string& path, const absl::Status& status) {
+  std::string line;
+  for (const char byte : str_cat(path, ": ", std::string(status.message()))) {
+    const bool is_control = static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
+    line += is_control ? absl::CHexEscape(std::string(1, byte)) : std::string(1, byte);
+  }
+  return absl::Status(status.code(), line);
+}
+
+}  // namespace
+
+absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig& config) const {
+  Writer writer;
+  std::vector<std::string> artifacts;
+  artifacts.reserve(state_->source.artifacts.size());  // the writer refers to them
+  if (absl::Status added = writer.add(Section::PLAN, "", state_->plan_bytes); !added.ok()) return added;
+  for (const runtime::ArtifactSource& source : state_->source.artifacts) {
+    if (source.path.empty()) {
+      artifacts.push_back(source.bytes);
+    } else {
+      absl::StatusOr<std::string> bytes = runtime::read_file(source.path);
+      if (!bytes.ok()) return bytes.status();
+      if (to_bytes(sha256(*bytes)) != source.digest) {
+        return absl::DataLossError(str_cat(source.path, ": its SHA-256 is not ", to_hex(source.digest),
+                                           "; run `hearth cache verify` and prepare again"));
+      }
+      artifacts.push_back(*std::move(bytes));
+    }
+    if (absl::Status added = writer.add(Section::ARTIFACT, "", artifacts.back()); !added.ok()) return added;
+  }
+  for (const auto& [name, data] : state_->source.parameters) {
+    const std::string_view bytes(static_cast<const char*>(data.data), data.size);
+    if (absl::Status added = writer.add(Section::PARAMETER, name, bytes, !config.parameters); !added.ok()) return added;
+  }
+  for (const FixedInput& input : *state_->fixed_inputs) writer.add_fixed(input);
+  return writer.write(path, state_->threads);
+}
+
+absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config) {
+  const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<PreparedPlan> plan = load(*file, config, start);
+  if (plan.ok()) return plan;
+  return error_of(path, plan.status());
+}
+
+absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {
+  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<PlanFileContents> contents = read_contents((*file)->bytes());
+  if (contents.ok()) return contents;
+  return error_of(path, contents.status());
+}
+
+bool is_plan_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe waits, reading takes from it
+  std::string start(kMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == kMagic;
+}
+
+}  // namespace hearth::client

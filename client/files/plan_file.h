@@ -1,0 +1,42 @@
+// Plan files: a prepared plan with its kernels, and its parameters unless told otherwise, in one self-checking file
+// that is loaded with no daemon (format: docs/plan_file.md). It holds machine code: load only what you would run.
+// Thread-safe. Errors: one line that begins with the path and names the section. DataLoss: damaged or cut off;
+// FailedPrecondition: another version, or a CPU without the features it was compiled for; InvalidArgument: no plan
+// file, or wrong parameters; NotFound, PermissionDenied, ResourceExhausted: the file system.
+//
+//   absl::Status saved = plan->export_to("model.hearth");
+//   absl::StatusOr<PreparedPlan> plan = load_plan("model.hearth", {.threads = 4});
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/jit/jit.h"
+#include "hearth/v1/plan.pb.h"
+#include "hearth/v1/plan_file.pb.h"
+
+namespace hearth::client {
+
+struct LoadPlanConfig {
+  int threads = 0;  // 0: as when the plan was prepared
+  // Parameters that the file leaves out, by name; must be the bytes the plan was exported with.
+  std::map<std::string, ParameterData> parameters = {};
+};
+
+// Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.
+absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config = {});
+
+// What a plan file says of itself: its kernels are not loaded, its other sections not read.
+struct PlanFileContents {
+  std::uint64_t file_bytes = 0;
+  v1::PlanFileManifest manifest;
+  v1::Plan plan;  // checked as runtime/plan.h does
+};
+// Errors as load_plan's, of the manifest and the plan.
+absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path);
+
+// Whether a regular file begins as plan files do.
+bool is_plan_file(const std::string& path);
+
+}  // namespace hearth::client

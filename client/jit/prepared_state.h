@@ -1,0 +1,37 @@
+// What a PreparedPlan holds. Inside client/ only.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/connection/daemon_channel.h"
+#include "client/jit/jit.h"
+#include "runtime/fork.h"
+#include "runtime/loaded_plan.h"
+
+namespace hearth::client {
+
+struct PreparedPlan::State {
+  std::shared_ptr<const runtime::LoadedPlan> plan;
+  PrepareStats stats;
+  std::string device;
+  int threads = 1;
+  bool keep_intermediates = false;
+  std::shared_ptr<const FixedInputs> fixed_inputs = std::make_shared<FixedInputs>();
+  runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
+  std::string plan_bytes;
+  std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file
+  std::uint64_t lease_id = 0;
+  const std::uint32_t generation = runtime::fork_generation();
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    // A forked child has a copy of the plan, but the lease is its parent's.
+    if (lease_id != 0 && generation == runtime::fork_generation()) channel->release_lease(lease_id);
+  }
+};
+
+}  // namespace hearth::client

@@ -1,0 +1,30 @@
+// What every request about a traced graph says: the graph, the target it is compiled for, the options. Errors:
+// NOT_FOUND naming an unknown device, INVALID_ARGUMENT a number of threads out of range.
+//
+//   absl::StatusOr<v1::ExplainRequest> request = request_for<v1::ExplainRequest>(traced, config);
+#pragma once
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/jit/jit.h"
+#include "hearth/v1/compiler_service.pb.h"
+
+namespace hearth::client {
+
+// This host as PrepareConfig.device and .threads choose.
+absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
+
+template <class Request>  // of compiler_service.proto: has graph, target and options
+absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConfig& config) {
+  absl::StatusOr<v1::Target> target = target_for(config);
+  if (!target.ok()) return target.status();
+  Request request;
+  *request.mutable_graph() = traced.graph;
+  *request.mutable_target() = *std::move(target);
+  request.mutable_options()->set_opt_level(config.opt_level);
+  request.mutable_options()->set_fast_math(config.fast_math);
+  request.mutable_options()->set_direct_convolutions(config.direct_convolutions);
+  return request;
+}
+
+}  // namespace hearth::client

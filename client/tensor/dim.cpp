@@ -1,0 +1,400 @@
+#include "client/tensor/dim.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "client/tensor/errors.h"
+#include "hearth/v1/graph.pb.h"
+#include "runtime/text.h"
+
+namespace hearth::client {
+namespace {
+
+using Wide = __int128;
+
+[[noreturn]] void fail_dim(std::string message) {
+  throw JitError(absl::InvalidArgumentError(str_cat("dim: ", message)));
+}
+
+std::int64_t narrow(Wide value, std::string_view what) {
+  if (value > std::numeric_limits<std::int64_t>::max() || value < std::numeric_limits<std::int64_t>::min()) {
+    fail_dim(str_cat(what, " overflows 64 bits; use smaller lengths or tighter variable bounds"));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a - floor_div(a, b) * b; }
+
+}  // namespace
+
+// A factor that is not a number: a variable, or an operation that does not fold. `text` is its identity.
+struct Atom {
+  v1::ExprToken::Kind kind = v1::ExprToken::VAR;
+  Variable variable;
+  Dim a, b;
+  std::string text;   // identity, bounds of variables included
+  std::string shown;  // for people
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+using AtomPtr = std::shared_ptr<const Atom>;
+
+struct Term {
+  std::vector<AtomPtr> factors;  // ordered by text
+  std::int64_t coefficient = 1;
+  std::string key() const {
+    std::string text;
+    for (const AtomPtr& factor : factors) str_append(&text, factor->text, "*");
+    return text;
+  }
+};
+
+struct Dim::Poly {
+  std::vector<Term> terms;  // ordered by key, unique, no zero coefficient; the constant term has the key ""
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+namespace {
+
+bool by_text(const AtomPtr& a, const AtomPtr& b) { return a->text < b->text; }
+
+struct Interval {
+  Wide low = 0, high = 0;
+};
+
+Interval times(const Interval& a, const Interval& b) {
+  const Wide corners[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+  return {narrow(*std::min_element(corners, corners + 4), "a product"),
+          narrow(*std::max_element(corners, corners + 4), "a product")};
+}
+
+Interval product(const std::vector<AtomPtr>& factors) {
+  Interval result = {1, 1};
+  for (const AtomPtr& factor : factors) result = times(result, {factor->low, factor->high});
+  return result;
+}
+
+}  // namespace
+
+struct DimAccess {
+  static std::vector<Term> terms(const Dim& dim) {
+    if (dim.poly_) return dim.poly_->terms;
+    if (dim.value_ == 0) return {};
+    return {Term{{}, dim.value_}};
+  }
+
+  static Dim make(std::vector<Term> terms) {
+    std::vector<std::pair<std::string, Term>> keyed;
+    for (Term& term : terms) keyed.emplace_back(term.key(), std::move(term));
+    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Term> merged;
+    std::string last;
+    for (auto& [key, term] : keyed) {
+      if (!merged.empty() && key == last) {
+        merged.back().coefficient = narrow(Wide{merged.back().coefficient} + term.coefficient, "a sum");
+      } else {
+        merged.push_back(std::move(term));
+        last = key;
+      }
+    }
+    std::erase_if(merged, [](const Term& term) { return term.coefficient == 0; });
+    if (merged.empty()) return Dim(0);
+    if (merged.size() == 1 && merged[0].factors.empty()) return Dim(merged[0].coefficient);
+    // b*t - b is never negative for t >= 1, which only b*(t - 1) shows.
+    const std::vector<AtomPtr> common = common_factors(merged);
+    Interval rest;
+    for (const Term& term : merged) {
+      const Interval value = times(product(factors_beside(term, common)), {term.coefficient, term.coefficient});
+      rest.low += value.low;
+      rest.high += value.high;
+    }
+    const Interval bounds = times(product(common), rest);
+    auto poly = std::make_shared<Dim::Poly>();
+    poly->terms = std::move(merged);
+    poly->low = narrow(bounds.low, "a length");
+    poly->high = narrow(bounds.high, "a length");
+    return Dim(std::shared_ptr<const Dim::Poly>(std::move(poly)));
+  }
+
+  static std::vector<AtomPtr> common_factors(const std::vector<Term>& terms) {
+    std::vector<AtomPtr> common = terms[0].factors;
+    for (const Term& term : terms) {
+      std::vector<AtomPtr> shared;
+      std::set_intersection(common.begin(), common.end(), term.factors.begin(), term.factors.end(),
+                            std::back_inserter(shared), by_text);
+      common = std::move(shared);
+    }
+    return common;
+  }
+
+  static std::vector<AtomPtr> factors_beside(const Term& term, const std::vector<AtomPtr>& common) {
+    std::vector<AtomPtr> rest;
+    std::set_difference(term.factors.begin(), term.factors.end(), common.begin(), common.end(),
+                        std::back_inserter(rest), by_text);
+    return rest;
+  }
+
+  static Dim atom(v1::ExprToken::Kind kind, std::string_view symbol, Dim a, Dim b, std::int64_t low,
+                  std::int64_t high) {
+    auto atom = std::make_shared<Atom>();
+    atom->kind = kind;
+    atom->text = str_cat("(", identity(a), symbol, identity(b), ")");
+    atom->shown = str_cat("(", a.to_string(), " ", symbol, " ", b.to_string(), ")");
+    atom->a = std::move(a);
+    atom->b = std::move(b);
+    atom->low = low;
+    atom->high = high;
+    return make({Term{{std::move(atom)}, 1}});
+  }
+
+  // What the Dim is, if that is one atom.
+  static const Atom* only_atom(const Dim& dim) {
+    if (!dim.poly_ || dim.poly_->terms.size() != 1) return nullptr;
+    const Term& term = dim.poly_->terms[0];
+    return term.coefficient == 1 && term.factors.size() == 1 ? term.factors[0].get() : nullptr;
+  }
+
+  static std::string identity(const Dim& dim) {
+    if (!dim.poly_) return str_cat(dim.value_);
+    std::string text;
+    for (const Term& term : dim.poly_->terms) str_append(&text, term.coefficient, "*", term.key(), "+");
+    return text;
+  }
+};
+
+Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
+
+void Dim::refuse(std::uint64_t value) { fail_dim(str_cat("the length ", value, " does not fit in 63 bits")); }
+
+Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max) {
+  if (name.empty()) fail_dim("a variable needs a name");
+  if (min < 0 || min > max) {
+    fail_dim(str_cat("variable '", name, "' has bounds [", min, ", ", max, "]; expected 0 <= min <= max"));
+  }
+  if (min == max) return Dim(min);
+  auto atom = std::make_shared<Atom>();
+  atom->variable = Variable{std::string(name), min, max};
+  atom->text = str_cat(name, "[", min, ",", max, "]");
+  atom->shown = std::string(name);
+  atom->low = min;
+  atom->high = max;
+  return DimAccess::make({Term{{std::move(atom)}, 1}});
+}
+
+std::int64_t Dim::value() const {
+  if (poly_) fail_dim(str_cat("'", to_string(), "' is symbolic where a constant is needed"));
+  return value_;
+}
+std::int64_t Dim::min() const { return poly_ ? poly_->low : value_; }
+std::int64_t Dim::max() const { return poly_ ? poly_->high : value_; }
+
+std::string Dim::to_string() const {
+  if (!poly_) return str_cat(value_);
+  std::string text;
+  auto append = [&](const Term& term) {
+    if (!text.empty()) text += "+";
+    if (term.factors.empty() || term.coefficient != 1) str_append(&text, term.coefficient);
+    for (std::size_t i = 0; i < term.factors.size(); ++i) {
+      if (i > 0 || term.coefficient != 1) text += "*";
+      text += term.factors[i]->shown;
+    }
+  };
+  for (const Term& term : poly_->terms) {
+    if (!term.factors.empty()) append(term);
+  }
+  for (const Term& term : poly_->terms) {
+    if (term.factors.empty()) append(term);
+  }
+  return text;
+}
+
+void Dim::collect_variables(std::vector<Variable>& vars) const {
+  if (!poly_) return;
+  for (const Term& term : poly_->terms) {
+    for (const AtomPtr& factor : term.factors) {
+      if (factor->kind != v1::ExprToken::VAR) {
+        factor->a.collect_variables(vars);
+        factor->b.collect_variables(vars);
+        continue;
+      }
+      const Variable& wanted = factor->variable;
+      auto found = std::find_if(vars.begin(), vars.end(), [&](const Variable& var) { return var.name == wanted.name; });
+      if (found == vars.end()) {
+        vars.push_back(wanted);
+      } else if (!(*found == wanted)) {
+        fail_dim(str_cat("variable '", wanted.name, "' has bounds [", found->min, ", ", found->max, "] and [",
+                         wanted.min, ", ", wanted.max, "]; use one name for one variable"));
+      }
+    }
+  }
+}
+
+static void push(v1::Expr* out, v1::ExprToken::Kind kind, std::int64_t value = 0) {
+  v1::ExprToken* token = out->add_tokens();
+  token->set_kind(kind);
+  token->set_value(value);
+}
+
+void Dim::encode(const std::vector<Variable>& vars, v1::Expr* out) const {
+  if (!poly_) return push(out, v1::ExprToken::CONST, value_);
+  const auto push_factor = [&](const AtomPtr& factor, bool first) {
+    if (factor->kind == v1::ExprToken::VAR) {
+      auto found = std::find(vars.begin(), vars.end(), factor->variable);
+      if (found == vars.end()) fail_dim(str_cat("variable '", factor->variable.name, "' was not collected"));
+      push(out, v1::ExprToken::VAR, found - vars.begin());
+    } else {
+      factor->a.encode(vars, out);
+      factor->b.encode(vars, out);
+      push(out, factor->kind);
+    }
+    if (!first) push(out, v1::ExprToken::MUL);
+  };
+  // The sum first, then its common factors: whoever bounds it must not see b*t - b.
+  const std::vector<AtomPtr> common =
+      poly_->terms.size() > 1 ? DimAccess::common_factors(poly_->terms) : std::vector<AtomPtr>();
+  bool first_term = true;
+  for (const Term& term : poly_->terms) {
+    const std::vector<AtomPtr> factors = DimAccess::factors_beside(term, common);
+    bool first_factor = true;
+    if (factors.empty() || term.coefficient != 1) {
+      push(out, v1::ExprToken::CONST, term.coefficient);
+      first_factor = false;
+    }
+    for (const AtomPtr& factor : factors) {
+      push_factor(factor, first_factor);
+      first_factor = false;
+    }
+    if (!first_term) push(out, v1::ExprToken::ADD);
+    first_term = false;
+  }
+  for (const AtomPtr& factor : common) push_factor(factor, false);
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return Dim(narrow(Wide{a.value_} + b.value_, "a sum"));
+  std::vector<Term> terms = DimAccess::terms(a);
+  for (Term& term : DimAccess::terms(b)) terms.push_back(std::move(term));
+  return DimAccess::make(std::move(terms));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return Dim(narrow(Wide{a.value_} * b.value_, "a product"));
+  std::vector<Term> terms;
+  for (const Term& one : DimAccess::terms(a)) {
+    for (const Term& two : DimAccess::terms(b)) {
+      Term term;
+      term.coefficient = narrow(Wide{one.coefficient} * two.coefficient, "a product");
+      std::merge(one.factors.begin(), one.factors.end(), two.factors.begin(), two.factors.end(),
+                 std::back_inserter(term.factors), by_text);
+      terms.push_back(std::move(term));
+    }
+  }
+  return DimAccess::make(std::move(terms));
+}
+
+namespace {
+
+void check_divisor(const Dim& a, const Dim& b) {
+  if (b.min() < 1) {
+    fail_dim(str_cat("'", a.to_string(), "' is divided by '", b.to_string(),
+                     "', which is not provably positive; raise its lower bound"));
+  }
+}
+
+// a = divisor*quotient + rest with every term of `quotient` exact.
+struct Division {
+  Dim quotient;
+  Dim rest;
+};
+
+Division divide(const Dim& a, const Dim& b) {
+  const std::vector<Term> divisor = DimAccess::terms(b);
+  if (divisor.size() != 1) return a == b ? Division{1, 0} : Division{0, a};
+  std::vector<Term> exact, rest;
+  for (const Term& term : DimAccess::terms(a)) {
+    Term left = term;
+    bool divides = true;
+    for (const AtomPtr& factor : divisor[0].factors) {
+      auto found = std::find_if(left.factors.begin(), left.factors.end(),
+                                [&](const AtomPtr& other) { return other->text == factor->text; });
+      divides = divides && found != left.factors.end();
+      if (divides) left.factors.erase(found);
+    }
+    const std::int64_t c = divisor[0].coefficient;
+    const bool pure_number = divisor[0].factors.empty() && term.factors.empty();
+    if (pure_number) {
+      exact.push_back(Term{{}, floor_div(term.coefficient, c)});
+      rest.push_back(Term{{}, floor_mod(term.coefficient, c)});
+    } else if (divides && term.coefficient % c == 0) {
+      left.coefficient = term.coefficient / c;
+      exact.push_back(std::move(left));
+    } else {
+      rest.push_back(term);
+    }
+  }
+  return {DimAccess::make(std::move(exact)), DimAccess::make(std::move(rest))};
+}
+
+}  // namespace
+
+Dim operator/(const Dim& a, const Dim& b) {
+  check_divisor(a, b);
+  if (a.is_const() && b.is_const()) return Dim(floor_div(a.value(), b.value()));
+  const Division parts = divide(a, b);
+  if (parts.rest.min() >= 0 && (b - parts.rest).min() >= 1) return parts.quotient;
+  const std::int64_t corners[] = {floor_div(parts.rest.min(), b.min()), floor_div(parts.rest.min(), b.max()),
+                                  floor_div(parts.rest.max(), b.min()), floor_div(parts.rest.max(), b.max())};
+  return parts.quotient + DimAccess::atom(v1::ExprToken::FLOORDIV, "/", parts.rest, b,
+                                          *std::min_element(corners, corners + 4),
+                                          *std::max_element(corners, corners + 4));
+}
+
+Dim operator%(const Dim& a, const Dim& b) {
+  check_divisor(a, b);
+  if (a.is_const() && b.is_const()) return Dim(floor_mod(a.value(), b.value()));
+  const Dim rest = divide(a, b).rest;
+  if (rest.min() >= 0 && (b - rest).min() >= 1) return rest;
+  return DimAccess::atom(v1::ExprToken::FLOORMOD, "%", rest, b, 0, b.max() - 1);
+}
+
+Dim min(const Dim& a, const Dim& b) {
+  const Dim difference = b - a;
+  if (difference.min() >= 0) return a;
+  if (difference.max() <= 0) return b;
+  return DimAccess::atom(v1::ExprToken::MIN, "min", a, b, std::min(a.min(), b.min()), std::min(a.max(), b.max()));
+}
+
+Dim max(const Dim& a, const Dim& b) {
+  const Dim difference = b - a;
+  if (difference.min() >= 0) return b;
+  if (difference.max() <= 0) return a;
+  return DimAccess::atom(v1::ExprToken::MAX, "max", a, b, std::max(a.min(), b.min()), std::max(a.max(), b.max()));
+}
+
+namespace {
+
+bool reaches(const Dim& a, const Dim& b) {
+  if ((a - b).min() >= 0) return true;
+  const Atom* x = DimAccess::only_atom(a);
+  return x && x->kind == v1::ExprToken::MAX && (reaches(x->a, b) || reaches(x->b, b));
+}
+
+}  // namespace
+
+bool is_at_least(const Dim& a, const Dim& b) {
+  if (reaches(a, b)) return true;
+  const Atom* y = DimAccess::only_atom(b);
+  if (y && y->kind == v1::ExprToken::MIN) return is_at_least(a, y->a) || is_at_least(a, y->b);
+  return y && y->kind == v1::ExprToken::MAX && is_at_least(a, y->a) && is_at_least(a, y->b);
+}
+
+bool operator==(const Dim& a, const Dim& b) {
+  if (a.is_const() || b.is_const()) return a.is_const() && b.is_const() && a.value_ == b.value_;
+  return a.poly_ == b.poly_ || DimAccess::identity(a) == DimAccess::identity(b);
+}
+
+}  // namespace hearth::client

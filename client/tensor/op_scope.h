@@ -1,0 +1,33 @@
+// OpScope: which public op, called from which user line, is being recorded on this thread. Ops are built from other
+// ops; errors and provenance name the outermost one. Used inside client/ only.
+//
+//   Tensor silu(const Tensor& x, Loc loc) { OpScope scope("silu", loc); return x * sigmoid(x); }
+#pragma once
+#include <string_view>
+
+#include "client/tensor/errors.h"
+
+namespace hearth::client {
+
+class OpScope {
+ public:
+  OpScope(std::string_view op, const Loc& loc);
+  ~OpScope();
+  OpScope(const OpScope&) = delete;
+  OpScope& operator=(const OpScope&) = delete;
+
+  // The outermost op and line of this thread; null when no op is being recorded.
+  static const OpScope* outermost();
+  std::string_view op() const { return op_; }
+  const Loc& loc() const { return loc_; }
+
+ private:
+  std::string_view op_;
+  Loc loc_;
+  bool outer_;
+};
+
+// "dir/file.cpp:12"
+std::string describe(const Loc& loc);
+
+}  // namespace hearth::client
