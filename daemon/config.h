@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/request_limits.h"
-#include "daemon/sandbox_status.h"
+#include "daemon/serve/request_limits.h"
+#include "daemon/workers/sandbox_status.h"
 
 namespace hearth::cache {
 class FileSystem;

@@ -14,17 +14,17 @@
 #include <system_error>
 #include <thread>
 
-#include "daemon/admin_service.h"
-#include "daemon/compiler_service.h"
 #include "daemon/health.h"
 #include "daemon/installation.h"
-#include "daemon/listener.h"
-#include "daemon/readable_paths.h"
-#include "daemon/rpc_server.h"
-#include "daemon/sandbox_layers.h"
+#include "daemon/serve/admin_service.h"
+#include "daemon/serve/compiler_service.h"
+#include "daemon/serve/listener.h"
+#include "daemon/serve/rpc_server.h"
 #include "daemon/trusted_file.h"
-#include "daemon/tuner.h"
-#include "daemon/weight_server.h"
+#include "daemon/tune/tuner.h"
+#include "daemon/weights/weight_server.h"
+#include "daemon/workers/readable_paths.h"
+#include "daemon/workers/sandbox_layers.h"
 #include "proto/socket_path.h"
 #include "runtime/build_id.h"
 

@@ -1,6 +1,6 @@
 // search: the moves of the tuner. From the opts of a flat kernel to opts one change away: a register tile with other
 // rows or columns, another vector axis, lanes with or without a masked end, reductions unrolled more or less, blocks of
-// another size, loops in another order, operands packed or not. The daemon climbs by them (daemon/tune_search).
+// another size, loops in another order, operands packed or not. The daemon climbs by them (daemon/tune/tune_search).
 //
 // Deterministic: the same kernel, target and opts give the same list in the same order, likely gains first. Not every
 // candidate is legal; the ones that are compute the same (passes/kernel/apply_opts).

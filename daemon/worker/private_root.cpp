@@ -13,7 +13,7 @@
 #include <map>
 #include <system_error>
 
-#include "daemon/real_path.h"
+#include "daemon/workers/real_path.h"
 #include "runtime/text.h"
 
 namespace hearth::daemon {

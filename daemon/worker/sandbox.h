@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/sandbox_layers.h"
+#include "daemon/workers/sandbox_layers.h"
 
 namespace hearth::daemon {
 

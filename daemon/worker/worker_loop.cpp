@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/framing.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
+#include "daemon/workers/framing.h"
 #include "proto/versions.h"
 #include "runtime/build_id.h"
 #include "runtime/printable.h"

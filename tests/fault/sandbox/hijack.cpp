@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
+#include "daemon/workers/sandbox_layers.h"
 #include "runtime/build_id.h"
-#include "daemon/sandbox_layers.h"
 
 namespace hearth::sandbox_test {
 namespace {

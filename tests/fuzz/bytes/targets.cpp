@@ -11,7 +11,7 @@
 #include "client/trace/tracer.h"
 #include "compiler/passes/import/import.h"
 #include "daemon/config.h"
-#include "daemon/framing.h"
+#include "daemon/workers/framing.h"
 #include "hearth/v1/worker.pb.h"
 #include "runtime/file.h"
 #include "runtime/loaded_plan.h"

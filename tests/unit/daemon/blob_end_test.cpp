@@ -7,8 +7,8 @@
 #include <future>
 #include <thread>
 
-#include "daemon/framing.h"
-#include "daemon/worker_usage.h"
+#include "daemon/workers/framing.h"
+#include "daemon/workers/worker_usage.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/blob_fixture.h"
 
@@ -27,7 +27,8 @@ bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds pa
   return true;
 }
 
-// A blob whose fake compiler starts programs that never end; other runs of this test on this machine have other numbers.
+// A blob whose fake compiler starts programs that never end; other runs of this test on this machine have other
+// numbers.
 const std::string kProgram = "program_" + std::to_string(::getpid());
 
 // The command line of a process; empty when it ends meanwhile.

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "daemon/blob_failures.h"
+#include "daemon/blobs/blob_failures.h"
+#include "daemon/build/job_list.h"
 #include "daemon/config.h"
-#include "daemon/job_list.h"
 #include "tests/unit/daemon/test_folder.h"
 
 namespace hearth::daemon {

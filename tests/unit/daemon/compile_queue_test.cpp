@@ -1,4 +1,4 @@
-#include "daemon/compile_queue.h"
+#include "daemon/build/compile_queue.h"
 
 #include <catch2/catch.hpp>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "daemon/framing.h"
+#include "daemon/workers/framing.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

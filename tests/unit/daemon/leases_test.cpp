@@ -1,4 +1,4 @@
-#include "daemon/leases.h"
+#include "daemon/build/leases.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "daemon/listener.h"
+#include "daemon/serve/listener.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "daemon/poison_list.h"
+#include "daemon/build/poison_list.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "daemon/readable_paths.h"
+#include "daemon/workers/readable_paths.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

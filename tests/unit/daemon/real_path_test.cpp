@@ -1,4 +1,4 @@
-#include "daemon/real_path.h"
+#include "daemon/workers/real_path.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // The search climbs, gives up, is not fooled by noise, wrong results or crashes, and ends when it is over.
-#include "daemon/tune_search.h"
+#include "daemon/tune/tune_search.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

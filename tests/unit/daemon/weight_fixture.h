@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/weight_server.h"
+#include "daemon/weights/weight_server.h"
 #include "proto/versions.h"
 #include "runtime/memory_file.h"
 #include "tests/unit/daemon/test_folder.h"

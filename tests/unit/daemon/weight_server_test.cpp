@@ -1,4 +1,4 @@
-#include "daemon/weight_server.h"
+#include "daemon/weights/weight_server.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "daemon/worker_folder.h"
+#include "daemon/workers/worker_folder.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "daemon/worker_output.h"
+#include "daemon/workers/worker_output.h"
 
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/event_stream.h"
+#include "daemon/serve/event_stream.h"
 #include "hearth/v1/admin_service.grpc.pb.h"
 #include "hearth/v1/compiler_service.grpc.pb.h"
 

@@ -1,0 +1,58 @@
+// BlobRecords: finds and keeps compiled blobs by what they were made of (kernels_cache/blob_key.h, two levels).
+//
+// A request has up to kMaxRecords records, newest first, so that a header that is changed to and fro finds both blobs.
+// A record holds when every file of it has its digest and nothing new lies in the compiler's way
+// (runtime/made_of/bystanders.h). Thread-safe; owns nothing. Example:
+//   std::optional<FoundBlob> found = records.find(spec, request_material);
+//   FoundBlob kept = records.keep(spec, request_material, std::move(compiled), began);
+#pragma once
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "daemon/build/result_store.h"
+#include "hearth/v1/blob.pb.h"
+#include "kernels_cache/blob_key.h"
+#include "runtime/made_of/file_memo.h"
+
+namespace hearth::daemon {
+
+struct FoundBlob {
+  Digest key{};
+  KernelResult artifact;
+};
+
+class BlobRecords {
+ public:
+  static constexpr int kMaxRecords = 4;
+
+  BlobRecords(ResultStore* store, made_of::FileMemo* files) : store_(store), files_(files) {}
+
+  std::optional<FoundBlob> find(const v1::BlobSpec& spec, const cache::KeyMaterial& request);
+  // `keep`: else only for those who wait now, since a file changed meanwhile. `began`: when the compile did.
+  FoundBlob put(const v1::BlobSpec& spec, const cache::KeyMaterial& request, const v1::CompiledBlob& blob, bool keep,
+                std::chrono::system_clock::time_point began);
+
+ private:
+  // What was found last for a request, and what that was decided from: an answer that costs its stats alone.
+  struct Fresh {
+    made_of::Watched watched;
+    cache::KeyMaterial material;
+    Digest key{};
+  };
+  static constexpr std::size_t kMaxFresh = 256;
+
+  std::optional<FoundBlob> find_fresh(const Digest& request_and_root);
+  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, made_of::Watched& watched);
+  v1::BlobRecords read(const cache::KeyMaterial& request);
+
+  ResultStore* const store_;
+  made_of::FileMemo* const files_;
+  std::mutex fresh_mutex_;
+  std::map<Digest, std::shared_ptr<const Fresh>> fresh_;
+  std::mutex write_mutex_;  // one reads, changes and writes a request's records at a time
+};
+
+}  // namespace hearth::daemon

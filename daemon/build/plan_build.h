@@ -1,0 +1,142 @@
+// PlanBuild: everything a plan miss does, once for all callers of its key.
+//
+//   lower in a worker -> kernel keys -> find or compile each kernel (shared between plans) -> fill in digests -> store
+//
+// Kernels that are blobs are the BlobBuilder's. A stored plan with blobs is only right while their sources are what
+// they were; one that is not is built again. Where a blob cannot be compiled, the graph is lowered without libraries: a
+// broken blob costs speed, not serving.
+//
+// A state machine on the executor and pool threads; no thread waits. It lives as long as its flight or a step of it.
+// cancel() stops queued and running jobs nobody else waits for. Example:
+//   auto build = std::make_shared<PlanBuild>(services, graph, target, options, inputs, flight);
+//   flight->on_cancel([build] { build->cancel(); });
+//   build->start();
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/blobs/blob_builder.h"
+#include "daemon/blobs/blob_libraries.h"
+#include "daemon/build/executor.h"
+#include "daemon/build/job_list.h"
+#include "daemon/build/result_store.h"
+#include "daemon/build/single_flight.h"
+#include "daemon/metrics.h"
+#include "daemon/tune/tuning_table.h"
+#include "daemon/workers/worker_pool.h"
+#include "hearth/v1/worker.pb.h"
+
+namespace hearth::daemon {
+
+struct BuildProgress {
+  bool lowering = false;  // else compiling
+  std::uint32_t kernels_done = 0;
+  std::uint32_t kernels_total = 0;
+};
+
+struct BuiltPlan {
+  PlanResult plan;
+  bool found = false;  // in the store after all
+  std::uint32_t compiled_kernels = 0;
+  std::uint32_t kernel_hits = 0;
+};
+
+struct BuiltKernel {
+  KernelResult kernel;
+  bool found = false;  // in the store
+  bool empty = false;  // its device needs no artifact
+};
+
+struct NoProgress {};
+using PlanFlights = SingleFlight<BuiltPlan, BuildProgress>;
+using KernelFlights = SingleFlight<BuiltKernel, NoProgress>;
+
+// What builds share; everything outlives every build.
+struct BuildServices {
+  std::string build_id;
+  ResultStore* store = nullptr;
+  WorkerPool* pool = nullptr;
+  Executor* executor = nullptr;
+  Metrics* metrics = nullptr;
+  KernelFlights* kernel_flights = nullptr;
+  TuningTable* tuning = nullptr;
+  BlobBuilder* blobs = nullptr;
+  BlobLibraries* blob_libraries = nullptr;
+};
+
+// What a plan is made of besides graph, target and options, and the key that follows.
+struct PlanInputs {
+  std::shared_ptr<const TuningSnapshot> tuning;
+  BlobLibraryRefs libraries;
+  cache::KeyMaterial material{""};
+};
+PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
+                       const v1::CompileOptions& options, bool with_libraries = true);
+
+// Blobs among a stored plan's kernels; looked for only where `libraries` may have given some.
+std::vector<v1::PlanKernel> blobs_of(const std::string& plan, const BlobLibraryRefs& libraries);
+
+class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
+ public:
+  PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
+            const v1::CompileOptions& options, PlanInputs inputs, std::shared_ptr<PlanFlights::Flight> flight);
+
+  void start();
+  void cancel();
+
+ private:
+  void look_up();
+  void found(PlanResult plan);
+  // One blob of the stored plan `stored_` is still what it was, or not.
+  void blob_checked(bool same);
+  void lower();
+  void lowered(absl::StatusOr<v1::WorkerReply> reply);
+  void find_or_compile(std::size_t index);
+  void build_blob(std::size_t index);
+  void blob_failed(const v1::PlanBlob& blob, const absl::Status& why);
+  void lower_without_blobs();
+  // One more kernel is there or has failed; the last one publishes. With mutex_ held.
+  BuildProgress settle_one();
+  void kernel_ready(std::size_t index, const KernelFlights::Outcome& outcome, bool first);
+  void publish();
+  void fail(const absl::Status& status);
+  // Leaves every kernel flight and lower job; call unlocked.
+  void leave_all();
+
+  const BuildServices services_;
+  cache::KeyMaterial material_;
+  v1::WorkerRequest request_;  // the graph is moved out when it is sent, unless there are blob libraries
+  BlobLibraryRefs libraries_;
+  const v1::Target target_;
+  const v1::CompileOptions options_;
+  const std::shared_ptr<PlanFlights::Flight> flight_;
+
+  v1::LoweredPlan lowered_;  // written before the kernel flights start, then read only until publish()
+  std::mutex mutex_;
+  bool ended_ = false;
+  std::uint64_t lower_job_ = 0;
+  std::vector<KernelFlights::Ticket> tickets_;
+  JobList<BlobBuilder::Job> blob_jobs_;
+  PlanResult stored_;           // a stored plan whose blobs are being checked
+  std::size_t num_checks_ = 0;  // still to be answered
+  bool is_stale_ = false;
+  std::string failed_blob_;  // why a blob was not made: the plan is lowered again once all kernels have settled
+  std::vector<std::shared_ptr<const BuiltKernel>> kernels_;
+  std::uint32_t num_ready_ = 0;
+  std::uint32_t num_compiled_ = 0;
+  std::uint32_t num_hits_ = 0;
+};
+
+// The options that enter keys and worker requests of a build: `dump` off.
+v1::CompileOptions without_dump(const v1::CompileOptions& options);
+
+// One kernel, found or compiled: the body of a kernel flight.
+void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
+                  const v1::CompileOptions& options, cache::KeyMaterial material,
+                  std::shared_ptr<KernelFlights::Flight> flight);
+
+}  // namespace hearth::daemon

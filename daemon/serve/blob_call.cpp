@@ -1,0 +1,49 @@
+#include "daemon/serve/blob_call.h"
+
+#include <utility>
+
+namespace hearth::daemon {
+
+BlobCall::BlobCall(const CallServices& services, BlobBuilder* blobs, grpc::CallbackServerContext* context,
+                   const v1::CompileBlobRequest* request)
+    : EventStream(services.activity, context),
+      services_(services),
+      counted_(services.metrics->arrived(RequestKind::kBlob)) {
+  BlobBuilder::Caller caller;
+  caller.done = callback(&BlobCall::answer);
+  if (request->want_progress()) {
+    caller.progress = callback(&BlobCall::report);
+    caller.progress(BlobStage::kQueued);
+  }
+  on_cancel([job = blobs->compile(*request, std::move(caller))] { job->cancel(); });
+}
+
+void BlobCall::report(BlobStage stage) {
+  v1::CompileBlobEvent event;
+  v1::BlobProgress& progress = *event.mutable_progress();
+  progress.set_state(stage == BlobStage::kQueued ? v1::BlobProgress::QUEUED : v1::BlobProgress::COMPILING);
+  progress.set_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+  send(std::move(event));
+}
+
+void BlobCall::answer(absl::StatusOr<BlobAnswer> answer) {
+  if (!answer.ok()) {
+    absent_ = is_absence(answer.status());
+    return fail(answer.status());
+  }
+  built_ = answer->built;
+  v1::CompileBlobEvent event;
+  v1::BlobResult& result = *event.mutable_result();
+  result.set_key(to_bytes(built_->blob.key));
+  result.mutable_artifact()->set_digest(to_bytes(built_->blob.artifact.digest));
+  result.mutable_artifact()->set_size(built_->blob.artifact.size_bytes);
+  result.mutable_artifact()->set_path(services_.store->artifact_path(built_->blob.artifact.digest));
+  result.set_hit(answer->outcome == BlobOutcome::kHit);
+  result.set_joined(answer->outcome == BlobOutcome::kJoined);
+  result.set_compile_seconds(built_->seconds);
+  result.set_log(built_->log);
+  services_.metrics->count(answer->outcome);
+  finish(std::move(event));
+}
+
+}  // namespace hearth::daemon

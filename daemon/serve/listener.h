@@ -1,0 +1,56 @@
+// Listener: the daemon's two unix sockets: PATH for clients and admin_socket_path(PATH) for the owner's commands, one
+// daemon per path.
+//
+// open() creates the folder (0700), takes the path's lock, replaces a dead daemon's sockets and binds with mode 0600.
+// accept_until_stopped() gives every connection of this user (or root) to its callback, which owns the descriptor, and
+// closes those of others and those over the limits. Thread-safe: stop() from any thread. Errors: ALREADY_EXISTS when a
+// live daemon serves the path; INVALID_ARGUMENT, PERMISSION_DENIED, NOT_FOUND as in proto/socket_path.h. Example:
+//   auto listener = Listener::open(path, patience, {});
+//   std::thread thread([&] { (*listener)->accept_until_stopped(serve_client, serve_owner); });
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/serve/connection_table.h"
+#include "daemon/serve/socket_lock.h"
+#include "daemon/serve/unix_socket.h"
+
+namespace hearth::daemon {
+
+class Listener {
+ public:
+  // Waits up to `patience` for a daemon that holds the lock but does not serve: it is starting.
+  static absl::StatusOr<std::unique_ptr<Listener>> open(const std::string& path, std::chrono::milliseconds patience,
+                                                        ConnectionLimits limits);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  void accept_until_stopped(const std::function<void(int, const Peer&)>& on_client,
+                            const std::function<void(int, const Peer&)>& on_owner);
+  // No connection is accepted from now on; the sockets' files and the lock are gone, so that another daemon may serve
+  // the path at once. Files that another daemon put in their place stay.
+  void stop();
+  // Whether clients that open path() still reach this listener: false once the file was removed or replaced.
+  bool is_reachable() const { return clients_->is_reachable(); }
+
+  const std::string& path() const { return path_; }
+  std::size_t num_connections() const { return connections_.size(); }
+
+ private:
+  Listener(std::string path, ConnectionLimits limits) : path_(std::move(path)), connections_(limits) {}
+
+  const std::string path_;
+  std::optional<runtime::FileLock> lock_;
+  std::optional<UnixSocket> clients_;
+  std::optional<UnixSocket> owner_;
+  ConnectionTable connections_;
+  int stop_event_ = -1;
+};
+
+}  // namespace hearth::daemon

@@ -1,0 +1,106 @@
+#include "daemon/serve/prepare_call.h"
+
+#include <spdlog/spdlog.h>
+
+#include <functional>
+#include <utility>
+
+namespace hearth::daemon {
+namespace {
+
+constexpr std::size_t kMaxPendingProgress = 64;
+// Hashing a graph larger than this is not for a network thread.
+constexpr std::size_t kInlineRequestBytes = 1u << 20;
+
+v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultStore& store) {
+  v1::PrepareEvent event;
+  v1::PrepareResult& result = *event.mutable_result();
+  const BuiltPlan& built = *prepared.built;
+  const bool compiled_here = prepared.outcome == PrepareOutcome::kMiss;
+  result.set_plan_key(to_bytes(prepared.plan_key));
+  result.set_plan(*built.plan.plan);
+  for (const cache::ArtifactRef& artifact : built.plan.artifacts) {
+    v1::ArtifactRef& ref = *result.add_artifacts();
+    ref.set_digest(to_bytes(artifact.digest));
+    ref.set_size(artifact.size_bytes);
+    ref.set_path(store.artifact_path(artifact.digest));
+  }
+  result.set_lease_id(lease);
+  result.set_compiled_kernels(compiled_here ? built.compiled_kernels : 0);
+  result.set_cache_hits(built.found ? static_cast<std::uint32_t>(built.plan.artifacts.size()) : built.kernel_hits);
+  result.set_plan_hit(prepared.outcome == PrepareOutcome::kHit);
+  result.set_joined(prepared.outcome == PrepareOutcome::kJoined);
+  return event;
+}
+
+}  // namespace
+
+PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerContext* context,
+                         const v1::PrepareRequest* request)
+    : EventStream(services.activity, context),
+      services_(services),
+      counted_(services.metrics->arrived(RequestKind::kPrepare)),
+      request_(request) {
+  if (request->ByteSizeLong() <= kInlineRequestBytes) {
+    begin();
+  } else {
+    // The request lives as long as the call.
+    services_.preparer->services().executor->post(unlocked_callback(&PrepareCall::begin));
+  }
+}
+
+void PrepareCall::begin() {
+  Preparer::Caller caller;
+  caller.done = callback(&PrepareCall::answer);
+  if (request_->want_progress()) caller.progress = callback(&PrepareCall::report);
+  auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(*request_, std::move(caller)));
+  on_cancel([ticket] { ticket->leave(); });
+  if (request_->want_progress()) std::invoke(callback(&PrepareCall::report_queued));
+}
+
+void PrepareCall::report_queued() {
+  if (std::exchange(told_queued_, true)) return;
+  v1::PrepareEvent event;
+  event.mutable_progress()->set_state(v1::PrepareProgress::QUEUED);
+  send(std::move(event));
+}
+
+void PrepareCall::report(const BuildProgress& progress) {
+  report_queued();  // always the first word, though a large request's progress may come before begin() tells it
+  if (num_pending() >= kMaxPendingProgress) return;
+  // Kernels that are ready at once may be told in any order.
+  if (progress.kernels_done < kernels_told_) return;
+  kernels_told_ = progress.kernels_done;
+  v1::PrepareEvent event;
+  v1::PrepareProgress& told = *event.mutable_progress();
+  told.set_state(progress.lowering ? v1::PrepareProgress::LOWERING : v1::PrepareProgress::COMPILING);
+  told.set_kernels_done(progress.kernels_done);
+  told.set_kernels_total(progress.kernels_total);
+  send(std::move(event));
+}
+
+void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
+  const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+  if (!prepared.ok()) {
+    spdlog::info("prepare failed after {:.1f} ms: {}", took_ms, std::string(prepared.status().message()));
+    return fail(prepared.status());
+  }
+  const BuiltPlan& built = *prepared->built;
+  const std::string key = to_hex(prepared->plan_key).substr(0, 12);
+  if (prepared->outcome == PrepareOutcome::kMiss) {
+    spdlog::info("prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", key, took_ms,
+                 built.compiled_kernels, built.kernel_hits);
+  } else {
+    spdlog::debug("prepare {}: {}, {:.1f} ms", key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined",
+                  took_ms);
+  }
+  std::uint64_t lease = 0;
+  if (request_->session_id() != 0) {
+    // A session that ended meanwhile (a draining daemon, a client on its way out) costs the lease, not the plan.
+    lease = services_.leases->add(request_->session_id(), prepared->built->plan.hold).value_or(0);
+  }
+  services_.metrics->count(prepared->outcome);
+  finish(to_event(*prepared, lease, *services_.store));
+}
+
+}  // namespace hearth::daemon

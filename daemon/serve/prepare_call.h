@@ -1,0 +1,44 @@
+// PrepareCall: one Prepare stream: translates between protos and Preparer, takes the lease, counts the outcome,
+// streams progress. Lives as EventStream says.
+//   return new PrepareCall(calls, context, request);
+#pragma once
+#include <chrono>
+
+#include "daemon/activity.h"
+#include "daemon/build/leases.h"
+#include "daemon/build/preparer.h"
+#include "daemon/metrics.h"
+#include "daemon/serve/event_stream.h"
+#include "hearth/v1/compiler_service.pb.h"
+
+namespace hearth::daemon {
+
+// What calls need of the daemon; everything outlives the server.
+struct CallServices {
+  Preparer* preparer = nullptr;
+  Leases* leases = nullptr;
+  Metrics* metrics = nullptr;
+  ResultStore* store = nullptr;
+  Activity* activity = nullptr;
+};
+
+class PrepareCall final : public EventStream<v1::PrepareEvent> {
+ public:
+  PrepareCall(const CallServices& services, grpc::CallbackServerContext* context, const v1::PrepareRequest* request);
+
+ private:
+  void begin();
+  void report_queued();
+  void report(const BuildProgress& progress);
+  void answer(absl::StatusOr<Prepared> prepared);
+  void count_failure() override { services_.metrics->count(PrepareOutcome::kError); }
+
+  const CallServices services_;
+  const Metrics::Call counted_;
+  const v1::PrepareRequest* const request_;
+  std::uint32_t kernels_told_ = 0;
+  bool told_queued_ = false;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace hearth::daemon

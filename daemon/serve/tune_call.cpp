@@ -1,0 +1,28 @@
+#include "daemon/serve/tune_call.h"
+
+#include <utility>
+
+namespace hearth::daemon {
+
+TuneCall::TuneCall(const CallServices& services, Tuner* tuner, grpc::CallbackServerContext* context,
+                   const v1::TuneRequest* request)
+    : EventStream(services.activity, context) {
+  std::shared_ptr<Tuner::Job> job =
+      tuner->tune(*request, {.done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
+  if (job) on_cancel([job] { job->cancel(); });
+}
+
+void TuneCall::report(const v1::TuneProgress& progress) {
+  v1::TuneEvent event;
+  *event.mutable_progress() = progress;
+  send_newest(std::move(event));
+}
+
+void TuneCall::answer(absl::StatusOr<v1::TuneResult> result) {
+  if (!result.ok()) return fail(result.status());
+  v1::TuneEvent event;
+  event.mutable_result()->Swap(&*result);
+  finish(std::move(event));
+}
+
+}  // namespace hearth::daemon

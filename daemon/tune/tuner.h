@@ -1,0 +1,64 @@
+// Tuner: what Tune means, without gRPC: lower the graph, search for better opts for the kernels that have most of its
+// work (daemon/tune/tune_search), write a tuning record for each that was found.
+//
+// One run at a time, on a thread of its own: two would time each other's noise. Up to kMaxWaitingRuns wait in line.
+// Compiling and timing happen in workers, behind everybody else's work. Callbacks come on the tuner's thread, `done`
+// exactly once unless the request is refused, then before tune() returns. Thread-safe. Errors: Preparer's;
+// UNIMPLEMENTED for other devices than cpu; RESOURCE_EXHAUSTED when the line is full; UNAVAILABLE after stop().
+// Example:
+//   auto job = tuner.tune(request, {.done = on_done, .progress = on_progress});
+//   job->cancel();   // the caller hung up
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "daemon/build/preparer.h"
+#include "hearth/v1/compiler_service.pb.h"
+
+namespace hearth::daemon {
+
+class Tuner {
+ public:
+  static constexpr std::size_t kMaxWaitingRuns = 32;  // each holds its graph
+
+  struct Caller {
+    std::function<void(absl::StatusOr<v1::TuneResult>)> done;
+    std::function<void(const v1::TuneProgress&)> progress;  // may be null
+  };
+  class Job {
+   public:
+    virtual ~Job() = default;
+    virtual void cancel() = 0;
+  };
+
+  Tuner(const Preparer* preparer, unsigned num_workers);
+  ~Tuner() { stop(); }
+  Tuner(const Tuner&) = delete;
+  Tuner& operator=(const Tuner&) = delete;
+
+  // Null when the request was refused.
+  std::shared_ptr<Job> tune(const v1::TuneRequest& request, Caller caller);
+  // Cancels all runs and accepts no more.
+  void stop();
+
+ private:
+  class Run;
+  void work();
+
+  const Preparer* const preparer_;
+  const unsigned num_workers_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Run>> waiting_;
+  std::shared_ptr<Run> current_;
+  bool stopping_ = false;
+  std::thread thread_;  // started with the first run
+};
+
+}  // namespace hearth::daemon

@@ -1,0 +1,110 @@
+#include "daemon/tune/tuning_table.h"
+
+#include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
+
+#include "kernels_cache/canonical_bytes.h"
+
+namespace hearth::daemon {
+namespace {
+
+constexpr std::size_t kMostRecordBytes = 64 << 10;
+constexpr std::size_t kMostLoaded = 4 * TuningTable::kMostRecords;  // of all scopes, other builds' included
+
+const std::shared_ptr<const TuningSnapshot>& no_records() {
+  static const auto* const none = new std::shared_ptr<const TuningSnapshot>(std::make_shared<TuningSnapshot>());
+  return *none;
+}
+
+bool is_of_other_build(const std::string& scope, const std::string& build_id) {
+  const absl::StatusOr<cache::KeyMaterial> parts = cache::KeyMaterial::decode(scope);
+  return parts.ok() && !parts->parts().empty() && parts->parts().back().bytes != build_id;
+}
+
+}  // namespace
+
+std::shared_ptr<const TuningSnapshot> TuningTable::snapshot(const v1::Target& target,
+                                                            const v1::CompileOptions& options) {
+  std::lock_guard lock(mutex_);
+  if (!loaded_) load_locked();
+  if (scopes_.empty()) return no_records();
+  auto scope = scopes_.find(cache::tuning_scope(target, options, build_id_));
+  return scope == scopes_.end() ? no_records() : scope->second.snapshot;
+}
+
+std::optional<v1::TuningRecord> TuningTable::find(const std::string& kernel, const v1::Target& target,
+                                                  const v1::CompileOptions& options) {
+  std::lock_guard lock(mutex_);
+  if (!loaded_) load_locked();
+  const auto scope = scopes_.find(cache::tuning_scope(target, options, build_id_));
+  if (scope == scopes_.end()) return std::nullopt;
+  const auto record = scope->second.records.find(kernel);
+  return record == scope->second.records.end() ? std::nullopt : std::optional(record->second);
+}
+
+absl::Status TuningTable::put(const v1::FlatKernel& kernel, const v1::Target& target, const v1::CompileOptions& options,
+                              const v1::TuningRecord& record) {
+  std::lock_guard lock(mutex_);
+  if (!loaded_) load_locked();
+  Scope& scope = scopes_[cache::tuning_scope(target, options, build_id_)];
+  if (scope.records.size() >= kMostRecords && scope.records.count(record.kernel()) == 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("there are ", kMostRecords,
+                                                     " tuning records for this target already; `hearth cache clear "
+                                                     "--tuning` removes them all"));
+  }
+  absl::StatusOr<cache::Pin> stored =
+      cache_->put_tuning(cache::tuning_key_material(kernel, target, options, build_id_), record.SerializeAsString());
+  if (stored.ok()) {
+    scope.pins.push_back(*std::move(stored));
+  } else {
+    spdlog::warn("keeping a tuning record in memory: {}", std::string(stored.status().message()));
+  }
+  scope.records[record.kernel()] = record;
+  scope.snapshot = snapshot_of(scope);
+  return absl::OkStatus();
+}
+
+void TuningTable::forget() {
+  std::lock_guard lock(mutex_);
+  loaded_ = false;
+  scopes_.clear();
+}
+
+void TuningTable::load_locked() {
+  loaded_ = true;
+  for (cache::TuningEntry& entry : cache_->tuning_records(kMostLoaded)) {
+    const std::string scope_key = cache::tuning_scope(entry.material);
+    if (is_of_other_build(scope_key, build_id_)) continue;
+    v1::TuningRecord record;
+    if (scope_key.empty() || entry.record.size() > kMostRecordBytes || !record.ParseFromString(entry.record) ||
+        record.kernel().size() != sizeof(Digest)) {
+      spdlog::warn("a tuning record of {} bytes makes no sense and was dropped", entry.record.size());
+      cache_->drop_tuning(entry.material);
+      continue;
+    }
+    Scope& scope = scopes_[scope_key];
+    std::string kernel = record.kernel();
+    if (scope.records.size() >= kMostRecords || !scope.records.emplace(std::move(kernel), std::move(record)).second)
+      continue;
+    scope.pins.push_back(std::move(entry.pin));
+  }
+  for (auto& [key, scope] : scopes_) scope.snapshot = snapshot_of(scope);
+}
+
+std::shared_ptr<const TuningSnapshot> TuningTable::snapshot_of(const Scope& scope) {
+  auto snapshot = std::make_shared<TuningSnapshot>();
+  cache::Writer bytes;
+  for (const auto& [kernel, record] : scope.records) {
+    if (record.no_gain()) continue;
+    v1::TuningRecord& added = *snapshot->records.Add();
+    added.set_kernel(kernel);
+    *added.mutable_opts() = record.opts();
+    bytes.bytes(kernel).u64(static_cast<std::uint64_t>(record.opts_size()));
+    for (const v1::Opt& opt : record.opts())
+      bytes.u32(static_cast<std::uint32_t>(opt.kind())).u32(opt.axis()).i64(opt.amount());
+  }
+  if (!snapshot->records.empty()) snapshot->digest = to_bytes(sha256(bytes.take()));
+  return snapshot;
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,55 @@
+// WorkerBench: the TuneBench that has workers do it: one job a candidate, so that one that crashes its worker loses
+// only itself. Used by one thread, which waits; cancel() may come from any. Borrows the pool.
+//
+//   WorkerBench bench(pool, target, options, deadline);
+//   SearchResult found = search(kernel, bench, {});
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "daemon/tune/tune_search.h"
+#include "daemon/workers/worker_pool.h"
+
+namespace hearth::daemon {
+
+class WorkerBench : public TuneBench {
+ public:
+  using Clock = std::chrono::steady_clock;
+  WorkerBench(WorkerPool* pool, v1::Target target, v1::CompileOptions options)
+      : pool_(pool), target_(std::move(target)), options_(std::move(options)) {}
+
+  // When the search ends; none before the first call.
+  void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
+  // Ends what runs with CANCELLED, and everything after it.
+  void cancel();
+  bool cancelled() const;
+
+  // Any other job, e.g. lowering.
+  absl::StatusOr<v1::WorkerReply> perform(v1::WorkerRequest request, const std::string& what);
+
+  std::vector<absl::StatusOr<v1::Candidate>> compile(std::span<const v1::CandidateSpec> specs) override;
+  absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec) override;
+  absl::StatusOr<v1::Timing> time(const v1::TimeSpec& spec) override;
+  bool is_over() const override { return cancelled() || Clock::now() >= deadline_; }
+
+ private:
+  struct Work {
+    v1::WorkerRequest request;
+    std::string what;
+  };
+  std::vector<absl::StatusOr<v1::WorkerReply>> perform_all(std::vector<Work> work);
+
+  WorkerPool* const pool_;
+  const v1::Target target_;
+  const v1::CompileOptions options_;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::uint64_t> jobs_;  // submitted and not ended
+  bool cancelled_ = false;
+};
+
+}  // namespace hearth::daemon

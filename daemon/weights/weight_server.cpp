@@ -1,0 +1,235 @@
+#include "daemon/weights/weight_server.h"
+
+#include <absl/strings/str_cat.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "proto/versions.h"
+
+namespace hearth::daemon {
+namespace {
+
+constexpr std::chrono::seconds kMakeLimit{60};  // then another one that waits makes them
+constexpr int kLookEvery_ms = 500;              // for blocks nobody uses and makers that are too slow
+constexpr std::size_t kKeyBytes = 32;
+constexpr std::size_t kDigestBytes = 32;
+
+WeightStore::Time now() { return std::chrono::steady_clock::now(); }
+
+bool send(int socket, const v1::WeightsResponse& response, int file = -1) {
+  return send_packet(socket, response.SerializeAsString(), file).ok();
+}
+
+bool send_outcome(int socket, v1::WeightsResponse::Outcome outcome, int file = -1) {
+  v1::WeightsResponse response;
+  response.set_outcome(outcome);
+  return send(socket, response, file);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WeightServer>> WeightServer::open(const std::string& path, WeightLimits limits,
+                                                                 ConnectionLimits connections) {
+  absl::StatusOr<UnixSocket> socket = UnixSocket::open(path, SOCK_SEQPACKET);
+  if (!socket.ok()) return socket.status();
+  return std::unique_ptr<WeightServer>(new WeightServer(*std::move(socket), limits, connections));
+}
+
+WeightServer::WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections)
+    : socket_(std::move(socket)),
+      limits_(connections),
+      store_(limits),
+      stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { run(); }) {}
+
+WeightServer::~WeightServer() {
+  stop();
+  ::close(stop_event_);
+}
+
+void WeightServer::stop() {
+  if (!thread_.joinable()) return;
+  socket_.remove();
+  ::eventfd_write(stop_event_, 1);
+  thread_.join();
+}
+
+void WeightServer::run() {
+  std::vector<pollfd> entries;
+  for (;;) {
+    entries = {{stop_event_, POLLIN, 0}, {socket_.fd(), POLLIN, 0}};
+    for (const auto& [fd, connection] : connections_) entries.push_back({fd, POLLIN, 0});
+    const auto waits = [](const auto& entry) { return !entry.second.asked.empty() && !entry.second.makes; };
+    const bool has_to_look = store_.has_unused() || std::any_of(connections_.begin(), connections_.end(), waits);
+    const int ready = ::poll(entries.data(), entries.size(), has_to_look ? kLookEvery_ms : -1);
+    if (ready < 0 && errno != EINTR) break;
+    if (entries[0].revents != 0) break;
+    for (std::size_t i = 2; i < entries.size() && ready > 0; ++i) {
+      const auto at = connections_.find(entries[i].fd);
+      if (entries[i].revents != 0 && at != connections_.end() && !serve(at->second)) close(at);
+    }
+    if (entries[1].revents != 0) accept_one();
+    pass_on();
+    store_.drop_unused(now());
+  }
+  socket_.close();
+  connections_.clear();
+  store_.drop_all();
+}
+
+void WeightServer::accept_one() {
+  UniqueFd fd(::accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd) {
+    // Out of descriptors: who waits to be accepted stays where he is, and this loop does not spin meanwhile.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return;
+  }
+  Connection connection;
+  connection.peer = peer_of(fd.get());
+  if (!may_stay(connection)) return;
+  connection.socket = std::move(fd);
+  const int number = connection.socket.get();
+  connections_.emplace(number, std::move(connection));
+}
+
+bool WeightServer::may_stay(const Connection& connection) const {
+  if (!is_trusted(connection.peer)) return false;
+  const auto of_process = std::count_if(connections_.begin(), connections_.end(), [&](const auto& other) {
+    return other.second.peer.pid == connection.peer.pid;
+  });
+  return connections_.size() < limits_.total && static_cast<std::size_t>(of_process) < limits_.per_process;
+}
+
+void WeightServer::close(Connections::iterator connection) {
+  hold(connection->second, "");
+  connections_.erase(connection);
+}
+
+bool WeightServer::serve(Connection& connection) {
+  absl::StatusOr<Packet> packet = receive_packet(connection.socket.get());
+  if (absl::IsUnavailable(packet.status())) return true;
+  if (absl::IsOutOfRange(packet.status())) return false;
+  if (!packet.ok()) return refuse(connection, std::string(packet.status().message()));
+  v1::WeightsRequest request;
+  if (!request.ParseFromString(packet->bytes)) return refuse(connection, "a request cannot be read");
+  if (request.version() != kWeightsVersion) {
+    return refuse(connection, absl::StrCat("version ", request.version(), "; this daemon speaks ", kWeightsVersion));
+  }
+  if (!connection.asked.empty() && !connection.makes) return refuse(connection, "a request came before an answer");
+  return answer(connection, request, std::move(packet->file));
+}
+
+bool WeightServer::answer(Connection& connection, const v1::WeightsRequest& request, UniqueFd file) {
+  if (file && !request.has_give()) return refuse(connection, "a file came with a request that takes none");
+  switch (request.request_case()) {
+    case v1::WeightsRequest::kFindDigests:
+      return find_digests(connection, request.find_digests());
+    case v1::WeightsRequest::kStoreDigests:
+      return store_digests(connection, request.store_digests());
+    case v1::WeightsRequest::kTake:
+      return take(connection, request.take());
+    case v1::WeightsRequest::kGive:
+      return give(connection, std::move(file));
+    default:
+      return refuse(connection, "a request asks for nothing that this daemon knows");
+  }
+}
+
+bool WeightServer::find_digests(Connection& connection, const v1::FindDigests& request) {
+  v1::WeightsResponse response;
+  response.set_outcome(v1::WeightsResponse::DONE);
+  for (const v1::FileRange& range : request.ranges()) {
+    response.add_digests(store_.find_digest(connection.peer.uid, range.SerializeAsString()));
+  }
+  return send(connection.socket.get(), response);
+}
+
+bool WeightServer::store_digests(Connection& connection, const v1::StoreDigests& request) {
+  const auto is_digest = [](const std::string& bytes) { return bytes.size() == kDigestBytes; };
+  if (request.ranges_size() != request.digests_size() ||
+      !std::all_of(request.digests().begin(), request.digests().end(), is_digest)) {
+    return refuse(connection, "digests and ranges do not fit");
+  }
+  for (int i = 0; i < request.ranges_size(); ++i) {
+    store_.store_digest(connection.peer.uid, request.ranges(i).SerializeAsString(), request.digests(i));
+  }
+  return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE);
+}
+
+bool WeightServer::take(Connection& connection, const v1::TakeWeights& request) {
+  if (request.key().size() != kKeyBytes || request.size_bytes() == 0)
+    return refuse(connection, "a key has no 32 bytes");
+  if (!store_.takes(request.size_bytes())) return refuse(connection, "the weights are more than this daemon keeps");
+  hold(connection, "");
+  connection.asked = request.key();
+  connection.asked_bytes = request.size_bytes();
+  connection.makes = false;
+  return offer(connection);
+}
+
+// The weights, or that they are to be made, or nothing while somebody makes them.
+bool WeightServer::offer(Connection& connection) {
+  const int file = store_.find(connection.peer.uid, connection.asked, connection.asked_bytes, now());
+  if (file >= 0) {
+    hold(connection, std::exchange(connection.asked, ""));
+    connection.makes = false;
+    return send_outcome(connection.socket.get(), v1::WeightsResponse::FOUND, file);
+  }
+  if (connection.makes || is_being_made(connection)) return true;
+  connection.makes = true;
+  connection.makes_since = now();
+  return send_outcome(connection.socket.get(), v1::WeightsResponse::MAKE);
+}
+
+bool WeightServer::is_being_made(const Connection& asker) const {
+  const Time latest = now() - kMakeLimit;
+  return std::any_of(connections_.begin(), connections_.end(), [&](const auto& other) {
+    const Connection& maker = other.second;
+    return maker.makes && maker.peer.uid == asker.peer.uid && maker.asked == asker.asked &&
+           maker.asked_bytes == asker.asked_bytes && maker.makes_since > latest;
+  });
+}
+
+bool WeightServer::give(Connection& connection, UniqueFd file) {
+  if (!connection.makes || !file) return refuse(connection, "weights were given that were not asked for, or no file");
+  const std::string key = std::exchange(connection.asked, "");
+  connection.makes = false;
+  const absl::Status put = store_.put(connection.peer.uid, key, connection.asked_bytes, std::move(file), now());
+  if (!put.ok()) return refuse(connection, std::string(put.message()));
+  hold(connection, key);
+  return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE);
+}
+
+// Those that wait may have become owners or makers.
+void WeightServer::pass_on() {
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    const auto next = std::next(at);
+    if (!at->second.asked.empty() && !at->second.makes && !offer(at->second)) close(at);
+    at = next;
+  }
+}
+
+bool WeightServer::refuse(Connection& connection, const std::string& why) {
+  spdlog::debug("closed a weights connection of process {}: {}", connection.peer.pid, why);
+  v1::WeightsResponse response;
+  response.set_outcome(v1::WeightsResponse::REFUSED);
+  response.set_message(why);
+  send(connection.socket.get(), response);
+  return false;
+}
+
+void WeightServer::hold(Connection& connection, const std::string& key) {
+  if (!connection.held.empty()) store_.release(connection.peer.uid, connection.held, now());
+  connection.held = key;
+  if (!key.empty()) store_.hold(connection.peer.uid, key);
+}
+
+}  // namespace hearth::daemon

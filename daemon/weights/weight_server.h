@@ -1,0 +1,76 @@
+// WeightServer: the daemon's socket on which processes share weights (proto/hearth/v1/weights.proto), and its thread.
+// Single flight: who asks for weights that somebody is making waits until they are there, or until the maker is gone or
+// too slow, and then makes them. No peer is waited for: one that breaks the protocol, or does not read, is closed.
+//
+// Connections of other users are refused, those beyond the limits too. Thread-safe. Errors: those of UnixSocket::open.
+//   auto server = WeightServer::open(weights_socket_path(path), limits, connection_limits);
+//   WeightStats stats = (*server)->stats();
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/serve/connection_table.h"
+#include "daemon/serve/unix_socket.h"
+#include "daemon/weights/weight_store.h"
+#include "hearth/v1/weights.pb.h"
+#include "proto/packet.h"
+
+namespace hearth::daemon {
+
+class WeightServer {
+ public:
+  static absl::StatusOr<std::unique_ptr<WeightServer>> open(const std::string& path, WeightLimits limits,
+                                                            ConnectionLimits connections);
+  ~WeightServer();
+  WeightServer(const WeightServer&) = delete;
+  WeightServer& operator=(const WeightServer&) = delete;
+
+  // Removes the socket, closes every connection and lets the blocks go. Once.
+  void stop();
+  WeightStats stats() const { return store_.stats(); }
+
+ private:
+  using Time = WeightStore::Time;
+  struct Connection {
+    UniqueFd socket;
+    Peer peer;
+    std::string asked;  // the key that it makes or waits for
+    std::uint64_t asked_bytes = 0;
+    bool makes = false;
+    Time makes_since = {};
+    std::string held;
+  };
+  using Connections = std::map<int, Connection>;  // by descriptor
+
+  WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections);
+  void run();
+  void accept_one();
+  bool may_stay(const Connection& connection) const;
+  void close(Connections::iterator connection);
+  // False when the connection is to be closed.
+  bool serve(Connection& connection);
+  bool answer(Connection& connection, const v1::WeightsRequest& request, UniqueFd file);
+  bool find_digests(Connection& connection, const v1::FindDigests& request);
+  bool store_digests(Connection& connection, const v1::StoreDigests& request);
+  bool take(Connection& connection, const v1::TakeWeights& request);
+  bool give(Connection& connection, UniqueFd file);
+  bool refuse(Connection& connection, const std::string& why);
+  bool offer(Connection& connection);
+  void hold(Connection& connection, const std::string& key);
+  void pass_on();
+  bool is_being_made(const Connection& asker) const;
+
+  UnixSocket socket_;
+  const ConnectionLimits limits_;
+  WeightStore store_;
+  Connections connections_;
+  const int stop_event_;
+  std::thread thread_;
+};
+
+}  // namespace hearth::daemon

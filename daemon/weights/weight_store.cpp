@@ -1,0 +1,133 @@
+#include "daemon/weights/weight_store.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "runtime/memory_file.h"
+
+namespace hearth::daemon {
+namespace {
+
+constexpr std::size_t kMostDigests = 100'000;  // of one user; then it starts over
+
+}  // namespace
+
+WeightStore::Block* WeightStore::block(uid_t uid, const std::string& key) {
+  const auto account = accounts_.find(uid);
+  if (account == accounts_.end()) return nullptr;
+  const auto found = account->second.blocks.find(key);
+  return found == account->second.blocks.end() ? nullptr : &found->second;
+}
+
+int WeightStore::find(uid_t uid, const std::string& key, std::uint64_t size_bytes, Time now) {
+  Block* found = block(uid, key);
+  if (found == nullptr || found->size_bytes != size_bytes) return -1;
+  found->last_used = now;
+  const std::lock_guard lock(mutex_);
+  ++stats_.found;
+  return found->file.get();
+}
+
+absl::Status WeightStore::put(uid_t uid, const std::string& key, std::uint64_t size_bytes, UniqueFd file, Time now) {
+  if (absl::Status sealed = runtime::check_sealed(file.get(), size_bytes); !sealed.ok()) return sealed;
+  if (!takes(size_bytes)) {
+    return absl::ResourceExhaustedError(absl::StrCat("weights of ", size_bytes, " bytes are more than weights_memory, ",
+                                                     limits_.bytes, " bytes, allows"));
+  }
+  Account& account = accounts_[uid];
+  if (account.blocks.count(key) != 0) return absl::OkStatus();
+  make_room(account, size_bytes);
+  account.blocks[key] = Block{std::move(file), size_bytes, 0, now};
+  account.bytes += size_bytes;
+  count();
+  return absl::OkStatus();
+}
+
+void WeightStore::make_room(Account& account, std::uint64_t size_bytes) {
+  const auto is_before = [](const auto& a, const auto& b) {
+    return std::tuple(a.second.holders > 0, a.second.last_used) < std::tuple(b.second.holders > 0, b.second.last_used);
+  };
+  while (!account.blocks.empty() &&
+         (account.bytes + size_bytes > limits_.bytes || account.blocks.size() >= limits_.blocks)) {
+    drop(account, std::min_element(account.blocks.begin(), account.blocks.end(), is_before));
+  }
+}
+
+WeightStore::Blocks::iterator WeightStore::drop(Account& account, Blocks::iterator block) {
+  account.bytes -= block->second.size_bytes;
+  return account.blocks.erase(block);
+}
+
+void WeightStore::hold(uid_t uid, const std::string& key) {
+  if (Block* found = block(uid, key)) ++found->holders;
+  count();
+}
+
+void WeightStore::release(uid_t uid, const std::string& key, Time now) {
+  Block* found = block(uid, key);
+  if (found == nullptr || found->holders == 0) return;
+  --found->holders;
+  found->last_used = now;
+  count();
+}
+
+void WeightStore::drop_unused(Time now) {
+  for (auto account = accounts_.begin(); account != accounts_.end();) {
+    Blocks& blocks = account->second.blocks;
+    for (auto at = blocks.begin(); at != blocks.end();) {
+      const bool is_unused = at->second.holders == 0 && now - at->second.last_used >= limits_.keep;
+      at = is_unused ? drop(account->second, at) : std::next(at);
+    }
+    account = blocks.empty() ? accounts_.erase(account) : std::next(account);
+  }
+  count();
+}
+
+bool WeightStore::has_unused() const {
+  for (const auto& [uid, account] : accounts_) {
+    for (const auto& [key, block] : account.blocks) {
+      if (block.holders == 0) return true;
+    }
+  }
+  return false;
+}
+
+void WeightStore::drop_all() {
+  accounts_.clear();
+  count();
+}
+
+std::string WeightStore::find_digest(uid_t uid, const std::string& range) const {
+  const auto user = digests_.find(uid);
+  if (user == digests_.end()) return "";
+  const auto found = user->second.find(range);
+  return found == user->second.end() ? "" : found->second;
+}
+
+void WeightStore::store_digest(uid_t uid, const std::string& range, const std::string& digest) {
+  auto& known = digests_[uid];
+  if (known.size() >= kMostDigests) known.clear();
+  known[range] = digest;
+}
+
+void WeightStore::count() {
+  WeightStats now;
+  for (const auto& [uid, account] : accounts_) {
+    now.blocks += account.blocks.size();
+    now.bytes += account.bytes;
+    for (const auto& [key, block] : account.blocks) now.users += block.holders;
+  }
+  const std::lock_guard lock(mutex_);
+  now.found = stats_.found;
+  stats_ = now;
+}
+
+WeightStats WeightStore::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+}  // namespace hearth::daemon
