@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "command_line/help.h"
 #include "command_line/manual.h"
 #include "command_line/usage.h"
@@ -27,8 +29,6 @@
 #include "daemon/version.h"
 #include "proto/socket_path.h"
 #include "runtime/build_id.h"
-#include "runtime/printable.h"
-#include "runtime/utf8.h"
 
 namespace hearth::daemon {
 namespace {
@@ -247,7 +247,8 @@ absl::Status resolve(Config& config) {
     } else if (home != nullptr && *home == '/') {
       config.cache_dir = absl::StrCat(home, "/.cache/hearth");
     } else {
-      return absl::InvalidArgumentError("no HOME to put the cache in: give its folder with --cache-dir or HEARTH_CACHE_DIR");
+      return absl::InvalidArgumentError(
+          "no HOME to put the cache in: give its folder with --cache-dir or HEARTH_CACHE_DIR");
     }
   }
   std::error_code error;

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/printable.h"
+#include "base/printable.h"
 
 namespace hearth::daemon {
 namespace {

@@ -12,13 +12,13 @@
 #include <memory>
 #include <string>
 
+#include "base/printable.h"
+#include "base/standard_output.h"
 #include "daemon/config.h"
 #include "daemon/hearth_daemon.h"
 #include "daemon/log.h"
 #include "daemon/version.h"
 #include "runtime/build_id.h"
-#include "runtime/printable.h"
-#include "runtime/standard_output.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::v1 {
 class CompileOptions;

@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/sha256.h"
 #include "kernels_cache/file_system.h"
-#include "runtime/sha256.h"
 
 namespace hearth::cache {
 

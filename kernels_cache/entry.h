@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::cache {
 

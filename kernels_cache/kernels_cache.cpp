@@ -9,8 +9,8 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "kernels_cache/kernels_cache_impl.h"
-#include "runtime/printable.h"
 
 namespace hearth::cache {
 namespace {

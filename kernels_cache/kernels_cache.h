@@ -22,12 +22,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/sha256.h"
 #include "kernels_cache/action_key.h"
 #include "kernels_cache/artifact_reader.h"
 #include "kernels_cache/entry.h"
 #include "kernels_cache/file_system.h"
 #include "kernels_cache/pin_table.h"
-#include "runtime/sha256.h"
 
 namespace hearth::cache {
 
@@ -167,9 +167,9 @@ class KernelsCache {
   void flush();
 
   // For a daemon that ends: begin_leaving() tells other processes that the directory is about to be free; hand_over()
-  // gives it up, hand_over_if_wanted() when one of them waits for it (true once it is given up). From then on this cache
-  // changes nothing in the directory: finds miss, puts fail with UNAVAILABLE, and open_artifact() serves the files that
-  // are still there.
+  // gives it up, hand_over_if_wanted() when one of them waits for it (true once it is given up). From then on this
+  // cache changes nothing in the directory: finds miss, puts fail with UNAVAILABLE, and open_artifact() serves the
+  // files that are still there.
   void begin_leaving();
   bool hand_over_if_wanted();
   void hand_over();

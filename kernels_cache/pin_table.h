@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::cache {
 

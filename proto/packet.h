@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace hearth {
 

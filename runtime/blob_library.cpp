@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "runtime/file.h"
-#include "runtime/sha256.h"
+#include "base/file.h"
+#include "base/sha256.h"
 
 namespace hearth::runtime {
 

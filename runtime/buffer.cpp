@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.h"
 #include "runtime/huge_page.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

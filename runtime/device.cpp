@@ -1,8 +1,8 @@
 #include "runtime/device.h"
 
+#include "base/text.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/null/null_device.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 

@@ -1,5 +1,5 @@
 // The C++ type of a dtype's elements, and back: bool, the integers by size and sign, float, double, and the small
-// floats of runtime/small_float.h.
+// floats of base/small_float.h.
 //
 //   static_assert(dtype_of<float>() == DType::kF32);
 #pragma once
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/small_float.h"
 #include "runtime/dtype.h"
-#include "runtime/small_float.h"
 
 namespace hearth {
 

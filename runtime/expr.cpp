@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::runtime {
 namespace {

@@ -1,8 +1,8 @@
 // Inputs whose value was known when the plan was prepared (FixedInput of runtime/replay.h).
 #include <cstring>
 
+#include "base/text.h"
 #include "runtime/instance_state.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

@@ -1,7 +1,7 @@
 // Instance::buffer: any buffer of the plan, intermediates included.
+#include "base/text.h"
 #include "runtime/instance_state.h"
 #include "runtime/plan_loops.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {
@@ -83,8 +83,8 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
   // The caller may have bound other memory to an input or output since, for the present values.
   const bool is_bound = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
   const std::vector<std::int64_t>& values = is_bound ? state_->values : state_->executed_values;
-  return ConstView{address, buffer.size_bytes(values.data()), buffer.dtype,
-                   State::shape_at(buffer, values), buffer.name.empty() ? str_cat(id) : buffer.name};
+  return ConstView{address, buffer.size_bytes(values.data()), buffer.dtype, State::shape_at(buffer, values),
+                   buffer.name.empty() ? str_cat(id) : buffer.name};
 }
 
 std::string_view to_string(BufferKind kind) {

@@ -1,7 +1,7 @@
 // How a plan that came over the wire or out of a file is refused: INVALID_ARGUMENT, "plan: …".
 #pragma once
 #include "absl/status/status.h"
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::runtime {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/mapped_file.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
 #include "runtime/plan_loops.h"
-#include "runtime/text.h"
 #include "runtime/thread_pool.h"
 
 namespace hearth::runtime {

@@ -6,11 +6,11 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.h"
 #include "proto/versions.h"
 #include "runtime/invalid_plan.h"
 #include "runtime/plan_loops.h"
 #include "runtime/plan_regions.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

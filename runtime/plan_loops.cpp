@@ -1,7 +1,7 @@
 #include "runtime/plan_loops.h"
 
+#include "base/text.h"
 #include "runtime/invalid_plan.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "runtime/invalid_plan.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

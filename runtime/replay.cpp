@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/instance_state.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 

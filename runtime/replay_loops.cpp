@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.h"
 #include "runtime/instance_state.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/fork.h"
+#include "base/fork.h"
 
 namespace hearth::runtime {
 namespace {

@@ -60,7 +60,7 @@ class ThreadPool {
   std::atomic<bool> stop_{false};
   std::atomic<int> caller_cpu_{-1};
   std::uint32_t num_runs_ = 0;
-  std::uint32_t generation_ = 0;  // runtime/fork.h, of the threads
+  std::uint32_t generation_ = 0;                          // base/fork.h, of the threads
   alignas(64) Part own_;                                  // the caller's
   alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // workers that may be at work
 };

@@ -1,6 +1,6 @@
 #include "runtime/view.h"
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::runtime {
 namespace {

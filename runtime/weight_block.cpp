@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/memory_file.h"
+#include "base/text.h"
 #include "runtime/huge_page.h"
-#include "runtime/memory_file.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/unique_fd.h"
 #include "runtime/buffer.h"
-#include "runtime/unique_fd.h"
 
 namespace hearth::runtime {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/sha256_stream.h"
 #include "runtime/plan_loops.h"
-#include "runtime/sha256_stream.h"
 
 namespace hearth::runtime {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/sha256.h"
 #include "runtime/plan.h"
-#include "runtime/sha256.h"
 
 namespace hearth::runtime {
 

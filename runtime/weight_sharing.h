@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/sha256.h"
-#include "runtime/unique_fd.h"
+#include "base/sha256.h"
+#include "base/unique_fd.h"
 
 namespace hearth::runtime {
 

@@ -7,10 +7,10 @@
 #include <set>
 #include <sstream>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "client/cli/print.h"
 #include "runtime/blob_library.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

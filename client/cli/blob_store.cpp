@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/text.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "compiler/blobs/direct_cache.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

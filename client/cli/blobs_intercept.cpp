@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/text.h"
 #include "client/cli/blobs.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
@@ -19,7 +20,6 @@
 #include "compiler/blobs/fake_home.h"
 #include "compiler/blobs/post_build.h"
 #include "compiler/blobs/staged_root.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/text.h"
 #include "client/cli/blob_selection.h"
 #include "client/cli/blob_store.h"
 #include "client/cli/blobs.h"
@@ -18,7 +19,6 @@
 #include "client/cli/print.h"
 #include "client/cli/status_line.h"
 #include "command_line/command.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

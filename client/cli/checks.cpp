@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/strings/numbers.h"
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::cli {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.h"
 #include "client/cli/print.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

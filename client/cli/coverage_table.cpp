@@ -3,9 +3,9 @@
 #include <map>
 #include <sstream>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "client/onnx/operators.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/text.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
@@ -15,7 +16,6 @@
 #include "client/cli/weights_text.h"
 #include "command_line/command.h"
 #include "runtime/build_id.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

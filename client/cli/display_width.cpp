@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/utf8.h"
+#include "base/utf8.h"
 
 namespace hearth::cli {
 namespace {

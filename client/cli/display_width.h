@@ -1,5 +1,5 @@
 // How many columns of a terminal text takes, and cutting it to fit: letters of two columns, combining marks of none.
-// For text without control characters (runtime/printable.h). Pure functions.
+// For text without control characters (base/printable.h). Pure functions.
 //
 //   std::string cell = shorten("/models/выход.onnx", 12);   // "/models/вых…"
 #pragma once

@@ -3,8 +3,8 @@
 #include <cctype>
 #include <cstdio>
 
-#include "runtime/printable.h"
-#include "runtime/utf8.h"
+#include "base/printable.h"
+#include "base/utf8.h"
 
 namespace hearth::cli {
 

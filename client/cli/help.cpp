@@ -2,13 +2,13 @@
 // not see: manual pages, for `cmake --build … --target man` and packages.
 #include <CLI/CLI.hpp>
 
+#include "base/file.h"
 #include "client/cli/command.h"
 #include "client/cli/print.h"
 #include "command_line/completion.h"
 #include "command_line/help.h"
 #include "command_line/manual.h"
 #include "command_line/usage.h"
-#include "runtime/file.h"
 
 namespace hearth::cli {
 namespace {

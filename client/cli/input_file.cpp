@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
+#include "base/file.h"
 #include "client/cli/print.h"
-#include "runtime/file.h"
 
 namespace hearth::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/plan_parameters.h"
@@ -14,7 +15,6 @@
 #include "client/onnx/model_file.h"
 #include "client/tensor/elements.h"
 #include "client/tensor/errors.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

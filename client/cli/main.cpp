@@ -2,13 +2,13 @@
 #include <chrono>
 
 #include "absl/strings/match.h"
+#include "base/standard_output.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/print.h"
 #include "client/cli/program.h"
 #include "command_line/help.h"
 #include "command_line/usage.h"
-#include "runtime/standard_output.h"
 
 namespace {
 

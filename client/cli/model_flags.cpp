@@ -7,11 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "runtime/cpu/cpu_target.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

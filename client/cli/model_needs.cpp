@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "client/cli/print.h"
 #include "client/tensor/elements.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
@@ -17,7 +18,6 @@
 #include "client/cli/print.h"
 #include "client/onnx/conformance.h"
 #include "command_line/command.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

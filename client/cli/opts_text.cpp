@@ -1,6 +1,6 @@
 #include "client/cli/opts_text.h"
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::cli {
 

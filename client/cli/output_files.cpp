@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "base/text.h"
 #include "client/cli/print.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

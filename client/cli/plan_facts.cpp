@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "client/cli/format.h"
 #include "proto/launch_runs.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 

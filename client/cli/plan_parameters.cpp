@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "client/cli/load_model.h"
 #include "client/cli/print.h"
 #include "client/files/safetensors.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
+#include "base/printable.h"
+#include "base/standard_output.h"
 #include "client/cli/status_line.h"
 #include "client/cli/terminal.h"
-#include "runtime/printable.h"
-#include "runtime/standard_output.h"
 
 namespace hearth::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Everything that the commands print goes through here, so that nothing from outside reaches a terminal unescaped and
-// nothing that could not be written passes for done (runtime/printable.h, runtime/standard_output.h). Standard output
+// nothing that could not be written passes for done (base/printable.h, base/standard_output.h). Standard output
 // has what was asked for; standard error has notes and errors, each line of which begins with "hearth: " or two blanks.
 // --quiet leaves out summaries, notes and progress; --verbose adds details. One thread prints at a time.
 //
@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "base/text.h"
 #include "client/cli/table.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "client/cli/format.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 

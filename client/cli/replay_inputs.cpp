@@ -7,12 +7,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "base/split_mix.h"
+#include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
 #include "client/files/npy.h"
 #include "client/tensor/elements.h"
-#include "runtime/split_mix.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

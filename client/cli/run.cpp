@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
@@ -21,7 +22,6 @@
 #include "client/files/npy.h"
 #include "command_line/command.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/printable.h"
 #include "client/cli/format.h"
-#include "runtime/printable.h"
 
 namespace hearth::cli {
 namespace {

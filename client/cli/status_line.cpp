@@ -7,10 +7,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/printable.h"
 #include "client/cli/display_width.h"
 #include "client/cli/print.h"
 #include "client/cli/terminal.h"
-#include "runtime/printable.h"
 
 namespace hearth::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/printable.h"
 #include "client/cli/display_width.h"
-#include "runtime/printable.h"
 
 namespace hearth::cli {
 namespace {

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/outputs.h"
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/tensor/elements.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 namespace {

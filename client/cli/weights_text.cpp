@@ -1,7 +1,7 @@
 #include "client/cli/weights_text.h"
 
+#include "base/text.h"
 #include "client/cli/format.h"
-#include "runtime/text.h"
 
 namespace hearth::cli {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/text.h"
 #include "client/connection/blob_file.h"
 #include "client/connection/daemon_channel.h"
-#include "runtime/text.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "runtime/file.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/text.h"
 
 namespace hearth::client {
 namespace {

@@ -7,6 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "base/fork.h"
+#include "base/text.h"
 #include "client/connection/daemon_session.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/daemon_starter.h"
@@ -14,8 +16,6 @@
 #include "client/connection/rpc_methods.h"
 #include "proto/socket_path.h"
 #include "proto/versions.h"
-#include "runtime/fork.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

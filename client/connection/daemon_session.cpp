@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/fork.h"
 #include "client/connection/rpc_connection.h"
 #include "client/connection/rpc_methods.h"
 #include "proto/versions.h"
-#include "runtime/fork.h"
 
 namespace hearth::client {
 namespace {

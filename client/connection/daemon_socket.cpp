@@ -12,8 +12,8 @@
 #include <iterator>
 #include <thread>
 
+#include "base/text.h"
 #include "proto/socket_path.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

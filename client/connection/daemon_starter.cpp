@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "base/file_lock.h"
+#include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/detached_daemon.h"
 #include "proto/socket_path.h"
-#include "runtime/file_lock.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

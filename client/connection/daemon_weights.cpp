@@ -7,12 +7,12 @@
 #include <map>
 #include <utility>
 
+#include "base/fork.h"
+#include "base/mapped_file.h"
+#include "base/sha256.h"
+#include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "proto/versions.h"
-#include "runtime/fork.h"
-#include "runtime/mapped_file.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {
@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
       }
       const runtime::MappedFile& file = *in_files[i].file;
       // A change in the moment of its last one could leave a file with the same times.
-      const bool is_settled = made_of::is_settled(file.stamp());
+      const bool is_settled = files::is_settled(file.stamp());
       const absl::StatusOr<Digest> hashed = runtime::sha256_mapped(in_files[i].bytes);
       file.release(in_files[i].bytes);
       if (!hashed.ok()) return hashed.status();

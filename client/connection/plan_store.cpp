@@ -1,7 +1,7 @@
 #include "client/connection/plan_store.h"
 
+#include "base/text.h"
 #include "client/connection/daemon_weights.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -12,10 +12,10 @@
 #include <iterator>
 #include <vector>
 
+#include "base/fork.h"
+#include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/rpc_format.h"
-#include "runtime/fork.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::client {
 namespace {

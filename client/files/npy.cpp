@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "client/tensor/elements.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/file.h"
+#include "base/mapped_file.h"
+#include "base/sha256.h"
+#include "base/text.h"
 #include "client/jit/prepared_state.h"
 #include "client/tensor/array.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "proto/versions.h"
-#include "runtime/file.h"
-#include "runtime/mapped_file.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

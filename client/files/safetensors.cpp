@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "runtime/mapped_file.h"
-#include "runtime/text.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
 
 namespace hearth::client {
 namespace {

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "absl/strings/cord.h"
+#include "base/text.h"
 #include "client/jit/jit_error.h"
 #include "client/tensor/errors.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -3,12 +3,12 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
+#include "base/text.h"
 #include "client/connection/plan_store.h"
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/device.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 

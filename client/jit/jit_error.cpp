@@ -3,7 +3,7 @@
 #include <array>
 
 #include "absl/strings/cord.h"
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::client {
 namespace {

@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <optional>
 
-#include "runtime/fork.h"
-#include "runtime/text.h"
+#include "base/fork.h"
+#include "base/text.h"
 
 namespace hearth::client {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/fork.h"
 #include "client/connection/daemon_channel.h"
 #include "client/jit/jit.h"
-#include "runtime/fork.h"
 #include "runtime/loaded_plan.h"
 
 namespace hearth::client {

@@ -1,6 +1,6 @@
 #include "client/jit/recurrent.h"
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::client {
 

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "client/jit/build_error.h"
 #include "client/jit/request.h"
 #include "client/tensor/errors.h"
 #include "client/tensor/op_scope.h"
 #include "client/trace/graph_inputs.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -3,12 +3,12 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <filesystem>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

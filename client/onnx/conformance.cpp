@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <set>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "client/onnx/case_data.h"
 #include "client/onnx/host_tensor.h"
 #include "client/onnx/reject.h"
@@ -12,8 +14,6 @@
 #include "client/tensor/elements.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

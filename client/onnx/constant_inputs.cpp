@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/elements.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -15,13 +15,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
-#include "runtime/unique_fd.h"
 
 namespace hearth::onnx {
 namespace {

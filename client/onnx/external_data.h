@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/mapped_file.h"
+#include "base/mapped_file.h"
 
 namespace onnx {
 class ModelProto;

@@ -2,10 +2,10 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

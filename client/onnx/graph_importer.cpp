@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "client/onnx/constant_inputs.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
@@ -12,7 +13,6 @@
 #include "client/trace/graph_inputs.h"
 #include "client/trace/tracer.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "client/onnx/reject.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

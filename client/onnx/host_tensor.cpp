@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
 #include "client/onnx/reject.h"
-#include "runtime/mapped_file.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/text.h"
 #include "client/onnx/constant_inputs.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -4,11 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/tensor/elements.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

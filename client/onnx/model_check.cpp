@@ -1,11 +1,11 @@
 #include "client/onnx/model_check.h"
 
+#include "base/text.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <google/protobuf/stubs/logging.h>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

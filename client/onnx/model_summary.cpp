@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "client/onnx/external_data.h"
 #include "client/onnx/functions.h"
 #include "client/onnx/graph_importer.h"
@@ -10,7 +11,6 @@
 #include "client/onnx/model_file.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -7,11 +7,11 @@
 #include <limits>
 #include <optional>
 
+#include "base/mapped_file.h"
+#include "base/text.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
-#include "runtime/mapped_file.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

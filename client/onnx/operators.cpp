@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "base/text.h"
 #include "client/onnx/operator_versions.h"
 #include "client/onnx/reject.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -2,6 +2,7 @@
 // size], or three, [B, S, heads * size]; keys and values of earlier calls come in as `past` and go out as `present`.
 #include <cmath>
 
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -11,7 +12,6 @@
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 

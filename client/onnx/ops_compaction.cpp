@@ -1,6 +1,7 @@
 // Operators whose result's length depends on the data. Where that data is known while importing, so is the length.
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -8,7 +9,6 @@
 #include "client/ops/detection.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
@@ -13,7 +14,6 @@
 #include "client/onnx/value_parts.h"
 #include "client/tensor/errors.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,6 +1,7 @@
 // Convolutions.
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -9,7 +10,6 @@
 #include "client/ops/deform_conv.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "absl/strings/numbers.h"
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
@@ -11,7 +12,6 @@
 #include "client/ops/trigonometry.h"
 #include "client/tensor/elements.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

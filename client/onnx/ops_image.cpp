@@ -1,10 +1,10 @@
 // Operators of images: blocks, grids of coordinates and regions of interest.
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/blocks.h"
 #include "client/ops/regions.h"
 #include "client/ops/sample.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,6 +1,7 @@
 // Operators that pick elements by index, pad, or rearrange blocks.
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/narrow_weights.h"
@@ -11,7 +12,6 @@
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

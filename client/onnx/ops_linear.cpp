@@ -1,11 +1,11 @@
 // Matrix products.
+#include "base/text.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/einsum.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,5 +1,6 @@
 // Operators of the domain com.microsoft that ONNX Runtime's transformer optimiser and exporters write: activations,
 // normalisations and products. (Attention: ops_microsoft_attention.cpp.)
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/activation.h"
@@ -9,7 +10,6 @@
 #include "client/ops/movement.h"
 #include "client/ops/nn.h"
 #include "client/ops/reduce.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -2,13 +2,13 @@
 // size]. Keys and values of earlier calls come in as `past` and go out, with the new ones, as `present`.
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/attention.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

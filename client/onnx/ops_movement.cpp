@@ -3,11 +3,11 @@
 #include <limits>
 #include <numeric>
 
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/movement.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,4 +1,5 @@
 // Normalisations, in their inference form.
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
@@ -6,7 +7,6 @@
 #include "client/ops/movement.h"
 #include "client/ops/nn.h"
 #include "client/ops/reduce.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,10 +1,10 @@
 // Pooling.
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
 #include "client/ops/movement.h"
 #include "client/ops/pool.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,6 +1,7 @@
 // Quantised values and products of them.
 #include <cmath>
 
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -8,7 +9,6 @@
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/quantize.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

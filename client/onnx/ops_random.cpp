@@ -2,6 +2,7 @@
 // every replay gives the same ones.
 #include <cstring>
 
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -9,7 +10,6 @@
 #include "client/ops/movement.h"
 #include "client/ops/random.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

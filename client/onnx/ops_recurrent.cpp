@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
@@ -10,7 +11,6 @@
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/recurrent.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -4,12 +4,12 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/reduce.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/resize.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

@@ -1,4 +1,5 @@
 // Operators that write by index, gather by coordinates, or sort.
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -6,7 +7,6 @@
 #include "client/ops/movement.h"
 #include "client/ops/scatter.h"
 #include "client/ops/sort.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

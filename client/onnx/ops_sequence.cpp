@@ -1,11 +1,11 @@
 // Sequences and optionals. How many values a sequence holds, which position an operator means, and whether an optional
 // has a value are known while importing; none of these operators computes anything.
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/value_parts.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

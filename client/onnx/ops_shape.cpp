@@ -1,12 +1,12 @@
 // Operators about shapes and constants; nearly always folded on the host.
 #include <limits>
 
+#include "base/text.h"
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/tensor.h"
 #include "onnx/onnx.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

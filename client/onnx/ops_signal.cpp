@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -11,7 +12,6 @@
 #include "client/ops/movement.h"
 #include "client/ops/ngrams.h"
 #include "client/ops/signal.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

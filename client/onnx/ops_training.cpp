@@ -1,9 +1,9 @@
 // Optimiser steps of ai.onnx.preview.training: for n tensors the inputs are the learning rate, the number of steps
 // done, then n values each of the tensor, its gradient and every state; the results are the new tensors and states.
+#include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/ops/elementwise.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

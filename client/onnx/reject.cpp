@@ -1,8 +1,8 @@
 #include "client/onnx/reject.h"
 
 #include "absl/status/status.h"
+#include "base/text.h"
 #include "client/tensor/errors.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 

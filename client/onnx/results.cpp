@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::onnx {
 namespace {

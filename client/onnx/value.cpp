@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "client/onnx/reject.h"
 #include "client/ops/movement.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 namespace {

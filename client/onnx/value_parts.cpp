@@ -1,7 +1,7 @@
 #include "client/onnx/value_parts.h"
 
+#include "base/text.h"
 #include "client/onnx/reject.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 

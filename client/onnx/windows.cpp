@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/onnx/reject.h"
-#include "runtime/text.h"
 
 namespace hearth::onnx {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
 #include "client/ops/windows.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 

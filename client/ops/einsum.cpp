@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
+#include "base/text.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "base/text.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

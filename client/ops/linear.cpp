@@ -1,10 +1,10 @@
 #include "client/ops/linear.h"
 
+#include "base/text.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "client/trace/recorded_loop.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

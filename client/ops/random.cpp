@@ -4,11 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -3,13 +3,13 @@
 #include <limits>
 #include <utility>
 
+#include "base/text.h"
 #include "client/ops/elementwise.h"
 #include "client/ops/interpolate.h"
 #include "client/ops/linear.h"
 #include "client/ops/movement.h"
 #include "client/ops/reduce.h"
 #include "client/ops/support.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "client/ops/elementwise.h"
 #include "client/tensor/elements.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 

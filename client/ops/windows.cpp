@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "base/text.h"
 #include "client/ops/movement.h"
 #include "client/ops/support.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 

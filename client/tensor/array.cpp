@@ -1,7 +1,7 @@
 #include "client/tensor/array.h"
 
 #include "absl/strings/str_join.h"
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::client {
 

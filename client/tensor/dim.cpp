@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.h"
 #include "client/tensor/errors.h"
 #include "hearth/v1/graph.pb.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -1,6 +1,6 @@
 #include "client/tensor/dlpack.h"
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::client {
 namespace {

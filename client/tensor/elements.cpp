@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/small_float.h"
+#include "base/small_float.h"
 
 namespace hearth::client {
 namespace {

@@ -1,8 +1,8 @@
 #include "client/tensor/errors.h"
 
+#include "base/text.h"
 #include "client/tensor/op_scope.h"
 #include "client/trace/tracer.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

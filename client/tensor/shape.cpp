@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "client/tensor/dim.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 

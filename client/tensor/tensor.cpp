@@ -2,10 +2,10 @@
 
 #include <cstring>
 
+#include "base/text.h"
 #include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

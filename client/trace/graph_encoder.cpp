@@ -2,11 +2,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
+#include "base/utf8.h"
 #include "client/trace/recorded_loop.h"
 #include "client/trace/tracer.h"
 #include "proto/versions.h"
-#include "runtime/text.h"
-#include "runtime/utf8.h"
 
 namespace hearth::client {
 namespace {

@@ -1,7 +1,7 @@
 #include <map>
 
+#include "base/text.h"
 #include "client/trace/tracer.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/text.h"
 #include "client/tensor/op_scope.h"
 #include "client/trace/graph_inputs.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -1,7 +1,7 @@
 #include "client/trace/tracer.h"
 
+#include "base/text.h"
 #include "client/tensor/op_scope.h"
-#include "runtime/text.h"
 
 namespace hearth::client {
 namespace {

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <regex>
 
-#include "runtime/file.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/blobs/integer_folding.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -5,15 +5,15 @@
 
 #include <filesystem>
 
+#include "base/file.h"
+#include "base/file_digest/file_stamp.h"
+#include "base/text.h"
 #include "compiler/blobs/blob_flags.h"
 #include "compiler/blobs/child_process.h"
 #include "compiler/blobs/compile_failure.h"
 #include "compiler/blobs/dependencies.h"
 #include "compiler/blobs/depfile.h"
 #include "compiler/blobs/elf_exports.h"
-#include "runtime/file.h"
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -34,7 +34,7 @@ absl::Status check_spec(const BlobSpec& spec) {
   const fs::path relative = fs::path(spec.source).lexically_normal();
   if (spec.source.empty() || relative.is_absolute() || *relative.begin() == "..")
     return absl::InvalidArgumentError(str_cat(spec.stem, ": source \"", spec.source, "\" is not below the root"));
-  if (!made_of::stamp_of_file(source_path(spec)))
+  if (!files::stamp_of_file(source_path(spec)))
     return absl::InvalidArgumentError(str_cat(spec.stem, ": source ", source_path(spec),
                                               " is missing; is CK_JIT_ROOT where the library was installed to?"));
   return absl::OkStatus();
@@ -118,7 +118,7 @@ absl::StatusOr<CompiledBlob> compile_blob(const BlobSpec& spec, const Toolchain&
   for (const std::string& word : {std::string("CC_PRINT_HEADERS=1"), "CC_PRINT_HEADERS_FILE=" + headers})
     command.environment.push_back(word);
 
-  const std::int64_t before = made_of::file_clock_tick();
+  const std::int64_t before = files::file_clock_tick();
   const auto run = run_child(command);
   if (!run.ok()) return absl::Status(run.status().code(), str_cat(spec.stem, ": ", run.status().message()));
   if (absl::Status failure = compile_failure(spec.stem, command, *run); !failure.ok()) return failure;

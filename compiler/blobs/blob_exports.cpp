@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/blobs/cpp_walker.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

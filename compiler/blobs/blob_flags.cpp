@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/blobs/flag_rules.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

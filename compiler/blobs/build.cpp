@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/aiter_build.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/fake_home.h"
@@ -19,8 +21,6 @@
 #include "compiler/blobs/runtime_part.h"
 #include "compiler/blobs/staged_root.h"
 #include "runtime/blob_library.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

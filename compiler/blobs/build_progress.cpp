@@ -4,7 +4,7 @@
 #include <fstream>
 #include <utility>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

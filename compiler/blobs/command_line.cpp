@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

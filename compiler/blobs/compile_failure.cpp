@@ -4,7 +4,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -1,6 +1,6 @@
 #include "compiler/blobs/cpp_walker.h"
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

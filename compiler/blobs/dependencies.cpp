@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/made_of/bystanders.h"
-#include "runtime/made_of/file_digest.h"
-#include "runtime/text.h"
+#include "base/file_digest/bystanders.h"
+#include "base/file_digest/file_digest.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -24,15 +24,15 @@ std::string tidy(const std::string& written, const std::string& folder) {
   return path.lexically_normal();
 }
 
-made_of::Compile compile_of(const BlobSpec& spec, const std::vector<std::string>& flags) {
+files::Compile compile_of(const BlobSpec& spec, const std::vector<std::string>& flags) {
   return {.root = spec.root, .source = spec.source, .flags = flags};
 }
 
 bool unchanged(const Dependency& dependency, const std::string& path) {
-  const auto stamp = made_of::stamp_of_file(path);
+  const auto stamp = files::stamp_of_file(path);
   if (!stamp || stamp->size_bytes != dependency.size_bytes) return false;
   if (stamp->modified_ns == dependency.mtime_ns) return true;
-  const auto file = made_of::file_digest(path);
+  const auto file = files::file_digest(path);
   return file.ok() && to_hex(file->digest) == dependency.sha256_hex;
 }
 
@@ -41,7 +41,7 @@ bool is_bystander(const Dependency& dependency) { return dependency.sha256_hex.e
 }  // namespace
 
 std::string path_of(const Dependency& dependency, const BlobSpec& spec) {
-  return made_of::with_root(dependency.path, spec.root);
+  return files::with_root(dependency.path, spec.root);
 }
 
 absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spec,
@@ -52,15 +52,15 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
   for (const std::string& path : std::set<std::string>(paths.begin(), paths.end())) used.insert(tidy(path, folder));
   std::vector<Dependency> dependencies;
   for (const std::string& path : used) {
-    const auto file = made_of::file_digest(path);
+    const auto file = files::file_digest(path);
     if (absl::IsNotFound(file.status()))
       return absl::UnavailableError(str_cat(spec.stem, ": ", path, " vanished while it was compiled"));
     if (!file.ok()) return file.status();
-    dependencies.push_back({made_of::without_root(path, spec.root), to_hex(file->digest), file->stamp.size_bytes,
-                            file->stamp.modified_ns});
+    dependencies.push_back(
+        {files::without_root(path, spec.root), to_hex(file->digest), file->stamp.size_bytes, file->stamp.modified_ns});
   }
-  made_of::FileMemo files;
-  for (const std::string& path : made_of::bystanders_of(compile_of(spec, flags), {used.begin(), used.end()}, files))
+  files::FileMemo files;
+  for (const std::string& path : files::bystanders_of(compile_of(spec, flags), {used.begin(), used.end()}, files))
     dependencies.push_back({path, "", 0, 0});
   std::sort(dependencies.begin(), dependencies.end(),
             [](const Dependency& a, const Dependency& b) { return a.path < b.path; });
@@ -70,8 +70,8 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
 bool changed_since(std::int64_t moment_ns, const BlobSpec& spec, const std::vector<Dependency>& dependencies) {
   return std::any_of(dependencies.begin(), dependencies.end(), [&](const Dependency& dependency) {
     // Whether the compiler saw a bystander that came meanwhile is not known.
-    if (is_bystander(dependency)) return made_of::any_since(moment_ns, {dependency.path}, spec.root);
-    const auto stamp = made_of::stamp_of_file(path_of(dependency, spec));
+    if (is_bystander(dependency)) return files::any_since(moment_ns, {dependency.path}, spec.root);
+    const auto stamp = files::stamp_of_file(path_of(dependency, spec));
     return !stamp || std::max(stamp->modified_ns, stamp->changed_ns) > moment_ns;
   });
 }
@@ -88,8 +88,8 @@ bool dependencies_unchanged(const BlobSpec& spec, const std::vector<Dependency>&
   }
   if (used.empty()) return false;
   std::sort(bystanders.begin(), bystanders.end());  // a list may come from a file
-  made_of::FileMemo files;
-  const std::vector<std::string> now = made_of::bystanders_of(compile_of(spec, spec.flags), used, files);
+  files::FileMemo files;
+  const std::vector<std::string> now = files::bystanders_of(compile_of(spec, spec.flags), used, files);
   return std::includes(bystanders.begin(), bystanders.end(), now.begin(), now.end());
 }
 

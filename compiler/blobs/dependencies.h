@@ -1,6 +1,6 @@
 // What a blob was made of: from a compiler's lists to Dependency values, and back to "is it still so?".
 //
-// A Dependency with an empty sha256_hex is a bystander (runtime/made_of/bystanders.h): only one that appears later
+// A Dependency with an empty sha256_hex is a bystander (base/file_digest/bystanders.h): only one that appears later
 // means that a compile might now find another header. `__has_include` of a missing file, .incbin and #embed are not
 // seen. Thread-safe. Errors: those of reading. Example:
 //   auto list = collect_dependencies(spec, usable_flags, folder, paths);
@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
 // Where a dependency is now.
 std::string path_of(const Dependency& dependency, const BlobSpec& spec);
 
-// Whether one of the files was written, or put in place, after that moment (made_of::file_clock_tick).
+// Whether one of the files was written, or put in place, after that moment (files::file_clock_tick).
 bool changed_since(std::int64_t moment_ns, const BlobSpec& spec, const std::vector<Dependency>& dependencies);
 
 }  // namespace hearth::blobs

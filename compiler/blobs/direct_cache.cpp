@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/file_digest/file_digest.h"
+#include "base/text.h"
 #include "compiler/blobs/direct_entry.h"
 #include "compiler/blobs/stem_lock.h"
-#include "runtime/file.h"
-#include "runtime/made_of/file_digest.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -69,7 +69,7 @@ std::optional<DirectHit> look_up(const BlobSpec& spec, const std::string& toolch
 std::optional<DirectHit> find(const BlobSpec& spec, const std::string& toolchain_digest, const std::string& folder) {
   std::optional<DirectHit> hit = look_up(spec, toolchain_digest, folder);
   if (!hit) return std::nullopt;
-  const auto file = made_of::file_digest(hit->path);
+  const auto file = files::file_digest(hit->path);
   return file.ok() && to_hex(file->digest) == hit->sha256_hex ? hit : std::nullopt;
 }
 
@@ -106,7 +106,7 @@ absl::Status put(const std::string& from, const std::string& to) {
 absl::StatusOr<DirectHit> keep(const BlobSpec& spec, const CompiledBlob& blob, const std::string& toolchain_digest,
                                const std::string& folder, const std::string& work) {
   const std::string object = object_path(folder, spec.stem), entry = entry_path(folder, spec.stem);
-  const auto digest = made_of::file_digest(blob.path);
+  const auto digest = files::file_digest(blob.path);
   if (!digest.ok()) return digest.status();
   const std::string sha256_hex = to_hex(digest->digest);
   ::chmod(blob.path.c_str(), 0700);
@@ -118,7 +118,7 @@ absl::StatusOr<DirectHit> keep(const BlobSpec& spec, const CompiledBlob& blob, c
   const EntryRecord record{.identity = spec_identity(spec),
                            .toolchain_digest = toolchain_digest,
                            .sha256_hex = sha256_hex,
-                           .stamp = made_of::stamp_of_file(object).value_or(made_of::FileStamp{}),
+                           .stamp = files::stamp_of_file(object).value_or(files::FileStamp{}),
                            .seconds = blob.seconds,
                            .dependencies = blob.dependencies};
   if (const absl::Status status = runtime::write_file(written, {entry_json(record)}); !status.ok()) return status;
@@ -202,7 +202,7 @@ absl::StatusOr<std::vector<DirectEntry>> list_direct(const std::string& cache_di
   if (absl::Status status = check_folder(cache_dir); !status.ok()) return status;
   for (const fs::directory_entry& entry : fs::directory_iterator(cache_dir, error)) {
     if (entry.path().extension() != ".so") continue;
-    const auto stamp = made_of::stamp_of_file(entry.path());
+    const auto stamp = files::stamp_of_file(entry.path());
     if (stamp) entries.push_back({entry.path().stem(), entry.path(), stamp->size_bytes});
   }
   if (error) return absl::PermissionDeniedError(str_cat(cache_dir, ": ", error.message()));

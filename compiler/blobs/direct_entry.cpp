@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/file.h"
-#include "runtime/made_of/file_digest.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/file_digest/file_digest.h"
+#include "base/sha256.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -82,11 +82,11 @@ bool still_right(const EntryRecord& record, const BlobSpec& spec, const std::str
   if (record.identity != spec_identity(spec)) return false;
   if (!toolchain_digest.empty() && record.toolchain_digest != toolchain_digest) return false;
   const std::string object = object_path(folder, spec.stem);
-  const auto stamp = made_of::stamp_of_file(object);
+  const auto stamp = files::stamp_of_file(object);
   if (!stamp || stamp->size_bytes != record.stamp.size_bytes) return false;
   // Moved with its cache to another file system, say: then its contents decide.
   if (stamp->modified_ns != record.stamp.modified_ns || stamp->inode != record.stamp.inode) {
-    const auto digest = made_of::file_digest(object);
+    const auto digest = files::file_digest(object);
     if (!digest.ok() || to_hex(digest->digest) != record.sha256_hex) return false;
   }
   return dependencies_unchanged(spec, record.dependencies);

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "base/file_digest/file_stamp.h"
 #include "compiler/blobs/blob_compiler.h"
-#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::blobs {
 
 struct EntryRecord {
   std::string identity;  // of the spec: spec_identity()
   std::string toolchain_digest;
-  std::string sha256_hex;    // of the object
-  made_of::FileStamp stamp;  // of the object
+  std::string sha256_hex;  // of the object
+  files::FileStamp stamp;  // of the object
   double seconds = 0;
   std::vector<Dependency> dependencies;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/blobs/blob_index.h"
 #include "compiler/blobs/cpp_outline.h"
 #include "compiler/blobs/cpp_tokens.h"
@@ -9,7 +10,6 @@
 #include "compiler/blobs/dispatcher_text.h"
 #include "compiler/blobs/helper_templates.h"
 #include "runtime/blob_loader/hearth_blob.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

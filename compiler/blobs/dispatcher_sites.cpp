@@ -2,8 +2,8 @@
 
 #include <unordered_set>
 
+#include "base/text.h"
 #include "compiler/blobs/cpp_walker.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

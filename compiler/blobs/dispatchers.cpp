@@ -5,13 +5,13 @@
 #include <map>
 #include <thread>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/elf_symbols.h"
 #include "compiler/blobs/recorded_manifest.h"
 #include "compiler/blobs/run_command.h"
 #include "compiler/blobs/runtime_part.h"
 #include "compiler/blobs/verify_exports.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

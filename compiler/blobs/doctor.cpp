@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/blob_compiler.h"
 #include "compiler/blobs/manifest.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
 #include "compiler/blobs/elf_file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/elf_file.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "base/text.h"
 #include "compiler/blobs/list_digest.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

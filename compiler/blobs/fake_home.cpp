@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/text.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/manifest.h"
 #include "compiler/blobs/toolchain.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

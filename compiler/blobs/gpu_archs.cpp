@@ -4,11 +4,11 @@
 #include <map>
 #include <mutex>
 
+#include "base/file_digest/file_stamp.h"
+#include "base/text.h"
 #include "compiler/blobs/child_process.h"
 #include "compiler/blobs/compile_failure.h"
 #include "compiler/blobs/isa_bitcode.h"
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -41,7 +41,7 @@ std::string missing_programs(const std::string& commands) {
     at = end + 1;
     if (!line.starts_with(" \"")) continue;
     const std::string program = line.substr(2, line.find('"', 2) - 2);
-    const bool there = program.starts_with('/') && made_of::stamp_of_file(program).has_value();
+    const bool there = program.starts_with('/') && files::stamp_of_file(program).has_value();
     if (!there && missing.find(program) == std::string::npos)
       str_append(&missing, missing.empty() ? "" : ", ", program);
   }

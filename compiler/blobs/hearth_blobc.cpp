@@ -7,16 +7,16 @@
 // stderr: progress when CK_JIT_VERBOSE=1. Limits: HEARTH_BLOB_WALL_S, HEARTH_BLOB_MEMORY_MB.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+#include "base/standard_output.h"
+#include "base/text.h"
 #include "compiler/blobs/direct_cache.h"
 #include "compiler/blobs/manifest.h"
-#include "runtime/printable.h"
-#include "runtime/standard_output.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

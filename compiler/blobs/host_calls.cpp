@@ -6,8 +6,8 @@
 #include <memory>
 #include <set>
 
+#include "base/text.h"
 #include "compiler/blobs/elf_symbols.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <set>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/adapter.h"
 #include "compiler/blobs/post_build.h"
 #include "compiler/blobs/shipped_adapters.h"
 #include "runtime/blob_library.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

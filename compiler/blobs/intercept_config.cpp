@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/file.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -11,13 +11,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/text.h"
 #include "compiler/blobs/intercept_config.h"
 #include "compiler/blobs/manifest.h"
 #include "compiler/blobs/record.h"
 #include "compiler/blobs/stub_object.h"
-#include "runtime/file.h"
-#include "runtime/printable.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

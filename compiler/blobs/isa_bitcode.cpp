@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <map>
 
+#include "base/file.h"
+#include "base/file_digest/file_digest.h"
+#include "base/sha256.h"
+#include "base/text.h"
 #include "compiler/blobs/child_process.h"
-#include "runtime/file.h"
-#include "runtime/made_of/file_digest.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -51,7 +51,7 @@ absl::StatusOr<std::map<std::string, std::string>> installed_files(const std::st
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(installed, error)) {
     if (entry.path().extension() != ".bc") continue;
-    const auto digest = made_of::file_digest(entry.path());
+    const auto digest = files::file_digest(entry.path());
     if (!digest.ok()) return digest.status();
     files.emplace(entry.path().filename(), to_hex(digest->digest));
   }
@@ -68,7 +68,7 @@ DeviceLibrary listed(const std::string& folder, const std::vector<std::string>& 
 
 bool complete(const DeviceLibrary& library) {
   return std::all_of(library.files.begin(), library.files.end(),
-                     [](const std::string& file) { return made_of::stamp_of_file(file).has_value(); });
+                     [](const std::string& file) { return files::stamp_of_file(file).has_value(); });
 }
 
 absl::Status cannot_make(const std::string& folder, const std::error_code& error) {
@@ -94,7 +94,7 @@ absl::StatusOr<DeviceLibrary> device_library(const std::string& clang, const std
                                              const std::string& installed, const std::string& keep) {
   const auto files = installed_files(installed);
   if (!files.ok()) return files.status();
-  const auto compiler = made_of::file_digest(clang);
+  const auto compiler = files::file_digest(clang);
   std::string identity = str_cat("device-library 1 ", clang, "\n",
                                  compiler.ok() ? to_hex(compiler->digest) : std::string(), "\n", installed);
   std::vector<std::string> names;

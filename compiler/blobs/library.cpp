@@ -3,8 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/text.h"
 #include "runtime/blob_library.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

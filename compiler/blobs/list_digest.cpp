@@ -1,7 +1,7 @@
 #include "compiler/blobs/list_digest.h"
 
-#include "runtime/sha256.h"
-#include "runtime/text.h"
+#include "base/sha256.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 

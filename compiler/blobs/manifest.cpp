@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/blob_spec.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/blob_flags.h"
 #include "compiler/blobs/build_progress.h"
 #include "compiler/blobs/command_line.h"
@@ -19,8 +21,6 @@
 #include "compiler/blobs/runtime_part.h"
 #include "compiler/blobs/stub_object.h"
 #include "runtime/blob_library.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/file.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

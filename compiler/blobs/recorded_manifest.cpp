@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include "base/text.h"
 #include "compiler/blobs/command_line.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

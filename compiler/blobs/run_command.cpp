@@ -10,9 +10,9 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/file.h"
-#include "runtime/printable.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {

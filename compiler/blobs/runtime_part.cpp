@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/run_command.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/text.h"
 #include "compiler/blobs/elf_file.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -9,6 +9,9 @@
 #include <map>
 #include <mutex>
 
+#include "base/file_digest/file_stamp.h"
+#include "base/sha256.h"
+#include "base/text.h"
 #include "compiler/blobs/child_process.h"
 #include "compiler/blobs/gpu_archs.h"
 #include "compiler/blobs/isa_bitcode.h"
@@ -16,9 +19,6 @@
 #include "compiler/blobs/toolchain_files.h"
 #include "compiler/blobs/toolchain_record.h"
 #include "compiler/blobs/toolchain_search.h"
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -84,7 +84,7 @@ std::vector<std::string> rocm_files(const std::string& hipcc) {
   std::vector<std::string> files = compiler_files(hipcc);
   const fs::path home = fs::path(hipcc).parent_path().parent_path();
   for (const char* clang : {"llvm/bin/clang++", "lib/llvm/bin/clang++"}) {
-    if (!made_of::stamp_of_file(home / clang)) continue;
+    if (!files::stamp_of_file(home / clang)) continue;
     for (std::string& file : compiler_files(home / clang)) files.push_back(std::move(file));
     break;
   }
@@ -154,7 +154,7 @@ absl::StatusOr<ToolchainRecord> choose(const std::string& kind, const std::vecto
       return record;
     }
     if (place.asked_for) return record.status();
-    if (const auto stamp = made_of::stamp_of_file(place.compiler)) passed_over.push_back({place.compiler, *stamp, ""});
+    if (const auto stamp = files::stamp_of_file(place.compiler)) passed_over.push_back({place.compiler, *stamp, ""});
     why = why.ok() ? record.status()
                    : absl::Status(record.status().code(), str_cat(why.message(), "; ", record.status().message()));
   }

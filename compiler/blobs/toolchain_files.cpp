@@ -7,9 +7,9 @@
 #include <limits>
 #include <set>
 
+#include "base/file_digest/file_memo.h"
+#include "base/text.h"
 #include "compiler/blobs/child_process.h"
-#include "runtime/made_of/file_memo.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -48,7 +48,7 @@ std::string program_of(const std::string& compiler, const std::string& name) {
                               .wall_limit = kAnswerLimit});
   if (!run.ok() || run->exit_code != 0) return {};
   const std::string line = run->output.substr(0, run->output.find('\n'));
-  return line.starts_with('/') && made_of::stamp_of_file(line) ? line : std::string();
+  return line.starts_with('/') && files::stamp_of_file(line) ? line : std::string();
 }
 
 std::string without_links(const std::string& path) {
@@ -71,10 +71,10 @@ std::vector<std::string> compiler_files(const std::string& compiler) {
 }
 
 absl::StatusOr<std::vector<StampedFile>> stamped(const std::vector<std::string>& paths) {
-  static made_of::FileMemo memo(std::numeric_limits<std::uint64_t>::max());  // compilers may be of any size
+  static files::FileMemo memo(std::numeric_limits<std::uint64_t>::max());  // compilers may be of any size
   std::vector<StampedFile> files;
   for (const std::string& path : paths) {
-    const auto stamp = made_of::stamp_of_file(path);
+    const auto stamp = files::stamp_of_file(path);
     if (!stamp) return absl::NotFoundError(str_cat(path, ": vanished while it was looked at"));
     const auto digest = memo.digest(path);
     if (!digest.ok()) return digest.status();

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "runtime/file.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -31,7 +31,7 @@ bool only_mine(const std::string& path) {
 
 bool files_unchanged(const ToolchainRecord& record) {
   return std::all_of(record.files.begin(), record.files.end(), [](const StampedFile& file) {
-    auto now = made_of::stamp_of_file(file.path);
+    auto now = files::stamp_of_file(file.path);
     // The numbers of devices are those of one boot or container; records outlive both.
     if (now) now->device = file.stamp.device;
     return now == file.stamp;

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_digest/file_stamp.h"
 #include "compiler/blobs/toolchain.h"
-#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::blobs {
 
 struct StampedFile {
   std::string path;
-  made_of::FileStamp stamp;
+  files::FileStamp stamp;
   std::string sha256_hex;
 };
 

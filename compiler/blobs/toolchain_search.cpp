@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/file_digest/file_stamp.h"
+#include "base/text.h"
 #include "compiler/blobs/manifest.h"
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using Flavour = CompilerPlace::Flavour;
 
 bool is_program(const std::string& path) {
-  return made_of::stamp_of_file(path).has_value() && ::access(path.c_str(), X_OK) == 0;
+  return files::stamp_of_file(path).has_value() && ::access(path.c_str(), X_OK) == 0;
 }
 
 std::string variable(const char* name) {
@@ -96,13 +96,13 @@ absl::StatusOr<std::vector<CompilerPlace>> compiler_places(const std::string& ki
 absl::StatusOr<DebianHip> debian_hip() {
   DebianHip hip;
   for (const std::string lib : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"}) {
-    if (hip.device_libraries.empty() && made_of::stamp_of_file(lib + "/amdgcn/bitcode/ocml.bc"))
+    if (hip.device_libraries.empty() && files::stamp_of_file(lib + "/amdgcn/bitcode/ocml.bc"))
       hip.device_libraries = lib + "/amdgcn/bitcode";
-    if (hip.library_folder.empty() && made_of::stamp_of_file(lib + "/libamdhip64.so")) hip.library_folder = lib;
+    if (hip.library_folder.empty() && files::stamp_of_file(lib + "/libamdhip64.so")) hip.library_folder = lib;
   }
   if (hip.device_libraries.empty())
     return absl::NotFoundError("AMD's device libraries (ocml.bc) are missing; install the package rocm-device-libs");
-  if (hip.library_folder.empty() || !made_of::stamp_of_file("/usr/include/hip/hip_runtime.h"))
+  if (hip.library_folder.empty() || !files::stamp_of_file("/usr/include/hip/hip_runtime.h"))
     return absl::NotFoundError("the HIP runtime (libamdhip64.so, hip_runtime.h) is missing; install libamdhip64-dev");
   return hip;
 }

@@ -9,9 +9,9 @@
 #include <set>
 #include <vector>
 
+#include "base/text.h"
 #include "compiler/blobs/dispatcher_text.h"
 #include "compiler/blobs/elf_symbols.h"
-#include "runtime/text.h"
 
 namespace hearth::blobs {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/sha256.h"
 #include "compiler/tune/opts.h"
 #include "hearth/v1/tuning.pb.h"
-#include "runtime/sha256.h"
 
 namespace hearth::tune {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "compiler/tune/opts_proto.h"
-#include "runtime/sha256.h"
 
 namespace hearth::tune {
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "base/file_digest/file_memo.h"
 #include "daemon/blobs/blob_failures.h"
 #include "daemon/blobs/blob_records.h"
 #include "daemon/blobs/blob_toolchains.h"
@@ -23,7 +24,6 @@
 #include "daemon/metrics.h"
 #include "daemon/workers/worker_pool.h"
 #include "hearth/v1/compiler_service.pb.h"
-#include "runtime/made_of/file_memo.h"
 
 namespace hearth::daemon {
 
@@ -70,7 +70,7 @@ class BlobBuilder {
  private:
   const BlobServices services_;
   std::atomic<bool> closed_{false};
-  made_of::FileMemo files_;
+  files::FileMemo files_;
   BlobRecords records_;
   BlobFailures failures_;
   BlobToolchains toolchains_;

@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::daemon {
 

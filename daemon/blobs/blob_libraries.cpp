@@ -13,7 +13,7 @@ namespace hearth::daemon {
 std::string BlobLibraries::digest_of(const std::string& folder) {
   Known now;
   now.paths = runtime::blob_library_paths(folder);
-  for (const std::string& path : now.paths) now.stamps.push_back(made_of::stamp_of(path));
+  for (const std::string& path : now.paths) now.stamps.push_back(files::stamp_of(path));
   std::lock_guard lock(mutex_);
   Known& known = known_[folder];
   if (!known.paths.empty() && known.paths == now.paths && known.stamps == now.stamps) return known.digest;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_digest/file_stamp.h"
 #include "hearth/v1/compiler_service.pb.h"
-#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::daemon {
 
@@ -33,7 +33,7 @@ class BlobLibraries {
  private:
   struct Known {
     std::vector<std::string> paths;  // of manifest and adapters
-    std::vector<std::optional<made_of::FileStamp>> stamps;
+    std::vector<std::optional<files::FileStamp>> stamps;
     std::string digest;  // empty: it cannot be read
   };
   std::string digest_of(const std::string& folder);

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <utility>
 
-#include "runtime/made_of/bystanders.h"
+#include "base/file_digest/bystanders.h"
 
 namespace hearth::daemon {
 namespace {
@@ -18,7 +18,7 @@ v1::BlobRecord record_of(const v1::BlobSpec& spec, const v1::CompiledBlob& blob)
   for (const v1::BlobDependency& dependency : blob.dependencies()) {
     if (dependency.sha256_hex().empty()) continue;  // a bystander the compiler's side has seen
     v1::BlobFile& file = *record.add_files();
-    file.set_path(made_of::without_root(dependency.path(), spec.root()));
+    file.set_path(files::without_root(dependency.path(), spec.root()));
     file.set_sha256(absl::HexStringToBytes(dependency.sha256_hex()));
   }
   std::sort(record.mutable_files()->begin(), record.mutable_files()->end(),
@@ -31,11 +31,11 @@ bool same_files(const v1::BlobRecord& a, const v1::BlobRecord& b) {
                     [](const auto& x, const auto& y) { return x.path() == y.path() && x.sha256() == y.sha256(); });
 }
 
-std::vector<std::string> bystanders_now(const v1::BlobSpec& spec, const v1::BlobRecord& record,
-                                        made_of::FileMemo& files, made_of::Watched* watched = nullptr) {
+std::vector<std::string> bystanders_now(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::FileMemo& files,
+                                        files::Watched* watched = nullptr) {
   std::vector<std::string> used;
   for (const v1::BlobFile& file : record.files()) used.push_back(file.path());
-  return made_of::bystanders_of(
+  return files::bystanders_of(
       {.root = spec.root(), .source = spec.source(), .flags = {spec.flags().begin(), spec.flags().end()}}, used, files,
       watched);
 }
@@ -57,9 +57,9 @@ v1::BlobRecords BlobRecords::read(const cache::KeyMaterial& request) {
   return records;
 }
 
-bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, made_of::Watched& watched) {
+bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::Watched& watched) {
   for (const v1::BlobFile& file : record.files()) {
-    const absl::StatusOr<Digest> digest = files_->digest(made_of::with_root(file.path(), spec.root()), &watched);
+    const absl::StatusOr<Digest> digest = files_->digest(files::with_root(file.path(), spec.root()), &watched);
     if (!digest.ok() || to_bytes(*digest) != file.sha256()) return false;
   }
   const std::vector<std::string> now = bystanders_now(spec, record, *files_, &watched);
@@ -84,7 +84,7 @@ std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache
   if (std::optional<FoundBlob> found = find_fresh(request_and_root)) return found;
   const v1::BlobRecords records = read(request);
   for (const v1::BlobRecord& record : records.records()) {
-    made_of::Watched watched;
+    files::Watched watched;
     if (!holds(spec, record, watched)) continue;
     const cache::KeyMaterial material = cache::blob_material(request, record);
     std::optional<KernelResult> artifact = store_->find_blob(material);
@@ -108,7 +108,7 @@ FoundBlob BlobRecords::put(const v1::BlobSpec& spec, const cache::KeyMaterial& r
   const cache::KeyMaterial material = cache::blob_material(request, record);
   // Whether the compiler saw one that came while it ran is not known.
   const bool unclear =
-      made_of::any_since(std::chrono::nanoseconds(began.time_since_epoch()).count(), bystanders, spec.root());
+      files::any_since(std::chrono::nanoseconds(began.time_since_epoch()).count(), bystanders, spec.root());
   if (unclear) spdlog::warn("blob '{}' is not kept: a header of a name it includes appeared meanwhile", spec.stem());
   if (!keep || unclear) {
     return {cache::key(material), store_->put_blob(unasked(material), blob.artifact().data())};

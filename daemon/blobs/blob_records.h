@@ -2,7 +2,7 @@
 //
 // A request has up to kMaxRecords records, newest first, so that a header that is changed to and fro finds both blobs.
 // A record holds when every file of it has its digest and nothing new lies in the compiler's way
-// (runtime/made_of/bystanders.h). Thread-safe; owns nothing. Example:
+// (base/file_digest/bystanders.h). Thread-safe; owns nothing. Example:
 //   std::optional<FoundBlob> found = records.find(spec, request_material);
 //   FoundBlob kept = records.keep(spec, request_material, std::move(compiled), began);
 #pragma once
@@ -12,10 +12,10 @@
 #include <mutex>
 #include <optional>
 
+#include "base/file_digest/file_memo.h"
 #include "daemon/build/result_store.h"
 #include "hearth/v1/blob.pb.h"
 #include "kernels_cache/blob_key.h"
-#include "runtime/made_of/file_memo.h"
 
 namespace hearth::daemon {
 
@@ -28,7 +28,7 @@ class BlobRecords {
  public:
   static constexpr int kMaxRecords = 4;
 
-  BlobRecords(ResultStore* store, made_of::FileMemo* files) : store_(store), files_(files) {}
+  BlobRecords(ResultStore* store, files::FileMemo* files) : store_(store), files_(files) {}
 
   std::optional<FoundBlob> find(const v1::BlobSpec& spec, const cache::KeyMaterial& request);
   // `keep`: else only for those who wait now, since a file changed meanwhile. `began`: when the compile did.
@@ -38,18 +38,18 @@ class BlobRecords {
  private:
   // What was found last for a request, and what that was decided from: an answer that costs its stats alone.
   struct Fresh {
-    made_of::Watched watched;
+    files::Watched watched;
     cache::KeyMaterial material;
     Digest key{};
   };
   static constexpr std::size_t kMaxFresh = 256;
 
   std::optional<FoundBlob> find_fresh(const Digest& request_and_root);
-  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, made_of::Watched& watched);
+  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::Watched& watched);
   v1::BlobRecords read(const cache::KeyMaterial& request);
 
   ResultStore* const store_;
-  made_of::FileMemo* const files_;
+  files::FileMemo* const files_;
   std::mutex fresh_mutex_;
   std::map<Digest, std::shared_ptr<const Fresh>> fresh_;
   std::mutex write_mutex_;  // one reads, changes and writes a request's records at a time

@@ -12,7 +12,7 @@ BlobToolchains::Flights::Ticket BlobToolchains::find(const std::string& kind,
   {
     std::lock_guard lock(mutex_);
     const auto known = known_.find(kind);
-    if (known != known_.end() && made_of::stamp_of(known->second.info->compiler()) == known->second.stamp) {
+    if (known != known_.end() && files::stamp_of(known->second.info->compiler()) == known->second.stamp) {
       info = known->second.info;
     }
   }
@@ -43,7 +43,7 @@ void BlobToolchains::ask(const std::string& kind, std::shared_ptr<Flights::Fligh
 }
 
 void BlobToolchains::remember(const std::string& kind, const std::shared_ptr<const v1::ToolchainInfo>& info) {
-  const std::optional<made_of::FileStamp> stamp = made_of::stamp_of(info->compiler());
+  const std::optional<files::FileStamp> stamp = files::stamp_of(info->compiler());
   if (!stamp) return;
   std::lock_guard lock(mutex_);
   known_[kind] = {*stamp, info};

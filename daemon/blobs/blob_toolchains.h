@@ -8,10 +8,10 @@
 #include <mutex>
 #include <string>
 
+#include "base/file_digest/file_stamp.h"
 #include "daemon/build/single_flight.h"
 #include "daemon/workers/worker_pool.h"
 #include "hearth/v1/blob.pb.h"
-#include "runtime/made_of/file_stamp.h"
 
 namespace hearth::daemon {
 
@@ -31,7 +31,7 @@ class BlobToolchains {
 
  private:
   struct Known {
-    made_of::FileStamp stamp;
+    files::FileStamp stamp;
     std::shared_ptr<const v1::ToolchainInfo> info;
   };
   void ask(const std::string& kind, std::shared_ptr<Flights::Flight> flight);

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "hearth/v1/worker.pb.h"
-#include "runtime/sha256.h"
 
 namespace hearth::daemon {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::daemon {
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::daemon {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <string>
 
-#include "runtime/file_lock.h"
+#include "base/file_lock.h"
 
 namespace hearth::daemon {
 

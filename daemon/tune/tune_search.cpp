@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::daemon {
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/memory_file.h"
+#include "base/memory_file.h"
 
 namespace hearth::daemon {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "runtime/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace hearth::daemon {
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "compiler/blobs/blob_compiler.h"
 #include "compiler/blobs/toolchain.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace hearth::daemon {
 namespace {

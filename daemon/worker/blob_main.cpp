@@ -1,7 +1,7 @@
 // hearth-blob-worker: compiles kernel blobs for hearthd by running compilers. Has no compiler of its own in it.
+#include "base/standard_output.h"
 #include "daemon/worker/blob_backend.h"
 #include "daemon/worker/worker_loop.h"
-#include "runtime/standard_output.h"
 
 int main(int argc, char** argv) {
   hearth::daemon::BlobBackend backend;

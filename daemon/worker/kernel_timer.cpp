@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "daemon/worker/idle_core.h"
 #include "daemon/worker/sample_values.h"
 #include "runtime/buffer.h"
 #include "runtime/cpu/artifact_loader.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/sha256.h"
 
 namespace hearth::daemon {
 namespace {

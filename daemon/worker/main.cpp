@@ -1,7 +1,7 @@
 // hearth-worker: the compiler library behind the worker loop. The only program of the daemon that links LLVM.
+#include "base/standard_output.h"
 #include "daemon/worker/llvm_backend.h"
 #include "daemon/worker/worker_loop.h"
-#include "runtime/standard_output.h"
 
 int main(int argc, char** argv) {
   hearth::daemon::LlvmBackend backend;

@@ -13,8 +13,8 @@
 #include <map>
 #include <system_error>
 
+#include "base/text.h"
 #include "daemon/workers/real_path.h"
-#include "runtime/text.h"
 
 namespace hearth::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/split_mix.h"
+#include "base/split_mix.h"
 
 namespace hearth::daemon {
 namespace {

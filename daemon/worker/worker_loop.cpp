@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "daemon/workers/framing.h"
 #include "proto/versions.h"
 #include "runtime/build_id.h"
-#include "runtime/printable.h"
 
 namespace hearth::daemon {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "runtime/printable.h"
-#include "runtime/standard_output.h"
+#include "base/printable.h"
+#include "base/standard_output.h"
 
 namespace hearth::examples {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/text.h"
 #include "client/tensor/errors.h"
-#include "runtime/text.h"
 
 namespace hearth::examples {
 

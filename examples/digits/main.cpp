@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/text.h"
 #include "client/files/npy.h"
 #include "client/jit/jit.h"
 #include "client/onnx/importer.h"
 #include "examples/common/example_program.h"
 #include "examples/common/process_clock.h"
-#include "runtime/text.h"
 
 namespace {
 

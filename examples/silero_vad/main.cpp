@@ -5,13 +5,13 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "examples/common/example_program.h"
 #include "examples/common/process_clock.h"
 #include "examples/silero_vad/detector.h"
 #include "examples/silero_vad/segments.h"
 #include "examples/silero_vad/wav.h"
-#include "runtime/file.h"
-#include "runtime/text.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "runtime/file.h"
-#include "runtime/text.h"
+#include "base/file.h"
+#include "base/text.h"
 
 namespace hearth::examples {
 namespace {

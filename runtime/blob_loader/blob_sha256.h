@@ -1,6 +1,6 @@
 // BlobSha256: SHA-256 (FIPS 180-4), with no library behind it: this archive is linked into other people's libraries,
 // where nothing but libc may be needed and nothing but the header's names be seen. Everywhere else hearth uses nettle
-// (runtime/sha256.h), with which a test compares this. Not thread-safe; use one a thread. No errors. Example:
+// (base/sha256.h), with which a test compares this. Not thread-safe; use one a thread. No errors. Example:
 //   BlobSha256 sha;
 //   sha.add(bytes);
 //   std::string hex = sha.hex();

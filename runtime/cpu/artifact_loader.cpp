@@ -12,9 +12,9 @@
 #include <map>
 #include <mutex>
 
-#include "runtime/sha256.h"
-#include "runtime/text.h"
-#include "runtime/unique_fd.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace hearth::runtime {
 namespace {

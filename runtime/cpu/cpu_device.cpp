@@ -4,11 +4,11 @@
 #include <map>
 
 #include "absl/strings/str_join.h"
+#include "base/sha256.h"
+#include "base/text.h"
 #include "runtime/cpu/artifact_loader.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/sha256.h"
-#include "runtime/text.h"
 
 namespace hearth::runtime {
 namespace {

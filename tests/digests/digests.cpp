@@ -5,11 +5,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/sha256.h"
 #include "compiler/compile.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/util/json_util.h"
-#include "runtime/sha256.h"
 
 namespace hearth::digests {
 namespace {

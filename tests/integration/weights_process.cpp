@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/sha256.h"
 #include "client/jit/jit.h"
 #include "client/onnx/importer.h"
-#include "runtime/sha256.h"
 
 namespace {
 

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/raw_ostream.h"
-#include "runtime/unique_fd.h"
 
 LLD_HAS_DRIVER(elf)
 

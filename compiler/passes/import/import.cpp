@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/utf8.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import_expr.h"
 #include "compiler/passes/import/importer.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "proto/versions.h"
-#include "runtime/utf8.h"
 
 namespace hearth::passes {
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/sha256.h"
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import_expr.h"
@@ -17,7 +18,6 @@
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "runtime/sha256.h"
 
 namespace hearth::passes {
 namespace {

@@ -8,11 +8,11 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/sha256.h"
 #include "compiler/ir/length.h"
 #include "compiler/ir/shape.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "runtime/sha256.h"
 
 namespace hearth::passes {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/sha256.h"
 #include "client/ops.h"
 #include "client/trace/tracer.h"
 #include "compiler/codegen/reference/kernel_interpreter.h"
@@ -12,7 +13,6 @@
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/device.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/sha256.h"
 
 using namespace hearth;
 using codegen::reference::HostTensor;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "client/files/npy.h"
 #include "client/files/safetensors.h"
 #include "client/onnx/importer.h"
@@ -13,7 +14,6 @@
 #include "daemon/config.h"
 #include "daemon/workers/framing.h"
 #include "hearth/v1/worker.pb.h"
-#include "runtime/file.h"
 #include "runtime/loaded_plan.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/fuzz/bytes/plan_file_target.h"

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "base/file.h"
 #include "compiler/blobs/command_line.h"
 #include "compiler/blobs/interceptor.h"
-#include "runtime/file.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
 #include "compiler/blobs/build.h"
 #include "compiler/blobs/manifest.h"
 #include "compiler/blobs/staged_root.h"
-#include "runtime/file.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/file.h"
 #include "compiler/blobs/blob_spec.h"
-#include "runtime/file.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "runtime/file.h"
+#include "base/file.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

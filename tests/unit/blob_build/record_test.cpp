@@ -8,9 +8,9 @@
 #include <fstream>
 #include <set>
 
+#include "base/file.h"
 #include "compiler/blobs/record.h"
 #include "compiler/blobs/stub_object.h"
-#include "runtime/file.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

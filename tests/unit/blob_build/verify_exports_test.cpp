@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/file.h"
 #include "compiler/blobs/elf_symbols.h"
-#include "runtime/file.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

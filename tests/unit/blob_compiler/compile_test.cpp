@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "base/file_digest/file_digest.h"
 #include "compiler/blobs/dependencies.h"
-#include "runtime/made_of/file_digest.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 
@@ -37,7 +37,7 @@ TEST_CASE("A blob is compiled, loads and computes; its dependencies are the sour
   CHECK_FALSE(blob->changed_meanwhile);
   for (const Dependency& file : blob->dependencies) {
     INFO(file.path);
-    CHECK(hearth::to_hex(hearth::made_of::file_digest(path_of(file, place.spec()))->digest) == file.sha256_hex);
+    CHECK(hearth::to_hex(hearth::files::file_digest(path_of(file, place.spec()))->digest) == file.sha256_hex);
   }
   // Only the object stays behind.
   std::size_t files = 0;

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <functional>
 
+#include "base/file_digest/file_digest.h"
 #include "compiler/blobs/stem_lock.h"
-#include "runtime/made_of/file_digest.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 
@@ -75,7 +75,7 @@ TEST_CASE("First a compile, then a hit; all is private") {
   REQUIRE(second.ok());
   CHECK(second->hit);
   CHECK(second->sha256_hex == first->sha256_hex);
-  CHECK(hearth::to_hex(hearth::made_of::file_digest(first->path)->digest) == first->sha256_hex);
+  CHECK(hearth::to_hex(hearth::files::file_digest(first->path)->digest) == first->sha256_hex);
   CHECK(place.compiles() == 1);
   CHECK(listing(place.path("cache")) == std::vector<std::string>{"x.json", "x.so"});
   CHECK(mode_of(place.path("cache")) == 0700);
@@ -141,7 +141,7 @@ TEST_CASE("An object that was damaged without a trace in its size and time is co
   REQUIRE(again.ok());
   CHECK_FALSE(again->hit);
   CHECK(place.compiles() == 2);
-  CHECK(hearth::to_hex(hearth::made_of::file_digest(again->path)->digest) == again->sha256_hex);
+  CHECK(hearth::to_hex(hearth::files::file_digest(again->path)->digest) == again->sha256_hex);
 }
 
 TEST_CASE("50 processes call the same blob first: one compile") {
@@ -150,7 +150,7 @@ TEST_CASE("50 processes call the same blob first: one compile") {
   REQUIRE(find_toolchain(kCxxToolchain).ok());
   const auto codes = in_processes(50, [&] {
     const auto made = obtain(place.spec(), place.direct());
-    return made.ok() && hearth::to_hex(hearth::made_of::file_digest(made->path)->digest) == made->sha256_hex ? 0 : 1;
+    return made.ok() && hearth::to_hex(hearth::files::file_digest(made->path)->digest) == made->sha256_hex ? 0 : 1;
   });
   for (const int code : codes) CHECK(code == 0);
   CHECK(place.compiles() == 1);

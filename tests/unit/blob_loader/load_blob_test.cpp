@@ -8,9 +8,9 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "base/sha256.h"
 #include "blob_place.h"
 #include "runtime/blob_loader/blob_sha256.h"
-#include "runtime/sha256.h"
 #include "tests/support/skip.h"
 
 using Catch::Contains;

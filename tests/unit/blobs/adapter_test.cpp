@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/file.h"
 #include "runtime/blob_library.h"
-#include "runtime/file.h"
 #include "tests/unit/blobs/sample_library.h"
 
 namespace hearth::blobs {

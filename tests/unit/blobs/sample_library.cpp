@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/file.h"
 #include "runtime/blob_library.h"
-#include "runtime/file.h"
 
 namespace hearth::test {
 

@@ -10,9 +10,9 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "client/cli/display_width.h"
 #include "client/cli/print.h"
-#include "runtime/utf8.h"
 
 using namespace hearth;
 using namespace hearth::cli;

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
+#include "base/sha256.h"
 #include "client/files/plan_file.h"
 #include "client/ops.h"
 #include "hearth/v1/plan_file.pb.h"
-#include "runtime/file.h"
-#include "runtime/sha256.h"
 #include "tests/unit/client/fake_service.h"
 
 using namespace hearth;

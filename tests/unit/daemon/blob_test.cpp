@@ -4,7 +4,7 @@
 #include <future>
 #include <thread>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 #include "tests/unit/daemon/blob_fixture.h"
 
 namespace hearth::daemon {

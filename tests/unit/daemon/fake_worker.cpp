@@ -21,9 +21,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/sha256.h"
 #include "daemon/worker/worker_loop.h"
 #include "proto/versions.h"
-#include "runtime/sha256.h"
 
 namespace {
 

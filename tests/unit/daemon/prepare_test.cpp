@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 

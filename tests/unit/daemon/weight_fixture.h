@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/memory_file.h"
 #include "daemon/weights/weight_server.h"
 #include "proto/versions.h"
-#include "runtime/memory_file.h"
 #include "tests/unit/daemon/test_folder.h"
 
 namespace hearth::daemon {

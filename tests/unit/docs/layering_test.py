@@ -12,7 +12,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 RULES = [
     (["runtime"], ["client/", "daemon/", "compiler/", "kernels_cache/", "grpc"], []),
     (["runtime/blob_loader"], ["absl/", "google/", "nlohmann/", "hearth/v1/", "spdlog/", "fmt/"], []),
-    (["runtime/made_of"], ["google/", "nlohmann/", "hearth/v1/", "runtime/cpu/"], []),
+    (["base"], ["runtime/", "client/", "daemon/", "compiler/", "kernels_cache/", "command_line/", "google/", "nlohmann/", "hearth/v1/",
+               "grpc"], []),
     (["client"], ["daemon/", "kernels_cache/", "sqlite3", "llvm/"], []),
     (["client"], ["compiler/"], ["client/cli/"]),
     (["client/cli"], ["compiler/"], ["compiler/blobs/"]),

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/mapped_file.h"
 #include "client/onnx/model_file.h"
 #include "client/trace/tracer.h"
-#include "runtime/mapped_file.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/mapped_file.h"
 #include "client/onnx/model_file.h"
 #include "client/trace/tracer.h"
-#include "runtime/mapped_file.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "base/small_float.h"
 #include "client/onnx/narrow_weights.h"
 #include "hearth/v1/graph.pb.h"
-#include "runtime/small_float.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;

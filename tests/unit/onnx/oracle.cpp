@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "runtime/text.h"
+#include "base/text.h"
 #include "tests/conformance/oracle/wire_expr.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 

@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sha256.h"
 #include "runtime/cpu/artifact_loader.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/sha256.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 using namespace hearth::runtime;

@@ -1,5 +1,5 @@
 // Writing a file never destroys what its path names; reading takes what users name as input.
-#include "runtime/file.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -7,9 +7,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/sha256.h"
 #include "proto/versions.h"
 #include "runtime/cpu/cpu_target.h"
-#include "runtime/sha256.h"
 
 namespace hearth::testing {
 namespace fs = std::filesystem;

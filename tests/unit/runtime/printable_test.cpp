@@ -1,9 +1,9 @@
 // Text from outside: what terminals obey comes out as escapes, what people read stays.
-#include "runtime/printable.h"
+#include "base/printable.h"
 
 #include <catch2/catch.hpp>
 
-#include "runtime/utf8.h"
+#include "base/utf8.h"
 
 using namespace hearth;
 

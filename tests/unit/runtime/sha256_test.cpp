@@ -1,5 +1,5 @@
 // The digest that keys and artifacts are named by, against the examples of FIPS 180-4 (and the empty message).
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <map>
 
+#include "base/mapped_file.h"
+#include "base/memory_file.h"
 #include "proto/versions.h"
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/mapped_file.h"
-#include "runtime/memory_file.h"
 #include "runtime/replay.h"
 #include "tests/unit/runtime/kernel_factory.h"
 

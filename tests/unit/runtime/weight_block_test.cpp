@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "runtime/memory_file.h"
+#include "base/memory_file.h"
 
 using namespace hearth;
 using namespace hearth::runtime;

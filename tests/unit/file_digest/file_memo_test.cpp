@@ -1,5 +1,5 @@
 // The memo never answers with what a file or folder was before.
-#include "runtime/made_of/file_memo.h"
+#include "base/file_digest/file_memo.h"
 
 #include <sys/stat.h>
 
@@ -7,9 +7,9 @@
 #include <chrono>
 
 #include "tests/support/skip.h"
-#include "tests/unit/made_of/files.h"
+#include "tests/unit/file_digest/files.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,4 +72,4 @@ TEST_CASE("watched: answers hold until one of the files or folders changes; a ne
 }
 
 }  // namespace
-}  // namespace hearth::made_of
+}  // namespace hearth::files

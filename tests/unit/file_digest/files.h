@@ -6,7 +6,7 @@
 
 #include "tests/unit/daemon/test_folder.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 
 using TestFolder = daemon::TestFolder;
 
@@ -16,4 +16,4 @@ inline void write(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

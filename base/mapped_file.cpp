@@ -1,4 +1,4 @@
-#include "runtime/mapped_file.h"
+#include "base/mapped_file.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #include <map>
 #include <mutex>
 
-#include "runtime/sha256_stream.h"
-#include "runtime/text.h"
+#include "base/sha256_stream.h"
+#include "base/text.h"
 
 namespace hearth::runtime {
 namespace {
@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const 
   void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED)
     return absl::ResourceExhaustedError(str_cat(path, ": cannot be mapped: ", std::strerror(errno)));
-  std::shared_ptr<const MappedFile> file(new MappedFile(data, size, made_of::stamp_of(info)));
+  std::shared_ptr<const MappedFile> file(new MappedFile(data, size, files::stamp_of(info)));
   if (data) {
     const std::lock_guard lock(mapped_files().mutex);
     mapped_files().by_address[file->bytes().data()] = file.get();

@@ -1,4 +1,4 @@
-#include "runtime/sha256_stream.h"
+#include "base/sha256_stream.h"
 
 #include <nettle/sha2.h>
 

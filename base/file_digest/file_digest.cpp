@@ -1,4 +1,4 @@
-#include "runtime/made_of/file_digest.h"
+#include "base/file_digest/file_digest.h"
 
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/unique_fd.h"
+#include "base/unique_fd.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 256 << 10;
@@ -61,4 +61,4 @@ absl::StatusOr<FileDigest> file_digest(const std::string& path, std::uint64_t ma
   return FileDigest{stamp, *digest};
 }
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

@@ -11,7 +11,7 @@
 
 struct stat;
 
-namespace hearth::made_of {
+namespace hearth::files {
 
 struct FileStamp {
   std::uint64_t device = 0;
@@ -34,4 +34,4 @@ bool is_settled(const FileStamp& stamp);
 // The time of the file system's clock; later writes get later times once it has moved on, for which this waits (4 ms).
 std::int64_t file_clock_tick();
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

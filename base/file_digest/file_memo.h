@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/made_of/file_digest.h"
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/sha256.h"
+#include "base/file_digest/file_digest.h"
+#include "base/file_digest/file_stamp.h"
+#include "base/sha256.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 
 // What some questions were answered from: while none of it changes, the answers are the same.
 class Watched {
@@ -60,4 +60,4 @@ class FileMemo {
   std::unordered_map<std::string, Known<std::shared_ptr<const std::vector<std::string>>>> folders_;
 };
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

@@ -1,5 +1,6 @@
-// FileLock: a flock(2) on a file that exists only for it. The kernel releases it when the holder dies; release() removes
-// the file, and a lock on a file that is no longer at its path counts for nothing, so no litter and no second holder.
+// FileLock: a flock(2) on a file that exists only for it. The kernel releases it when the holder dies; release()
+// removes the file, and a lock on a file that is no longer at its path counts for nothing, so no litter and no second
+// holder.
 //
 // Movable handle, released when destroyed; not thread-safe. Errors: PERMISSION_DENIED when the file cannot be opened (a
 // link is not followed), UNAVAILABLE when it cannot be locked. Example:

@@ -2,7 +2,7 @@
 // The file must not be truncated while it is mapped: reading beyond its end raises SIGBUS. copy_mapped reads without
 // that risk; kernels that read a mapped weight do not have it. Replacing a file by renaming another one is safe.
 // Whoever is given bytes can ask whether they are of a mapped file, and of which: containing().
-// Errors: those of read_file (runtime/file.h); messages begin with the path.
+// Errors: those of read_file (base/file.h); messages begin with the path.
 //
 //   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::open("weights.safetensors");
 //   std::string_view bytes = (*file)->bytes();
@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/sha256.h"
+#include "base/file_digest/file_stamp.h"
+#include "base/sha256.h"
 
 namespace hearth::runtime {
 
@@ -33,15 +33,15 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
 
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
   // Of the file when it was mapped.
-  const made_of::FileStamp& stamp() const { return stamp_; }
+  const files::FileStamp& stamp() const { return stamp_; }
   // Takes the whole pages among these bytes out of this process's memory; who reads them gets them from the page cache.
   void release(std::string_view bytes) const;
 
  private:
-  MappedFile(void* data, std::size_t size, const made_of::FileStamp& stamp) : data_(data), size_(size), stamp_(stamp) {}
+  MappedFile(void* data, std::size_t size, const files::FileStamp& stamp) : data_(data), size_(size), stamp_(stamp) {}
   void* data_;  // null for an empty file
   std::size_t size_;
-  const made_of::FileStamp stamp_;
+  const files::FileStamp stamp_;
 };
 
 // Copies `size` bytes that may be of a mapped file. DATA_LOSS when the file has become shorter and they are gone.

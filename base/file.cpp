@@ -1,4 +1,4 @@
-#include "runtime/file.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -16,8 +16,8 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/text.h"
-#include "runtime/unique_fd.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace hearth::runtime {
 namespace {

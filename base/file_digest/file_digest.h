@@ -11,10 +11,10 @@
 #include <limits>
 #include <string>
 
-#include "runtime/made_of/file_stamp.h"
-#include "runtime/sha256.h"
+#include "base/file_digest/file_stamp.h"
+#include "base/sha256.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 
 struct FileDigest {
   FileStamp stamp;  // taken before the content was read
@@ -27,4 +27,4 @@ absl::StatusOr<FileDigest> file_digest(const std::string& path,
 // What the system's `error` says about a path, in the words and codes of all of this folder.
 absl::Status file_error(const std::string& path, int error);
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

@@ -1,4 +1,4 @@
-#include "runtime/made_of/file_stamp.h"
+#include "base/file_digest/file_stamp.h"
 
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 #include <ctime>
 #include <thread>
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 // The coarsest times of file systems in use.
@@ -51,4 +51,4 @@ std::int64_t file_clock_tick() {
   return now;
 }
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

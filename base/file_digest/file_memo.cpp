@@ -1,4 +1,4 @@
-#include "runtime/made_of/file_memo.h"
+#include "base/file_digest/file_memo.h"
 
 #include <absl/strings/str_cat.h>
 #include <dirent.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string_view>
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 // Null when it cannot be read to its end.
@@ -80,4 +80,4 @@ std::shared_ptr<const std::vector<std::string>> FileMemo::names_in(const std::st
   return names;
 }
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

@@ -1,11 +1,11 @@
 // Every file that an include could have found instead of a used one is a bystander, wherever it lies.
-#include "runtime/made_of/bystanders.h"
+#include "base/file_digest/bystanders.h"
 
 #include <catch2/catch.hpp>
 
-#include "tests/unit/made_of/files.h"
+#include "tests/unit/file_digest/files.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 TEST_CASE("bystanders: files an include could have found, wherever it looks") {
@@ -107,4 +107,4 @@ TEST_CASE("paths below the root: there and back") {
 }
 
 }  // namespace
-}  // namespace hearth::made_of
+}  // namespace hearth::files

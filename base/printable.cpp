@@ -1,11 +1,11 @@
-#include "runtime/printable.h"
+#include "base/printable.h"
 
 #include <utf8proc.h>
 
 #include <cstdint>
 #include <cstdio>
 
-#include "runtime/utf8.h"
+#include "base/utf8.h"
 
 namespace hearth {
 namespace {

@@ -1,11 +1,11 @@
 // Digests of whole files of any size, stamps, and the file system's clock.
-#include "runtime/made_of/file_digest.h"
+#include "base/file_digest/file_digest.h"
 
 #include <catch2/catch.hpp>
 
-#include "tests/unit/made_of/files.h"
+#include "tests/unit/file_digest/files.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 TEST_CASE("file digest: that of the bytes, whatever their number") {
@@ -81,4 +81,4 @@ TEST_CASE("file clock: what is written after a tick is later, what was written b
 }
 
 }  // namespace
-}  // namespace hearth::made_of
+}  // namespace hearth::files

@@ -1,4 +1,4 @@
-#include "runtime/memory_file.h"
+#include "base/memory_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/text.h"
+#include "base/text.h"
 
 namespace hearth::runtime {
 namespace {

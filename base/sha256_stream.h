@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "runtime/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth {
 

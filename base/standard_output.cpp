@@ -1,4 +1,4 @@
-#include "runtime/standard_output.h"
+#include "base/standard_output.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/made_of/file_memo.h"
+#include "base/file_digest/file_memo.h"
 
-namespace hearth::made_of {
+namespace hearth::files {
 
 // What says where a compile looks.
 struct Compile {
@@ -33,4 +33,4 @@ bool any_since(std::int64_t moment_ns, const std::vector<std::string>& bystander
 std::string with_root(const std::string& path, const std::string& root);
 std::string without_root(const std::string& path, const std::string& root);
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files

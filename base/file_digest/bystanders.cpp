@@ -1,4 +1,4 @@
-#include "runtime/made_of/bystanders.h"
+#include "base/file_digest/bystanders.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace hearth::made_of {
+namespace hearth::files {
 namespace {
 
 constexpr char kRootMark[] = "{root}";
@@ -151,4 +151,4 @@ std::vector<std::string> bystanders_of(const Compile& compile, const std::vector
   return result;
 }
 
-}  // namespace hearth::made_of
+}  // namespace hearth::files
