@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/blobs/library.h"
+#include "blobs/library/library.h"
 #include "hearth/v1/worker.pb.h"
 
 namespace hearth::compiler {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/blobs/blob_spec.h"
-#include "compiler/blobs/manifest.h"
+#include "blobs/library/blob_spec.h"
+#include "blobs/library/manifest.h"
 
 namespace hearth::cli {
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/text.h"
+#include "blobs/build/direct_cache.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
-#include "compiler/blobs/direct_cache.h"
 
 namespace hearth::cli {
 namespace {

@@ -1,5 +1,5 @@
 // BlobStore: where compiled blobs are kept: the daemon's cache, or a flat folder without a daemon (direct mode).
-// Thread-safe. Errors: those of the daemon's CompileBlob, or of compiler/blobs/direct_cache.h. Example:
+// Thread-safe. Errors: those of the daemon's CompileBlob, or of blobs/build/direct_cache.h. Example:
 //   absl::StatusOr<std::unique_ptr<BlobStore>> store = open_blob_store({.direct = true, .cache_dir = folder});
 //   absl::StatusOr<BuiltNow> built = (*store)->build(spec);
 #pragma once
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/blobs/blob_spec.h"
+#include "blobs/library/blob_spec.h"
 
 namespace hearth::cli {
 

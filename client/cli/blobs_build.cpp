@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "blobs/build/build.h"
 #include "client/cli/blobs.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
-#include "compiler/blobs/build.h"
 
 namespace hearth::cli {
 namespace {
@@ -20,9 +20,8 @@ absl::StatusOr<int> print(const absl::StatusOr<blobs::BuildReport>& report) {
 void add_full(CLI::App& build, Action& action) {
   CLI::App* command = command_line::add_command(
       build, "full", "Build the libraries; their blobs are only recorded",
-      {.examples = {
-           {"hearth blobs build full --aiter-dir aiter --gpu-archs gfx942 --tmp-dir tmp",
-            "Builds the libraries for one GPU architecture."}}});
+      {.examples = {{"hearth blobs build full --aiter-dir aiter --gpu-archs gfx942 --tmp-dir tmp",
+                     "Builds the libraries for one GPU architecture."}}});
   auto input = std::make_shared<blobs::FullBuildInput>();
   auto no_verify = std::make_shared<bool>(false);
   command->add_option("--aiter-dir", input->aiter_dir, "An aiter checkout")

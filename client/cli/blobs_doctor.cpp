@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "blobs/build/toolchain.h"
 #include "client/cli/blobs.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
-#include "compiler/blobs/toolchain.h"
 
 namespace hearth::cli {
 namespace {

@@ -12,14 +12,14 @@
 #include <memory>
 
 #include "base/text.h"
+#include "blobs/build/build.h"
+#include "blobs/build/command_line.h"
+#include "blobs/build/fake_home.h"
+#include "blobs/build/post_build.h"
+#include "blobs/build/staged_root.h"
 #include "client/cli/blobs.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
-#include "compiler/blobs/build.h"
-#include "compiler/blobs/command_line.h"
-#include "compiler/blobs/fake_home.h"
-#include "compiler/blobs/post_build.h"
-#include "compiler/blobs/staged_root.h"
 
 namespace hearth::cli {
 namespace {

@@ -1,5 +1,5 @@
 // libhearth_blob_client.so: the daemon's CompileBlob as a C function, for libraries that load it when a blob is first
-// called (runtime/blob_loader). JSON in, JSON out; nothing else is exported, so that it may live beside another gRPC or
+// called (blobs/loader). JSON in, JSON out; nothing else is exported, so that it may live beside another gRPC or
 // protobuf in one process.
 //
 // Request: {"stem", "toolchain", "root", "source", "flags": [], "archs": [], "exports": [], "timeout_ms"}, and if

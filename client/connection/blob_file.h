@@ -1,7 +1,7 @@
 // The file of a compiled blob: the daemon's own when this process can read it and it holds what was compiled, else a
 // copy in a private folder of this user ($XDG_RUNTIME_DIR or the temp folder, hearth-blobs-UID), named by its digest
 // and shared by later calls. Who loads it checks the bytes again, in a copy that stays as it is
-// (runtime/blob_loader/sealed_file.h).
+// (blobs/loader/sealed_file.h).
 // Thread-safe. Errors: PERMISSION_DENIED for a folder that cannot be trusted; DATA_LOSS for bytes of another digest;
 // those of fetching. Example:
 //   absl::StatusOr<BlobFile> file = open_blob(**channel, result.artifact(), deadline);   // file->path

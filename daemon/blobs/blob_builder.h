@@ -3,7 +3,7 @@
 //
 // Nothing runs on the caller's thread but the checks. A job lives until it is answered; cancel() leaves it, and a
 // compile that nobody waits for any more is stopped. Thread-safe; what it uses outlives it. Errors: blob_check.h's,
-// INVALID_ARGUMENT for a source that cannot be read, the worker's (compiler/blobs/blob_compiler.h, worker_pool.h), of a
+// INVALID_ARGUMENT for a source that cannot be read, the worker's (blobs/build/blob_compiler.h, worker_pool.h), of a
 // failure a moment ago (blob_failures.h); NOT_FOUND with only_if_cached; after close() UNAVAILABLE. Example:
 //   auto job = builder.compile(request, {.done = on_done, .progress = on_stage});
 //   job->cancel();   // the caller hung up

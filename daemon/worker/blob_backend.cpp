@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "compiler/blobs/blob_compiler.h"
-#include "compiler/blobs/toolchain.h"
+#include "blobs/build/blob_compiler.h"
+#include "blobs/build/toolchain.h"
 
 namespace hearth::daemon {
 namespace {

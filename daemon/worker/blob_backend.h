@@ -1,4 +1,4 @@
-// BlobBackend: compiler/blobs behind the worker loop, for hearth-blob-worker. Compiles no graphs and no kernels.
+// BlobBackend: blobs/build behind the worker loop, for hearth-blob-worker. Compiles no graphs and no kernels.
 //   BlobBackend backend;
 //   return worker_main(argc, argv, backend);
 #pragma once

@@ -25,7 +25,7 @@ constexpr std::initializer_list<const char*> kOfSanitizers = {};
 #endif
 // Where the program's own libraries are.
 constexpr const char* kKept[] = {"LD_LIBRARY_PATH"};
-// Which compilers to take (compiler/blobs/toolchain.h).
+// Which compilers to take (blobs/build/toolchain.h).
 constexpr const char* kKeptForPrograms[] = {"PATH", "HEARTH_HIPCC", "HEARTH_BLOB_CLANG", "HEARTH_BLOB_CXX",
                                             "ROCM_PATH"};
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "blob_call_bench_blob.h"
-#include "runtime/blob_loader/hearth_blob.h"
+#include "blobs/loader/hearth_blob.h"
 
 namespace {
 

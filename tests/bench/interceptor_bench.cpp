@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/blobs/intercept_config.h"
+#include "blobs/build/intercept_config.h"
 
 namespace {
 

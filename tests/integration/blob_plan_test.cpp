@@ -6,11 +6,11 @@
 #include <fstream>
 #include <random>
 
+#include "blobs/library/manifest.h"
 #include "client/connection/daemon_channel.h"
 #include "client/jit/jit.h"
 #include "client/jit/request.h"
 #include "client/ops.h"
-#include "compiler/blobs/manifest.h"
 #include "runtime/blob_library.h"
 #include "tests/integration/live_daemon.h"
 
@@ -44,7 +44,7 @@ class InstalledSample {
     REQUIRE(manifest.blobs.size() > 10);
     std::ofstream(root() + "/" + runtime::kBlobManifestFile) << blobs::manifest_json(manifest);
     fs::create_directories(root() + "/adapters");
-    fs::copy(source_dir() / "compiler/blobs/adapters/fmha_fwd_host.toml", root() + "/adapters");
+    fs::copy(source_dir() / "blobs/build/adapters/fmha_fwd_host.toml", root() + "/adapters");
   }
 
   std::string root() const { return place_.file("ck_jit"); }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/blobs/library.h"
+#include "blobs/library/library.h"
 #include "compiler/passes/import/import.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/blob.pb.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "compiler/blobs/command_line.h"
-#include "compiler/blobs/interceptor.h"
+#include "blobs/build/command_line.h"
+#include "blobs/build/interceptor.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

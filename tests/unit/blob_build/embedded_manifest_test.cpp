@@ -1,5 +1,5 @@
 // The embedded manifest is C++ that compiles; a program that is linked with it reads the manifest's own words back.
-#include "compiler/blobs/embedded_manifest.h"
+#include "blobs/build/embedded_manifest.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -26,7 +26,7 @@ Manifest manifest_of() {
 
 constexpr char kPrinter[] = R"(
 #include <cstdio>
-#include "runtime/blob_loader/hearth_blob.h"
+#include "blobs/loader/hearth_blob.h"
 extern const hearth::blob::Library hearth_blob_library;
 int main() {
   const auto& l = hearth_blob_library;
@@ -42,8 +42,8 @@ int main() {
 std::string compiled_and_run(const Manifest& manifest, const EmbeddedDefaults& defaults) {
   Scratch scratch;
   const EmbeddedManifest text = embedded_manifest(manifest, defaults);
-  std::filesystem::create_directories(scratch / "runtime/blob_loader");
-  REQUIRE(runtime::write_file(scratch / "runtime/blob_loader/hearth_blob.h", {kLoaderHeader}).ok());
+  std::filesystem::create_directories(scratch / "blobs/loader");
+  REQUIRE(runtime::write_file(scratch / "blobs/loader/hearth_blob.h", {kLoaderHeader}).ok());
   REQUIRE(runtime::write_file(scratch / "ck_jit_manifest_embedded.h", {text.header}).ok());
   REQUIRE(runtime::write_file(scratch / "m.cpp", {text.source}).ok());
   REQUIRE(runtime::write_file(scratch / "print.cpp", {kPrinter}).ok());

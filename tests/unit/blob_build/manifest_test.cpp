@@ -1,10 +1,10 @@
 // The manifest's file: what is written is read again, deterministically; every wrong field is told by name and place.
-#include "compiler/blobs/manifest.h"
+#include "blobs/library/manifest.h"
 
 #include <catch2/catch.hpp>
 
 #include "base/file.h"
-#include "compiler/blobs/blob_spec.h"
+#include "blobs/library/blob_spec.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

@@ -1,11 +1,11 @@
 // The independent check compares a real object's undefined symbols with blobs' functions, one by one; broken objects
 // are told, never misread.
-#include "compiler/blobs/verify_exports.h"
+#include "blobs/build/verify_exports.h"
 
 #include <catch2/catch.hpp>
 
 #include "base/file.h"
-#include "compiler/blobs/elf_symbols.h"
+#include "blobs/build/elf_symbols.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

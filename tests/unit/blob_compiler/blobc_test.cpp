@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "compiler/blobs/child_process.h"
-#include "compiler/blobs/manifest.h"
+#include "blobs/build/child_process.h"
+#include "blobs/library/manifest.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

@@ -1,5 +1,5 @@
 // Make rules as compilers write them.
-#include "compiler/blobs/depfile.h"
+#include "blobs/build/depfile.h"
 
 #include <catch2/catch.hpp>
 

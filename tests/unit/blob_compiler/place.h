@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "compiler/blobs/blob_compiler.h"
-#include "compiler/blobs/direct_cache.h"
+#include "blobs/build/blob_compiler.h"
+#include "blobs/build/direct_cache.h"
 
 namespace hearth::blobs::testing {
 

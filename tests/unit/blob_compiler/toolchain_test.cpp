@@ -1,5 +1,5 @@
 // How compilers are found, what their digest covers, and what is remembered.
-#include "compiler/blobs/toolchain.h"
+#include "blobs/build/toolchain.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 #include <thread>
 
-#include "compiler/blobs/isa_bitcode.h"
-#include "compiler/blobs/manifest.h"
-#include "compiler/blobs/toolchain_search.h"
+#include "blobs/build/isa_bitcode.h"
+#include "blobs/build/toolchain_search.h"
+#include "blobs/library/manifest.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

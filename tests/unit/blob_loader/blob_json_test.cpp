@@ -1,4 +1,4 @@
-#include "runtime/blob_loader/blob_json.h"
+#include "blobs/loader/blob_json.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "runtime/blob_loader/blob_sha256.h"
+#include "blobs/loader/blob_sha256.h"
 
 namespace hearth::blob::test {
 namespace {

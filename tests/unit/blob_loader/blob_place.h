@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/blob_loader/hearth_blob.h"
+#include "blobs/loader/hearth_blob.h"
 
 namespace hearth::blob::test {
 

@@ -1,4 +1,4 @@
-#include "runtime/blob_loader/elf_exports.h"
+#include "blobs/loader/elf_exports.h"
 
 #include <elf.h>
 

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "blob_place.h"
-#include "runtime/blob_loader/blob_environment.h"
+#include "blobs/loader/blob_environment.h"
 
 using Catch::Contains;
 using namespace hearth::blob;

@@ -1,4 +1,4 @@
-#include "runtime/blob_loader/loaded_blob.h"
+#include "blobs/loader/loaded_blob.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 #include "base/sha256.h"
 #include "blob_place.h"
-#include "runtime/blob_loader/blob_sha256.h"
+#include "blobs/loader/blob_sha256.h"
 #include "tests/support/skip.h"
 
 using Catch::Contains;

@@ -1,5 +1,5 @@
 // A library in miniature: its blobs' list is in a shared object of its own, whose folder is where relative roots begin.
-#include "runtime/blob_loader/hearth_blob.h"
+#include "blobs/loader/hearth_blob.h"
 
 namespace {
 struct Args {

@@ -1,5 +1,5 @@
 // Adapters and libraries: what is read, what is refused and how it is said.
-#include "compiler/blobs/adapter.h"
+#include "blobs/library/adapter.h"
 
 #include <catch2/catch.hpp>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/blobs/library.h"
+#include "blobs/library/library.h"
 
 namespace hearth::test {
 

@@ -1,4 +1,4 @@
-#include "compiler/blobs/cpp_tokens.h"
+#include "blobs/build/cpp_tokens.h"
 
 #include <catch2/catch.hpp>
 

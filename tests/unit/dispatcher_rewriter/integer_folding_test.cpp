@@ -1,4 +1,4 @@
-#include "compiler/blobs/integer_folding.h"
+#include "blobs/build/integer_folding.h"
 
 #include <catch2/catch.hpp>
 

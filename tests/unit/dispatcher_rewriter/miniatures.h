@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/blobs/dispatcher_rewriter.h"
+#include "blobs/build/dispatcher_rewriter.h"
 
 namespace hearth::blobs::test {
 

@@ -17,7 +17,7 @@ from pathlib import Path
 SOURCE = Path(os.environ["HEARTH_SOURCE_DIR"])
 BIN = Path(os.environ["HEARTH_BIN_DIR"])
 ARCHIVE = BIN.parent / "lib/libhearth_blob.a"
-HEADERS = SOURCE / "runtime/blob_loader"
+HEADERS = SOURCE / "blobs/loader"
 
 HEADER = r"""
 #pragma once

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "compiler/blobs/dispatcher_rewriter.h"
+#include "blobs/build/dispatcher_rewriter.h"
 
 namespace {
 

@@ -10,20 +10,21 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 # (folders, what they do not include, exceptions): the first name of a pattern is a path in the repository.
 RULES = [
-    (["runtime"], ["client/", "daemon/", "compiler/", "kernels_cache/", "grpc"], []),
-    (["runtime/blob_loader"], ["absl/", "google/", "nlohmann/", "hearth/v1/", "spdlog/", "fmt/"], []),
-    (["base"], ["runtime/", "client/", "daemon/", "compiler/", "kernels_cache/", "command_line/", "google/", "nlohmann/", "hearth/v1/",
-               "grpc"], []),
+    (["runtime"], ["client/", "daemon/", "compiler/", "blobs/", "kernels_cache/", "grpc"], []),
+    (["blobs/loader"], ["absl/", "google/", "nlohmann/", "hearth/v1/", "spdlog/", "fmt/"], []),
+    (["base"], ["runtime/", "blobs/", "client/", "daemon/", "compiler/", "kernels_cache/", "command_line/", "google/",
+               "nlohmann/", "hearth/v1/", "grpc"], []),
     (["client"], ["daemon/", "kernels_cache/", "sqlite3", "llvm/"], []),
-    (["client"], ["compiler/"], ["client/cli/"]),
-    (["client/cli"], ["compiler/"], ["compiler/blobs/"]),
+    (["client"], ["compiler/"], []),
+    (["client"], ["blobs/"], ["client/cli/"]),
     (["kernels_cache"], ["client/", "daemon/", "compiler/", "grpc"], []),
-    (["daemon"], ["compiler/", "client/", "llvm/"], ["daemon/worker/"]),
+    (["daemon"], ["compiler/", "blobs/", "client/", "llvm/"], ["daemon/worker/"]),
     (["daemon/worker"], ["client/", "grpc"], []),
     (["compiler"], ["client/", "daemon/", "kernels_cache/", "grpc", "sqlite3"], []),
     (["compiler"], ["llvm/", "lld/"], ["compiler/codegen/llvm/"]),
     (["tests/conformance/oracle"], ["compiler/passes/", "compiler/compile.h"], ["tests/conformance/oracle/planted"]),
-    (["compiler/blobs"], ["hearth/v1/", "google/", "compiler/ir/", "compiler/passes/"], []),
+    (["compiler"], ["blobs/"], ["blobs/library/"]),
+    (["blobs"], ["hearth/v1/", "google/", "compiler/", "client/", "daemon/", "kernels_cache/"], []),
 ]
 
 # (folder, the files in it that write to a stream): everything else prints through those.
