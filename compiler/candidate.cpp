@@ -115,9 +115,10 @@ class Builder {
 
 }  // namespace
 
-absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1::Target& target,
+absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1::Target& record,
                                         const v1::CompileOptions& options) {
-  if (target.device() != "cpu")
+  const target::Target target(record);
+  if (!target.is_tuned())
     return absl::UnimplementedError(fmt::format("device '{}' is not tuned for; use cpu", target.device()));
   ir::Graph g;
   HEARTH_ASSIGN_OR_RETURN(Flat flat, read(g, spec.kernel()));
@@ -132,7 +133,7 @@ absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1:
                                                     spec.kernel().may_pack() ? &is_once : nullptr, tuning));
   v1::CompileOptions plain = options;
   plain.clear_dump();
-  return Builder(g, flat, target, plain).run(kernel);
+  return Builder(g, flat, record, plain).run(kernel);
 }
 
 absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/generator.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/import/import.h"
 #include "compiler/passes/kernel/split_kernels.h"
@@ -27,6 +27,7 @@
 #include "compiler/passes/tensor/choose_blobs.h"
 #include "compiler/passes/tensor/split_reductions.h"
 #include "compiler/rules/rules.h"
+#include "compiler/target/check_record.h"
 
 namespace hearth::compiler {
 namespace {
@@ -48,7 +49,7 @@ std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
 
 struct Lowering {
   ir::Graph& g;
-  const v1::Target& target;
+  const target::Target& target;
   const v1::CompileOptions& options;
   const BlobLibraries& libraries;
   const passes::Tuning& tuning;
@@ -90,9 +91,11 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
 
 }  // namespace
 
-absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& target,
+absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& record,
                                       const v1::CompileOptions& options, const TuningRecords& records,
                                       const BlobLibraries& libraries) {
+  HEARTH_RETURN_IF_ERROR(target::check_record(record));
+  const target::Target target(record);
   ir::Graph g;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
@@ -127,8 +130,10 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   return plan;
 }
 
-absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& target,
+absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& record,
                                                   const v1::CompileOptions& options) {
+  HEARTH_RETURN_IF_ERROR(target::check_record(record));
+  const target::Target target(record);
   ir::Graph g;
   v1::CompiledKernel out;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
@@ -147,19 +152,15 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
   linear.symbol = kernel.symbol();
   HEARTH_RETURN_IF_ERROR(passes::check_linear(linear));
   log.attach(ir::print_list(linear.body));
-  if (target.device() == "null") {
-    out.mutable_artifact()->set_format(v1::Artifact::NONE);
-  } else {
-    HEARTH_ASSIGN_OR_RETURN(*out.mutable_artifact()->mutable_data(),
-                            log.time("codegen", [&] { return codegen::compile_cpu(linear, target, options); }));
-    out.mutable_artifact()->set_format(v1::Artifact::ELF_SO);
-    if (options.dump()) {
-      HEARTH_ASSIGN_OR_RETURN(std::string text, codegen::emit_llvm_ir(linear, target, options));
-      log.attach(std::move(text));
-      HEARTH_ASSIGN_OR_RETURN(std::string assembly,
-                              log.time("assembly", [&] { return codegen::emit_assembly(linear, target, options); }));
-      log.attach(std::move(assembly));
-    }
+  const codegen::Generator& generator = codegen::generator_for(target);
+  HEARTH_ASSIGN_OR_RETURN(*out.mutable_artifact(),
+                          log.time("codegen", [&] { return generator.compile(linear, target, options); }));
+  if (options.dump()) {
+    HEARTH_ASSIGN_OR_RETURN(std::string text, generator.source_text(linear, target, options));
+    log.attach(std::move(text));
+    HEARTH_ASSIGN_OR_RETURN(text,
+                            log.time("assembly", [&] { return generator.assembly_text(linear, target, options); }));
+    log.attach(std::move(text));
   }
   if (options.dump()) out.mutable_passes()->Swap(&reports);
   return out;

@@ -1,5 +1,7 @@
 #include "blobs/library/library.h"
 
+#include <sys/utsname.h>
+
 #include <map>
 #include <mutex>
 
@@ -17,6 +19,8 @@ absl::StatusOr<std::shared_ptr<const BlobLibrary>> parse(const std::string& fold
   absl::StatusOr<Manifest> manifest = parse_manifest(files.manifest, folder + "/" + runtime::kBlobManifestFile);
   if (!manifest.ok()) return manifest.status();
   library->manifest = *std::move(manifest);
+  if (utsname host = {}; library->manifest.toolchain == kCxxToolchain && ::uname(&host) == 0)
+    library->host_arch = host.machine;
   for (const auto& [name, text] : files.adapters) {
     absl::StatusOr<Adapter> adapter = parse_adapter(text, str_cat(folder, "/", runtime::kBlobAdapterFolder, "/", name));
     if (!adapter.ok()) return adapter.status();

@@ -20,6 +20,7 @@ namespace hearth::blobs {
 struct BlobLibrary {
   std::string digest;  // of manifest and adapters, SHA-256 in hex
   Manifest manifest;
+  std::string host_arch;          // that a host toolchain compiles for: this machine's; empty: blobs name theirs
   std::vector<Adapter> adapters;  // in the order of their file names
 
   // Blobs that an adapter can read, in the manifest's order.

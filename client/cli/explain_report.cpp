@@ -225,7 +225,7 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
   }
   if (what == "ir" || what == "asm") {
     const v1::PassReport* pass = find_pass(kernel, what == "ir" ? "codegen" : "assembly");
-    if (pass == nullptr) {
+    if (pass == nullptr || pass->text().empty()) {
       const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
       return absl::UnimplementedError(
           str_cat("kernel '", kernel.symbol(), "' has no ", what == "ir" ? "LLVM IR" : "assembly", " to show: ",

@@ -14,7 +14,7 @@
 namespace hearth::client {
 namespace {
 
-constexpr char kPayload[] = "hearth.v1.BuildError";
+constexpr char kBuildErrorPayload[] = "hearth.v1.BuildError";
 constexpr int kMaxNested = 16;
 
 // A status carries bytes, not objects: the bytes are a key of this table, and the entry lives as long as any copy of
@@ -63,14 +63,14 @@ std::string current_type() {
 
 absl::Status with_error(const absl::Status& shown, std::exception_ptr error) {
   absl::Status status = with_kind(JitErrorKind::kBuild, shown);
-  status.SetPayload(kPayload, hold(std::move(error)));
+  status.SetPayload(kBuildErrorPayload, hold(std::move(error)));
   return status;
 }
 
 }  // namespace
 
 std::exception_ptr build_error(const absl::Status& status) {
-  const absl::optional<absl::Cord> key = status.GetPayload(kPayload);
+  const absl::optional<absl::Cord> key = status.GetPayload(kBuildErrorPayload);
   if (!key) return nullptr;
   Errors& all = errors();
   const std::lock_guard lock(all.mutex);
@@ -106,7 +106,7 @@ absl::Status build_failed(std::exception_ptr thrown) {
 absl::Status build_failed(const absl::Status& returned, std::exception_ptr thrown) {
   if (returned.ok()) return build_failed(absl::InvalidArgumentError("the build body returned OK and no tensor"));
   absl::Status shown = returned;
-  shown.ErasePayload(kPayload);
+  shown.ErasePayload(kBuildErrorPayload);
   return with_error(without_kind(shown), thrown ? thrown : std::make_exception_ptr(JitError(returned)));
 }
 

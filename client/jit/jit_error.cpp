@@ -8,7 +8,7 @@
 namespace hearth::client {
 namespace {
 
-constexpr char kPayload[] = "hearth.v1.JitErrorKind";
+constexpr char kJitErrorPayload[] = "hearth.v1.JitErrorKind";
 constexpr std::array kKinds = {JitErrorKind::kNotPrepared,
                                JitErrorKind::kInputBufferNotFound,
                                JitErrorKind::kDuplicateInputBuffer,
@@ -46,18 +46,18 @@ absl::Status with_kind(JitErrorKind kind, const absl::Status& status) {
   if (status.ok() || jit_error_kind(status)) return status;
   absl::Status tagged(status.code(), str_cat(to_string(kind), ": ", status.message()));
   status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) { tagged.SetPayload(type, payload); });
-  tagged.SetPayload(kPayload, absl::Cord(as_alpha(to_string(kind))));
+  tagged.SetPayload(kJitErrorPayload, absl::Cord(as_alpha(to_string(kind))));
   return tagged;
 }
 
 absl::Status without_kind(const absl::Status& status) {
   absl::Status plain = status;
-  plain.ErasePayload(kPayload);
+  plain.ErasePayload(kJitErrorPayload);
   return plain;
 }
 
 std::optional<JitErrorKind> jit_error_kind(const absl::Status& status) {
-  const absl::optional<absl::Cord> payload = status.GetPayload(kPayload);
+  const absl::optional<absl::Cord> payload = status.GetPayload(kJitErrorPayload);
   if (!payload) return std::nullopt;
   for (JitErrorKind kind : kKinds) {
     if (*payload == as_alpha(to_string(kind))) return kind;

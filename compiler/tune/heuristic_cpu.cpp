@@ -346,7 +346,7 @@ std::string to_string(const Opt& opt) {
   return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
 }
 
-std::vector<Opt> heuristic_cpu(UOpRef kernel, const v1::Target& target, double work,
+std::vector<Opt> heuristic_cpu(UOpRef kernel, const target::Target& target, double work,
                                const std::vector<SlotFacts>& slots) {
   std::vector<Opt> opts;
   for (UOpRef store : kernel->sources) {

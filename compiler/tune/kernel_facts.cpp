@@ -7,7 +7,7 @@ namespace hearth::tune {
 using ir::Op;
 using ir::UOpRef;
 
-KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const v1::Target& target)
+KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const target::Target& target)
     : store(s), is_alone(kernel->sources.size() == 1) {
   int widest = 4;
   for (UOpRef x : toposort(store)) {
@@ -27,10 +27,10 @@ KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const v1::Target& target)
       for (Access& a : accesses) a.in_reduction |= a.index == x;
     }
   }
-  lanes = std::max<std::int64_t>(1, target.vector_bits() / 8 / widest);
-  has_masks = tune::has_masks(target);
-  registers = vector_registers_of(target);
-  l2_bytes = l2_bytes_of(target);
+  lanes = std::max<std::int64_t>(1, target.lanes(widest));
+  has_masks = target.has_masks();
+  registers = target.vector_registers();
+  l2_bytes = target.l2_bytes();
   threads = std::max<int>(1, static_cast<int>(target.threads()));
   if (reduces.size() == 1) unit = vector_unit(reduces[0], target);
   loops.assign(store->sources.begin() + 2, store->sources.end());

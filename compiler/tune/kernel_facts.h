@@ -9,8 +9,8 @@
 
 #include "compiler/ir/affine.h"
 #include "compiler/ir/graph.h"
+#include "compiler/target/target.h"
 #include "compiler/tune/matrix_units.h"
-#include "hearth/v1/artifact.pb.h"
 
 namespace hearth::tune {
 
@@ -21,18 +21,6 @@ struct Access {
   bool is_store = false;
 };
 
-// The second-level cache of a core of the target.
-inline std::int64_t l2_bytes_of(const v1::Target& target) {
-  return target.l2_bytes() > 0 ? static_cast<std::int64_t>(target.l2_bytes()) : 1 << 20;
-}
-
-// Vectors masked at full speed, comparisons into mask registers: AVX-512.
-inline bool has_masks(const v1::Target& target) { return target.vector_bits() >= 512; }
-
-inline std::int64_t vector_registers_of(const v1::Target& target) {
-  return has_masks(target) || target.triple().starts_with("aarch64") ? 32 : 16;
-}
-
 // Where comparisons of `range` alone with constants change within it (those of concatenations and padding), among the
 // nodes that `root` is made of: the last place first.
 using PlacesOfChange = std::set<std::int64_t, std::greater<>>;
@@ -40,7 +28,7 @@ PlacesOfChange places_of_change(ir::UOpRef root, ir::UOpRef range);
 
 struct KernelFacts {
   // `store`: one of the kernel's.
-  KernelFacts(ir::UOpRef kernel, ir::UOpRef store, const v1::Target& target);
+  KernelFacts(ir::UOpRef kernel, ir::UOpRef store, const target::Target& target);
 
   static std::int64_t size(ir::UOpRef range) {
     return range->source(0)->is_const() ? range->source(0)->int_value() : 0;
@@ -67,7 +55,7 @@ struct KernelFacts {
   bool has_masks = false;                                                  // masked loads and stores at full speed
   std::int64_t l2_bytes = 0;
   int threads = 1;
-  std::optional<MatrixUnit> unit;  // that may compute the only reduction
+  std::optional<target::MatrixUnit> unit;  // that may compute the only reduction
 };
 
 }  // namespace hearth::tune

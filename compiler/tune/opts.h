@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::tune {
 
@@ -43,7 +43,7 @@ struct SlotFacts {
 // Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
 // for reductions, blocks so that one-dimensional work can be divided between threads. `work`: as
 // passes/kernel/kernel_ast has it.
-std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const v1::Target& target, double work,
+std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const target::Target& target, double work,
                                const std::vector<SlotFacts>& slots);
 
 }  // namespace hearth::tune

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostCopies = 256, kMostUnrolled = 16, kLeastBlock = 4, k
 
 class Moves {
  public:
-  Moves(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack, const v1::Target& target, const Opts& opts)
+  Moves(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack, const target::Target& target, const Opts& opts)
       : flat_(flat),
         slots_(slots),
         may_pack_(may_pack),
@@ -315,7 +315,7 @@ class Moves {
 }  // namespace
 
 std::vector<std::vector<Opt>> neighbours(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack,
-                                         const v1::Target& target, const std::vector<Opt>& opts) {
+                                         const target::Target& target, const std::vector<Opt>& opts) {
   std::vector<Opts> found = Moves(flat, slots, may_pack, target, opts).run();
   std::erase_if(found, [&](const Opts& o) { return !check_opts(flat, o).ok(); });
   return found;

@@ -9,13 +9,13 @@
 #pragma once
 #include <vector>
 
+#include "compiler/target/target.h"
 #include "compiler/tune/opts.h"
-#include "hearth/v1/artifact.pb.h"
 
 namespace hearth::tune {
 
 // Distinct, without `opts` itself. `slots` without `may_pack`: none is packed.
 std::vector<std::vector<Opt>> neighbours(ir::UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack,
-                                         const v1::Target& target, const std::vector<Opt>& opts);
+                                         const target::Target& target, const std::vector<Opt>& opts);
 
 }  // namespace hearth::tune

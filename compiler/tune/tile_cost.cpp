@@ -15,9 +15,10 @@ double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, do
   return std::max({r * c / kFmaPerCycle + masks, load, kFmaLatency}) + kLoopCycles + gates;
 }
 
-double plane_cycles(const v1::Target& target, std::int64_t n, std::int64_t m, double row_gates, double column_gates) {
-  const std::int64_t lanes = std::max<std::int64_t>(1, target.vector_bits() / 32);
-  const std::int64_t registers = vector_registers_of(target);
+double plane_cycles(const target::Target& target, std::int64_t n, std::int64_t m, double row_gates,
+                    double column_gates) {
+  const std::int64_t lanes = std::max<std::int64_t>(1, target.lanes(4));
+  const std::int64_t registers = target.vector_registers();
   double best = INFINITY;
   for (std::int64_t columns = 1; columns <= (m > 1 ? kMostColumns : kMostColumnsOfOneRow); ++columns) {
     const std::int64_t panels = (n + lanes * columns - 1) / (lanes * columns);

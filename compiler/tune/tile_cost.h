@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::tune {
 
@@ -24,6 +24,7 @@ constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
 double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates);
 
 // Of one element of the reduction for n results along vectors times m along rows, in the best tiles for f32.
-double plane_cycles(const v1::Target& target, std::int64_t n, std::int64_t m, double row_gates, double column_gates);
+double plane_cycles(const target::Target& target, std::int64_t n, std::int64_t m, double row_gates,
+                    double column_gates);
 
 }  // namespace hearth::tune

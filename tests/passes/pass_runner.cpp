@@ -52,9 +52,12 @@ absl::Status parse_proto(const std::string& text, v1::Graph& proto) {
   return absl::OkStatus();
 }
 
+constexpr std::int64_t kLocalBytes = 128 << 10;  // a CPU's
+
 // A 256-bit machine, so that cases stay short, with a cache that small cases fill.
 v1::Target small_target() {
   v1::Target target;
+  target.set_device("cpu");
   target.set_vector_bits(256);
   target.set_l2_bytes(4096);
   return target;
@@ -232,7 +235,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "expand") {
     result = passes::expand(g, root);
   } else if (pass == "keep_rows") {
-    result = passes::keep_rows(g, root);
+    result = passes::keep_rows(g, root, kLocalBytes);
   } else if (pass == "share_locals") {
     result = passes::share_locals(g, root);
   } else if (pass == "keep_stages") {
@@ -245,7 +248,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::winograd(g, root, small_target());
   } else if (pass == "block_rows") {
     UOpRef store = root->source(0);
-    result = passes::block_rows(g, root, store->source(store->sources.size() - 2));
+    result = passes::block_rows(g, root, store->source(store->sources.size() - 2), kLocalBytes);
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {

@@ -5,8 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/tune/kernel_facts.h"
-#include "compiler/tune/matrix_units.h"
+#include "compiler/target/cpu_capabilities.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -61,20 +60,18 @@ absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInf
 constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
 
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
+  const target::Target facts(target);
   if (triple.isAArch64())
-    return {.has_fma = true,
-            .has_round = true,
-            .has_half_convert = true,
-            .vector_registers = tune::vector_registers_of(target)};
+    return {.has_fma = true, .has_round = true, .has_half_convert = true, .vector_registers = facts.vector_registers()};
   const bool has_vl = subtarget.checkFeatures("+avx512vl");
   const unsigned avx_vnni_lanes = subtarget.checkFeatures("+avxvnni") ? 8 : 0;
   TargetTraits traits = {.has_fma = subtarget.checkFeatures("+fma"),
                          .has_round = subtarget.checkFeatures("+sse4.1"),
                          .has_half_convert = subtarget.checkFeatures("+f16c"),
-                         .has_scaleb = tune::has_scaleb(target),
-                         .bf16_dot_lanes = has_vl && tune::has_fast_bf16_dot(target) ? 16u : 0u,
+                         .has_scaleb = facts.has_scaleb(),
+                         .bf16_dot_lanes = has_vl && target::has_fast_bf16_dot(target) ? 16u : 0u,
                          .byte_dot_lanes = has_vl && subtarget.checkFeatures("+avx512vnni") ? 16u : avx_vnni_lanes,
-                         .vector_registers = tune::vector_registers_of(target)};
+                         .vector_registers = facts.vector_registers()};
   if (subtarget.checkFeatures("+avx") && !subtarget.checkFeatures("+avx512f")) traits.masked_load_bits = 256;
   if (subtarget.checkFeatures("+sse4a")) {  // which no other maker's processors have
     traits.least_streamed_bytes = kStreamedByAmd;

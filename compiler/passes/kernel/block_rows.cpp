@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "compiler/ir/shape.h"
-#include "compiler/passes/kernel/keep_rows.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -17,9 +16,9 @@ using ir::UOpRef;
 constexpr std::int64_t kMostRows = 16;
 
 // Rows of a block: as many as the locals may hold, and a divisor of a constant number of rows if there is a good one.
-std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row) {
+std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t local_bytes) {
   UOpRef size = rows->source(0);
-  const std::int64_t fit = std::max<std::int64_t>(kMostLocalBytes / bytes_per_row, 1);
+  const std::int64_t fit = std::max<std::int64_t>(local_bytes / bytes_per_row, 1);
   const std::int64_t most = std::min({fit, kMostRows, size->bounds.max});
   for (std::int64_t n = most; size->is_const() && 2 * n > most; --n) {
     if (size->int_value() % n == 0) return n;
@@ -29,7 +28,8 @@ std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row) {
 
 class Blocker {
  public:
-  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows) : g_(g), kernel_(kernel), rows_(rows) {
+  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows, std::int64_t local_bytes)
+      : g_(g), kernel_(kernel), rows_(rows), local_bytes_(local_bytes) {
     for (UOpRef x : toposort(kernel)) {
       if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
       if (!x->is(Op::Local) || !depends(x)) continue;
@@ -40,7 +40,7 @@ class Blocker {
 
   absl::StatusOr<UOpRef> run() {
     if (bytes_per_row_ == 0) return kernel_;
-    count_ = rows_of_block(rows_, bytes_per_row_);
+    count_ = rows_of_block(rows_, bytes_per_row_, local_bytes_);
     if (count_ < 2) return kernel_;
     UOpRef size = rows_->source(0), n = g_.index(count_);
     UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(count_ - 1)), n);
@@ -98,6 +98,7 @@ class Blocker {
 
   ir::Graph& g_;
   UOpRef kernel_, rows_;
+  const std::int64_t local_bytes_;
   UOpRef block_ = nullptr, begin_ = nullptr, length_ = nullptr;
   std::int64_t bytes_per_row_ = 0, count_ = 0;
   std::uint32_t next_axis_ = 0;
@@ -105,8 +106,8 @@ class Blocker {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows) {
-  return Blocker(graph, kernel, rows).run();
+absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows, std::int64_t local_bytes) {
+  return Blocker(graph, kernel, rows, local_bytes).run();
 }
 
 }  // namespace hearth::passes

@@ -9,7 +9,7 @@
 
 namespace hearth::passes {
 
-// `kernel`: a flat kernel, before opts. Left as it is when no local depends on `rows`.
-absl::StatusOr<ir::UOpRef> block_rows(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef rows);
+// `kernel`: a flat kernel, before opts. Left as it is when no local depends on `rows`. `local_bytes`: the target's.
+absl::StatusOr<ir::UOpRef> block_rows(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef rows, std::int64_t local_bytes);
 
 }  // namespace hearth::passes

@@ -20,7 +20,7 @@ absl::StatusOr<ir::UOpRef> apply_foreign(ir::Graph& g, ir::UOpRef flat, const st
 
 }  // namespace
 
-absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const v1::Target& target, double work,
+absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const target::Target& target, double work,
                                        const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning) {
   ChosenOpts out;
   std::optional<tune::FlatKernel> canonical;

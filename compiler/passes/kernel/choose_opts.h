@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/target/target.h"
 #include "compiler/tune/flat_kernel.h"
 #include "compiler/tune/records.h"
 #include "hearth/v1/artifact.pb.h"
@@ -26,7 +27,7 @@ struct ChosenOpts {
   v1::KernelChoice choice;      // with Tuning::describe
 };
 
-absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& graph, ir::UOpRef flat, const v1::Target& target, double work,
+absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& graph, ir::UOpRef flat, const target::Target& target, double work,
                                        const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning);
 
 }  // namespace hearth::passes

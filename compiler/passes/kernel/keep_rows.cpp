@@ -68,7 +68,7 @@ std::uint32_t free_local(UOpRef kernel) {
 }
 
 // The stores that take the place of store `i` of the kernel: itself, when it keeps nothing.
-absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRef store) {
+absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRef store, std::int64_t local_bytes) {
   std::vector<UOpRef> unchanged = {store};
   if (store->sources.size() < 3) return unchanged;
   UOpRef axis = store->sources.back();
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
   if (!row) return unchanged;
   const ir::DType dtype = row->kept->dtype;
   const std::int64_t elements = axis->source(0)->bounds.max;
-  if (elements < 2 || elements * byte_size(dtype) > kMostLocalBytes) return unchanged;
+  if (elements < 2 || elements * byte_size(dtype) > local_bytes) return unchanged;
 
   const std::vector<UOpRef> outer(store->sources.begin() + 2, store->sources.end() - 1);
   const std::uint32_t id = free_local(kernel);
@@ -100,9 +100,9 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
 
 }  // namespace
 
-absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel) {
+absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel, std::int64_t local_bytes) {
   for (std::size_t i = 0; i < kernel->sources.size(); ++i) {
-    HEARTH_ASSIGN_OR_RETURN(const std::vector<UOpRef> stores, stores_of(g, kernel, kernel->source(i)));
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<UOpRef> stores, stores_of(g, kernel, kernel->source(i), local_bytes));
     if (stores.size() == 1) continue;
     std::vector<UOpRef> all(kernel->sources.begin(), kernel->sources.end());
     all[i] = stores[1];

@@ -226,7 +226,7 @@ std::vector<std::int64_t> max_elements(const std::vector<UOpRef>& buffers) {
 }
 
 // Opts, packing, grid and canonical numbers for a flat kernel whose slots are out.buffers. Copies are not packed again.
-absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const v1::Target& target, const IsOnce* is_once,
+absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const target::Target& target, const IsOnce* is_once,
                           const Tuning& tuning, KernelAst& out) {
   count_work(flat, target, tuning, out);
   std::vector<tune::SlotFacts> facts;
@@ -293,7 +293,7 @@ UOpRef gated(ir::Graph& g, UOpRef value, UOpRef gate) {
 
 }  // namespace
 
-void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out) {
+void count_work(UOpRef flat, const target::Target& target, const Tuning& tuning, KernelAst& out) {
   out.num_ops = count_ops(flat);
   out.work = std::max(out.num_ops, count_stored(flat));
   if (!tuning.describe) return;
@@ -301,7 +301,7 @@ void count_work(UOpRef flat, const v1::Target& target, const Tuning& tuning, Ker
   out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
 }
 
-absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, const Tuning& tuning,
+absl::Status finish_kernel(ir::Graph& g, UOpRef root, const target::Target& target, const Tuning& tuning,
                            std::string_view kind, KernelAst& out) {
   if (tuning.describe) out.cost.cycles = estimated_cycles(root);
   const MarkedGrid marked = mark_grid(g, root, out.num_ops, out.work, target);
@@ -318,7 +318,7 @@ absl::Status finish_kernel(ir::Graph& g, UOpRef root, const v1::Target& target, 
   return absl::OkStatus();
 }
 
-absl::Status compute_in_copy(ir::Graph& g, KernelAst::Packing& packing, const v1::Target& target,
+absl::Status compute_in_copy(ir::Graph& g, KernelAst::Packing& packing, const target::Target& target,
                              const Tuning& tuning) {
   packing.kernels.clear();
   for (UOpRef kernel : packing.flat) {
@@ -339,7 +339,7 @@ absl::Status compute_in_copy(ir::Graph& g, KernelAst::Packing& packing, const v1
   return absl::OkStatus();
 }
 
-absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Target& target, const IsOnce& is_once,
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const target::Target& target, const IsOnce& is_once,
                                        const Tuning& tuning) {
   KernelAst out;
   out.buffers.push_back(stage);
@@ -351,17 +351,17 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const v1::Tar
     flat = with_outer_loops(g, flat, flattener.shared(), rows);
   }
   HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
-  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat));
+  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat, target.local_bytes()));
   flat = share_locals(g, flat);
   if (rows) {
-    HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows));
+    HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows, target.local_bytes()));
   }
   HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, tuning, out));
   return out;
 }
 
 absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& g, UOpRef flat, std::vector<UOpRef> buffers,
-                                            const v1::Target& target, const IsOnce* is_once, const Tuning& tuning) {
+                                            const target::Target& target, const IsOnce* is_once, const Tuning& tuning) {
   KernelAst out;
   out.buffers = std::move(buffers);
   HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, is_once, tuning, out));

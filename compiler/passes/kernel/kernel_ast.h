@@ -10,6 +10,7 @@
 #include "compiler/passes/kernel/check_bounds.h"
 #include "compiler/passes/kernel/choose_opts.h"
 #include "compiler/passes/kernel/kernel_cost.h"
+#include "compiler/target/target.h"
 #include "hearth/v1/artifact.pb.h"
 
 namespace hearth::passes {
@@ -44,23 +45,23 @@ using IsOnce = std::function<bool(ir::UOpRef)>;
 
 // Makes a packed copy of an elementwise stage without the stage: the copy's kernels compute what they would have read.
 // Slots of the new kernels: the copy, then what the stage reads.
-absl::Status compute_in_copy(ir::Graph& graph, KernelAst::Packing& packing, const v1::Target& target,
+absl::Status compute_in_copy(ir::Graph& graph, KernelAst::Packing& packing, const target::Target& target,
                              const Tuning& tuning = {});
 
-absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const v1::Target& target,
+absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const target::Target& target,
                                        const IsOnce& is_once, const Tuning& tuning = {});
 
 // The last step of it alone, for a flat kernel that stands for itself (compiler/candidate): `buffers` are Buffers, one
 // a param; no `is_once`: operands are not packed.
 absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& graph, ir::UOpRef flat, std::vector<ir::UOpRef> buffers,
-                                            const v1::Target& target, const IsOnce* is_once, const Tuning& tuning);
+                                            const target::Target& target, const IsOnce* is_once, const Tuning& tuning);
 
 // The two ends of that step, for kernels whose loops are decided where they are made. `out.buffers` stand for the
 // slots. Arithmetic, work and bytes of a kernel before its loops are split:
-void count_work(ir::UOpRef flat, const v1::Target& target, const Tuning& tuning, KernelAst& out);
+void count_work(ir::UOpRef flat, const target::Target& target, const Tuning& tuning, KernelAst& out);
 // What follows once they are: estimate, grid, bounds, name (which begins with `kind`, empty for the usual ones) and
 // canonical numbers, into `out`.
-absl::Status finish_kernel(ir::Graph& graph, ir::UOpRef kernel, const v1::Target& target, const Tuning& tuning,
+absl::Status finish_kernel(ir::Graph& graph, ir::UOpRef kernel, const target::Target& target, const Tuning& tuning,
                            std::string_view kind, KernelAst& out);
 
 }  // namespace hearth::passes

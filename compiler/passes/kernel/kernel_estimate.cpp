@@ -124,8 +124,8 @@ class Estimate {
 
 double estimated_cycles(UOpRef kernel) { return Estimate(kernel).run(); }
 
-double ops_per_cycle(const v1::Target& target) {
-  return 2 * tune::kFmaPerCycle * std::max<double>(1, target.vector_bits() / 32);
+double ops_per_cycle(const target::Target& target) {
+  return 2 * tune::kFmaPerCycle * std::max<double>(1, static_cast<double>(target.lanes(4)));
 }
 
 }  // namespace hearth::passes

@@ -4,7 +4,7 @@
 // look for kernels far below their class; pure.
 #pragma once
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
@@ -12,6 +12,6 @@ namespace hearth::passes {
 double estimated_cycles(ir::UOpRef kernel);
 
 // Multiply-adds count two: what a core can do in a cycle at most, of f32 and without matrix units.
-double ops_per_cycle(const v1::Target& target);
+double ops_per_cycle(const target::Target& target);
 
 }  // namespace hearth::passes

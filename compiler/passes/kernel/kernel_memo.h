@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "compiler/passes/kernel/kernel_ast.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 class KernelMemo {
  public:
-  KernelMemo(ir::Graph& graph, const v1::Target& target, IsOnce is_once, const Tuning& tuning)
+  KernelMemo(ir::Graph& graph, const target::Target& target, IsOnce is_once, const Tuning& tuning)
       : g_(graph), target_(target), is_once_(std::move(is_once)), tuning_(tuning) {}
 
   // build_kernel and compute_in_copy of passes/kernel/kernel_ast.
@@ -45,7 +46,7 @@ class KernelMemo {
   std::optional<Form> form_of(ir::UOpRef stage);
 
   ir::Graph& g_;
-  const v1::Target& target_;
+  const target::Target& target_;
   const IsOnce is_once_;
   const Tuning& tuning_;
   std::unordered_map<ir::UOpRef, Built> built_;

@@ -121,9 +121,37 @@ std::optional<MarkedGrid> with_shares(ir::Graph& g, UOpRef kernel, std::int64_t 
   return MarkedGrid{g.make(Op::Sink, kernel->dtype, stores, kernel->payload), units};
 }
 
+bool depends_on(UOpRef x, UOpRef loop) {
+  const std::vector<UOpRef> below = toposort(x);
+  return std::ranges::find(below, loop) != below.end();
+}
+
+// The kernel with its outermost loop as the grid.
+MarkedGrid with_grid(ir::Graph& g, UOpRef kernel, UOpRef outer) {
+  UOpRef units = outer->source(0);
+  const std::pair<UOpRef, UOpRef> map[] = {
+      {outer, g.range(units, outer->as<ir::RangeInfo>().axis, ir::RangeKind::Grid)}};
+  return {substitute(g, kernel, map), units};
+}
+
+MarkedGrid with_invocations(ir::Graph& g, UOpRef kernel) {
+  UOpRef outer = shared_loop(kernel, 0);
+  if (!outer) return {kernel, g.index(1)};
+  while (UOpRef inner = shared_loop(kernel, 1)) {
+    const std::vector<UOpRef> nodes = toposort(kernel);
+    const bool repeats =
+        std::ranges::any_of(nodes, [inner](UOpRef x) { return x->is(Op::Reduce) && !depends_on(x, inner); });
+    if (repeats || has_followers(kernel, outer) || has_followers(kernel, inner)) break;
+    kernel = with_one_loop(g, kernel, outer, inner);
+    outer = shared_loop(kernel, 0);
+  }
+  return with_grid(g, kernel, outer);
+}
+
 }  // namespace
 
-MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double work, const v1::Target& target) {
+MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double work, const target::Target& target) {
+  if (target.unit() == target::Unit::Invocation) return with_invocations(graph, kernel);
   UOpRef outer = shared_loop(kernel, 0);
   const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
   // Not copies: what they read lies in one core's cache, and reading it from another one's takes longer.
@@ -143,10 +171,7 @@ MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double wor
     kernel = with_one_loop(graph, kernel, outer, inner);
     outer = shared_loop(kernel, 0);
   }
-  UOpRef units = outer->source(0);
-  const std::pair<UOpRef, UOpRef> map[] = {
-      {outer, graph.range(units, outer->as<ir::RangeInfo>().axis, ir::RangeKind::Grid)}};
-  return {substitute(graph, kernel, map), units};
+  return with_grid(graph, kernel, outer);
 }
 
 }  // namespace hearth::passes

@@ -23,7 +23,7 @@ enum Axis : std::uint32_t { kBlock, kDataRow, kDataColumn, kUpdate, kUpdateColum
 // One operand is data of n rows, one updates of m rows; a row has `row` elements, in blocks of `block`.
 class ScatterKernel {
  public:
-  ScatterKernel(ir::Graph& g, UOpRef stage, const v1::Target& target)
+  ScatterKernel(ir::Graph& g, UOpRef stage, const target::Target& target)
       : g_(g), info_(stage->source(0)->as<ir::ScatterInfo>()), target_(target), dtype_(stage->dtype) {
     buffers_ = {stage};
     for (UOpRef load : stage->source(0)->sources) buffers_.push_back(load->source(0)->source(0));
@@ -55,17 +55,17 @@ class ScatterKernel {
 
  private:
   void add_lanes(Axis axis, UOpRef length, std::vector<tune::Opt>& opts) const {
-    std::int64_t lanes = target_.vector_bits() / 8 / byte_size(dtype_);
+    std::int64_t lanes = target_.lanes(byte_size(dtype_));
     const std::int64_t n = length->bounds.max;
     while (lanes > n) lanes /= 2;
     if (lanes < 4) return;
-    const bool masked = tune::has_masks(target_) && length->is_const() && n % lanes != 0;
+    const bool masked = target_.has_masks() && length->is_const() && n % lanes != 0;
     opts.push_back({masked ? tune::Opt::Kind::Masked : tune::Opt::Kind::Lanes, axis, lanes});
   }
 
   // Columns are divided between as many threads as get whole lines of them.
   std::int64_t blocks() const {
-    const auto threads = static_cast<std::int64_t>(target_.threads());
+    const std::int64_t threads = target_.threads();
     if (threads < 2 || !row_->is_const()) return 1;
     const std::int64_t line = kLineBytes / byte_size(dtype_);
     for (std::int64_t blocks = threads; blocks > 1; --blocks) {
@@ -125,7 +125,7 @@ class ScatterKernel {
 
   ir::Graph& g_;
   const ir::ScatterInfo& info_;
-  const v1::Target& target_;
+  const target::Target& target_;
   ir::DType dtype_;
   std::vector<UOpRef> buffers_;  // by slot
   UOpRef length_ = nullptr, row_ = nullptr, count_ = nullptr, block_ = nullptr;
@@ -134,7 +134,8 @@ class ScatterKernel {
 
 }  // namespace
 
-absl::StatusOr<KernelAst> build_scatter(ir::Graph& g, UOpRef stage, const v1::Target& target, const Tuning& tuning) {
+absl::StatusOr<KernelAst> build_scatter(ir::Graph& g, UOpRef stage, const target::Target& target,
+                                        const Tuning& tuning) {
   const ScatterKernel kernel(g, stage, target);
   KernelAst out;
   out.buffers = kernel.buffers();

@@ -4,11 +4,12 @@
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/passes/kernel/kernel_ast.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // `stage`: a stage of a Scatter (passes/ranged/rangeify). Slots: the result, data, indices, updates.
-absl::StatusOr<KernelAst> build_scatter(ir::Graph& graph, ir::UOpRef stage, const v1::Target& target,
+absl::StatusOr<KernelAst> build_scatter(ir::Graph& graph, ir::UOpRef stage, const target::Target& target,
                                         const Tuning& tuning);
 
 }  // namespace hearth::passes

@@ -28,7 +28,7 @@ using ir::UOpRef;
 class Splitter {
  public:
   Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported,
-           const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
+           const std::vector<std::vector<UOpRef>>& output_shapes, const target::Target& target,
            const std::vector<BlobKernel>& blobs, const Tuning& tuning, const std::vector<Schedule>& bodies)
       : g_(g),
         sink_(sink),
@@ -266,7 +266,7 @@ class Splitter {
   const std::vector<std::vector<UOpRef>>& output_shapes_;
   const std::vector<BlobKernel>& blobs_;
   const std::vector<Schedule>& bodies_;
-  const v1::Target& target_;
+  const target::Target& target_;
   const Tuning& tuning_;
   const OnceStages once_;
   KernelMemo memo_;
@@ -284,9 +284,9 @@ class Splitter {
 }  // namespace
 
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<UOpRef>>& output_shapes, const v1::Target& target,
-                                       const std::vector<BlobKernel>& blobs, const Tuning& tuning,
-                                       const std::vector<Schedule>& bodies) {
+                                       const std::vector<std::vector<UOpRef>>& output_shapes,
+                                       const target::Target& target, const std::vector<BlobKernel>& blobs,
+                                       const Tuning& tuning, const std::vector<Schedule>& bodies) {
   return Splitter(graph, sink, imported, output_shapes, target, blobs, tuning, bodies).run();
 }
 

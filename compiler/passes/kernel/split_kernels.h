@@ -15,6 +15,7 @@
 #include "compiler/passes/kernel/kernel_cost.h"
 #include "compiler/passes/kernel/slot_access.h"
 #include "compiler/passes/tensor/choose_blobs.h"
+#include "compiler/target/target.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/plan.pb.h"
 
@@ -85,7 +86,7 @@ struct Schedule {
 // the tensor-level shapes (outputs drop trailing reshapes).
 absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
                                        const std::vector<std::vector<ir::UOpRef>>& output_shapes,
-                                       const v1::Target& target, const std::vector<BlobKernel>& blobs = {},
+                                       const target::Target& target, const std::vector<BlobKernel>& blobs = {},
                                        const Tuning& tuning = {}, const std::vector<Schedule>& bodies = {});
 
 }  // namespace hearth::passes

@@ -40,18 +40,18 @@ Value lower(Op op, Value x, Value y, bool scaleb) {
   }
 }
 
-UOpRef lower_node(ir::Graph& graph, Op op, DType dtype, std::span<const UOpRef> sources, const v1::Target& target) {
+UOpRef lower_node(ir::Graph& graph, Op op, DType dtype, std::span<const UOpRef> sources, const target::Target& target) {
   bool narrow = dtype.scalar != Scalar::F32 && dtype.scalar != Scalar::F64;
   DType compute = narrow ? DType(Scalar::F32, dtype.lanes) : dtype;
   Value x{&graph, graph.cast(sources[0], compute)};
   Value y = sources.size() > 1 ? Value{&graph, graph.cast(sources[1], compute)} : x;
-  const bool scaleb = compute.lanes * ir::bit_width(compute) == 512 && tune::has_scaleb(target);
+  const bool scaleb = compute.lanes * ir::bit_width(compute) == 512 && target.has_scaleb();
   return graph.cast(lower(op, x, y, scaleb).node, dtype);
 }
 
 }  // namespace
 
-UOpRef decompose(ir::Graph& graph, UOpRef root, const v1::Target& target) {
+UOpRef decompose(ir::Graph& graph, UOpRef root, const target::Target& target) {
   std::unordered_map<UOpRef, UOpRef> lowered;
   std::vector<UOpRef> sources;
   for (UOpRef node : ir::toposort(root)) {

@@ -9,10 +9,10 @@
 //   ir::UOpRef lowered = passes::decompose(graph, kernel, target);
 #pragma once
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
-ir::UOpRef decompose(ir::Graph& graph, ir::UOpRef root, const v1::Target& target);
+ir::UOpRef decompose(ir::Graph& graph, ir::UOpRef root, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -17,7 +17,7 @@ Split split(Value x) {
   Value b = bits(select(tiny, x * (wide ? 0x1p54 : 0x1p23), x));
   Value k = (b - b.whole(wide ? 0x3fe6a09e667f3bcd : 0x3f2aaaab)) >> (wide ? 52 : 23);
   Value mantissa = from_bits(b - (k << (wide ? 52 : 23)));
-  // k to float without an int -> float conversion, which AVX2 lacks for 64 bits: it goes into a mantissa's low bits.
+  // k to float without an int -> float conversion, which processors may lack for 64 bits: it goes into a mantissa's low bits.
   double magic = wide ? 6755399441055744.0 : 12582912.0;
   Value exponent = from_bits(k + bits(x.number(magic))) - magic;
   return {exponent - select(tiny, wide ? 54.0 : 23.0, x.number(0.0)), mantissa};

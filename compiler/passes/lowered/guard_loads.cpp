@@ -15,17 +15,17 @@ using ir::UOpRef;
 struct ById {
   bool operator()(UOpRef a, UOpRef b) const { return a->id < b->id; }
 };
-using Loops = std::set<UOpRef, ById>;  // all of them run
+using LoopSet = std::set<UOpRef, ById>;  // all of them run
 
-bool may_be_empty(UOpRef range) { return range->source(0)->bounds.min < 1; }
+bool may_have_no_turn(UOpRef range) { return range->source(0)->bounds.min < 1; }
 
 // When a node's value is needed: one of the alternatives. An empty alternative: always.
 struct Condition {
-  std::vector<Loops> any;
+  std::vector<LoopSet> any;
   bool always() const {
-    return std::ranges::any_of(any, [](const Loops& l) { return l.empty(); });
+    return std::ranges::any_of(any, [](const LoopSet& l) { return l.empty(); });
   }
-  void add(const Loops& loops) {
+  void add(const LoopSet& loops) {
     if (std::ranges::find(any, loops) == any.end()) any.push_back(loops);
   }
 };
@@ -34,12 +34,12 @@ struct Condition {
 
 UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
   std::vector<UOpRef> order = toposort(kernel);
-  bool any_empty = std::ranges::any_of(order, [](UOpRef x) { return x->is(Op::Range) && may_be_empty(x); });
+  bool any_empty = std::ranges::any_of(order, [](UOpRef x) { return x->is(Op::Range) && may_have_no_turn(x); });
   if (!any_empty) return kernel;
 
-  std::unordered_map<UOpRef, Loops> depends;
+  std::unordered_map<UOpRef, LoopSet> depends;
   for (UOpRef x : order) {
-    Loops& d = depends[x];
+    LoopSet& d = depends[x];
     if (x->is(Op::Range)) d.insert(x);
     for (UOpRef s : x->sources) d.insert(depends.at(s).begin(), depends.at(s).end());
     if (x->is(Op::Reduce)) {
@@ -51,15 +51,15 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     UOpRef x = *it;
     Condition condition = needed[x];
-    if (condition.always()) condition.any = {Loops{}};
-    Loops own;
+    if (condition.always()) condition.any = {LoopSet{}};
+    LoopSet own;
     if (x->is(Op::Reduce) || x->is(Op::Store)) {
       for (std::size_t i = x->is(Op::Store) ? 2 : 1; i < x->sources.size(); ++i) {
-        if (may_be_empty(x->source(i))) own.insert(x->source(i));
+        if (may_have_no_turn(x->source(i))) own.insert(x->source(i));
       }
     }
     for (UOpRef s : x->sources) {
-      for (Loops loops : condition.any) {
+      for (LoopSet loops : condition.any) {
         loops.insert(own.begin(), own.end());
         needed[s].add(loops);
       }
@@ -72,13 +72,13 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
     sources.clear();
     for (UOpRef s : x->sources) sources.push_back(done.at(s));
     Condition guard;
-    for (Loops loops : needed[x].any) {
+    for (LoopSet loops : needed[x].any) {
       for (UOpRef r : depends.at(x)) loops.erase(r);  // inside that loop it runs
       guard.add(loops);
     }
     if (x->is(Op::Load) && !guard.always()) {
       UOpRef runs = g.boolean(false);
-      for (const Loops& loops : guard.any) {
+      for (const LoopSet& loops : guard.any) {
         UOpRef all = g.boolean(true);
         for (UOpRef r : loops) all = ir::fold_and(g, all, ir::fold_lt(g, g.constant(r->dtype, 0), r->source(0)));
         runs = runs == g.boolean(false) ? all : g.binary(Op::Or, runs, all);

@@ -75,9 +75,7 @@ class Region {
 
 }  // namespace
 
-double fork_work(const v1::Target& target) { return target.fork_work() > 0 ? target.fork_work() : 40'000; }
-
-std::vector<PlannedRegion> parallel_regions(const Schedule& schedule, const v1::Target& target) {
+std::vector<PlannedRegion> parallel_regions(const Schedule& schedule, const target::Target& target) {
   std::vector<PlannedRegion> regions;
   if (target.threads() < 2) return regions;
   std::size_t next = 0;
@@ -85,7 +83,7 @@ std::vector<PlannedRegion> parallel_regions(const Schedule& schedule, const v1::
     Region region(schedule, next);
     std::size_t end = next;
     while (end < schedule.launches.size() && region.add(schedule.launches[end])) ++end;
-    if (region.is_worth_a_fork(2 * fork_work(target))) regions.push_back(region.planned());
+    if (region.is_worth_a_fork(2 * target.fork_work())) regions.push_back(region.planned());
     next = std::max(end, next + 1);
   }
   return regions;

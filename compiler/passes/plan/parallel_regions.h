@@ -8,14 +8,12 @@
 // anywhere.
 #pragma once
 #include "compiler/passes/kernel/split_kernels.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
-// Work (see KernelAst) that a thread should have to be worth waking.
-double fork_work(const v1::Target& target);
-
 // Of a schedule that has all its launches. Regions lie in the order of their launches, each within one loop or none.
 // None for a target of one thread.
-std::vector<PlannedRegion> parallel_regions(const Schedule& schedule, const v1::Target& target);
+std::vector<PlannedRegion> parallel_regions(const Schedule& schedule, const target::Target& target);
 
 }  // namespace hearth::passes

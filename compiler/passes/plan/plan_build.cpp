@@ -27,19 +27,19 @@ v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
   return v1::PlanBuffer::KIND_UNSPECIFIED;
 }
 
-std::uint64_t min_units(double work, ir::UOpRef grid, const v1::Target& target) {
+std::uint64_t min_units(double work, ir::UOpRef grid, const target::Target& target) {
   const double units = static_cast<double>(std::max<std::int64_t>(1, grid->bounds.max));
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(fork_work(target) / std::max(1.0, work / units)));
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.fork_work() / std::max(1.0, work / units)));
 }
 
 }  // namespace
 
 v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
-                           const v1::Graph& graph, const v1::Target& target) {
+                           const v1::Graph& graph, const target::Target& target) {
   v1::LoweredPlan out;
   v1::Plan& plan = *out.mutable_plan();
   plan.set_version(kPlanVersion);
-  *plan.mutable_target() = target;
+  *plan.mutable_target() = target.record();
   *plan.mutable_vars() = graph.vars();
   for (const PlannedBuffer& b : schedule.buffers) {
     v1::PlanBuffer& buffer = *plan.add_buffers();

@@ -1,11 +1,12 @@
 // plan: schedule -> v1::Plan (kernels' artifacts still unset) and the canonical kernels to compile.
 #pragma once
 #include "compiler/passes/plan/memory_plan.h"
+#include "compiler/target/target.h"
 #include "hearth/v1/worker.pb.h"
 
 namespace hearth::passes {
 
 v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
-                           const v1::Graph& graph, const v1::Target& target);
+                           const v1::Graph& graph, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -33,7 +33,7 @@ UOpRef single_range(const ir::Affine& at) {
 
 class Chooser {
  public:
-  Chooser(ir::Graph& g, UOpRef sink, const v1::Target& target, bool with_winograd)
+  Chooser(ir::Graph& g, UOpRef sink, const target::Target& target, bool with_winograd)
       : g_(g), sink_(sink), target_(target), with_winograd_(with_winograd), once_(sink) {
     for (UOpRef stage : stages_in_order(sink)) {
       number_[stage] = stages_.size();
@@ -339,7 +339,7 @@ class Chooser {
 
   ir::Graph& g_;
   UOpRef sink_;
-  const v1::Target& target_;
+  const target::Target& target_;
   const bool with_winograd_;
   const OnceStages once_;
   std::vector<Stage> stages_;  // each after those it reads
@@ -350,8 +350,8 @@ class Chooser {
 
 }  // namespace
 
-UOpRef choose_layouts(ir::Graph& graph, UOpRef sink, const v1::Target& target, bool with_winograd) {
-  if (target.vector_bits() / 32 < kLeastLanes) return sink;
+UOpRef choose_layouts(ir::Graph& graph, UOpRef sink, const target::Target& target, bool with_winograd) {
+  if (target.lanes(4) < kLeastLanes) return sink;
   return Chooser(graph, sink, target, with_winograd).run();
 }
 

@@ -13,12 +13,12 @@
 // (2019).
 #pragma once
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // sink(stage...) -> the same values with axes of inner stages moved, and all that read them. `with_winograd`: of
 // convolutions that passes/ranged/winograd makes faster the cost is that.
-ir::UOpRef choose_layouts(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target, bool with_winograd = true);
+ir::UOpRef choose_layouts(ir::Graph& graph, ir::UOpRef sink, const target::Target& target, bool with_winograd = true);
 
 }  // namespace hearth::passes

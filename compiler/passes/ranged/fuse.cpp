@@ -427,8 +427,8 @@ class Fuser {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
-  absl::StatusOr<UOpRef> fused = Fuser(graph, sink, tune::has_masks(target)).run();
+absl::StatusOr<UOpRef> fuse(ir::Graph& graph, UOpRef sink, const target::Target& target) {
+  absl::StatusOr<UOpRef> fused = Fuser(graph, sink, target.has_masks()).run();
   if (!fused.ok()) return fused;
   absl::flat_hash_set<std::uint32_t> ids;
   for (UOpRef stage : stages_in_order(*fused)) {

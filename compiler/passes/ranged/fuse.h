@@ -7,7 +7,7 @@
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
@@ -16,6 +16,6 @@ namespace hearth::passes {
 // a load and drop the where (rules/gate.cpp) must not run between rangeify and fuse.
 //
 // sink(stage...) -> sink(stage...) with fewer stages.
-absl::StatusOr<ir::UOpRef> fuse(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target);
+absl::StatusOr<ir::UOpRef> fuse(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "compiler/passes/kernel/keep_rows.h"
 #include "compiler/passes/ranged/contraction_reuse.h"
 #include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stages.h"
@@ -24,12 +23,13 @@ constexpr double kMostReread = 256;     // in rows: four times what 16 stored ro
 
 class Keeper {
  public:
-  Keeper(ir::Graph& g, UOpRef sink, const v1::Target& target)
+  Keeper(ir::Graph& g, UOpRef sink, const target::Target& target)
       : g_(g),
         sink_(sink),
         stages_(stages_in_order(sink)),
         once_(sink),
-        l2_bytes_(static_cast<double>(tune::l2_bytes_of(target))) {}
+        l2_bytes_(static_cast<double>(target.l2_bytes())),
+        local_bytes_(static_cast<double>(target.local_bytes())) {}
 
   UOpRef run() {
     for (UOpRef stage : stages_) {
@@ -127,7 +127,7 @@ class Keeper {
   // are not, a block is as many rows as fit, one at least.
   bool rows_fit(double row_bytes, UOpRef longest) {
     const double in_place = extent(longest->sources.back()) * byte_size(longest->dtype);
-    return row_bytes <= kMostLocalBytes && kLeastRows * in_place <= kMostLocalBytes;
+    return row_bytes <= local_bytes_ && kLeastRows * in_place <= local_bytes_;
   }
 
   // An elementwise stage whose rows a kernel of kept rows reads (queries, rotated by their positions): it lives there
@@ -226,6 +226,7 @@ class Keeper {
   std::vector<UOpRef> stages_;
   const OnceStages once_;
   double l2_bytes_;
+  double local_bytes_;
   std::unordered_map<UOpRef, Facts> facts_;
   std::unordered_set<UOpRef> kept_;
 };
@@ -254,7 +255,7 @@ std::optional<std::vector<UOpRef>> shared_loops(UOpRef stage, UOpRef reader, std
   return loops;
 }
 
-UOpRef keep_stages(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
+UOpRef keep_stages(ir::Graph& graph, UOpRef sink, const target::Target& target) {
   return Keeper(graph, sink, target).run();
 }
 

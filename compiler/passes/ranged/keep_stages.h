@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // sink(stage...) -> the same with StageInfo.kept set on stages that passes/kernel/kernel_ast puts into their reader's
 // kernel.
-ir::UOpRef keep_stages(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target);
+ir::UOpRef keep_stages(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 // A stage that `reader` reads at `indices` (index(stage, i..., gate)): the reader's loops that stand for all its axes
 // but the last one, in the order of its axes; nothing when it is not read row by row.

@@ -20,11 +20,11 @@ enum class Along { Same, Next, Elsewhere };
 
 class Cost {
  public:
-  Cost(const StageFacts& stage, const Layouts& layouts, const v1::Target& target)
+  Cost(const StageFacts& stage, const Layouts& layouts, const target::Target& target)
       : s_(stage),
         layouts_(layouts),
         target_(target),
-        lanes_(std::max<double>(1, target.vector_bits() / 32)),
+        lanes_(std::max<double>(1, static_cast<double>(target.lanes(4)))),
         results_(extent(stage.loops)),
         depth_(extent(stage.reduced)) {}
 
@@ -174,13 +174,13 @@ class Cost {
 
   const StageFacts& s_;
   const Layouts& layouts_;
-  const v1::Target& target_;
+  const target::Target& target_;
   const double lanes_, results_, depth_;
 };
 
 }  // namespace
 
-double layout_cycles(const StageFacts& stage, const Layouts& layouts, const v1::Target& target) {
+double layout_cycles(const StageFacts& stage, const Layouts& layouts, const target::Target& target) {
   return Cost(stage, layouts, target).run();
 }
 

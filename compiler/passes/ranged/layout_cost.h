@@ -3,7 +3,7 @@
 #pragma once
 #include "absl/functional/function_ref.h"
 #include "compiler/passes/ranged/stage_facts.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
@@ -16,6 +16,6 @@ struct Layouts {
   absl::FunctionRef<std::vector<std::size_t>(ir::UOpRef)> padded;
 };
 
-double layout_cycles(const StageFacts& stage, const Layouts& layouts, const v1::Target& target);
+double layout_cycles(const StageFacts& stage, const Layouts& layouts, const target::Target& target);
 
 }  // namespace hearth::passes

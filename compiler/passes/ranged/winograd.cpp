@@ -28,7 +28,7 @@ std::int64_t tiles(UOpRef range) { return (constant_length(range) + kWinogradOut
 
 class Rewriter {
  public:
-  Rewriter(ir::Graph& g, UOpRef sink, const v1::Target& target) : g_(g), sink_(sink), target_(target) {}
+  Rewriter(ir::Graph& g, UOpRef sink, const target::Target& target) : g_(g), sink_(sink), target_(target) {}
 
   absl::StatusOr<UOpRef> run() {
     return rewrite_stages(g_, sink_, [this](UOpRef stage, bool is_output) -> absl::StatusOr<UOpRef> {
@@ -232,13 +232,13 @@ class Rewriter {
 
   ir::Graph& g_;
   UOpRef sink_;
-  const v1::Target& target_;
+  const target::Target& target_;
   OnceStages once_;
 };
 
 }  // namespace
 
-absl::StatusOr<UOpRef> winograd(ir::Graph& graph, UOpRef sink, const v1::Target& target) {
+absl::StatusOr<UOpRef> winograd(ir::Graph& graph, UOpRef sink, const target::Target& target) {
   return Rewriter(graph, sink, target).run();
 }
 

@@ -16,11 +16,11 @@
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // sink(stage...) -> the same values up to rounding.
-absl::StatusOr<ir::UOpRef> winograd(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target);
+absl::StatusOr<ir::UOpRef> winograd(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 }  // namespace hearth::passes

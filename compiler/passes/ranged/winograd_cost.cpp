@@ -44,20 +44,20 @@ bool is_narrow(ir::UOpRef weights) {
 
 }  // namespace
 
-double direct_cycles(const Convolution& convolution, const v1::Target& target) {
+double direct_cycles(const Convolution& convolution, const target::Target& target) {
   const Size s(convolution);
   return tune::plane_cycles(target, s.out, s.columns, 1, 0) * static_cast<double>(s.batch * s.rows * s.in) * kTaps;
 }
 
-double winograd_cycles(const Convolution& convolution, const v1::Target& target) {
+double winograd_cycles(const Convolution& convolution, const target::Target& target) {
   const Size s(convolution);
-  const double lanes = target.vector_bits() / 32;
+  const auto lanes = static_cast<double>(target.lanes(4));
   const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
   if (lanes < 4 || !is_f32 || s.in < kLeastChannels || s.out < kLeastChannels) return INFINITY;
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out), tiles = static_cast<double>(s.tiles());
   const double products = kProductsOfTile * in * tune::plane_cycles(target, s.out, s.tiles(), 0, 0);
   const double transforms = tiles * (kInputCycles * std::ceil(in / lanes) + kOutputCycles * std::ceil(out / lanes));
-  const double near = static_cast<double>(tune::l2_bytes_of(target)) / 2;
+  const double near = static_cast<double>(target.l2_bytes()) / 2;
   double moved = 0;  // bytes
   if (const double operands = kProductsOfTile * tiles * (in + out) * sizeof(float); operands > near)
     moved += 2 * operands;

@@ -2,13 +2,13 @@
 // tune/tile_cost. Pure.
 #pragma once
 #include "compiler/passes/ranged/convolution.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // By passes/ranged/winograd; infinite where that is not for it.
-double winograd_cycles(const Convolution& convolution, const v1::Target& target);
+double winograd_cycles(const Convolution& convolution, const target::Target& target);
 // As the sum that it is.
-double direct_cycles(const Convolution& convolution, const v1::Target& target);
+double direct_cycles(const Convolution& convolution, const target::Target& target);
 
 }  // namespace hearth::passes

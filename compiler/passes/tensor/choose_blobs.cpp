@@ -21,26 +21,9 @@ using ir::Op;
 using ir::Shape;
 using ir::UOpRef;
 
-std::string host_arch() {
-#if defined(__x86_64__)
-  return "x86_64";
-#elif defined(__aarch64__)
-  return "aarch64";
-#else
-  return "";
-#endif
-}
-
-// What a target wants: host code for this machine's own CPU, HIP for AMD's GPUs; empty: it has no blobs.
-std::string toolchain_of(const v1::Target& target) {
-  if (target.device() == "cpu" && !host_arch().empty() && target.triple().starts_with(host_arch()))
-    return blobs::kCxxToolchain;
-  return target.device() == "hip" ? blobs::kHipToolchain : "";
-}
-
-bool compiles_for(const blobs::Blob& blob, const v1::Target& target) {
-  if (target.device() == "cpu") return true;
-  return std::ranges::any_of(blob.archs, [&](const std::string& arch) { return arch == target.arch(); });
+bool compiles_for(const blobs::BlobLibrary& library, const blobs::Blob& blob, const target::Target& target) {
+  if (!library.host_arch.empty()) return target.runs(library.host_arch);
+  return std::ranges::any_of(blob.archs, [&](const std::string& arch) { return target.runs(arch); });
 }
 
 // Blobs count lengths and rows' strides with 32 bits; strides of heads and sequences are the adapters' to apply.
@@ -50,7 +33,7 @@ blobs::Length length_of(UOpRef dim) { return {dim->bounds.min, dim->bounds.max};
 
 class Chooser {
  public:
-  Chooser(ir::Graph& g, ImportedGraph& imported, const v1::Target& target, const BlobLibraries& libraries,
+  Chooser(ir::Graph& g, ImportedGraph& imported, const target::Target& target, const BlobLibraries& libraries,
           BlobChoices& out)
       : g_(g), shapes_(g), imported_(imported), target_(target), libraries_(libraries), out_(out) {}
 
@@ -84,7 +67,7 @@ class Chooser {
   }
 
   const Entry* find(UOpRef node, const blobs::BlobLibrary*& chosen_library, std::string& why) {
-    const std::string toolchain = toolchain_of(target_);
+    const std::string& toolchain = target_.blob_toolchain();
     if (libraries_.empty()) return why = "no blob library is configured", nullptr;
     if (node->sources.size() > 4) return why = "a mask tensor is given", nullptr;
     for (int i = 0; i < 3; ++i) {
@@ -104,7 +87,7 @@ class Chooser {
     for (const auto& library : libraries_) {
       if (library->manifest.toolchain != toolchain) continue;
       for (const Entry& entry : library->entries) {
-        if (!compiles_for(*entry.blob, target_)) continue;
+        if (!compiles_for(*library, *entry.blob, target_)) continue;
         ++considered;
         std::string objection = entry.adapter->objection(entry.stem, query);
         if (!objection.empty()) {
@@ -210,7 +193,7 @@ class Chooser {
     spec.set_toolchain(library.manifest.toolchain);
     spec.set_source(entry.blob->source);
     spec.mutable_flags()->Assign(entry.blob->flags.begin(), entry.blob->flags.end());
-    if (!target_.arch().empty()) spec.add_archs(target_.arch());
+    if (!target_.blob_arch().empty()) spec.add_archs(target_.blob_arch());
     spec.add_exports(kernel.symbol);
     spec.set_glue(entry.adapter->glue(kernel.symbol));
     kernel.grid = entry.adapter->is_launched_by_head() ? num_elements(g_, {s.batch, s.nhead_q}) : g_.index(1);
@@ -251,7 +234,7 @@ class Chooser {
   ir::Graph& g_;
   ir::ShapeCache shapes_;
   ImportedGraph& imported_;
-  const v1::Target& target_;
+  const target::Target& target_;
   const BlobLibraries& libraries_;
   BlobChoices& out_;
   std::map<std::string, std::size_t> objections_;  // of the attention at hand
@@ -259,7 +242,7 @@ class Chooser {
 
 }  // namespace
 
-UOpRef choose_blobs(ir::Graph& graph, UOpRef sink, ImportedGraph& imported, const v1::Target& target,
+UOpRef choose_blobs(ir::Graph& graph, UOpRef sink, ImportedGraph& imported, const target::Target& target,
                     const BlobLibraries& libraries, BlobChoices& choices) {
   return Chooser(graph, imported, target, libraries, choices).run(sink);
 }

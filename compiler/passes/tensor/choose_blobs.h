@@ -11,6 +11,7 @@
 
 #include "blobs/library/library.h"
 #include "compiler/passes/import/import.h"
+#include "compiler/target/target.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/blob.pb.h"
 
@@ -50,7 +51,7 @@ struct BlobChoices {
 using BlobLibraries = std::vector<std::shared_ptr<const blobs::BlobLibrary>>;
 
 // Adds the arrays of numbers to `imported`.
-ir::UOpRef choose_blobs(ir::Graph& graph, ir::UOpRef sink, ImportedGraph& imported, const v1::Target& target,
+ir::UOpRef choose_blobs(ir::Graph& graph, ir::UOpRef sink, ImportedGraph& imported, const target::Target& target,
                         const BlobLibraries& libraries, BlobChoices& choices);
 
 }  // namespace hearth::passes

@@ -68,7 +68,7 @@ UOpRef split(ir::Graph& g, UOpRef node, UOpRef x, const Shape& shape, const Cut&
 
 }  // namespace
 
-UOpRef split_reductions(ir::Graph& g, UOpRef sink, const v1::Target& target) {
+UOpRef split_reductions(ir::Graph& g, UOpRef sink, const target::Target& target) {
   const std::int64_t threads = target.threads();
   if (threads < 2) return sink;
   ir::ShapeCache shapes(g);

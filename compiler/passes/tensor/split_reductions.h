@@ -5,11 +5,11 @@
 // reduction.
 #pragma once
 #include "compiler/ir/graph.h"
-#include "hearth/v1/artifact.pb.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // Tensor level, after canonicalize. With one thread nothing changes, nor for symbolic lengths.
-ir::UOpRef split_reductions(ir::Graph& graph, ir::UOpRef sink, const v1::Target& target);
+ir::UOpRef split_reductions(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -38,6 +38,7 @@ struct Program::Kernel {
   int file = -1;                  // stays open while the library is: dlopen tells libraries apart by name
   void* library = nullptr;
   hearth_kernel_fn entry = nullptr;
+  std::string module;  // SPIR-V
   Kernel() = default;
   Kernel(const Kernel&) = delete;
   ~Kernel() {
@@ -106,7 +107,7 @@ void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::
 
 }  // namespace
 
-Program::Program(v1::Graph graph) : Program(std::move(graph), host_target()) {}
+Program::Program(v1::Graph graph) : Program(std::move(graph), on_vulkan() ? vulkan_target() : host_target()) {}
 Program::Program(v1::Graph graph, v1::Target target, TuningRecords records)
     : graph_(std::move(graph)), target_(std::move(target)), records_(std::move(records)) {
   prepared_ = prepare();
@@ -139,6 +140,11 @@ absl::Status Program::prepare() {
       kernel->linear = *std::move(linear);
     }
     if (kernel->linear.empty()) return absl::InternalError("compile_kernel dumped no linear body");
+    if (compiled->artifact().format() == v1::Artifact::SPIRV) {
+      kernel->module = compiled->artifact().data();
+      kernels_.push_back(std::move(kernel));
+      continue;
+    }
     absl::Status opened =
         open_artifact(compiled->artifact().data(), spec.symbol(), &kernel->file, &kernel->library, &kernel->entry);
     if (!opened.ok()) return opened;
@@ -184,6 +190,15 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
   Kernel& kernel = *kernels_[launch.kernel()];
   std::vector<std::int64_t> vars;
   for (const std::uint32_t var : launch.vars()) vars.push_back(feed.vars.at(var));
+  if (execution == Execution::Vulkan) {
+    VulkanRunner::Launch& recorded = recorded_.emplace_back();
+    recorded.module = &kernel.module;
+    recorded.units = part.end;
+    recorded.workgroup_size = target_.gpu().workgroup_size();
+    for (const std::uint32_t buffer : launch.buffers()) recorded.buffers.push_back(memory.addresses[buffer]);
+    recorded.vars = vars;
+    return absl::OkStatus();
+  }
   if (execution == Execution::Compiled) {
     std::vector<void*> slots;
     for (const std::uint32_t buffer : launch.buffers()) slots.push_back(memory.addresses[buffer]);
@@ -218,6 +233,7 @@ absl::Status Program::fork(int first, int end, const Feed& feed, Execution execu
   const v1::Plan& plan = lowered_.plan();
   const std::int64_t grid = evaluate(plan.launches(first).grid(), feed.vars);
   std::vector<reference::GridPart> parts = {{grid - grid / 3, grid}, {grid / 3, grid - grid / 3}, {0, grid / 3}};
+  if (execution == Execution::Vulkan) parts = {{0, grid}};
   if (end - first > 1 && execution == Execution::Linear) std::ranges::reverse(parts);
   for (const reference::GridPart& part : parts) {
     if (part.begin >= part.end) continue;
@@ -296,6 +312,14 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     }
     first = next;
   }
+  if (execution == Execution::Vulkan) {
+    std::vector<VulkanRunner::Block> all = {{arena.data(), arena.size()}, {persistent.data(), persistent.size()}};
+    for (const GuardedBlock& block : blocks) all.push_back({block.data(), block.size()});
+    const std::vector<VulkanRunner::Launch> launches = std::exchange(recorded_, {});
+    const absl::StatusOr<VulkanRunner*> runner = VulkanRunner::get();
+    if (!runner.ok()) return runner.status();
+    if (absl::Status ran = (*runner)->run(all, launches); !ran.ok()) return ran;
+  }
   for (const GuardedBlock& block : blocks) {
     if (!block.front_is_untouched()) return absl::InternalError("a kernel wrote in front of a buffer");
   }
@@ -311,13 +335,47 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
   return results;
 }
 
+namespace {
+
+// "shaderInt8, which vulkan:minimal lacks" of a refusal: one line in the summary for all ops that need it.
+std::string refused_feature(const absl::Status& status) {
+  const std::string text(status.message());
+  const std::size_t at = text.find(" needs ");
+  return at == std::string::npos ? text : text.substr(at + 7, text.find('\n', at) - at - 7);
+}
+
+}  // namespace
+
+// Nothing is, of a graph of f32, i32 and bool.
+bool Program::is_refused_by_right() const {
+  return std::ranges::any_of(graph_.nodes(), [](const v1::Node& node) {
+    return node.dtype() != v1::DTYPE_UNSPECIFIED && node.dtype() != v1::F32 && node.dtype() != v1::I32 &&
+           node.dtype() != v1::BOOL;
+  });
+}
+
 std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances) {
   absl::StatusOr<Tensors> want = run_reference(feed);
   if (!want.ok()) return absl::StrCat("reference: ", want.status().ToString());
-  const std::pair<Execution, const char*> executions[] = {{Execution::Imported, "imported"},
-                                                          {Execution::Ast, "ast"},
-                                                          {Execution::Linear, "linear"},
-                                                          {Execution::Compiled, "compiled"}};
+  std::vector<std::pair<Execution, const char*>> executions = {{Execution::Imported, "imported"},
+                                                               {Execution::Ast, "ast"},
+                                                               {Execution::Linear, "linear"},
+                                                               {Execution::Compiled, "compiled"}};
+  if (on_vulkan()) {
+    if (target_.device() != "vulkan") {
+      test::skip_part("of a CPU's target, which runs where programs are judged on the CPU");
+      return "";
+    }
+    if (const absl::Status found = VulkanRunner::get().status(); absl::IsNotFound(found)) {
+      test::skip_part(absl::StrCat("no Vulkan: ", std::string(found.message())));
+      return "";
+    }
+    if (absl::IsUnimplemented(prepared_) && is_refused_by_right()) {
+      test::skip_part(absl::StrCat("refused on Vulkan: ", refused_feature(prepared_)));
+      return "";
+    }
+    executions = {{Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Vulkan, "vulkan"}};
+  }
   for (const auto& [execution, name] : executions) {
     if (execution == Execution::Imported && graph_.loops_size() > 0) {
       test::skip_part("the interpreter of imported graphs has no loops");

@@ -1,9 +1,13 @@
-// Program: one traced graph in its five executions, which must agree.
+// Program: one traced graph in its executions, which must agree.
 //   reference  the oracle: from the wire to values, without the compiler's import (tests/conformance/oracle)
 //   imported   import + graph interpreter
 //   ast        lower + kernel interpreter on every launch's AST: checks every access
 //   linear     compile_kernel's linear bodies + linear interpreter: checks every access, lane by lane
 //   compiled   compile_kernel's artifacts, dlopened, in guarded memory
+// With HEARTH_CONFORMANCE_DEVICE=vulkan a program is compiled for Vulkan (on_vulkan), and there are three:
+//   ast, linear
+//   vulkan     compile_kernel's artifacts on this machine's first Vulkan device (conformance/vulkan)
+// What that target lacks is refused by name and counted as a skip; refusals of f32, i32 and bool alone are failures.
 // A launch runs in three parts of its grid, the last part first; a parallel region's launches together, either way
 // round.
 //
@@ -19,6 +23,7 @@
 #include "compiler/codegen/reference/kernel_memory.h"
 #include "hearth/v1/graph.pb.h"
 #include "hearth/v1/worker.pb.h"
+#include "tests/conformance/vulkan/vulkan_runner.h"
 
 namespace hearth::conformance {
 
@@ -47,7 +52,7 @@ class Program {
   Program(v1::Graph graph, v1::Target target, TuningRecords records = {});
   ~Program();
 
-  enum class Execution { Imported, Ast, Linear, Compiled };
+  enum class Execution { Imported, Ast, Linear, Compiled, Vulkan };
   absl::StatusOr<Tensors> run_reference(const Feed& feed) const;
   // The first call lowers and compiles; later calls reuse it.
   absl::StatusOr<Tensors> run(const Feed& feed, Execution execution);
@@ -55,7 +60,7 @@ class Program {
   // What run() executes; empty when the graph does not lower.
   const v1::LoweredPlan& lowered() const { return lowered_; }
 
-  // What differs between the five, "" if nothing.
+  // What differs between them, "" if nothing.
   std::string disagreement(const Feed& feed, const Tolerances& tolerances);
   // Fails the Catch2 test on a disagreement, printing the graph.
   void check(const Feed& feed, Tolerance tolerance);
@@ -71,13 +76,20 @@ class Program {
   absl::Status launch(const v1::Launch& launch, const Feed& feed, Execution execution, const Memory& memory,
                       codegen::reference::GridPart part);
   absl::Status fork(int first, int end, const Feed& feed, Execution execution, const Memory& memory);
+  bool is_refused_by_right() const;
   v1::Graph graph_;
   v1::Target target_;
   TuningRecords records_;
   v1::LoweredPlan lowered_;
   absl::Status prepared_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<VulkanRunner::Launch> recorded_;  // of a run on Vulkan, until all are known
 };
+
+// Whether this process judges Vulkan's code instead of the CPU's. Without a device of that kind every check is skipped.
+bool on_vulkan();
+// What hearth knows of Debian 12's lavapipe.
+v1::Target vulkan_target();
 
 // The host's features (or the baseline's) as a target.
 v1::Target host_target();

@@ -1,10 +1,12 @@
 // The targets that programs are run for.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "runtime/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
+#include "runtime/targets/named_target.h"
 #include "tests/conformance/ops/program.h"
 #include "tests/support/skip.h"
 
@@ -69,5 +71,12 @@ v1::Target threaded_target() {
 }
 
 v1::Target baseline_target() { return target_with({}, 128); }
+
+bool on_vulkan() {
+  static const char* const device = std::getenv("HEARTH_CONFORMANCE_DEVICE");
+  return device != nullptr && std::string_view(device) == "vulkan";
+}
+
+v1::Target vulkan_target() { return *runtime::named_target("vulkan:lavapipe"); }
 
 }  // namespace hearth::conformance

@@ -167,6 +167,7 @@ TEST_CASE("an unknown triple or feature is refused by name") {
   auto kernel = add_kernel(g);
   auto error_of = [&](const std::string& triple, const std::string& feature) {
     v1::Target target;
+    target.set_device("cpu");
     target.set_triple(triple);
     if (!feature.empty()) target.add_features(feature);
     auto result = compile_cpu(kernel, target, default_options());

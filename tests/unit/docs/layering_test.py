@@ -33,6 +33,14 @@ PRINTERS = [
 ]
 
 
+# (folders, what their text does not name): which machine code is for is the target's to know (compiler/target).
+WORDS = [
+    (["compiler/passes", "compiler/tune", "compiler/rules", "compiler/ir", "compiler/rewrite"],
+     re.compile(r"v1::Target\b|vector_bits|\bavx|AVX|x86|aarch64|\bneon\b|\bamx|\"(cpu|null|hip|vulkan)\"|lavapipe"
+                r"|defined\(__(x86_64|aarch64)__\)")),
+]
+
+
 class LayeringTest(unittest.TestCase):
     def test_no_station_includes_what_it_must_not_know(self):
         seen = 0
@@ -48,6 +56,18 @@ class LayeringTest(unittest.TestCase):
                         with self.subTest(file=name, includes=included):
                             self.assertFalse(included.startswith(tuple(forbidden)) and not allowed)
         self.assertGreater(seen, 500)
+
+    def test_passes_know_no_machine(self):
+        seen = 0
+        for folders, words in WORDS:
+            for folder in folders:
+                for path in sorted((ROOT / folder).rglob("*")):
+                    if path.suffix not in (".h", ".cpp", ".def"):
+                        continue
+                    seen += 1
+                    with self.subTest(file=str(path.relative_to(ROOT))):
+                        self.assertNotRegex(path.read_text(), words)
+        self.assertGreater(seen, 150)
 
     def test_what_prints_to_people_goes_through_the_files_that_escape_and_check(self):
         prints = re.compile(r"std::(cout|cerr|clog)\b|\bf?printf\(|\bf?puts\(|\bputchar\(|\bfwrite\(|STDERR_FILENO, ")

@@ -77,6 +77,7 @@ Schedule chain(std::size_t length, ir::Graph& g) {
 // "first+number" of each.
 std::string regions_of(const Schedule& schedule, std::uint32_t threads = 2, std::uint32_t fork_work = 0) {
   v1::Target target;
+  target.set_device("cpu");
   target.set_threads(threads);
   target.set_fork_work(fork_work);
   std::string text;

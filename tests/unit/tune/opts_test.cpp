@@ -88,6 +88,7 @@ TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128
   for (int round = 0; round < 60 / kShare; ++round) {
     const Product p = random_product(random, 70);
     v1::Target target;
+    target.set_device("cpu");
     target.set_vector_bits(128u << (round % 3));
     target.set_threads(1 + random() % 4);
     ir::Graph g;
@@ -108,6 +109,7 @@ TEST_CASE("narrow products are computed by the unit of their target, others neve
   for (int round = 0; round < 60 / kShare; ++round) {
     const Product p = random_product(random, 50, kNarrow[round % 5]);
     v1::Target target;
+    target.set_device("cpu");
     target.set_vector_bits(128u << (round % 3));
     target.set_threads(1);
     for (const char* feature : {"avx512vl", "avx512vnni", "avxvnni"}) target.add_features(feature);
@@ -128,6 +130,7 @@ TEST_CASE("narrow products are computed by the unit of their target, others neve
   CHECK(contractions > 30 / kShare);
   ir::Graph g;
   v1::Target all;
+  all.set_device("cpu");
   for (const char* f : {"avx512vl", "avx512vnni", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8"})
     all.add_features(f);
   CHECK_FALSE(facts_of(kernel_of(g, Product{64, 64, 64, false, false}), all).unit);
@@ -135,6 +138,7 @@ TEST_CASE("narrow products are computed by the unit of their target, others neve
 
 TEST_CASE("a large product gets a tile of many accumulators, its panels packed and outside of its rows") {
   v1::Target target;
+  target.set_device("cpu");
   target.set_vector_bits(512);
   target.set_threads(1);
   ir::Graph g;
@@ -256,6 +260,7 @@ TEST_CASE("a convolution reads an image larger than the cache once: its lines ar
 
 TEST_CASE("a transposing copy works on square blocks, where there is a whole one") {
   v1::Target target;
+  target.set_device("cpu");
   target.set_vector_bits(512);
   auto opts_of = [&](std::int64_t rows, std::int64_t columns) {
     ir::Graph g;
@@ -282,6 +287,7 @@ TEST_CASE("a transposing copy works on square blocks, where there is a whole one
 
 TEST_CASE("rows that are concatenated are stored a part at a time, and no part has a condition") {
   v1::Target target;
+  target.set_device("cpu");
   target.set_vector_bits(512);
   ir::Graph g;
   UOpRef row = g.range(g.index(9), 0, ir::RangeKind::Loop), column = g.range(g.index(64), 1, ir::RangeKind::Loop);

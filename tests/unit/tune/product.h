@@ -27,6 +27,7 @@ using tune::Opt;
 // One thread, and nothing known but the length of vectors.
 inline v1::Target target_of(std::uint32_t bits) {
   v1::Target target;
+  target.set_device("cpu");
   target.set_vector_bits(bits);
   target.set_threads(1);
   return target;

@@ -1,0 +1,83 @@
+#include "compiler/codegen/generator.h"
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/spirv/codegen.h"
+
+namespace hearth::codegen {
+namespace {
+
+using passes::LinearKernel;
+using target::Target;
+
+class LlvmGenerator final : public Generator {
+ public:
+  absl::StatusOr<v1::Artifact> compile(const LinearKernel& kernel, const Target& target,
+                                       const v1::CompileOptions& options) const override {
+    absl::StatusOr<std::string> object = compile_cpu(kernel, target.record(), options);
+    if (!object.ok()) return object.status();
+    v1::Artifact artifact;
+    artifact.set_format(v1::Artifact::ELF_SO);
+    artifact.set_data(*std::move(object));
+    return artifact;
+  }
+  absl::StatusOr<std::string> source_text(const LinearKernel& kernel, const Target& target,
+                                          const v1::CompileOptions& options) const override {
+    return emit_llvm_ir(kernel, target.record(), options);
+  }
+  absl::StatusOr<std::string> assembly_text(const LinearKernel& kernel, const Target& target,
+                                            const v1::CompileOptions& options) const override {
+    return emit_assembly(kernel, target.record(), options);
+  }
+};
+
+class SpirvGenerator final : public Generator {
+ public:
+  absl::StatusOr<v1::Artifact> compile(const LinearKernel& kernel, const Target& target,
+                                       const v1::CompileOptions&) const override {
+    absl::StatusOr<std::string> module = spirv::compile(kernel, target);
+    if (!module.ok()) return module.status();
+    v1::Artifact artifact;
+    artifact.set_format(v1::Artifact::SPIRV);
+    artifact.set_data(*std::move(module));
+    return artifact;
+  }
+  absl::StatusOr<std::string> source_text(const LinearKernel& kernel, const Target& target,
+                                          const v1::CompileOptions&) const override {
+    return spirv::emit_text(kernel, target);
+  }
+  absl::StatusOr<std::string> assembly_text(const LinearKernel&, const Target&,
+                                            const v1::CompileOptions&) const override {
+    return std::string();  // the driver's
+  }
+};
+
+// Of a device that records launches and runs nothing.
+class NullGenerator final : public Generator {
+ public:
+  absl::StatusOr<v1::Artifact> compile(const LinearKernel&, const Target&, const v1::CompileOptions&) const override {
+    v1::Artifact artifact;
+    artifact.set_format(v1::Artifact::NONE);
+    return artifact;
+  }
+  absl::StatusOr<std::string> source_text(const LinearKernel&, const Target&,
+                                          const v1::CompileOptions&) const override {
+    return std::string();
+  }
+  absl::StatusOr<std::string> assembly_text(const LinearKernel&, const Target&,
+                                            const v1::CompileOptions&) const override {
+    return std::string();
+  }
+};
+
+}  // namespace
+
+const Generator& generator_for(const Target& target) {
+  static const LlvmGenerator llvm;
+  static const NullGenerator null;
+  static const SpirvGenerator spirv;
+  if (target.device() == "null") return null;
+  if (target.device() == "vulkan") return spirv;
+  return llvm;  // which refuses triples that it has no back end for
+}
+
+}  // namespace hearth::codegen

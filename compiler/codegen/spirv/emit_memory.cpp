@@ -1,0 +1,125 @@
+// Loads and stores of Emitter, and the memory that they go to.
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/spirv/emitter.h"
+
+namespace hearth::codegen::spirv {
+
+using ir::Op;
+using ir::Scalar;
+using ir::UOpRef;
+
+absl::Status Emitter::declare_param(UOpRef node) {
+  const std::uint32_t slot = node->as<ir::ParamInfo>().slot;
+  if (static_cast<int>(slot) >= kernel_.num_buffers)
+    return malformed(node, absl::StrCat("the kernel has ", kernel_.num_buffers, " buffers"));
+  values_[node] = row_word(1 + slot);
+  return absl::OkStatus();
+}
+
+// Private to the invocation.
+absl::Status Emitter::declare_local(UOpRef node) {
+  const auto& info = node->as<ir::LocalInfo>();
+  const Id elements = m_.integer(32, static_cast<std::uint64_t>(info.elements));
+  const Id type = b_.makeArrayType(m_.value_type(node->dtype.scalar), elements, 0);
+  auto& [memory, has_type] = local_memory_[info.memory];
+  if (memory == spv::NoResult) {
+    memory = variable(type, absl::StrCat("local", info.memory));
+    has_type = type;
+  }
+  if (has_type != type) return malformed(node, "shares the memory of a local of another type");
+  values_[node] = memory;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
+  if (!index->is(Op::Index) || index->sources.size() < 2 || index->sources.size() > 3)
+    return malformed(index, "an address must be index(param, i[, gate])");
+  UOpRef memory = index->source(0);
+  if (!memory->is(Op::Param) && !memory->is(Op::Local))
+    return malformed(index, "only params and locals have an address here");
+  const absl::StatusOr<Id> base = value(memory), position = value(index->source(1));
+  if (!base.ok()) return base.status();
+  if (!position.ok()) return position.status();
+  Access access;
+  access.element = memory->dtype.scalar;
+  access.is_local = memory->is(Op::Local);
+  if (index->sources.size() == 3) {
+    UOpRef gate = index->source(2);
+    if (!ir::is_bool(gate->dtype)) return malformed(index, "the gate must be bool");
+    if (!gate->is_const() || gate->int_value() == 0) {
+      const absl::StatusOr<Id> computed = value(gate);
+      if (!computed.ok()) return computed.status();
+      access.gate = *computed;
+    }
+  }
+  if (access.is_local) {
+    const Id type = b_.makePointer(spv::StorageClassFunction, m_.value_type(access.element));
+    const Id place = b_.createUnaryOp(spv::OpUConvert, m_.word(32), *position);
+    access.pointer = b_.createOp(spv::OpAccessChain, type, {*base, place});
+    return access;
+  }
+  const Id u64 = m_.word(64);
+  const auto bytes = static_cast<std::uint64_t>(ir::byte_size(access.element));
+  const Id offset = bytes == 1 ? *position : b_.createBinOp(spv::OpIMul, u64, *position, m_.integer(64, bytes));
+  const Id address = b_.createBinOp(spv::OpIAdd, u64, *base, offset);
+  access.pointer = b_.createUnaryOp(spv::OpConvertUToPtr, m_.pointer_to(m_.memory_type(access.element)), address);
+  return access;
+}
+
+spv::Id Emitter::read(const Access& access) {
+  if (access.is_local) return b_.createLoad(access.pointer, spv::NoPrecision);
+  const auto bytes = static_cast<unsigned>(ir::byte_size(access.element));
+  return arithmetic_.from_memory(access.element, b_.createLoad(access.pointer, spv::NoPrecision,
+                                                               spv::MemoryAccessAlignedMask, spv::ScopeMax, bytes));
+}
+
+absl::Status Emitter::load(UOpRef node) {
+  const absl::StatusOr<Access> access = access_of(node->source(0));
+  if (!access.ok()) return access.status();
+  if (node->dtype.scalar != access->element) return malformed(node, "dtype differs from its param's");
+  if (access->gate == spv::NoResult) {
+    values_[node] = read(*access);
+    return absl::OkStatus();
+  }
+  const Id type = m_.value_type(access->element);
+  Id otherwise = b_.makeNullConstant(type);
+  if (node->sources.size() == 2) {
+    const absl::StatusOr<Id> given = value(node->source(1));
+    if (!given.ok()) return given.status();
+    otherwise = *given;
+  }
+  const Id result = variable(type, "gated");
+  b_.createStore(otherwise, result);
+  spv::Builder::If if_on(access->gate, spv::SelectionControlMaskNone, b_);
+  b_.createStore(read(*access), result);
+  if_on.makeEndIf();
+  values_[node] = b_.createLoad(result, spv::NoPrecision);
+  return absl::OkStatus();
+}
+
+absl::Status Emitter::store(UOpRef node) {
+  if (node->sources.size() != 2) return malformed(node, "ranges among the sources of a linear store");
+  if (!in_grid_) return malformed(node, "a store outside of the grid, which every invocation would do");
+  const absl::StatusOr<Access> access = access_of(node->source(0));
+  if (!access.ok()) return access.status();
+  const absl::StatusOr<Id> given = value(node->source(1));
+  if (!given.ok()) return given.status();
+  if (node->source(1)->dtype.scalar != access->element) return malformed(node, "dtype differs from its param's");
+  values_[node] = spv::NoResult;
+  const auto write = [&] {
+    if (access->is_local) return b_.createStore(*given, access->pointer);
+    const auto bytes = static_cast<unsigned>(ir::byte_size(access->element));
+    b_.createStore(arithmetic_.to_memory(access->element, *given), access->pointer, spv::MemoryAccessAlignedMask,
+                   spv::ScopeMax, bytes);
+  };
+  if (access->gate == spv::NoResult) {
+    write();
+    return absl::OkStatus();
+  }
+  spv::Builder::If if_on(access->gate, spv::SelectionControlMaskNone, b_);
+  write();
+  if_on.makeEndIf();
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::codegen::spirv

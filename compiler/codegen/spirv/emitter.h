@@ -1,0 +1,72 @@
+// Emitter: linear kernel body -> one compute shader of the GPU kernel ABI (runtime/kernel_abi.h): each invocation takes
+// units of the launch, from its own number on, in steps of all invocations. INTERNAL names the node of a malformed
+// body, UNIMPLEMENTED the feature that a node needs and the target lacks.
+//
+//   absl::StatusOr<std::vector<std::uint32_t>> words = Emitter(kernel, target).run();
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/codegen/spirv/arithmetic.h"
+#include "compiler/codegen/spirv/module.h"
+#include "compiler/passes/lowered/linearize.h"
+
+namespace hearth::codegen::spirv {
+
+class Emitter {
+ public:
+  Emitter(const passes::LinearKernel& kernel, const target::Target& target);
+  // Once.
+  absl::StatusOr<std::vector<std::uint32_t>> run();
+
+ private:
+  using Id = spv::Id;
+
+  struct Loop {
+    ir::UOpRef range;
+    spv::Builder::LoopBlocks* blocks;
+    Id counter, step;
+  };
+  struct Access {  // a resolved index
+    Id pointer = spv::NoResult;
+    Id gate = spv::NoResult;  // none: always
+    ir::Scalar element = ir::Scalar::Void;
+    bool is_local = false;
+  };
+
+  void prologue();
+  absl::Status emit(ir::UOpRef node);
+  absl::Status declare_param(ir::UOpRef node);
+  absl::Status declare_local(ir::UOpRef node);
+  absl::Status open_range(ir::UOpRef node);
+  absl::Status close_range(ir::UOpRef node);
+  absl::Status accumulate(ir::UOpRef node);
+  absl::StatusOr<Access> access_of(ir::UOpRef index);
+  absl::Status load(ir::UOpRef node);
+  absl::Status store(ir::UOpRef node);
+  absl::Status compute(ir::UOpRef node);
+
+  absl::StatusOr<Id> value(ir::UOpRef node);
+  Id row_word(std::uint64_t place);  // of the launch's row
+  Id read(const Access& access);
+  Id variable(Id type, const std::string& name);
+  bool has_grid() const;
+  absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
+
+  const passes::LinearKernel& kernel_;
+  const std::uint32_t workgroup_size_;
+  Module m_;
+  spv::Builder& b_;
+  Arithmetic arithmetic_;
+  spv::Function* function_ = nullptr;
+  Id row_ = spv::NoResult, units_ = spv::NoResult, invocation_ = spv::NoResult, invocations_ = spv::NoResult;
+  std::unordered_map<ir::UOpRef, Id> values_;  // NoResult: a node without a value; of params their addresses
+  std::unordered_map<std::uint32_t, std::pair<Id, Id>> local_memory_;  // by LocalInfo::memory: variable, its type
+  std::vector<Loop> loops_;
+  bool in_grid_ = false;
+};
+
+}  // namespace hearth::codegen::spirv

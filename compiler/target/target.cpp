@@ -1,0 +1,43 @@
+#include "compiler/target/target.h"
+
+#include "compiler/target/cpu_capabilities.h"
+
+namespace hearth::target {
+namespace {
+
+Capabilities capabilities_of(const v1::Target& record) {
+  if (record.device() == "cpu" || record.device() == "null") {
+    Capabilities can = cpu_capabilities(record);
+    if (record.device() == "null") {  // nothing runs there: a CPU's plans, no blobs, no times
+      can.blob_toolchain.clear();
+      can.is_tuned = false;
+    }
+    return can;
+  }
+  Capabilities can;
+  can.arch = record.arch();
+  if (record.device() == "hip") can.blob_toolchain = "hip";
+  if (record.device() == "vulkan") can.unit = Unit::Invocation;
+  return can;
+}
+
+}  // namespace
+
+Target::Target(const v1::Target& record) : record_(record), can_(capabilities_of(record)) {}
+
+std::optional<MatrixUnit> Target::vector_unit(ir::Scalar a, ir::Scalar b) const {
+  if (a == ir::Scalar::BF16) return can_.bf16_unit;
+  return a == b ? can_.same_byte_unit : can_.byte_unit;
+}
+
+std::int64_t Target::l2_bytes() const {
+  return record_.l2_bytes() > 0 ? static_cast<std::int64_t>(record_.l2_bytes()) : 1 << 20;
+}
+
+std::string Target::name() const {
+  return record_.arch().empty() ? record_.device() : record_.device() + ":" + record_.arch();
+}
+
+double Target::fork_work() const { return record_.fork_work() > 0 ? record_.fork_work() : 40'000; }
+
+}  // namespace hearth::target

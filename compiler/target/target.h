@@ -1,0 +1,92 @@
+// Target: what code is compiled for, as what it can do and what that costs. Passes, heuristics and rules ask it, and
+// know neither the wire's record nor the name of an ISA or a device. Immutable; thread-safe. A record is a Target
+// wherever one is asked for. Errors: none here; a record that came from outside is checked first
+// (target/check_record.h).
+//
+//   const target::Target target(record);
+//   if (target.lanes(sizeof(float)) < 4) return sink;   // no vectors worth a layout
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compiler/ir/dtype.h"
+#include "compiler/target/matrix_unit.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::target {
+
+// What computes one unit of a launch.
+enum class Unit : std::uint8_t {
+  Share,       // a thread, which takes a share of all units in one call
+  Invocation,  // one of very many, which run beside each other
+};
+
+// What differs between targets; Target is how it is asked.
+struct Capabilities {
+  std::int64_t vector_bytes = 0;  // of one register; 0: none, kernels are scalar
+  std::int64_t vector_registers = 16;
+  bool has_masks = false;
+  bool has_scaleb = false;
+  std::optional<MatrixUnit> bf16_unit;       // sums of bf16 products
+  std::optional<MatrixUnit> byte_unit;       // of u8 times i8
+  std::optional<MatrixUnit> same_byte_unit;  // of bytes of one signedness
+  std::int64_t local_bytes = 0;
+  std::string blob_toolchain;
+  std::string arch;
+  bool is_tuned = false;
+  Unit unit = Unit::Share;
+};
+
+class Target {
+ public:
+  Target(const v1::Target& record);  // NOLINT(google-explicit-constructor): a record is a Target
+
+  // For the code generator of its kind, and for what a plan says about itself.
+  const v1::Target& record() const { return record_; }
+
+  // Elements of `element_bytes` bytes in one vector register; 0 where there are none: a kernel is scalar.
+  std::int64_t lanes(std::int64_t element_bytes) const { return can_.vector_bytes / element_bytes; }
+  std::int64_t vector_registers() const { return can_.vector_registers; }
+  // Vectors are masked at full speed, and comparisons make masks.
+  bool has_masks() const { return can_.has_masks; }
+  // Whole vectors of floats are multiplied by powers of two in one instruction (Op::ScaleB).
+  bool has_scaleb() const { return can_.has_scaleb; }
+
+  // The best unit of one row for sums of products of these types, exact in the wider type; nothing where there is none.
+  std::optional<MatrixUnit> vector_unit(ir::Scalar a, ir::Scalar b) const;
+
+  // Threads that a launch is divided for; 0: unknown.
+  std::int64_t threads() const { return record_.threads(); }
+  // Second-level cache of one core.
+  std::int64_t l2_bytes() const;
+  // Operations or elements that are worth waking a thread for.
+  double fork_work() const;
+  // Of all locals of one kernel; 0: a kernel keeps no rows.
+  std::int64_t local_bytes() const { return can_.local_bytes; }
+
+  Unit unit() const { return can_.unit; }
+  // Invocations of one workgroup, of units that are invocations.
+  std::uint32_t workgroup_size() const { return std::max(1u, record_.gpu().workgroup_size()); }
+
+  // What compiles blobs for it (blobs/library/manifest.h); empty: it has none.
+  const std::string& blob_toolchain() const { return can_.blob_toolchain; }
+  // Whether code for `arch` (the first part of a triple, or a GPU's name) runs on it.
+  bool runs(std::string_view arch) const { return !arch.empty() && arch == can_.arch; }
+  // Of a GPU, as compilers of blobs take it; empty where they need none.
+  const std::string& blob_arch() const { return record_.arch(); }
+
+  // Whether a search may time kernels for it.
+  bool is_tuned() const { return can_.is_tuned; }
+  // As a user names it: "cpu", "vulkan:lavapipe".
+  const std::string& device() const { return record_.device(); }
+  std::string name() const;
+
+ private:
+  v1::Target record_;
+  Capabilities can_;
+};
+
+}  // namespace hearth::target

@@ -1,0 +1,86 @@
+// Records by name, and records that make no sense.
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "compiler/compile.h"
+#include "compiler/target/check_record.h"
+#include "runtime/targets/named_target.h"
+
+namespace hearth {
+namespace {
+
+using Catch::Matchers::Contains;
+
+v1::Target known(const std::string& name) {
+  const absl::StatusOr<v1::Target> target = runtime::named_target(name);
+  REQUIRE(target.ok());
+  return *target;
+}
+
+TEST_CASE("every target that has a name makes sense") {
+  for (const std::string& name : runtime::target_names()) {
+    INFO(name);
+    CHECK(target::check_record(known(name)).ok());
+  }
+}
+
+TEST_CASE("the processors that have a name are those that the digests are of") {
+  for (const std::string level : {"x86-64-v3", "x86-64-v4", "armv8.2-a"}) {
+    INFO(level);
+    std::ifstream file(std::string(std::getenv("HEARTH_SOURCE_DIR")) + "/tests/digests/targets/" + level + ".json");
+    std::stringstream text;
+    text << file.rdbuf();
+    v1::Target want;
+    REQUIRE(google::protobuf::util::JsonStringToMessage(text.str(), &want).ok());
+    CHECK(google::protobuf::util::MessageDifferencer::Equals(known("cpu:" + level), want));
+  }
+}
+
+TEST_CASE("a target that nobody knows is told which ones there are") {
+  const absl::Status status = runtime::named_target("vulkan:lavapip").status();
+  CHECK(absl::IsNotFound(status));
+  CHECK_THAT(std::string(status.message()), Contains("no target 'vulkan:lavapip'") && Contains("vulkan:lavapipe"));
+}
+
+TEST_CASE("a record with nonsense limits is refused by field before anything is compiled") {
+  struct Case {
+    const char* name;
+    std::function<void(v1::Target&)> change;
+    std::string message;
+  };
+  const Case cases[] = {
+      {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->set_workgroup_size(0); },
+       "target.gpu.workgroup_size: 0 is not from 1 to max_workgroup_invocations, 1024"},
+      {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->set_workgroup_size(2048); },
+       "target.gpu.workgroup_size: 2048 is not from 1 to max_workgroup_invocations, 1024"},
+      {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->set_max_workgroup_invocations(1u << 31); },
+       "target.gpu.max_workgroup_invocations: 2147483648 is not from 1 to 65536"},
+      {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->set_subgroup_size(12); },
+       "target.gpu.subgroup_size: 12 is no power of two up to 128"},
+      {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->set_max_buffer_bytes(0); },
+       "target.gpu.max_buffer_bytes: no buffer fits in 0 bytes"},
+      {"vulkan:lavapipe", [](v1::Target& t) { t.clear_features(); },
+       "target.features: kernels for Vulkan need bufferDeviceAddress, which the record lacks"},
+      {"cpu:x86-64-v3", [](v1::Target& t) { t.set_vector_bits(100); },
+       "target.vector_bits: 100 is no multiple of 32 up to 2048"},
+      {"cpu:x86-64-v3", [](v1::Target& t) { t.set_device("tpu\n"); },
+       "target.device: 'tpu\\n' is not known; it is cpu, null, hip or vulkan"},
+  };
+  for (const Case& c : cases) {
+    v1::Target target = known(c.name);
+    c.change(target);
+    INFO(c.message);
+    CHECK(std::string(compiler::lower(v1::Graph(), target, v1::CompileOptions()).status().message()) == c.message);
+    CHECK(std::string(compiler::compile_kernel(v1::KernelSpec(), target, v1::CompileOptions()).status().message()) ==
+          c.message);
+  }
+}
+
+}  // namespace
+}  // namespace hearth

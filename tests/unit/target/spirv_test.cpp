@@ -1,0 +1,117 @@
+// SPIR-V of kernels written as text: what a module has, what a target lacks, what no body may be.
+#include <catch2/catch.hpp>
+
+#include "compiler/codegen/spirv/check_module.h"
+#include "compiler/codegen/spirv/codegen.h"
+#include "compiler/compile.h"
+#include "compiler/ir/text.h"
+#include "runtime/targets/named_target.h"
+
+namespace hearth::codegen::spirv {
+namespace {
+
+using Catch::Matchers::Contains;
+using ir::Op;
+using ir::Scalar;
+using ir::UOpRef;
+
+target::Target known(const std::string& name) { return *runtime::named_target(name); }
+
+// out[i] = op(in[i]) over a grid.
+struct Elementwise {
+  ir::Graph g;
+  passes::LinearKernel kernel;
+
+  Elementwise(Op op, Scalar dtype, Scalar result) {
+    UOpRef in = g.make(Op::Param, dtype, {}, ir::ParamInfo{0});
+    UOpRef out = g.make(Op::Param, result, {}, ir::ParamInfo{1});
+    UOpRef size = g.constant(Scalar::I64, std::int64_t{100});
+    UOpRef i = g.make(Op::Range, Scalar::I64, {size}, ir::RangeInfo{0, ir::RangeKind::Grid});
+    UOpRef from = g.make(Op::Index, Scalar::Void, {in, i, g.boolean(true)});
+    UOpRef x = g.make(Op::Load, dtype, {from});
+    UOpRef y = op == Op::Cast ? g.make(op, result, {x}) : g.make(op, result, {x, x});
+    UOpRef to = g.make(Op::Index, Scalar::Void, {out, i, g.boolean(true)});
+    UOpRef store = g.make(Op::Store, Scalar::Void, {to, y});
+    UOpRef end = g.make(Op::End, Scalar::Void, {i});
+    kernel.symbol = "k";
+    kernel.body = {in, out, size, i, from, x, y, to, store, end};
+    kernel.num_buffers = 2;
+  }
+};
+
+TEST_CASE("a kernel is one compute shader that reads its launch's row and strides over the units") {
+  Elementwise k(Op::Add, Scalar::F32, Scalar::F32);
+  const absl::StatusOr<std::string> text = emit_text(k.kernel, known("vulkan:lavapipe"));
+  REQUIRE(text.ok());
+  CHECK_THAT(*text, Contains("OpEntryPoint GLCompute") && Contains("LocalSize 64 1 1"));
+  CHECK_THAT(*text, Contains("SignedZeroInfNanPreserve 32") && Contains("RoundingModeRTE 32"));
+  CHECK_THAT(*text, Contains("OpTypePointer PushConstant %ulong") && Contains("NumWorkgroups"));
+  CHECK_THAT(*text, Contains("OpFAdd %float") && Contains("OpLoopMerge"));
+  CHECK(compile(k.kernel, known("vulkan:lavapipe")).ok());
+}
+
+TEST_CASE("the same kernel gives the same words, and a float's module needs no feature that a minimal device lacks") {
+  Elementwise a(Op::Add, Scalar::F32, Scalar::F32), b(Op::Add, Scalar::F32, Scalar::F32);
+  const absl::StatusOr<std::string> one = compile(a.kernel, known("vulkan:minimal"));
+  REQUIRE(one.ok());
+  CHECK(*one == *compile(b.kernel, known("vulkan:minimal")));
+  CHECK_THAT(*emit_text(a.kernel, known("vulkan:minimal")),
+             !Contains("Float64") && !Contains("Int8") && !Contains("Int16") && !Contains("8Bit"));
+}
+
+TEST_CASE("what a device lacks is refused by op, type and feature") {
+  const struct {
+    Op op;
+    Scalar dtype, result;
+    const char* feature;
+  } cases[] = {{Op::Add, Scalar::F64, Scalar::F64, "shaderFloat64"},
+               {Op::Add, Scalar::I8, Scalar::I8, "storageBuffer8BitAccess"},
+               {Op::Add, Scalar::F16, Scalar::F16, "storageBuffer16BitAccess"},
+               {Op::Add, Scalar::I64, Scalar::I64, "shaderInt64"},
+               {Op::Cast, Scalar::F32, Scalar::Bool, "storageBuffer8BitAccess"}};
+  for (const auto& c : cases) {
+    Elementwise k(c.op, c.dtype, c.result);
+    const absl::Status refused = compile(k.kernel, known("vulkan:minimal")).status();
+    INFO(refused.message());
+    CHECK(absl::IsUnimplemented(refused));
+    CHECK_THAT(std::string(refused.message()), Contains("kernel k: ") && Contains(std::string(" needs ") + c.feature) &&
+                                                   Contains("which vulkan:minimal lacks"));
+    CHECK(compile(k.kernel, known("vulkan:lavapipe")).ok());
+  }
+}
+
+TEST_CASE("a body that no pass makes is a bug that names its node") {
+  const auto refused = [](const passes::LinearKernel& kernel) {
+    const absl::Status status = compile(kernel, known("vulkan:lavapipe")).status();
+    CHECK(absl::IsInternal(status));
+    return std::string(status.message());
+  };
+  Elementwise k(Op::Add, Scalar::F32, Scalar::F32);
+  passes::LinearKernel open = k.kernel;
+  open.body.pop_back();
+  CHECK_THAT(refused(open), Contains("this range has no end"));
+  passes::LinearKernel early = k.kernel;
+  std::swap(early.body[5], early.body[6]);  // the sum before what it adds
+  CHECK_THAT(refused(early), Contains("used before it is defined"));
+  passes::LinearKernel few = k.kernel;
+  few.num_buffers = 1;
+  CHECK_THAT(refused(few), Contains("the kernel has 1 buffers"));
+  passes::LinearKernel outside = k.kernel;
+  outside.body.insert(outside.body.begin() + 3, outside.body[8]);  // a store in front of the grid
+  CHECK_THAT(refused(outside), Contains("a store outside of the grid"));
+}
+
+TEST_CASE("a module that the validator refuses is a bug that names the kernel") {
+  Elementwise k(Op::Add, Scalar::F32, Scalar::F32);
+  const std::string good = *compile(k.kernel, known("vulkan:lavapipe"));
+  std::vector<std::uint32_t> words(good.size() / 4);
+  std::copy(good.begin(), good.end(), reinterpret_cast<char*>(words.data()));
+  CHECK(check_module(words, "k").ok());
+  words.resize(words.size() - 1);  // the function's end
+  const absl::Status refused = check_module(words, "k");
+  CHECK(absl::IsInternal(refused));
+  CHECK_THAT(std::string(refused.message()), Contains("kernel k: spirv-val refuses its module: "));
+}
+
+}  // namespace
+}  // namespace hearth::codegen::spirv
