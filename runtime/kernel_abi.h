@@ -15,6 +15,16 @@
 
 #define HEARTH_KERNEL_ABI_VERSION 1
 
+// The entry point of every GPU kernel artifact (Vulkan: "main" of a SPIR-V module, one push constant of 8 bytes at offset
+// 0): its one argument is the device address of the launch's row, words of 64 bits in this order:
+//
+//   units          of the launch; 0: the kernel does nothing
+//   buffers[n]     device address of each kernel buffer slot, as above
+//   vars[m]        value of each kernel variable slot
+//
+// Invocation i of all computes units i, i + all, i + 2 all, ...: any number of workgroups is right. The row may change
+// between submissions of what was recorded once.
+
 #ifdef __cplusplus
 extern "C" {
 #endif
