@@ -95,7 +95,16 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_number(material, "target.threads", target.threads());
   add_number(material, "target.abi_version", target.abi_version());
   add_number(material, "target.l2_bytes", target.l2_bytes());
-  if (target.fork_work() > 0) add_number(material, "target.fork_work", target.fork_work());
+  // What a record may leave out is a part only where it is there, so that older keys stay.
+  const auto add_known = [&](const char* name, std::uint64_t value) {
+    if (value > 0) add_number(material, name, value);
+  };
+  add_known("target.fork_work", target.fork_work());
+  add_known("target.gpu.subgroup_size", target.gpu().subgroup_size());
+  add_known("target.gpu.max_workgroup_invocations", target.gpu().max_workgroup_invocations());
+  add_known("target.gpu.workgroup_size", target.gpu().workgroup_size());
+  add_known("target.gpu.shared_bytes", target.gpu().shared_bytes());
+  add_known("target.gpu.max_buffer_bytes", target.gpu().max_buffer_bytes());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

@@ -125,6 +125,7 @@ hdim_q = { size = "columns" }
 hdim_v = { size = "columns" }
 )toml";
   auto library = std::make_shared<blobs::BlobLibrary>();
+  library->host_arch = "x86_64";
   library->manifest = {.library = "libtoy",
                        .toolchain = "c++",
                        .blobs = {{.stem = "toy_f16_8_pad",
