@@ -13,8 +13,6 @@ using ir::UOpRef;
 
 namespace {
 
-bool is_narrow(Scalar scalar) { return ir::is_float(scalar) && scalar != Scalar::F32 && scalar != Scalar::F64; }
-
 absl::Status not_lowered(UOpRef node) {
   return absl::UnimplementedError(absl::StrCat("codegen: ", ir::describe(node), ": no code for this op on ",
                                                ir::to_string(node->dtype), "; an earlier pass must lower it"));
@@ -97,13 +95,25 @@ absl::StatusOr<spv::Id> Arithmetic::float_op(UOpRef node, Id type, std::span<con
   }
 }
 
-// With the sign of x: lavapipe's trunc of an f64 makes 0 of -0.
+// With the sign of x: lavapipe's trunc of an f64 makes 0 of -0. Its roundEven of an f64 makes 1 of 1.5: adding and
+// taking away 2^52 rounds to even, and anything as large is integral already (NaN stays).
 spv::Id Arithmetic::round_to_integral(int entry, Id type, Id x) {
+  const int bits = b_.getScalarTypeWidth(type);
+  if (entry == GLSLstd450RoundEven && bits == 64) {
+    const Id magic = m_.real(type, 0x1p52), magnitude = library(GLSLstd450FAbs, type, x);
+    const Id added = op(spv::OpFAdd, type, magnitude, magic);
+    const Id rounded = op(spv::OpFSub, type, added, magic);
+    const Id is_small = test(spv::OpFOrdLessThan, magnitude, magic);
+    return choose(is_small, with_sign_of(x, type, rounded), x);
+  }
+  return with_sign_of(x, type, library(entry, type, x));
+}
+
+spv::Id Arithmetic::with_sign_of(Id x, Id type, Id magnitude) {
   const int bits = b_.getScalarTypeWidth(type);
   const Id word = m_.word(bits), sign = m_.integer(bits, std::uint64_t{1} << (bits - 1));
   const Id of_x = op(spv::OpBitwiseAnd, word, op(spv::OpBitcast, word, x), sign);
-  const Id rounded = op(spv::OpBitcast, word, library(entry, type, x));
-  return op(spv::OpBitcast, type, op(spv::OpBitwiseOr, word, rounded, of_x));
+  return op(spv::OpBitcast, type, op(spv::OpBitwiseOr, word, op(spv::OpBitcast, word, magnitude), of_x));
 }
 
 absl::StatusOr<spv::Id> Arithmetic::integer_op(UOpRef node, std::span<const Id> v) {

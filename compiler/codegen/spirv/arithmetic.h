@@ -16,6 +16,9 @@
 
 namespace hearth::codegen::spirv {
 
+// Kept as bits, computed in f32.
+inline bool is_narrow(ir::Scalar scalar) { return ir::narrow_format(scalar) != nullptr; }
+
 class Arithmetic {
  public:
   using Id = spv::Id;
@@ -40,6 +43,7 @@ class Arithmetic {
   Id shift(ir::UOpRef node, Id a, Id b);
   Id fma(Id type, Id a, Id b, Id c);
   Id round_to_integral(int entry, Id type, Id x);  // of GLSL.std.450
+  Id with_sign_of(Id x, Id type, Id magnitude);    // or of a value that has the sign already
 
   Id cast(ir::Scalar from, ir::Scalar to, Id v);
   Id resize(ir::Scalar from, int bits, Id v);  // an integer: sign or zeros in front

@@ -10,10 +10,6 @@ namespace hearth::codegen::spirv {
 
 using ir::Scalar;
 
-namespace {
-bool is_narrow(Scalar scalar) { return ir::is_float(scalar) && scalar != Scalar::F32 && scalar != Scalar::F64; }
-}  // namespace
-
 spv::Id Arithmetic::cast(Scalar from, Scalar to, Id v) {
   if (from == to) return v;
   if (is_narrow(from)) return cast(Scalar::F32, to, widen(from, v));
@@ -37,6 +33,11 @@ spv::Id Arithmetic::resize(Scalar from, int bits, Id v) {
   const int has = ir::bit_width(from);
   if (has == bits) return v;
   const bool extends_sign = ir::is_signed_int(from) && bits > has;
+  // Not OpSConvert: lavapipe of Mesa 22.3 then computes wrong positions from i32 (found by gather's cases).
+  if (extends_sign && bits == 64) {
+    const Id wide = op(spv::OpUConvert, m_.word(64), v), shift = u64(static_cast<std::uint64_t>(64 - has));
+    return op(spv::OpShiftRightArithmetic, m_.word(64), op(spv::OpShiftLeftLogical, m_.word(64), wide, shift), shift);
+  }
   return op(extends_sign ? spv::OpSConvert : spv::OpUConvert, m_.word(bits), v);
 }
 
