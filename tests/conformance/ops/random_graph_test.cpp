@@ -1,4 +1,5 @@
-// Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads.
+// Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads; or the one
+// of Vulkan.
 // HEARTH_FUZZ_GRAPHS says how many (default 300, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to
 // begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
@@ -11,6 +12,11 @@
 namespace hearth::conformance {
 namespace {
 
+std::vector<v1::Target> targets_in_turn() {
+  if (on_vulkan()) return {vulkan_target()};
+  return {baseline_target(), host_target(), wide_target(), small_cache_target(), threaded_target()};
+}
+
 std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
   const char* text = std::getenv(name);
   return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
@@ -19,15 +25,14 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) 
 TEST_CASE("random graphs agree in every execution") {
   const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 100 : 300);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
-  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target(),
-                                threaded_target()};
+  const std::vector<v1::Target> targets = targets_in_turn();
   std::set<v1::Op> ops;
   std::uint64_t failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
     INFO("HEARTH_FUZZ_SEED=" << seed);
     const RandomGraph random = random_graph(seed);
     for (const v1::Node& node : random.graph.nodes()) ops.insert(node.op());
-    const std::string what = find_disagreement(random, targets[seed % 5]);
+    const std::string what = find_disagreement(random, targets[seed % targets.size()]);
     CHECK(what == "");
     failures += what.empty() ? 0 : 1;
   }
@@ -38,11 +43,10 @@ TEST_CASE("random graphs agree in every execution") {
 TEST_CASE("random loops agree in every execution") {
   const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 30 : 120);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
-  const v1::Target targets[] = {baseline_target(), host_target(), wide_target(), small_cache_target(),
-                                threaded_target()};
+  const std::vector<v1::Target> targets = targets_in_turn();
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("HEARTH_FUZZ_SEED=" << seed);
-    CHECK(find_disagreement(random_loop(seed), targets[seed % 5]) == "");
+    CHECK(find_disagreement(random_loop(seed), targets[seed % targets.size()]) == "");
   }
 }
 
@@ -55,8 +59,7 @@ TEST_CASE("random graphs that once disagreed") {
                                                       {902914, Palette::kBeforeFp8},    {1300371, Palette::kBeforeFp8},
                                                       {700818, Palette::kBeforeScatter}};
   for (const auto& [seed, palette] : graphs) {
-    for (const v1::Target& target :
-         {baseline_target(), host_target(), wide_target(), small_cache_target(), threaded_target()}) {
+    for (const v1::Target& target : targets_in_turn()) {
       INFO("HEARTH_FUZZ_SEED=" << seed << ", " << target.vector_bits() << " bits");
       CHECK(find_disagreement(random_graph(seed, palette), target) == "");
     }
