@@ -33,6 +33,14 @@ absl::StatusOr<std::vector<std::uint32_t>> Emitter::run() {
     in_grid_ = true;
   }
   spv::Builder::If if_works(works, spv::SelectionControlMaskNone, b_);
+  const absl::Status emitted = body();
+  if_works.makeEndIf();  // whatever came of it: until then the builder owns no block behind it
+  if (!emitted.ok()) return emitted;
+  b_.leaveFunction();
+  return m_.words();
+}
+
+absl::Status Emitter::body() {
   for (UOpRef node : kernel_.body) {
     m_.set_node(node);
     if (absl::Status status = emit(node); !status.ok()) return status;
@@ -40,10 +48,7 @@ absl::StatusOr<std::vector<std::uint32_t>> Emitter::run() {
       return absl::Status(m_.refused().code(),
                           absl::StrCat("kernel ", kernel_.symbol, ": ", std::string(m_.refused().message())));
   }
-  if (!loops_.empty()) return malformed(loops_.back().range, "this range has no end");
-  if_works.makeEndIf();
-  b_.leaveFunction();
-  return m_.words();
+  return loops_.empty() ? absl::OkStatus() : malformed(loops_.back().range, "this range has no end");
 }
 
 void Emitter::prologue() {

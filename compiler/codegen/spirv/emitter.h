@@ -38,6 +38,7 @@ class Emitter {
   };
 
   void prologue();
+  absl::Status body();
   absl::Status emit(ir::UOpRef node);
   absl::Status declare_param(ir::UOpRef node);
   absl::Status declare_local(ir::UOpRef node);
