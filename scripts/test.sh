@@ -21,7 +21,7 @@ phases=("${@:-release}")
 threaded='^(runtime|daemon_core|daemon_service|cache|client|blob_loader|tsan_sees_handlers)_test$'
 # Tests that run hardly any code of ours, so that the sanitizers' build would only repeat them: Z3 proves rules, and
 # compilers build the sample library and its device code; or that lower models only to judge what comes out.
-unsanitized='^(net_kernels_test|rules_proof_test(_[a-z0-9]+)?|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
+unsanitized='^(net_kernels_test|spirv_modules_test|rules_proof_test(_[a-z0-9]+)?|blob_sample_test|blob_hip_stand_in_test|blob_code_object_test)$'
 
 # Programs whose tests say most in least time: whole models against ONNX Runtime's values, ops against numpy, passes
 # against texts, and client, replay, daemon, cache, importer and command line each alone.

@@ -12,6 +12,7 @@
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/cli/status_line.h"
+#include "client/cli/target_flag.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {
@@ -20,6 +21,7 @@ namespace {
 struct ExplainFlags {
   ModelFlags model;
   std::string path;
+  std::string target;
   std::string kernel;
   std::string show;
   std::vector<std::string> vars;
@@ -61,6 +63,9 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
   ExplainWish wish;
+  const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
+  if (!target.ok()) return target.status();
+  wish.target = *target;
   wish.dump = flags.dump;
   if (!flags.kernel.empty()) wish.kernels = {flags.kernel};
   absl::StatusOr<v1::ExplainResponse> reply = absl::UnknownError("");
@@ -99,18 +104,23 @@ void add_explain(CLI::App& app, Action& action) {
            "none; bytes are the elements of its buffers that a kernel touches, each once.",
        .examples = {{"hearth explain model.onnx", "Shows the kernels of a model."},
                     {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel."},
-                    {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."}}});
+                    {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."},
+                    {"hearth explain model.onnx --target vulkan:lavapipe --kernel 3 --show spirv",
+                     "Prints the SPIR-V that kernel 3 is on a Vulkan device, which need not be here."}}});
   add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
+  add_target_to(*command, flags->target);
   command->add_option("--kernel", flags->kernel, "One kernel alone, by its number in the table or its name")
       ->type_name("KERNEL");
   command
-      ->add_option("--show", flags->show,
-                   "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm) or every pass (passes)")
+      ->add_option(
+          "--show", flags->show,
+          "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm), SPIR-V (spirv) or every pass (passes)")
       ->type_name("WHAT")
-      ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "passes"}));
+      ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "spirv", "passes"}));
   CLI::Option* const measure =
-      command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel");
+      command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel")
+          ->excludes("--target");
   add_repeated(*command, "--var", flags->vars, "With --measure: value of a variable that --dim NAME=MIN:MAX made")
       ->type_name("NAME=N")
       ->needs(measure)

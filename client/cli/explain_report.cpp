@@ -133,6 +133,19 @@ const v1::PassReport* find_pass(const v1::ExplainedKernel& kernel, const std::st
   return nullptr;
 }
 
+// A text of a kernel's code that can be asked for.
+struct CodeText {
+  const char* name;
+  const char* device;  // whose kernels have it
+  const char* pass;    // after which it is
+};
+
+CodeText code_text(const std::string& what) {
+  if (what == "spirv") return {"SPIR-V", "vulkan", "codegen"};
+  if (what == "asm") return {"assembly", "cpu", "assembly"};
+  return {"LLVM IR", "cpu", "codegen"};
+}
+
 }  // namespace
 
 void print_report(const ExplainReport& report) {
@@ -223,26 +236,31 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
     print_lines(kernel.ast());
     return absl::OkStatus();
   }
-  if (what == "ir" || what == "asm") {
-    const v1::PassReport* pass = find_pass(kernel, what == "ir" ? "codegen" : "assembly");
+  const v1::Plan& plan = report.reply.plan();
+  if (what == "ir" || what == "asm" || what == "spirv") {
+    const CodeText text = code_text(what);
+    const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
+    const v1::PassReport* pass = plan.target().device() == text.device ? find_pass(kernel, text.pass) : nullptr;
     if (pass == nullptr || pass->text().empty()) {
-      const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
-      return absl::UnimplementedError(
-          str_cat("kernel '", kernel.symbol(), "' has no ", what == "ir" ? "LLVM IR" : "assembly", " to show: ",
-                  is_blob ? "it is a blob, which a library's own compiler makes"
-                          : str_cat("none is made for device '", report.reply.plan().target().device(), "'")));
+      return absl::UnimplementedError(str_cat("kernel '", kernel.symbol(), "' has no ", text.name, " to show: ",
+                                              is_blob
+                                                  ? "it is a blob, which a library's own compiler makes"
+                                                  : str_cat("none is made for device '", plan.target().device(), "'")));
     }
     print_lines(pass->text());
     return absl::OkStatus();
   }
   const KernelRow& row = report.rows[static_cast<std::size_t>(place)];
-  print_facts({{"kernel", kernel.symbol()},
-               {"key", hex(kernel.key())},
-               {"from", kernel.source()},
-               {"runs", row.once ? "once, when the plan is prepared" : str_cat(row.launches, " a replay")},
-               {"work", str_cat(human_count(row.ops, "FLOP"), ", ", human_bytes(row.bytes), " moved a launch")},
-               {"code", str_cat(size_of(kernel), kernel.cached() ? ", was in the cache" : ", compiled now")},
-               {"opts", opts_of(kernel)}});
+  Rows facts = {{"kernel", kernel.symbol()},
+                {"key", hex(kernel.key())},
+                {"from", kernel.source()},
+                {"runs", row.once ? "once, when the plan is prepared" : str_cat(row.launches, " a replay")},
+                {"work", str_cat(human_count(row.ops, "FLOP"), ", ", human_bytes(row.bytes), " moved a launch")},
+                {"code", str_cat(size_of(kernel), kernel.cached() ? ", was in the cache" : ", compiled now")},
+                {"opts", opts_of(kernel)}};
+  if (const std::uint32_t invocations = plan.kernels(place).workgroup_size(); invocations > 0)
+    facts.push_back({"workgroup", str_cat(invocations, " invocations")});
+  print_facts(facts);
   print_line();
   print_passes(kernel.passes(), what == "passes");
   return absl::OkStatus();

@@ -23,7 +23,8 @@ struct ExplainReport {
 void print_report(const ExplainReport& report);
 nlohmann::ordered_json report_json(const ExplainReport& report);
 
-// Of one kernel, by number or symbol. `what`: "ast", "ir", "asm" or "passes"; empty: what there is to know of it.
+// Of one kernel, by number or symbol. `what`: "ast", "ir", "asm", "spirv" or "passes"; empty: what there is to know of
+// it.
 absl::Status print_kernel(const ExplainReport& report, const std::string& kernel, const std::string& what);
 
 }  // namespace hearth::cli

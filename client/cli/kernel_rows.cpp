@@ -32,6 +32,7 @@ std::vector<KernelRow> slowest_first(const std::vector<KernelRow>& rows) {
 
 std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained) {
   std::vector<KernelRow> rows;
+  const bool has_cycles = explained.plan().target().device() == "cpu";  // which the estimate is of
   for (const v1::ExplainedKernel& kernel : explained.kernels()) {
     KernelRow& row = rows.emplace_back();
     row.place = static_cast<std::uint32_t>(rows.size() - 1);
@@ -41,6 +42,7 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained) {
     row.once = kernel.once();
     row.ops = static_cast<double>(kernel.cost().ops());
     row.bytes = static_cast<double>(kernel.cost().bytes_read() + kernel.cost().bytes_written());
+    if (!has_cycles) continue;
     row.cycles = static_cast<double>(kernel.cost().cycles());
     row.least_cycles = static_cast<double>(kernel.cost().least_cycles());
   }

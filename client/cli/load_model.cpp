@@ -53,6 +53,8 @@ absl::Status read_arrays(const std::string& path, const ModelFlags& flags, Model
   return absl::OkStatus();
 }
 
+}  // namespace
+
 client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan) {
   using Token = v1::ExprToken;
   std::vector<client::Dim> stack;
@@ -77,6 +79,8 @@ client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan) {
   }
   return stack.back();
 }
+
+namespace {
 
 // Inputs and results as the plan has them, and arrays for the inputs.
 absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const std::string& path,

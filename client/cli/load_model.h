@@ -35,6 +35,8 @@ struct PlanOfFile {
 absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlags& flags,
                                         const std::vector<std::string>& parameters);
 
+// A checked plan's expression over its variables; JitError where it is none.
+client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan);
 // Of a buffer of a checked plan, over the plan's variables.
 absl::StatusOr<client::Shape> shape_of(const v1::PlanBuffer& buffer, const v1::Plan& plan);
 

@@ -34,13 +34,14 @@ absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const Model
 
 absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const client::PrepareConfig& config,
                                                   const ExplainWish& wish) {
-  auto request = client::request_for<v1::ExplainRequest>(model.traced, config);
-  if (!request.ok()) return request.status();
-  request->mutable_options()->set_dump(wish.dump);
-  for (const std::string& kernel : wish.kernels) request->add_dump_kernels(kernel);
+  absl::StatusOr<v1::Target> target = wish.target ? *wish.target : client::target_for(config);
+  if (!target.ok()) return target.status();
+  auto request = client::request_for<v1::ExplainRequest>(model.traced, config, *std::move(target));
+  request.mutable_options()->set_dump(wish.dump);
+  for (const std::string& kernel : wish.kernels) request.add_dump_kernels(kernel);
   absl::StatusOr<Channel> channel = any_daemon(config.socket);
   if (!channel.ok()) return channel.status();
-  return (*channel)->explain(*std::move(request), std::chrono::steady_clock::now() + config.deadline);
+  return (*channel)->explain(std::move(request), std::chrono::steady_clock::now() + config.deadline);
 }
 
 }  // namespace hearth::cli

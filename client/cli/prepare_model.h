@@ -4,6 +4,7 @@
 //   absl::StatusOr<PreparedModel> prepared = prepare_model("model.onnx", flags);
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
                                                   const client::PrepareConfig& config, bool progress);
 
 struct ExplainWish {
+  std::optional<v1::Target> target;  // instead of what the configuration says
   bool dump = false;                 // the text of every pass of everything
   std::vector<std::string> kernels;  // whose passes, IR and assembly are wanted
 };

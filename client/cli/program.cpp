@@ -50,6 +50,7 @@ Program::Program()
       ->group(command_line::kGlobalGroup);
   add_run(app, action);
   add_export(app, action);
+  add_emit(app, action);
   add_inspect(app, action);
   add_prewarm(app, action);
   add_tune(app, action);

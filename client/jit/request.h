@@ -14,17 +14,23 @@ namespace hearth::client {
 // This host as PrepareConfig.device and .threads choose.
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
 
+// For `target`, whatever device and number of threads `config` names.
 template <class Request>  // of compiler_service.proto: has graph, target and options
-absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConfig& config) {
-  absl::StatusOr<v1::Target> target = target_for(config);
-  if (!target.ok()) return target.status();
+Request request_for(const TracedGraph& traced, const PrepareConfig& config, v1::Target target) {
   Request request;
   *request.mutable_graph() = traced.graph;
-  *request.mutable_target() = *std::move(target);
+  *request.mutable_target() = std::move(target);
   request.mutable_options()->set_opt_level(config.opt_level);
   request.mutable_options()->set_fast_math(config.fast_math);
   request.mutable_options()->set_direct_convolutions(config.direct_convolutions);
   return request;
+}
+
+template <class Request>
+absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConfig& config) {
+  absl::StatusOr<v1::Target> target = target_for(config);
+  if (!target.ok()) return target.status();
+  return request_for<Request>(traced, config, *std::move(target));
 }
 
 }  // namespace hearth::client

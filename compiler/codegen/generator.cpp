@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/spirv/codegen.h"
+#include "compiler/ir/text.h"
 
 namespace hearth::codegen {
 namespace {
@@ -51,7 +52,7 @@ class SpirvGenerator final : public Generator {
   }
 };
 
-// Of a device that records launches and runs nothing.
+// Of a device that records launches and runs nothing: the linear kernel itself is all the code there is.
 class NullGenerator final : public Generator {
  public:
   absl::StatusOr<v1::Artifact> compile(const LinearKernel&, const Target&, const v1::CompileOptions&) const override {
@@ -59,9 +60,9 @@ class NullGenerator final : public Generator {
     artifact.set_format(v1::Artifact::NONE);
     return artifact;
   }
-  absl::StatusOr<std::string> source_text(const LinearKernel&, const Target&,
+  absl::StatusOr<std::string> source_text(const LinearKernel& kernel, const Target&,
                                           const v1::CompileOptions&) const override {
-    return std::string();
+    return ir::print_list(kernel.body);
   }
   absl::StatusOr<std::string> assembly_text(const LinearKernel&, const Target&,
                                             const v1::CompileOptions&) const override {

@@ -29,7 +29,7 @@ struct PayloadHash {
   void operator()(const VarInfo& v) const { mix_text(h, v.name), mix(h, v.min), mix(h, v.max), mix(h, v.slot); }
   void operator()(const BufferInfo& v) const { mix(h, v.id); }
   void operator()(const ParamInfo& v) const { mix(h, v.slot); }
-  void operator()(const LocalInfo& v) const {
+  void operator()(const AllocationInfo& v) const {
     mix(h, v.id), mix(h, static_cast<std::uint64_t>(v.elements)), mix(h, v.memory);
   }
   void operator()(const RangeInfo& v) const { mix(h, v.axis), mix(h, static_cast<std::uint64_t>(v.kind)); }

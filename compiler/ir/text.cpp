@@ -4,12 +4,10 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include "compiler/ir/kind_names.h"
+
 namespace hearth::ir {
 namespace {
-
-constexpr const char* kBufferKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
-constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes", "rows", "depth", "group"};
-constexpr const char* kReduceKinds[] = {"sum", "prod", "max", "min"};
 
 std::string escape(const std::string& text) {
   std::string out;
@@ -62,7 +60,7 @@ struct PayloadText {
     return std::string("kind=") + kBufferKinds[static_cast<int>(v.kind)] + " id=" + std::to_string(v.id);
   }
   std::string operator()(const ParamInfo& v) const { return "slot=" + std::to_string(v.slot); }
-  std::string operator()(const LocalInfo& v) const {
+  std::string operator()(const AllocationInfo& v) const {
     const std::string text = "id=" + std::to_string(v.id) + " elements=" + std::to_string(v.elements);
     return v.memory == v.id ? text : text + " memory=" + std::to_string(v.memory);
   }

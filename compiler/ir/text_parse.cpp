@@ -2,6 +2,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "compiler/ir/kind_names.h"
 #include "compiler/ir/text.h"
 #include "fmt/format.h"
 
@@ -67,9 +68,6 @@ int word_index(const char* const (&words)[N], std::string_view word) {
   }
   return -1;
 }
-constexpr const char* kBufferKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
-constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes", "rows", "depth", "group"};
-constexpr const char* kReduceKinds[] = {"sum", "prod", "max", "min"};
 
 // Payload words: "key=value" fields and flags.
 class Fields {
@@ -150,8 +148,8 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
-    case Op::Local: {
-      LocalInfo v;
+    case Op::Allocate: {
+      AllocationInfo v;
       bool ok = f.number("id", v.id) && f.number("elements", v.elements) && v.elements >= 0;
       v.memory = v.id;
       ok = ok && (f.value("memory").empty() || f.number("memory", v.memory));

@@ -96,11 +96,12 @@ struct ParamInfo {
 };
 
 // Memory that a kernel writes before it reads; gone when the loops whose values are the sources go on.
-struct LocalInfo {
+struct AllocationInfo {
   std::uint32_t id = 0;       // unique within a kernel
   std::int64_t elements = 0;  // of the dtype
-  std::uint32_t memory = 0;   // id of the local whose memory it lies in: its own, or passes/kernel/share_locals
-  bool operator==(const LocalInfo&) const = default;
+  std::uint32_t memory =
+      0;  // id of the allocation whose memory it lies in: its own, or passes/kernel/share_allocations
+  bool operator==(const AllocationInfo&) const = default;
 };
 
 enum class RangeKind : std::uint8_t {
@@ -112,8 +113,26 @@ enum class RangeKind : std::uint8_t {
   // What one wmma works on, made in the expand pass; its columns are Lanes.
   Rows,   // an output axis
   Depth,  // reduced: groups that it sums
-  Group,  // reduced: neighbours of a group
+  Dot,    // reduced: neighbours whose dot product is one element of its sum
 };
+
+// Whether the loop is one in the final code; the others are gone after the expand pass.
+constexpr bool is_loop(RangeKind kind) {
+  switch (kind) {
+    case RangeKind::Loop:
+    case RangeKind::Reduce:
+    case RangeKind::Grid:
+      return true;
+    case RangeKind::Unroll:
+    case RangeKind::Lanes:
+    case RangeKind::Rows:
+    case RangeKind::Depth:
+    case RangeKind::Dot:
+      return false;
+  }
+  return false;
+}
+
 struct RangeInfo {
   std::uint32_t axis = 0;  // unique within a kernel
   RangeKind kind = RangeKind::Loop;
@@ -191,9 +210,9 @@ struct KernelInfo {
   bool operator==(const KernelInfo&) const = default;
 };
 
-using Payload =
-    std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, LocalInfo, RangeInfo, Axes, ReduceInfo,
-                 StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo, LoopInfo, ScatterInfo, KernelInfo>;
+using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, AllocationInfo, RangeInfo,
+                             Axes, ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo,
+                             LoopInfo, ScatterInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {
@@ -231,6 +250,9 @@ inline bool is_opaque(UOpRef x) { return x->is(Op::Blob) || x->is(Op::Loop) || x
 // How many of an opaque node's sources are operands.
 std::size_t num_operands(UOpRef opaque);
 
+inline bool is_loop(UOpRef x) { return x->is(Op::Range) && is_loop(x->as<RangeInfo>().kind); }
+// Of a range: its length may be 0.
+inline bool may_be_empty(UOpRef range) { return range->source(0)->bounds.min < 1; }
 inline bool is_range(UOpRef x, RangeKind kind) { return x->is(Op::Range) && x->as<RangeInfo>().kind == kind; }
 
 }  // namespace hearth::ir

@@ -42,7 +42,7 @@ bool op_allowed(Level level, Op op) {
     case Op::Load:
       return level != Level::Tensor;
     case Op::Param:
-    case Op::Local:
+    case Op::Allocate:
     case Op::Store:
       return level >= Level::Kernel;
     case Op::Stack:
@@ -118,7 +118,7 @@ absl::Status check(Level level, std::string_view pass, UOpRef root) {
     std::string why;
     if (!op_allowed(level, x->op)) {
       why = "is not legal here";
-    } else if (level >= Level::Expanded && x->is(Op::Range) && x->as<ir::RangeInfo>().kind >= ir::RangeKind::Unroll) {
+    } else if (level >= Level::Expanded && x->is(Op::Range) && !ir::is_loop(x)) {
       why = "should have been expanded";
     } else if (level == Level::Lowered && is_index(x->dtype)) {
       why = "still has dtype index";

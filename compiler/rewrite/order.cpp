@@ -42,8 +42,8 @@ struct ComparePayload {
     return three_way(std::pair(a.id, a.kind), std::pair(b.id, b.kind));
   }
   int operator()(const ir::ParamInfo& a) const { return three_way(a.slot, same<ir::ParamInfo>().slot); }
-  int operator()(const ir::LocalInfo& a) const {
-    const auto& b = same<ir::LocalInfo>();
+  int operator()(const ir::AllocationInfo& a) const {
+    const auto& b = same<ir::AllocationInfo>();
     return three_way(std::tuple(a.id, a.elements, a.memory), std::tuple(b.id, b.elements, b.memory));
   }
   int operator()(const ir::RangeInfo& a) const {

@@ -5,19 +5,18 @@
 namespace hearth::target {
 namespace {
 
+// A launch numbers its invocations in 32 bits (gl_GlobalInvocationID).
+constexpr std::int64_t kMostInvocations = std::int64_t{1} << 32;
+
 Capabilities capabilities_of(const v1::Target& record) {
-  if (record.device() == "cpu" || record.device() == "null") {
-    Capabilities can = cpu_capabilities(record);
-    if (record.device() == "null") {  // nothing runs there: a CPU's plans, no blobs, no times
-      can.blob_toolchain.clear();
-      can.is_tuned = false;
-    }
-    return can;
-  }
-  Capabilities can;
+  if (record.device() == "cpu") return cpu_capabilities(record);
+  Capabilities can;  // of the null device, too
   can.arch = record.arch();
   if (record.device() == "hip") can.blob_toolchain = "hip";
-  if (record.device() == "vulkan") can.unit = Unit::Invocation;
+  if (record.device() == "vulkan") {
+    can.unit = Unit::Invocation;
+    can.max_units = kMostInvocations;
+  }
   return can;
 }
 

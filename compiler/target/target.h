@@ -33,11 +33,12 @@ struct Capabilities {
   std::optional<MatrixUnit> bf16_unit;       // sums of bf16 products
   std::optional<MatrixUnit> byte_unit;       // of u8 times i8
   std::optional<MatrixUnit> same_byte_unit;  // of bytes of one signedness
-  std::int64_t local_bytes = 0;
+  std::int64_t allocation_bytes = 0;
   std::string blob_toolchain;
   std::string arch;
   bool is_tuned = false;
   Unit unit = Unit::Share;
+  std::int64_t max_units = 0;
 };
 
 class Target {
@@ -64,12 +65,17 @@ class Target {
   std::int64_t l2_bytes() const;
   // Operations or elements that are worth waking a thread for.
   double fork_work() const;
-  // Of all locals of one kernel; 0: a kernel keeps no rows.
-  std::int64_t local_bytes() const { return can_.local_bytes; }
+  // Of all allocations of one kernel; 0: a kernel keeps no rows.
+  std::int64_t allocation_bytes() const { return can_.allocation_bytes; }
 
   Unit unit() const { return can_.unit; }
   // Invocations of one workgroup, of units that are invocations.
   std::uint32_t workgroup_size() const { return std::max(1u, record_.gpu().workgroup_size()); }
+
+  // Of one launch; 0: any number.
+  std::int64_t max_units() const { return can_.max_units; }
+  // Of one allocation; 0: what memory there is.
+  std::uint64_t max_buffer_bytes() const { return record_.gpu().max_buffer_bytes(); }
 
   // What compiles blobs for it (blobs/library/manifest.h); empty: it has none.
   const std::string& blob_toolchain() const { return can_.blob_toolchain; }

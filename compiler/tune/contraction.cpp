@@ -85,11 +85,11 @@ class Contraction {
     return n > 0 ? n : std::clamp<std::int64_t>(KernelFacts::largest_size(range), 1, kUnknownSize);
   }
   static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-  static bool is_local(const Access& a) { return a.index->source(0)->is(Op::Local); }
+  static bool is_allocation(const Access& a) { return a.index->source(0)->is(Op::Allocate); }
   static std::uint32_t slot(const Access& a) { return a.index->source(0)->as<ir::ParamInfo>().slot; }
   static std::uint32_t axis_id(UOpRef range) { return range->as<ir::RangeInfo>().axis; }
   SlotFacts slot_facts(const Access& a) const {
-    return !is_local(a) && slot(a) < slots_.size() ? slots_[slot(a)] : SlotFacts{};
+    return !is_allocation(a) && slot(a) < slots_.size() ? slots_[slot(a)] : SlotFacts{};
   }
   static bool is_gated(const Access& a) { return !a.index->source(2)->is_const(); }
 
@@ -237,7 +237,7 @@ class Contraction {
     add(Opt::Kind::Unroll, c.axis, c.columns);
     if (c.rows_axis) order_loops(c, opts);
     if (c.rows_axis) add(Opt::Kind::Unroll, c.rows_axis, c.rows);
-    if (group_) add(Opt::Kind::Group, group_, f_.unit->group);
+    if (group_) add(Opt::Kind::Dot, group_, f_.unit->group);
     if (is_written_out(c)) {
       for (std::size_t i = 1; i < reduce_->sources.size(); ++i)
         add(Opt::Kind::Unroll, reduce_->source(i), KernelFacts::size(reduce_->source(i)));
@@ -363,7 +363,7 @@ class Contraction {
       opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(c.rows_axis)});
     } else if (rows_outermost && f_.is_alone && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
       const std::int64_t share = ceil_div(length(c.rows_axis), 4 * f_.threads);
-      opts.push_back({Opt::Kind::Block, axis_id(c.rows_axis), ceil_div(share, c.rows) * c.rows});
+      opts.push_back({Opt::Kind::Tile, axis_id(c.rows_axis), ceil_div(share, c.rows) * c.rows});
     }
   }
 

@@ -9,7 +9,6 @@
 #include "compiler/tune/op_cost.h"
 #include "compiler/tune/opts.h"
 #include "compiler/tune/windows.h"
-#include "fmt/format.h"
 
 namespace hearth::tune {
 namespace {
@@ -49,7 +48,7 @@ class Heuristic {
       const bool is_tile = unroll_choices();
       bool divided =
           f_.is_alone && outputs_.size() == 1 && work_ >= kWorkWorthThreads && size(outputs_[0]) >= 2 * kBlock;
-      if (divided) add(Opt::Kind::Block, outputs_[0], kBlock);
+      if (divided) add(Opt::Kind::Tile, outputs_[0], kBlock);
       if (UOpRef rows = store_axis ? rows_of_parts(store_axis) : nullptr) {
         vectorize(rows);
         split_at_conditions(rows);
@@ -183,7 +182,7 @@ class Heuristic {
   // What is kept of a row is written several vectors at a time: their long chains of arithmetic overlap.
   void vectorize_row(UOpRef axis) {
     const std::int64_t w = vectorize(axis);
-    const bool kept = store_->source(0)->source(0)->is(Op::Local);
+    const bool kept = store_->source(0)->source(0)->is(Op::Allocate);
     if (kept && w > 1 && size(axis) / w >= 4) add(Opt::Kind::Unroll, axis, 4);
   }
 
@@ -340,11 +339,6 @@ class Heuristic {
 };
 
 }  // namespace
-
-std::string to_string(const Opt& opt) {
-  constexpr const char* kNames[] = {"BLOCK", "LANES", "MASKED", "PADTO", "UNROLL", "GROUP", "SPLIT", "BEFORE", "PACK"};
-  return fmt::format("{}({}, {})", kNames[static_cast<int>(opt.kind)], opt.axis, opt.amount);
-}
 
 std::vector<Opt> heuristic_cpu(UOpRef kernel, const target::Target& target, double work,
                                const std::vector<SlotFacts>& slots) {

@@ -1,7 +1,9 @@
 // Opts: loop transformations of one kernel, decided by a heuristic (or later a search) and applied by
 // passes/kernel/apply_opts. They become part of the kernel's canonical AST, hence of its key.
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -11,13 +13,13 @@ namespace hearth::tune {
 
 struct Opt {
   enum class Kind {
-    Block,   // output axis n -> ceil(n/amount) blocks (new outer axis) of at most `amount`
+    Tile,    // output axis n -> ceil(n/amount) tiles (new outer axis) of at most `amount`
     Lanes,   // axis -> vectors of `amount` lanes, the remainder as a scalar loop
     Masked,  // like Lanes, but the remainder of an output axis is one vector with its last lanes switched off
     PadTo,   // output axis -> rounded up to a multiple of `amount`; what is beyond its end touches no memory
     Unroll,  // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
-    Group,   // reduced axis -> groups of `amount` neighbours that a matrix unit sums (tune/matrix_units), the last one
-             // filled up with zeros
+    Dot,     // reduced axis -> groups of `amount` neighbours whose dot product a matrix unit computes
+             // (tune/matrix_units), the last one filled up with zeros
     Split,   // axis of constant length -> those before `amount` and the others, in two sums or two stores: where a
              // condition on it changes
     Before,  // output axis -> its loop stands directly outside of the loop of output axis `amount`
@@ -29,6 +31,9 @@ struct Opt {
   std::int64_t amount;
 };
 
+// "LANES", as explain and messages say it.
+std::string_view name_of(Opt::Kind kind);
+std::optional<Opt::Kind> kind_named(std::string_view name);
 std::string to_string(const Opt& opt);
 
 // A packed copy pays only while it is not much larger than what it is made of.

@@ -13,11 +13,11 @@ using ir::UOpRef;
 using Kind = Opt::Kind;
 
 constexpr int kMostOpts = 64;
-constexpr std::int64_t kMostBlock = 1 << 20, kMostPadding = 1024, kMostLanes = 64, kMostCopies = 4096;
+constexpr std::int64_t kMostTile = 1 << 20, kMostPadding = 1024, kMostLanes = 64, kMostCopies = 4096;
 
 // Kinds in the order of Opt::Kind.
-constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::BLOCK,  v1::Opt::LANES,  v1::Opt::MASKED,
-                                        v1::Opt::PAD_TO, v1::Opt::UNROLL, v1::Opt::GROUP,
+constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,   v1::Opt::LANES,  v1::Opt::MASKED,
+                                        v1::Opt::PAD_TO, v1::Opt::UNROLL, v1::Opt::DOT,
                                         v1::Opt::SPLIT,  v1::Opt::BEFORE, v1::Opt::PACK};
 
 absl::Status refuse(const Opt& opt, std::string_view why) {
@@ -82,16 +82,16 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       continue;
     }
     const std::int64_t most = opt.kind == Kind::Unroll  ? kMostCopies
-                              : opt.kind == Kind::Block ? kMostBlock
+                              : opt.kind == Kind::Tile  ? kMostTile
                               : opt.kind == Kind::PadTo ? kMostPadding
                               : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
                                                         : kMostLanes;
     const std::int64_t least = opt.kind == Kind::Split ? 1 : 2;
     if (opt.amount < least || opt.amount > most)
       return refuse(opt, fmt::format("the amount must be from {} to {}", least, most));
-    if (is_reduce(range) && (opt.kind == Kind::Block || opt.kind == Kind::PadTo || opt.kind == Kind::Masked))
+    if (is_reduce(range) && (opt.kind == Kind::Tile || opt.kind == Kind::PadTo || opt.kind == Kind::Masked))
       return refuse(opt, "is for output axes");
-    if (!is_reduce(range) && opt.kind == Kind::Group) return refuse(opt, "is for reduced axes");
+    if (!is_reduce(range) && opt.kind == Kind::Dot) return refuse(opt, "is for reduced axes");
     if (opt.kind == Kind::Split && !range->source(0)->is_const()) return refuse(opt, "is for axes of constant length");
     if (opt.kind == Kind::Split && ir::is_range(range, ir::RangeKind::Grid))
       return refuse(opt, "is not for the axis that threads divide");

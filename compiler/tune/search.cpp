@@ -115,7 +115,7 @@ class Moves {
       masked |= o.kind == Kind::Masked;
       padded |= o.kind == Kind::PadTo;
       if (o.kind == Kind::PadTo || is_vector(o) || (of_axis && o.kind == Kind::Unroll) || of_rows) continue;
-      (o.kind == Kind::Block ? head : rest).push_back(o);
+      (o.kind == Kind::Tile ? head : rest).push_back(o);
     }
     // Without a remainder there is nothing to pad or to mask; a tile that leaves one is padded where masks are cheap.
     if (!divides && n > 0 && only().has_masks && (padded || !masked)) head.push_back({Kind::PadTo, id(to.axis), whole});
@@ -213,7 +213,7 @@ class Moves {
           if (amount >= 2 && amount <= kMostUnrolled) with(amount);
         }
         without();
-      } else if (o.kind == Kind::Block) {
+      } else if (o.kind == Kind::Tile) {
         for (const std::int64_t amount : {o.amount * 2, o.amount / 2, o.amount * 4, o.amount / 4}) {
           if (amount >= kLeastBlock && amount <= kMostBlock) with(amount);
         }

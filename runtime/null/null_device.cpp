@@ -1,6 +1,7 @@
 #include "runtime/null/null_device.h"
 
 #include "runtime/cpu/cpu_target.h"
+#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 
@@ -11,9 +12,10 @@ void NullExecutable::run(std::uint32_t kernel, void* const*, const std::int64_t*
 }
 
 v1::Target NullDevice::target(int threads) const {
-  // The host's target under another name: plans are divided just as for the CPU.
-  v1::Target target = cpu_target(threads);
+  v1::Target target;
   target.set_device("null");
+  target.set_threads(static_cast<std::uint32_t>(threads > 0 ? threads : available_cpus()));
+  target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
   return target;
 }
 

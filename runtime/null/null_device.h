@@ -1,5 +1,6 @@
 // The null device: runs nothing and counts launches; its kernels have no artifacts. For tests, for measuring the cost
-// of everything but kernels, and as the template of a new device. Thread-safe.
+// of everything but kernels, and as the template of a new device. Its kernels are scalar and the same on every machine;
+// launches are divided between threads as a CPU's are. Thread-safe.
 //
 //   const auto& recorded = dynamic_cast<const NullExecutable&>(plan->executable());
 //   std::uint64_t n = recorded.calls(kernel);

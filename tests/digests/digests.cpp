@@ -1,20 +1,13 @@
 #include "tests/digests/digests.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include "base/sha256.h"
 #include "compiler/compile.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "google/protobuf/util/json_util.h"
+#include "runtime/targets/named_target.h"
 
 namespace hearth::digests {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string bytes_of(const google::protobuf::Message& message) {
   std::string bytes;
@@ -30,19 +23,9 @@ std::string digest_of(const std::string& bytes) { return to_hex(sha256(bytes)).s
 
 }  // namespace
 
-absl::StatusOr<std::vector<v1::Target>> fixed_targets(const std::string& source_dir) {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(source_dir) / "tests/digests/targets"))
-    paths.push_back(entry.path());
-  std::ranges::sort(paths);
-  std::vector<v1::Target> targets;
-  for (const fs::path& path : paths) {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    const auto status = google::protobuf::util::JsonStringToMessage(text.str(), &targets.emplace_back());
-    if (!status.ok()) return absl::InvalidArgumentError(path.string() + ": " + status.ToString());
-  }
-  return targets;
+std::vector<v1::Target> fixed_targets() {
+  return {*runtime::named_target("cpu:armv8.2-a"), *runtime::named_target("cpu:x86-64-v3"),
+          *runtime::named_target("cpu:x86-64-v4")};
 }
 
 absl::StatusOr<std::string> digests_of(const v1::Graph& graph, const std::vector<v1::Target>& targets) {

@@ -15,9 +15,9 @@ using namespace hearth::integration;
 namespace {
 
 // Of the largest value of the output: what a sound f32 implementation with another order of summation differs by.
-constexpr double kTolerance = 1e-5;
+constexpr double kBenchTolerance = 1e-5;
 
-client::Array read(const fs::path& path) {
+client::Array read_array(const fs::path& path) {
   absl::StatusOr<client::Array> array = client::read_npy(path.string());
   INFO(array.status().message());
   REQUIRE(array.ok());
@@ -25,7 +25,7 @@ client::Array read(const fs::path& path) {
 }
 
 // Largest difference over largest value.
-double difference(const client::Array& got, const client::Array& want) {
+double greatest_difference(const client::Array& got, const client::Array& want) {
   REQUIRE(got.dtype == DType::kF32);
   REQUIRE(want.dtype == DType::kF32);
   REQUIRE(got.shape == want.shape);
@@ -85,9 +85,9 @@ TEST_CASE("benchmark models: ONNX Runtime's outputs") {
     const auto json = nlohmann::json::parse(ran.out);
     for (const auto& output : json["outputs"]) {
       const std::string name = output["name"];
-      const client::Array want = read(folder / (stem + ".out." + name + ".npy"));
-      const double apart = difference(read(output["file"].get<std::string>()), want);
-      CHECK(apart <= kTolerance);
+      const client::Array want = read_array(folder / (stem + ".out." + name + ".npy"));
+      const double apart = greatest_difference(read_array(output["file"].get<std::string>()), want);
+      CHECK(apart <= kBenchTolerance);
       std::cout << stem << ": " << name << " differs by " << apart << " of its largest value; " << json["kernels"]
                 << " kernels, " << json["compiled_kernels"] << " compiled, prepare " << json["prepare_ms"]
                 << " ms, replay " << json["replay_us"]["min"] << " us\n";

@@ -21,7 +21,7 @@ using hearth::integration::LiveDaemon;
 
 namespace {
 
-constexpr double kTolerance = 1e-5;
+constexpr double kConformerTolerance = 1e-5;
 
 // The benchmark model's initializers under the example's names.
 class BenchmarkWeights {
@@ -65,7 +65,7 @@ class BenchmarkWeights {
   std::string data_;
 };
 
-std::vector<float> floats(const ConstView& view) {
+std::vector<float> floats_of(const ConstView& view) {
   const auto* data = static_cast<const float*>(view.data);
   return {data, data + view.size_bytes / sizeof(float)};
 }
@@ -135,9 +135,9 @@ TEST_CASE("a layer of the example Conformer with the benchmark's weights gives O
     CHECK(got->shape == out->shape);
     const auto want = out->elements<float>();
     REQUIRE(want.ok());
-    const double apart = difference(floats(*got), {want->begin(), want->end()});
+    const double apart = difference(floats_of(*got), {want->begin(), want->end()});
     std::cout << "Conformer layer " << shape << ": largest difference " << apart << " of the largest value\n";
-    CHECK(apart <= kTolerance);
+    CHECK(apart <= kConformerTolerance);
   }
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("one plan of the example Conformer equals those of exact shapes, and c
     write_lengths(*lengths, t);
     REQUIRE(jit->execute_with_vars({{"b", b}, {"t", t}}).ok());
     CHECK(jit->output()->shape == std::vector<std::int64_t>{b, Conformer::encoded_length(t).value(), bounds.width});
-    results.push_back(floats(*jit->output()));
+    results.push_back(floats_of(*jit->output()));
   }
   const auto after = daemon.place().stats();
   for (const char* counter : {"requests", "kernels_compiled", "kernel_hits"}) CHECK(after[counter] == before[counter]);
@@ -180,11 +180,11 @@ TEST_CASE("one plan of the example Conformer equals those of exact shapes, and c
     write_mel(*exact->mel_mut(), b, t, static_cast<std::uint32_t>(i));
     write_lengths(*exact->lengths_mut(), t);
     REQUIRE(exact->execute().ok());
-    largest = std::max(largest, difference(results[i], floats(*exact->output())));
+    largest = std::max(largest, difference(results[i], floats_of(*exact->output())));
   }
   std::cout << "Conformer over " << num_points << " (b, t): largest difference to exact plans " << largest
             << " of the largest value\n";
-  CHECK(largest <= kTolerance);
+  CHECK(largest <= kConformerTolerance);
 }
 
 TEST_CASE("what lies behind a sequence's end is not seen by it") {
@@ -209,7 +209,7 @@ TEST_CASE("what lies behind a sequence's end is not seen by it") {
     for (std::int64_t m = 0; m < bounds.mels; ++m) std::fill(data + m * 60 + 24, data + (m + 1) * 60, tail);
     write_lengths(*jit->lengths_mut(), length);
     REQUIRE(jit->execute().ok());
-    std::vector<float> encoded = floats(*jit->output());
+    std::vector<float> encoded = floats_of(*jit->output());
     encoded.resize(static_cast<std::size_t>(5 * bounds.width));
     return encoded;
   };

@@ -34,7 +34,7 @@ TEST_CASE("kill -9 of the daemon: replay goes on, the next prepare starts one an
   ::setenv("HEARTH_DAEMON", (bin_dir() / "hearthd").c_str(), 1);
   for (const auto& [name, value] : place.environment()) ::setenv(name.c_str(), value.c_str(), 1);
   const fs::path folder = source_dir() / "examples" / "digits";
-  const auto model = onnx::import_model((folder / "digits.onnx").string());
+  const auto model = hearth::onnx::import_model((folder / "digits.onnx").string());
   REQUIRE(model.ok());
   REQUIRE(model->results.at(0).name == "probability");
   const auto images = client::read_npy((folder / "digits_images.npy").string());

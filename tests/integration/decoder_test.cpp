@@ -14,19 +14,19 @@ using Tokens = std::vector<std::int64_t>;
 
 namespace {
 
-DecoderConfig small() { return {.vocabulary = 40, .width = 16, .heads = 2, .layers = 2, .max_length = 24}; }
+DecoderConfig small_decoder() { return {.vocabulary = 40, .width = 16, .heads = 2, .layers = 2, .max_length = 24}; }
 
 }  // namespace
 
 TEST_CASE("generating with a carried cache gives the tokens of the whole sequence computed anew") {
   const LiveDaemon daemon;
   const Weights weights = Weights::seeded(11);
-  auto generator = Generator::make(small(), weights, daemon.config());
+  auto generator = Generator::make(small_decoder(), weights, daemon.config());
   INFO(generator.status().message());
   REQUIRE(generator.ok());
   // One plan for every length.
-  const Decoder model(small(), weights);
-  const Dim t = Dim::variable("t", 1, small().max_length);
+  const Decoder model(small_decoder(), weights);
+  const Dim t = Dim::variable("t", 1, small_decoder().max_length);
   const auto whole = prepare({{"logits", model.forward(input("tokens", {t}, DType::kI64))}}, daemon.config());
   INFO(whole.status().message());
   REQUIRE(whole.ok());
@@ -57,7 +57,7 @@ TEST_CASE("generating with a carried cache gives the tokens of the whole sequenc
 
 TEST_CASE("the generator refuses what does not fit, and goes on") {
   const LiveDaemon daemon;
-  auto generator = Generator::make(small(), Weights::seeded(11), daemon.config());
+  auto generator = Generator::make(small_decoder(), Weights::seeded(11), daemon.config());
   REQUIRE(generator.ok());
   CHECK(absl::IsInvalidArgument(generator->generate({}, 1).status()));
   CHECK(absl::IsInvalidArgument(generator->generate({40}, 1).status()));

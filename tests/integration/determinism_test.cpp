@@ -11,7 +11,7 @@ using namespace hearth::integration;
 namespace {
 
 // CAS file name -> bytes.
-std::map<std::string, std::string> cas(const Place& place) {
+std::map<std::string, std::string> stored_artifacts(const Place& place) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(place.cache()) / "cas")) {
     if (entry.is_regular_file()) files[entry.path().filename().string()] = content(entry.path());
@@ -36,7 +36,7 @@ TEST_CASE("two fresh caches with different pasts hold the same plan and artifact
   const std::string digits = source_dir() / "examples" / "digits" / "digits.onnx";
   Place plain;
   const auto expected = prepare(plain, digits);
-  const auto wanted = cas(plain);
+  const auto wanted = stored_artifacts(plain);
 
   Place lived;
   lived.environment()["HEARTH_CACHE_DIR"] = lived.file("another/much/longer/path/of/a/cache");
@@ -52,9 +52,9 @@ TEST_CASE("two fresh caches with different pasts hold the same plan and artifact
   lived.environment()["HEARTH_CACHE_DIR"] = lived.cache();
   fs::permissions(lived.cache(), fs::perms::owner_all);
   prepare(lived, other_model(lived, 13));
-  const auto before = cas(lived);
+  const auto before = stored_artifacts(lived);
   const auto actual = prepare(lived, digits);
-  auto found = cas(lived);
+  auto found = stored_artifacts(lived);
   for (const auto& [name, bytes] : before) found.erase(name);
 
   CHECK(actual["plan_key"] == expected["plan_key"]);

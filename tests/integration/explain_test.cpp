@@ -11,11 +11,13 @@ using hearth::onnx::ModelBuilder;
 
 namespace {
 
-std::string save(const Place& place, ModelBuilder& m) { return place.write("m.onnx", m.proto().SerializeAsString()); }
+std::string save_explained(const Place& place, ModelBuilder& m) {
+  return place.write("m.onnx", m.proto().SerializeAsString());
+}
 
 // What explain says of the only kernel of a replay whose source names `node`.
 nlohmann::json kernel_of(Place& place, ModelBuilder& m, const std::string& node) {
-  const auto explained = place.json({"hearth", "explain", save(place, m), "--threads", "1", "--json"});
+  const auto explained = place.json({"hearth", "explain", save_explained(place, m), "--threads", "1", "--json"});
   INFO(explained.dump(2));
   nlohmann::json found;
   for (const auto& kernel : explained["kernels"]) {
@@ -36,7 +38,7 @@ std::string two_kernels(const Place& place) {
       .node("Transpose", {"t"}, {"q"}, "copy")
       .attr("perm", std::vector<std::int64_t>{1, 0});
   m.output("p").output("q");
-  return save(place, m);
+  return save_explained(place, m);
 }
 
 bool is_packing(const nlohmann::json& kernel) {
@@ -153,7 +155,7 @@ TEST_CASE("explain: launches that two threads run with one fork are counted as p
     value = step + "_turned";
     m.node("Transpose", {step}, {value}).attr("perm", std::vector<std::int64_t>{0, 2, 1});
   }
-  const std::string model = save(place, m.output(value));
+  const std::string model = save_explained(place, m.output(value));
   CHECK(place.json({"hearth", "explain", model, "--threads", "1", "--json"})["parallel_regions"].empty());
   const auto two = place.json({"hearth", "explain", model, "--threads", "2", "--json"});
   const auto region = nlohmann::json{{"first_launch", 0}, {"launches", two["launches"]}};

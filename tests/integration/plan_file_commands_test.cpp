@@ -21,7 +21,7 @@ struct Files {
   std::string model, weights;
 };
 
-Files save(const Place& place, const std::vector<float>& weights = kWeights, const std::string& name = "m") {
+Files save_model(const Place& place, const std::vector<float>& weights = kWeights, const std::string& name = "m") {
   ModelBuilder m(17);
   m.symbolic_input("x", {"batch", ""}).floats("w", {3, 2}, weights).floats("one", {1}, {1});
   m.proto()
@@ -76,7 +76,7 @@ std::string exported(Place& place, const Files& files, const std::vector<std::st
 
 TEST_CASE("plan files: variables follow from the arrays that are given") {
   Place place;
-  const std::string plan = exported(place, save(place), {});
+  const std::string plan = exported(place, save_model(place), {});
   for (const std::int64_t batch : {1, 3, 4}) {
     CAPTURE(batch);
     const std::string x = array(place, "x.npy", batch);
@@ -93,7 +93,7 @@ TEST_CASE("plan files: variables follow from the arrays that are given") {
 
 TEST_CASE("plan files without parameters run when these are given: safetensors, or the model itself") {
   Place place;
-  const Files files = save(place);
+  const Files files = save_model(place);
   const std::string plan = exported(place, files, {"--no-parameters"}), x = array(place, "x.npy", 2);
   const std::vector<std::string> words = {"hearth",         "run", plan, "--input", "x=" + x, "--output-dir",
                                           place.file("out")};
@@ -113,7 +113,7 @@ TEST_CASE("plan files without parameters run when these are given: safetensors, 
     REQUIRE(ran.code == 0);
     check_outputs(place, "out", 2);
   }
-  const Files other = save(place, {1, 1, 1, 1, 1, 1}, "other");
+  const Files other = save_model(place, {1, 1, 1, 1, 1, 1}, "other");
   for (const std::string& wrong : {other.weights, other.model}) {
     const Ran ran = with({"--parameters", wrong});
     CHECK(ran.code == 1);
@@ -127,7 +127,7 @@ TEST_CASE("plan files without parameters run when these are given: safetensors, 
 
 TEST_CASE("plan files: inspect and explain say what they hold") {
   Place place;
-  const std::string plan = exported(place, save(place), {});
+  const std::string plan = exported(place, save_model(place), {});
   const auto json = place.json({"hearth", "inspect", plan, "--json"});
   INFO(json.dump(2));
   CHECK(json["format"] == "hearth plan file");
@@ -149,7 +149,7 @@ TEST_CASE("plan files: inspect and explain say what they hold") {
 
 TEST_CASE("plan files: what cannot be done with one says why, and never that it is a damaged model") {
   Place place;
-  const std::string plan = exported(place, save(place), {});
+  const std::string plan = exported(place, save_model(place), {});
   const std::vector<std::vector<std::string>> commands = {{"tune", plan},
                                                           {"export", plan, "-o", place.file("again")},
                                                           {"onnx", "check", plan},

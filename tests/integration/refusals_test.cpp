@@ -10,7 +10,7 @@ using hearth::onnx::ModelBuilder;
 
 namespace {
 
-std::string save(const Place& place, const std::string& name, ModelBuilder& m) {
+std::string save_refused(const Place& place, const std::string& name, ModelBuilder& m) {
   return place.write(name, m.proto().SerializeAsString());
 }
 
@@ -18,11 +18,11 @@ std::string save(const Place& place, const std::string& name, ModelBuilder& m) {
 std::string exponential(const Place& place) {
   ModelBuilder m(17);
   m.input("x", {3}).node("Exp", {"x"}, {"y"}).output("y");
-  return save(place, "m.onnx", m);
+  return save_refused(place, "m.onnx", m);
 }
 
 // A line as a user would paste it: through a shell, with hearth in the PATH.
-Ran paste(Place& place, const std::string& line) {
+Ran pasted(Place& place, const std::string& line) {
   return place.run({"/bin/sh", "-c", "PATH='" + bin_dir().string() + "':$PATH; " + line});
 }
 
@@ -59,10 +59,10 @@ TEST_CASE("an empty folder, standard input twice, NumPy's own type: told before 
   const Ran empty = place.run({"hearth", "run", model, "--output-dir", ""});
   CHECK(empty.code == 2);
   CHECK_THAT(empty.err, Contains("--output-dir") && Contains("empty"));
-  const Ran twice = paste(place, "hearth run - --input x=- < '" + model + "'");
+  const Ran twice = pasted(place, "hearth run - --input x=- < '" + model + "'");
   CHECK(twice.code == 2);
   CHECK_THAT(twice.err, Contains("standard input was read already"));
-  CHECK_THAT(paste(place, "hearth inspect - < '" + model + "'").out, Contains("run it: hearth run -\n"));
+  CHECK_THAT(pasted(place, "hearth inspect - < '" + model + "'").out, Contains("run it: hearth run -\n"));
   std::string text("\x93NUMPY\x01\x00\x76\x00", 10);
   text += "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }";
   text += std::string(127 - text.size(), ' ') + '\n' + std::string(24, '\0');
@@ -93,7 +93,7 @@ TEST_CASE("what a command reads is never overwritten by what it writes, whatever
   Place place;
   ModelBuilder two(17);
   two.input("x", {2}).node("Relu", {"x"}, {"a"}).node("Neg", {"x"}, {"b"}).output("a").output("b");
-  const std::string model = save(place, "m.onnx", two), original = content(model);
+  const std::string model = save_refused(place, "m.onnx", two), original = content(model);
   fs::create_symlink("m.onnx", place.file("soft.onnx"));
   fs::create_hard_link(model, place.file("hard.onnx"));
   for (const char* name : {"m.onnx", "soft.onnx", "hard.onnx", "./m.onnx"}) {

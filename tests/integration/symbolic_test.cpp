@@ -16,7 +16,7 @@ using namespace hearth::integration;
 namespace {
 
 // Of the largest value of the output.
-constexpr double kTolerance = 1e-5;
+constexpr double kSymbolicTolerance = 1e-5;
 
 std::vector<float> floats(const client::Array& array) {
   std::vector<float> values(array.bytes.size() / sizeof(float));
@@ -35,7 +35,7 @@ double difference(const float* got, const std::vector<float>& want) {
 }
 
 // The output for `x` [b, t, width of x], which is the plan's only input.
-std::vector<float> replay(client::Instance& instance, const std::string& input, const std::vector<float>& x) {
+std::vector<float> replay_symbolic(client::Instance& instance, const std::string& input, const std::vector<float>& x) {
   const auto view = instance.input(input);
   REQUIRE(view.ok());
   REQUIRE(view->size_bytes == x.size() * sizeof(float));
@@ -70,10 +70,10 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
     REQUIRE((x.ok() && want.ok()));
     REQUIRE(instance->set_var("batch", x->shape[0]).ok());
     REQUIRE(instance->set_var("time", x->shape[1]).ok());
-    const std::vector<float> got = replay(*instance, "in0", floats(*x));
+    const std::vector<float> got = replay_symbolic(*instance, "in0", floats(*x));
     CHECK(instance->output("out")->shape == want->shape);
     REQUIRE(got.size() * sizeof(float) == want->bytes.size());
-    CHECK(difference(got.data(), floats(*want)) <= kTolerance);
+    CHECK(difference(got.data(), floats(*want)) <= kSymbolicTolerance);
   }
   // The same through the command line: ranges, and lengths taken from the array or from --var.
   const std::string in = folder / (name + ".3x37x256.in.in0.npy");
@@ -103,7 +103,7 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   const auto want = client::read_npy(folder / (name + ".3x37x256.out.out.npy"));
   REQUIRE((got.ok() && want.ok()));
   REQUIRE(got->shape == want->shape);
-  CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kTolerance);
+  CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kSymbolicTolerance);
   const auto inferred = place.json({"hearth", "run", place.file("plan"), "--input", "in0=" + in, "--json"});
   CHECK(inferred["outputs"][0]["shape"] == nlohmann::json({3, 37, 256}));
   CHECK(place.daemons().empty());

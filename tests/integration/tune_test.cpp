@@ -11,7 +11,7 @@ using namespace hearth::integration;
 namespace {
 
 // relu(x·w): w is a parameter. `before`: another kernel stands before it, and everything has another name.
-std::string model(const Place& place, const std::string& name, bool before) {
+std::string tuned_model(const Place& place, const std::string& name, bool before) {
   hearth::onnx::ModelBuilder m(17);
   std::vector<float> weights(33 * 40);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 17) / 16 - 0.5f;
@@ -58,7 +58,7 @@ void check_close(const std::vector<float>& got, const std::vector<float>& wanted
 TEST_CASE("tune: the kernel that was found is in every later plan, and computes the same") {
   Place place;
   place.environment()["HEARTH_WORKER"] = (bin_dir() / "hearth-scripted-worker").string();
-  const std::string first = model(place, "first", false), second = model(place, "second", true);
+  const std::string first = tuned_model(place, "first", false), second = tuned_model(place, "second", true);
   const Run before = run(place, first, "before"), other_before = run(place, second, "other_before");
   REQUIRE_FALSE(product_of(place, first)["tuned"].get<bool>());
   const std::string heuristic = product_of(place, first)["opts"];
@@ -102,7 +102,7 @@ TEST_CASE("tune: the kernel that was found is in every later plan, and computes 
 
 TEST_CASE("tune: with the real clock every candidate that is run computes what the heuristic's kernel does") {
   Place place;
-  const std::string path = model(place, "real", false);
+  const std::string path = tuned_model(place, "real", false);
   // Enough for a busy machine under sanitizers, too: the search ends when it is done.
   const nlohmann::json kernel =
       place.json({"hearth", "tune", path, "--threads", "2", "--budget", "240", "--json"})["kernels"][0];

@@ -55,7 +55,7 @@ class Installed {
   fs::path folder_;
 };
 
-std::vector<std::string> run_digits(const Installed& installed, int threads) {
+std::vector<std::string> run_digits_with(const Installed& installed, int threads) {
   return {installed / "hearth",   "run", source_dir() / "examples" / "digits" / "digits.onnx", "--json", "--threads",
           std::to_string(threads)};
 }
@@ -110,13 +110,13 @@ TEST_CASE("after an upgrade in place the new build serves, and plans that were l
 TEST_CASE("a request that comes between two programs of an upgrade is answered by the new build") {
   Place place;
   const Installed installed(place);
-  place.run_ok(run_digits(installed, 1));
+  place.run_ok(run_digits_with(installed, 1));
   const std::vector<pid_t> before = place.daemons();
   REQUIRE(before.size() == 1);
   installed.install("hearth-worker", true);
   for (const pid_t worker : children_of(before[0])) ::kill(worker, SIGKILL);
-  installed.write_new("hearthd", true);                     // sanitizers' programs are large
-  Process request = place.start(run_digits(installed, 2));  // it needs a worker, and finds one of another build
+  installed.write_new("hearthd", true);                          // sanitizers' programs are large
+  Process request = place.start(run_digits_with(installed, 2));  // it needs a worker, and finds one of another build
   std::this_thread::sleep_for(300ms);
   installed.replace("hearthd");
   const Ran ran = request.wait();
@@ -133,13 +133,13 @@ TEST_CASE("programs of two builds are said to be, and mending that needs no rest
   CHECK(started.code == 1);
   CHECK(started.out.find("degraded") != std::string::npos);
   CHECK(started.out.find("another build") != std::string::npos);
-  const Ran refused = place.run(run_digits(installed, 1));
+  const Ran refused = place.run(run_digits_with(installed, 1));
   CHECK(refused.code == 1);
   CHECK(refused.err.find("install hearthd and hearth-worker from one build") != std::string::npos);
   CHECK(place.stats()["health"].get<std::string>().find("another build") != std::string::npos);
   const std::vector<pid_t> before = place.daemons();
   installed.install("hearth-worker", false);
-  CHECK(place.run(run_digits(installed, 1)).code == 0);
+  CHECK(place.run(run_digits_with(installed, 1)).code == 0);
   CHECK(place.stats()["health"] == "ready");
   CHECK(place.daemons() == before);
 }

@@ -1,6 +1,5 @@
 #include "tests/passes/pass_runner.h"
 
-#include <map>
 #include <sstream>
 
 #include "compiler/ir/shape.h"
@@ -10,7 +9,7 @@
 #include "compiler/passes/kernel/block_rows.h"
 #include "compiler/passes/kernel/keep_rows.h"
 #include "compiler/passes/kernel/pack_operands.h"
-#include "compiler/passes/kernel/share_locals.h"
+#include "compiler/passes/kernel/share_allocations.h"
 #include "compiler/passes/kernel/split_kernels.h"
 #include "compiler/passes/lowered/decompose.h"
 #include "compiler/passes/lowered/expand.h"
@@ -52,7 +51,7 @@ absl::Status parse_proto(const std::string& text, v1::Graph& proto) {
   return absl::OkStatus();
 }
 
-constexpr std::int64_t kLocalBytes = 128 << 10;  // a CPU's
+constexpr std::int64_t kAllocationBytes = 128 << 10;  // a CPU's
 
 // A 256-bit machine, so that cases stay short, with a cache that small cases fill.
 v1::Target small_target() {
@@ -88,14 +87,9 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
     long amount;
     if (std::sscanf(word.c_str(), "%15[A-Z](%u,%ld)", name, &axis, &amount) != 3)
       return absl::InvalidArgumentError("bad opt " + word);
-    using Kind = tune::Opt::Kind;
-    static const std::map<std::string, Kind> kinds = {
-        {"BLOCK", Kind::Block},   {"LANES", Kind::Lanes},   {"MASKED", Kind::Masked},
-        {"PADTO", Kind::PadTo},   {"UNROLL", Kind::Unroll}, {"GROUP", Kind::Group},
-        {"BEFORE", Kind::Before}, {"PACK", Kind::Pack},     {"SPLIT", Kind::Split}};
-    auto kind = kinds.find(name);
-    if (kind == kinds.end()) return absl::InvalidArgumentError("no opt " + word);
-    opts.push_back({kind->second, axis, amount});
+    const std::optional<tune::Opt::Kind> kind = tune::kind_named(name);
+    if (!kind) return absl::InvalidArgumentError("no opt " + word);
+    opts.push_back({*kind, axis, amount});
   }
   return opts;
 }
@@ -236,9 +230,9 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "expand") {
     result = passes::expand(g, root);
   } else if (pass == "keep_rows") {
-    result = passes::keep_rows(g, root, kLocalBytes);
-  } else if (pass == "share_locals") {
-    result = passes::share_locals(g, root);
+    result = passes::keep_rows(g, root, kAllocationBytes);
+  } else if (pass == "share_allocations") {
+    result = passes::share_allocations(g, root);
   } else if (pass == "keep_stages") {
     result = passes::keep_stages(g, root, small_target());
   } else if (pass == "merge_loads") {
@@ -249,7 +243,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::winograd(g, root, small_target());
   } else if (pass == "block_rows") {
     UOpRef store = root->source(0);
-    result = passes::block_rows(g, root, store->source(store->sources.size() - 2), kLocalBytes);
+    result = passes::block_rows(g, root, store->source(store->sources.size() - 2), kAllocationBytes);
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {

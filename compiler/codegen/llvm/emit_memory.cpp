@@ -20,19 +20,19 @@ constexpr std::int64_t kZeroBytes = 64;  // of these: a vector
 }  // namespace
 
 // On the stack, so that every thread has its own; small enough for any stack (passes/kernel/keep_rows).
-absl::Status Emitter::declare_local(UOpRef node) {
-  const auto& info = node->as<ir::LocalInfo>();
+absl::Status Emitter::declare_allocation(UOpRef node) {
+  const auto& info = node->as<ir::AllocationInfo>();
   const auto elements = static_cast<std::uint64_t>(info.elements);
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::Type* type = llvm::ArrayType::get(arithmetic_.memory_type(node->dtype.element()), elements);
-  llvm::AllocaInst*& memory = local_memory_[info.memory];
+  llvm::AllocaInst*& memory = allocated_memory_[info.memory];
   if (memory == nullptr) {
-    memory = at_entry.CreateAlloca(type, nullptr, absl::StrCat("local", info.memory));
+    memory = at_entry.CreateAlloca(type, nullptr, absl::StrCat("allocation", info.memory));
     memory->setAlignment(llvm::Align(64));
   }
-  if (memory->getAllocatedType() != type) return malformed(node, "shares the memory of a local of another type");
-  Slot& slot = locals_[node];
+  if (memory->getAllocatedType() != type) return malformed(node, "shares the memory of an allocation of another type");
+  Slot& slot = allocations_[node];
   slot.pointer = memory;
   slot.element = node->dtype.element();
   slot.used = slot.stored = true;
@@ -45,12 +45,12 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
   }
   UOpRef param = index->source(0);
   const Slot* memory = nullptr;
-  if (param->op == Op::Local) {
-    auto local = locals_.find(param);
-    if (local == locals_.end()) return malformed(param, "used before it is defined");
-    memory = &local->second;
+  if (param->op == Op::Allocate) {
+    auto allocation = allocations_.find(param);
+    if (allocation == allocations_.end()) return malformed(param, "used before it is defined");
+    memory = &allocation->second;
   } else {
-    if (param->op != Op::Param) return malformed(index, "only params and locals have an address here");
+    if (param->op != Op::Param) return malformed(index, "only params and allocations have an address here");
     std::uint32_t slot = param->as<ir::ParamInfo>().slot;
     if (slot >= slots_.size() || !slots_[slot].used) return malformed(param, "used before it is defined");
     memory = &slots_[slot];

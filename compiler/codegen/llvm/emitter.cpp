@@ -127,8 +127,8 @@ absl::Status Emitter::emit(UOpRef node) {
     case Op::Param:
     case Op::Index:
       return absl::OkStatus();
-    case Op::Local:
-      return declare_local(node);
+    case Op::Allocate:
+      return declare_allocation(node);
     case Op::Sink:
       values_[node] = nullptr;
       return absl::OkStatus();

@@ -62,7 +62,7 @@ class Emitter {
   absl::Status open_range(ir::UOpRef node);
   absl::Status close_range(ir::UOpRef node);
   absl::Status accumulate(ir::UOpRef node);
-  absl::Status declare_local(ir::UOpRef node);
+  absl::Status declare_allocation(ir::UOpRef node);
   absl::StatusOr<Access> access_of(ir::UOpRef index);
   absl::Status load(ir::UOpRef node);
   void prefetch_written();
@@ -91,8 +91,8 @@ class Emitter {
   Arithmetic arithmetic_;
   llvm::Function* function_ = nullptr;
   std::vector<Slot> slots_;
-  std::unordered_map<ir::UOpRef, Slot> locals_;
-  std::unordered_map<std::uint32_t, llvm::AllocaInst*> local_memory_;  // by LocalInfo::memory
+  std::unordered_map<ir::UOpRef, Slot> allocations_;
+  std::unordered_map<std::uint32_t, llvm::AllocaInst*> allocated_memory_;  // by AllocationInfo::memory
   std::vector<Loop> loops_;
   std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
   std::unordered_set<ir::UOpRef> only_splat_;      // scalar loads whose only users make vectors of them

@@ -36,7 +36,7 @@ bool is_row_store(UOpRef x, const std::vector<UOpRef>& open) {
 KeptRows::KeptRows(std::span<const UOpRef> body) {
   std::unordered_map<UOpRef, UOpRef> first;  // keeping loop of each loop around such loops
   for_each_access(body, [&](UOpRef x, const std::vector<UOpRef>& open) {
-    if (!x->is(Op::Store) || !x->source(0)->source(0)->is(Op::Local)) return;
+    if (!x->is(Op::Store) || !x->source(0)->source(0)->is(Op::Allocate)) return;
     loops.insert(open.back());
     if (open.size() > 1) first.emplace(open[open.size() - 2], open.back());
   });

@@ -88,7 +88,7 @@ class KernelInterpreter {
       for (State* dependency : source->depends_on) add(dependency);
     }
     for (State* range : ranges_of(state)) std::erase(result, range);
-    const bool memory = state.is(Op::Param) || state.is(Op::Local);
+    const bool memory = state.is(Op::Param) || state.is(Op::Allocate);
     if (state.is(Op::Range) || (memory && std::ranges::find(stored, &state) != stored.end())) add(&state);
   }
 
@@ -136,7 +136,7 @@ class KernelInterpreter {
   struct Access {
     Value index;
     Value gate = {Element::of_int(1)};
-    KernelMemory::Instance instance;  // of a Local
+    KernelMemory::Instance instance;  // of an Allocate
   };
   // Index(param, i[, gate]).
   absl::StatusOr<Access> access_of(State& index) {
@@ -154,7 +154,7 @@ class KernelInterpreter {
     absl::StatusOr<Value> position = value_of(*index.sources[1]);
     if (!position.ok()) return position.status();
     access.index = *std::move(position);
-    if (index.sources[0]->is(Op::Local)) {
+    if (index.sources[0]->is(Op::Allocate)) {
       for (State* source : index.sources[0]->sources) {
         absl::StatusOr<Value> value = value_of(*source);
         if (!value.ok()) return value.status();

@@ -22,16 +22,16 @@ absl::Status wrong_lanes(ir::UOpRef where) {
 }  // namespace
 
 absl::StatusOr<HostTensor*> KernelMemory::buffer_of(ir::UOpRef param, const Instance& instance) {
-  if (param->is(ir::Op::Local)) {
-    auto [found, added] = locals_.try_emplace({param, instance});
+  if (param->is(ir::Op::Allocate)) {
+    auto [found, added] = allocations_.try_emplace({param, instance});
     if (added) {
-      found->second = HostTensor(param->dtype.scalar, {param->as<ir::LocalInfo>().elements});
+      found->second = HostTensor(param->dtype.scalar, {param->as<ir::AllocationInfo>().elements});
       std::ranges::fill(found->second.bytes, kGarbage);
     }
     return &found->second;
   }
   if (!param->is(ir::Op::Param))
-    return absl::InvalidArgumentError(absl::StrCat("reference: neither param nor local: ", ir::describe(param)));
+    return absl::InvalidArgumentError(absl::StrCat("reference: neither param nor allocation: ", ir::describe(param)));
   const std::uint32_t slot = param->as<ir::ParamInfo>().slot;
   if (slot >= run_.buffers.size())
     return absl::InvalidArgumentError(absl::StrCat("reference: no buffer for slot ", slot));
@@ -45,8 +45,8 @@ absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, const Inst
   if (!found.ok()) return found.status();
   HostTensor& buffer = **found;
   const auto name = [param] {
-    return param->is(ir::Op::Local) ? absl::StrCat("local ", param->as<ir::LocalInfo>().id)
-                                    : absl::StrCat("slot ", param->as<ir::ParamInfo>().slot);
+    return param->is(ir::Op::Allocate) ? absl::StrCat("allocation ", param->as<ir::AllocationInfo>().id)
+                                       : absl::StrCat("slot ", param->as<ir::ParamInfo>().slot);
   };
   if (buffer.dtype != dtype.scalar) {
     return absl::InvalidArgumentError(absl::StrCat("reference: ", verb, " of ", ir::to_string(dtype), " in ", name(),

@@ -38,7 +38,7 @@ class KernelMemory {
 
   // `lanes` elements: from `indices[0]` on if there is one index, else one an index. A lane whose gate is false takes
   // its lane of `alternative`. `gate` and `alternative` have one or `lanes` elements. `where` is for messages.
-  // `param` is a Param, or a Local with `instance`, the values of its sources; a Local starts as garbage.
+  // `param` is a Param, or an Allocate with `instance`, the values of its sources; an Allocate starts as garbage.
   absl::StatusOr<Value> load(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
                              const Value& alternative, ir::UOpRef where, const Instance& instance = {});
   absl::Status store(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate, const Value& value,
@@ -52,7 +52,7 @@ class KernelMemory {
   absl::StatusOr<HostTensor*> buffer_of(ir::UOpRef param, const Instance& instance);
 
   const KernelRun& run_;
-  std::map<std::pair<ir::UOpRef, Instance>, HostTensor> locals_;  // looked up, never iterated
+  std::map<std::pair<ir::UOpRef, Instance>, HostTensor> allocations_;  // looked up, never iterated
 };
 
 }  // namespace hearth::codegen::reference

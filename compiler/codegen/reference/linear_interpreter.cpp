@@ -131,7 +131,7 @@ class LinearInterpreter {
   struct Access {
     UOpRef memory = nullptr;
     Value position, gate = {Element::of_int(1)};
-    KernelMemory::Instance instance;  // values of a Local's sources
+    KernelMemory::Instance instance;  // values of an Allocate's sources
   };
   absl::StatusOr<Access> access_of(const Line& line) {
     absl::StatusOr<Line*> index = source_of(line, 0);
@@ -148,11 +148,11 @@ class LinearInterpreter {
       if (!gate.ok()) return gate.status();
       access.gate = **gate;
     }
-    if (!access.memory->is(Op::Local)) return access;
-    absl::StatusOr<Line*> local = source_of(**index, 0);
-    if (!local.ok()) return local.status();
-    for (std::size_t k = 0; k < (*local)->sources.size(); ++k) {
-      absl::StatusOr<const Value*> value = value_of(**local, k);
+    if (!access.memory->is(Op::Allocate)) return access;
+    absl::StatusOr<Line*> allocation = source_of(**index, 0);
+    if (!allocation.ok()) return allocation.status();
+    for (std::size_t k = 0; k < (*allocation)->sources.size(); ++k) {
+      absl::StatusOr<const Value*> value = value_of(**allocation, k);
       if (!value.ok()) return value.status();
       access.instance.push_back((**value)[0].i);
     }
@@ -234,7 +234,7 @@ class LinearInterpreter {
       case Op::End:
         return repeat(line, at);
       case Op::Param:
-      case Op::Local:
+      case Op::Allocate:
       case Op::Index:
       case Op::Sink:
         return at + 1;

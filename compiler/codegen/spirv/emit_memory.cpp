@@ -17,16 +17,16 @@ absl::Status Emitter::declare_param(UOpRef node) {
 }
 
 // Private to the invocation.
-absl::Status Emitter::declare_local(UOpRef node) {
-  const auto& info = node->as<ir::LocalInfo>();
+absl::Status Emitter::declare_allocation(UOpRef node) {
+  const auto& info = node->as<ir::AllocationInfo>();
   const Id elements = m_.integer(32, static_cast<std::uint64_t>(info.elements));
   const Id type = b_.makeArrayType(m_.value_type(node->dtype.scalar), elements, 0);
-  auto& [memory, has_type] = local_memory_[info.memory];
+  auto& [memory, has_type] = allocated_memory_[info.memory];
   if (memory == spv::NoResult) {
-    memory = variable(type, absl::StrCat("local", info.memory));
+    memory = variable(type, absl::StrCat("allocation", info.memory));
     has_type = type;
   }
-  if (has_type != type) return malformed(node, "shares the memory of a local of another type");
+  if (has_type != type) return malformed(node, "shares the memory of an allocation of another type");
   values_[node] = memory;
   return absl::OkStatus();
 }
@@ -35,14 +35,14 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
   if (!index->is(Op::Index) || index->sources.size() < 2 || index->sources.size() > 3)
     return malformed(index, "an address must be index(param, i[, gate])");
   UOpRef memory = index->source(0);
-  if (!memory->is(Op::Param) && !memory->is(Op::Local))
-    return malformed(index, "only params and locals have an address here");
+  if (!memory->is(Op::Param) && !memory->is(Op::Allocate))
+    return malformed(index, "only params and allocations have an address here");
   const absl::StatusOr<Id> base = value(memory), position = value(index->source(1));
   if (!base.ok()) return base.status();
   if (!position.ok()) return position.status();
   Access access;
   access.element = memory->dtype.scalar;
-  access.is_local = memory->is(Op::Local);
+  access.is_allocation = memory->is(Op::Allocate);
   if (index->sources.size() == 3) {
     UOpRef gate = index->source(2);
     if (!ir::is_bool(gate->dtype)) return malformed(index, "the gate must be bool");
@@ -52,7 +52,7 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
       access.gate = *computed;
     }
   }
-  if (access.is_local) {
+  if (access.is_allocation) {
     const Id type = b_.makePointer(spv::StorageClassFunction, m_.value_type(access.element));
     const Id place = b_.createUnaryOp(spv::OpUConvert, m_.word(32), *position);
     access.pointer = b_.createOp(spv::OpAccessChain, type, {*base, place});
@@ -67,7 +67,7 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
 }
 
 spv::Id Emitter::read(const Access& access) {
-  if (access.is_local) return b_.createLoad(access.pointer, spv::NoPrecision);
+  if (access.is_allocation) return b_.createLoad(access.pointer, spv::NoPrecision);
   const auto bytes = static_cast<unsigned>(ir::byte_size(access.element));
   return arithmetic_.from_memory(access.element, b_.createLoad(access.pointer, spv::NoPrecision,
                                                                spv::MemoryAccessAlignedMask, spv::ScopeMax, bytes));
@@ -107,7 +107,7 @@ absl::Status Emitter::store(UOpRef node) {
   if (node->source(1)->dtype.scalar != access->element) return malformed(node, "dtype differs from its param's");
   values_[node] = spv::NoResult;
   const auto write = [&] {
-    if (access->is_local) return b_.createStore(*given, access->pointer);
+    if (access->is_allocation) return b_.createStore(*given, access->pointer);
     const auto bytes = static_cast<unsigned>(ir::byte_size(access->element));
     b_.createStore(arithmetic_.to_memory(access->element, *given), access->pointer, spv::MemoryAccessAlignedMask,
                    spv::ScopeMax, bytes);

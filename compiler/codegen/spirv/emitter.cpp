@@ -131,8 +131,8 @@ absl::Status Emitter::emit(UOpRef node) {
       return absl::OkStatus();
     case Op::Param:
       return declare_param(node);
-    case Op::Local:
-      return declare_local(node);
+    case Op::Allocate:
+      return declare_allocation(node);
     case Op::Var: {
       const auto& var = node->as<ir::VarInfo>();
       if (static_cast<int>(var.slot) >= kernel_.num_vars)

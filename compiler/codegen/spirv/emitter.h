@@ -34,14 +34,14 @@ class Emitter {
     Id pointer = spv::NoResult;
     Id gate = spv::NoResult;  // none: always
     ir::Scalar element = ir::Scalar::Void;
-    bool is_local = false;
+    bool is_allocation = false;
   };
 
   void prologue();
   absl::Status body();
   absl::Status emit(ir::UOpRef node);
   absl::Status declare_param(ir::UOpRef node);
-  absl::Status declare_local(ir::UOpRef node);
+  absl::Status declare_allocation(ir::UOpRef node);
   absl::Status open_range(ir::UOpRef node);
   absl::Status close_range(ir::UOpRef node);
   absl::Status accumulate(ir::UOpRef node);
@@ -65,7 +65,8 @@ class Emitter {
   spv::Function* function_ = nullptr;
   Id row_ = spv::NoResult, units_ = spv::NoResult, invocation_ = spv::NoResult, invocations_ = spv::NoResult;
   std::unordered_map<ir::UOpRef, Id> values_;  // NoResult: a node without a value; of params their addresses
-  std::unordered_map<std::uint32_t, std::pair<Id, Id>> local_memory_;  // by LocalInfo::memory: variable, its type
+  std::unordered_map<std::uint32_t, std::pair<Id, Id>>
+      allocated_memory_;  // by AllocationInfo::memory: variable, its type
   std::vector<Loop> loops_;
   bool in_grid_ = false;
 };

@@ -63,7 +63,7 @@ class Applier {
         stores.push_back(store);
       } else if (opt.kind == Opt::Kind::PadTo) {
         stores.push_back(padded(store, range, opt.amount));
-      } else if (opt.kind == Opt::Kind::Block) {
+      } else if (opt.kind == Opt::Kind::Tile) {
         stores.push_back(block(store, range, opt.amount));
       } else {
         split_store(store, range, opt, stores);
@@ -73,9 +73,7 @@ class Applier {
     if (opt.kind != Opt::Kind::PadTo) split_reductions(opt);
   }
 
-  static bool is_axis(UOpRef x, std::uint32_t axis) {
-    return x->is(Op::Range) && x->as<ir::RangeInfo>().axis == axis && x->as<ir::RangeInfo>().kind < RangeKind::Unroll;
-  }
+  static bool is_axis(UOpRef x, std::uint32_t axis) { return ir::is_loop(x) && x->as<ir::RangeInfo>().axis == axis; }
 
   // Within each store that has both, the loop of axis opt.axis moves to just outside of axis opt.amount.
   void move_before(const Opt& opt) {
@@ -109,7 +107,7 @@ class Applier {
   // Of the loop that `opt` makes.
   static RangeKind kind_of(const Opt& opt) {
     if (opt.kind == Opt::Kind::Unroll) return RangeKind::Unroll;
-    return opt.kind == Opt::Kind::Group ? RangeKind::Group : RangeKind::Lanes;
+    return opt.kind == Opt::Kind::Dot ? RangeKind::Dot : RangeKind::Lanes;
   }
 
   struct Pieces {
@@ -291,7 +289,7 @@ class Applier {
           (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
         continue;
       // Loads that are off give zeros, and the product of two of them adds nothing.
-      const bool fills_up = opt.kind == Opt::Kind::Group && tune::is_product_along(copy, range);
+      const bool fills_up = opt.kind == Opt::Kind::Dot && tune::is_product_along(copy, range);
       const auto key = std::make_pair(range, fills_up);
       if (!pieces_of.contains(key)) pieces_of.emplace(key, pieces(range, opt, fills_up));
       const Pieces& p = pieces_of.at(key);

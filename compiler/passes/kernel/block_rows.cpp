@@ -15,10 +15,11 @@ using ir::UOpRef;
 
 constexpr std::int64_t kMostRows = 16;
 
-// Rows of a block: as many as the locals may hold, and a divisor of a constant number of rows if there is a good one.
-std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t local_bytes) {
+// Rows of a block: as many as the allocations may hold, and a divisor of a constant number of rows if there is a good
+// one.
+std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t allocation_bytes) {
   UOpRef size = rows->source(0);
-  const std::int64_t fit = std::max<std::int64_t>(local_bytes / bytes_per_row, 1);
+  const std::int64_t fit = std::max<std::int64_t>(allocation_bytes / bytes_per_row, 1);
   const std::int64_t most = std::min({fit, kMostRows, size->bounds.max});
   for (std::int64_t n = most; size->is_const() && 2 * n > most; --n) {
     if (size->int_value() % n == 0) return n;
@@ -28,19 +29,19 @@ std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t
 
 class Blocker {
  public:
-  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows, std::int64_t local_bytes)
-      : g_(g), kernel_(kernel), rows_(rows), local_bytes_(local_bytes) {
+  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows, std::int64_t allocation_bytes)
+      : g_(g), kernel_(kernel), rows_(rows), allocation_bytes_(allocation_bytes) {
     for (UOpRef x : toposort(kernel)) {
       if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
-      if (!x->is(Op::Local) || !depends(x)) continue;
-      const auto& info = x->as<ir::LocalInfo>();
+      if (!x->is(Op::Allocate) || !depends(x)) continue;
+      const auto& info = x->as<ir::AllocationInfo>();
       if (info.memory == info.id) bytes_per_row_ += info.elements * byte_size(x->dtype);
     }
   }
 
   absl::StatusOr<UOpRef> run() {
     if (bytes_per_row_ == 0) return kernel_;
-    count_ = rows_of_block(rows_, bytes_per_row_, local_bytes_);
+    count_ = rows_of_block(rows_, bytes_per_row_, allocation_bytes_);
     if (count_ < 2) return kernel_;
     UOpRef size = rows_->source(0), n = g_.index(count_);
     UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(count_ - 1)), n);
@@ -54,15 +55,17 @@ class Blocker {
   }
 
  private:
-  bool depends(UOpRef local) const { return std::ranges::find(local->sources, rows_) != local->sources.end(); }
+  bool depends(UOpRef allocation) const {
+    return std::ranges::find(allocation->sources, rows_) != allocation->sources.end();
+  }
   UOpRef range(UOpRef size) { return g_.range(size, next_axis_++, rows_->as<ir::RangeInfo>().kind); }
 
-  UOpRef block_of_local(UOpRef local) {
-    std::vector<UOpRef> loops(local->sources.begin(), local->sources.end());
+  UOpRef block_of_allocation(UOpRef allocation) {
+    std::vector<UOpRef> loops(allocation->sources.begin(), allocation->sources.end());
     std::ranges::replace(loops, rows_, block_);
-    ir::LocalInfo info = local->as<ir::LocalInfo>();
+    ir::AllocationInfo info = allocation->as<ir::AllocationInfo>();
     info.elements *= count_;
-    return g_.make(Op::Local, local->dtype, loops, info);
+    return g_.make(Op::Allocate, allocation->dtype, loops, info);
   }
 
   UOpRef blocked(UOpRef store) {
@@ -72,14 +75,14 @@ class Blocker {
     std::vector<UOpRef> sources;
     for (UOpRef x : toposort(store)) {
       if (x == rows_ || x == store) continue;
-      if (x->is(Op::Local) && depends(x)) {
-        done[x] = block_of_local(x);
+      if (x->is(Op::Allocate) && depends(x)) {
+        done[x] = block_of_allocation(x);
         continue;
       }
       sources.clear();
       for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      if (x->is(Op::Index) && x->source(0)->is(Op::Local) && depends(x->source(0))) {
-        UOpRef elements = g_.index(x->source(0)->as<ir::LocalInfo>().elements);
+      if (x->is(Op::Index) && x->source(0)->is(Op::Allocate) && depends(x->source(0))) {
+        UOpRef elements = g_.index(x->source(0)->as<ir::AllocationInfo>().elements);
         sources[1] = ir::fold_add(g_, ir::fold_mul(g_, row, elements), sources[1]);
       }
       done[x] = g_.with_sources(x, sources);
@@ -98,7 +101,7 @@ class Blocker {
 
   ir::Graph& g_;
   UOpRef kernel_, rows_;
-  const std::int64_t local_bytes_;
+  const std::int64_t allocation_bytes_;
   UOpRef block_ = nullptr, begin_ = nullptr, length_ = nullptr;
   std::int64_t bytes_per_row_ = 0, count_ = 0;
   std::uint32_t next_axis_ = 0;
@@ -106,8 +109,8 @@ class Blocker {
 
 }  // namespace
 
-absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows, std::int64_t local_bytes) {
-  return Blocker(graph, kernel, rows, local_bytes).run();
+absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows, std::int64_t allocation_bytes) {
+  return Blocker(graph, kernel, rows, allocation_bytes).run();
 }
 
 }  // namespace hearth::passes

@@ -1,15 +1,17 @@
 // block_rows: a kernel that keeps rows of stages (passes/ranged/keep_stages) works on a block of rows at a time.
 //
 // The innermost loop `rows` that all stores share is divided into blocks; inside a block each store has a loop of its
-// own, and every local of a row becomes one of the block's rows. What the rows read alike is then read once a block,
-// and the stores can be tiled as if they were kernels of their own.
+// own, and every allocation of a row becomes one of the block's rows. What the rows read alike is then read once a
+// block, and the stores can be tiled as if they were kernels of their own.
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 
 namespace hearth::passes {
 
-// `kernel`: a flat kernel, before opts. Left as it is when no local depends on `rows`. `local_bytes`: the target's.
-absl::StatusOr<ir::UOpRef> block_rows(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef rows, std::int64_t local_bytes);
+// `kernel`: a flat kernel, before opts. Left as it is when no allocation depends on `rows`. `allocation_bytes`: the
+// target's.
+absl::StatusOr<ir::UOpRef> block_rows(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef rows,
+                                      std::int64_t allocation_bytes);
 
 }  // namespace hearth::passes

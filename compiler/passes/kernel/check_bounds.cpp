@@ -16,8 +16,6 @@ using ir::Op;
 using ir::UOpRef;
 using Loops = std::vector<UOpRef>;  // sorted by id
 
-bool may_be_empty(UOpRef range) { return range->source(0)->bounds.min < 1; }
-
 std::span<const UOpRef> loops_of(UOpRef node) {
   if (node->is(Op::Store)) return node->sources.subspan(2);
   if (node->is(Op::Reduce)) return node->sources.subspan(1);
@@ -50,7 +48,7 @@ absl::flat_hash_map<UOpRef, Loops> running_loops(const std::vector<UOpRef>& orde
 }
 
 UOpRef size_of(ir::Graph& g, UOpRef memory, std::span<const UOpRef> sizes) {
-  if (memory->is(Op::Local)) return g.index(memory->as<ir::LocalInfo>().elements);
+  if (memory->is(Op::Allocate)) return g.index(memory->as<ir::AllocationInfo>().elements);
   const std::uint32_t slot = memory->as<ir::ParamInfo>().slot;
   return slot < sizes.size() ? sizes[slot] : nullptr;
 }

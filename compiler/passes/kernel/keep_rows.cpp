@@ -59,16 +59,17 @@ absl::StatusOr<std::optional<Row>> find_row(ir::Graph& g, UOpRef store, UOpRef a
   return std::optional<Row>();
 }
 
-std::uint32_t free_local(UOpRef kernel) {
+std::uint32_t free_allocation(UOpRef kernel) {
   std::uint32_t next = 0;
   for (UOpRef x : toposort(kernel)) {
-    if (x->is(Op::Local)) next = std::max(next, x->as<ir::LocalInfo>().id + 1);
+    if (x->is(Op::Allocate)) next = std::max(next, x->as<ir::AllocationInfo>().id + 1);
   }
   return next;
 }
 
 // The stores that take the place of store `i` of the kernel: itself, when it keeps nothing.
-absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRef store, std::int64_t local_bytes) {
+absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRef store,
+                                              std::int64_t allocation_bytes) {
   std::vector<UOpRef> unchanged = {store};
   if (store->sources.size() < 3) return unchanged;
   UOpRef axis = store->sources.back();
@@ -76,12 +77,12 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
   if (!row) return unchanged;
   const ir::DType dtype = row->kept->dtype;
   const std::int64_t elements = axis->source(0)->bounds.max;
-  if (elements < 2 || elements * byte_size(dtype) > local_bytes) return unchanged;
+  if (elements < 2 || elements * byte_size(dtype) > allocation_bytes) return unchanged;
 
   const std::vector<UOpRef> outer(store->sources.begin() + 2, store->sources.end() - 1);
-  const std::uint32_t id = free_local(kernel);
-  UOpRef local = g.make(Op::Local, dtype, outer, ir::LocalInfo{id, elements, id});
-  auto at = [&](UOpRef range) { return g.make(Op::Index, ir::Scalar::Void, {local, range, g.boolean(true)}); };
+  const std::uint32_t id = free_allocation(kernel);
+  UOpRef allocation = g.make(Op::Allocate, dtype, outer, ir::AllocationInfo{id, elements, id});
+  auto at = [&](UOpRef range) { return g.make(Op::Index, ir::Scalar::Void, {allocation, range, g.boolean(true)}); };
   auto read = [&](UOpRef range) { return g.make(Op::Load, dtype, {at(range)}); };
 
   UOpRef writing = g.range(axis->source(0), free_axis(kernel), axis->as<ir::RangeInfo>().kind);
@@ -100,9 +101,10 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
 
 }  // namespace
 
-absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel, std::int64_t local_bytes) {
+absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel, std::int64_t allocation_bytes) {
   for (std::size_t i = 0; i < kernel->sources.size(); ++i) {
-    HEARTH_ASSIGN_OR_RETURN(const std::vector<UOpRef> stores, stores_of(g, kernel, kernel->source(i), local_bytes));
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<UOpRef> stores,
+                            stores_of(g, kernel, kernel->source(i), allocation_bytes));
     if (stores.size() == 1) continue;
     std::vector<UOpRef> all(kernel->sources.begin(), kernel->sources.end());
     all[i] = stores[1];

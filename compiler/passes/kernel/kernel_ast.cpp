@@ -11,7 +11,7 @@
 #include "compiler/passes/kernel/kernel_estimate.h"
 #include "compiler/passes/kernel/mark_grid.h"
 #include "compiler/passes/kernel/pack_operands.h"
-#include "compiler/passes/kernel/share_locals.h"
+#include "compiler/passes/kernel/share_allocations.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/ranged/keep_stages.h"
 #include "compiler/passes/ranged/movement_index.h"
@@ -36,8 +36,8 @@ UOpRef param(ir::Graph& g, ir::DType dtype, std::size_t slot) {
   return g.make(Op::Param, dtype, {}, ir::ParamInfo{static_cast<std::uint32_t>(slot)});
 }
 
-// The body of a stage, and of those that are kept in its kernel -> stores with params, locals and flat indices. Slots
-// are in order of first appearance.
+// The body of a stage, and of those that are kept in its kernel -> stores with params, allocations and flat indices.
+// Slots are in order of first appearance.
 class Flattener {
  public:
   Flattener(ir::Graph& g, UOpRef stage, KernelAst& out) : g_(g), root_(stage), out_(out) {}
@@ -77,9 +77,9 @@ class Flattener {
     return param(g_, buffer->dtype, slot);
   }
 
-  // The local of a stage that `reader` keeps; its store comes before the reader's. `done`: of the reader.
-  UOpRef local_of(UOpRef kept, UOpRef reader, const std::unordered_map<UOpRef, UOpRef>& done) {
-    if (auto found = locals_.find(kept); found != locals_.end()) return found->second;
+  // The allocation of a stage that `reader` keeps; its store comes before the reader's. `done`: of the reader.
+  UOpRef allocation_of(UOpRef kept, UOpRef reader, const std::unordered_map<UOpRef, UOpRef>& done) {
+    if (auto found = allocations_.find(kept); found != allocations_.end()) return found->second;
     std::vector<UOpRef> indices, loops;
     for (UOpRef x : stage_body(reader)) {
       if (x->is(Op::Index) && x->source(0) == kept) indices.push_back(x);
@@ -92,12 +92,12 @@ class Flattener {
     }
     if (shared_.empty()) shared_ = loops;
     UOpRef value = value_of(kept, own), row = own.at(kept->sources.back());
-    const auto id = static_cast<std::uint32_t>(locals_.size());
-    const ir::LocalInfo info{id, row->source(0)->bounds.max, id};
-    UOpRef local = g_.make(Op::Local, kept->dtype, loops, info);
+    const auto id = static_cast<std::uint32_t>(allocations_.size());
+    const ir::AllocationInfo info{id, row->source(0)->bounds.max, id};
+    UOpRef allocation = g_.make(Op::Allocate, kept->dtype, loops, info);
     loops.push_back(row);
-    add_store(g_.make(Op::Index, ir::Scalar::Void, {local, row, g_.boolean(true)}), value, loops);
-    return locals_[kept] = local;
+    add_store(g_.make(Op::Index, ir::Scalar::Void, {allocation, row, g_.boolean(true)}), value, loops);
+    return allocations_[kept] = allocation;
   }
 
   // `done`: what ranges of the stage become, if they are not its own; afterwards what every node has become.
@@ -112,7 +112,7 @@ class Flattener {
         std::vector<UOpRef> at;
         for (std::size_t i = 1; i + 1 < x->sources.size(); ++i) at.push_back(done.at(x->source(i)));
         const bool kept = from->is(Op::Stage) && from->as<ir::StageInfo>().kept;
-        done[x] = kept ? g_.make(Op::Index, ir::Scalar::Void, {local_of(from, stage, done), at.back(), gate})
+        done[x] = kept ? g_.make(Op::Index, ir::Scalar::Void, {allocation_of(from, stage, done), at.back(), gate})
                        : g_.make(Op::Index, ir::Scalar::Void, {slot_of(from), flat_index(g_, axes_of(from), at), gate});
         continue;
       }
@@ -128,7 +128,7 @@ class Flattener {
   UOpRef root_;
   KernelAst& out_;
   std::vector<UOpRef> stores_, shared_;
-  std::unordered_map<UOpRef, UOpRef> locals_;
+  std::unordered_map<UOpRef, UOpRef> allocations_;
 };
 
 double trip_count(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
@@ -351,10 +351,10 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const target:
     flat = with_outer_loops(g, flat, flattener.shared(), rows);
   }
   HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
-  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat, target.local_bytes()));
-  flat = share_locals(g, flat);
+  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat, target.allocation_bytes()));
+  flat = share_allocations(g, flat);
   if (rows) {
-    HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows, target.local_bytes()));
+    HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows, target.allocation_bytes()));
   }
   HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, tuning, out));
   return out;

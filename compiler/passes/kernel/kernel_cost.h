@@ -22,7 +22,7 @@ struct KernelCost {
   double cycles = 0, least_cycles = 0;
 };
 
-// `flat`: before opts, sink(store(index(param | local, position, gate), value, ranges...)...).
+// `flat`: before opts, sink(store(index(param | allocation, position, gate), value, ranges...)...).
 KernelCost kernel_cost(ir::UOpRef flat, const std::vector<std::int64_t>& elements);
 
 }  // namespace hearth::passes

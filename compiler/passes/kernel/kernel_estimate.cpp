@@ -68,7 +68,7 @@ class Estimate {
   static double times(const std::vector<UOpRef>& ranges) {
     double n = 1;
     for (UOpRef r : ranges) {
-      if (!is_of(r, {RangeKind::Lanes, RangeKind::Group})) n *= length(r);
+      if (!is_of(r, {RangeKind::Lanes, RangeKind::Dot})) n *= length(r);
     }
     return n;
   }

@@ -8,7 +8,7 @@
 
 namespace hearth::passes {
 
-// `kernel`: after opts, sink(store(index(param | local, position, gate), value, ranges...)...).
+// `kernel`: after opts, sink(store(index(param | allocation, position, gate), value, ranges...)...).
 double estimated_cycles(ir::UOpRef kernel);
 
 // Multiply-adds count two: what a core can do in a cycle at most, of f32 and without matrix units.

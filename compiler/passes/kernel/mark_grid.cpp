@@ -36,10 +36,10 @@ double unevenness(std::int64_t units, std::int64_t threads) {
   return static_cast<double>((units + threads - 1) / threads * threads) / static_cast<double>(units);
 }
 
-// Whether a length or a local belongs to the loop: it stays a loop of its own.
+// Whether a length or an allocation belongs to the loop: it stays a loop of its own.
 bool has_followers(UOpRef kernel, UOpRef loop) {
   return std::ranges::any_of(toposort(kernel), [&](UOpRef x) {
-    if (!x->is(Op::Local) && !(x->is(Op::Range) && x != loop)) return false;
+    if (!x->is(Op::Allocate) && !(x->is(Op::Range) && x != loop)) return false;
     return std::ranges::any_of(x->sources, [&](UOpRef source) {
       const std::vector<UOpRef> below = toposort(source);
       return std::ranges::find(below, loop) != below.end();
@@ -82,7 +82,7 @@ std::optional<MarkedGrid> with_shares(ir::Graph& g, UOpRef kernel, std::int64_t 
   std::vector<UOpRef> outermost;
   std::uint32_t next_axis = 0;
   for (UOpRef x : toposort(kernel)) {
-    if (x->is(Op::Local)) return std::nullopt;
+    if (x->is(Op::Allocate)) return std::nullopt;
     if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
   }
   for (UOpRef store : kernel->sources) {

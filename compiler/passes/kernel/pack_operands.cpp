@@ -92,7 +92,7 @@ class Packer {
       case RangeKind::Lanes:
         group = 5;
         break;
-      case RangeKind::Group:
+      case RangeKind::Dot:
         group = 6;
         break;
     }
@@ -169,7 +169,7 @@ class Packer {
   static bool moves_with_lanes(const std::vector<UOpRef>& ranges) {
     return std::ranges::any_of(ranges, [](UOpRef r) {
       const RangeKind kind = r->as<ir::RangeInfo>().kind;
-      return kind == RangeKind::Lanes || kind == RangeKind::Group;
+      return kind == RangeKind::Lanes || kind == RangeKind::Dot;
     });
   }
 

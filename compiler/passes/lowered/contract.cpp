@@ -27,7 +27,7 @@ UOpRef lanes_below(UOpRef x, bool* several) {
 absl::StatusOr<std::optional<Contraction>> contract(ir::Graph& g, UOpRef reduce, std::uint32_t next_axis) {
   UOpRef group = nullptr;
   for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
-    if (!is_range(reduce->source(i), RangeKind::Group)) continue;
+    if (!is_range(reduce->source(i), RangeKind::Dot)) continue;
     if (group) return std::nullopt;
     group = reduce->source(i);
   }

@@ -45,7 +45,7 @@ UOpRef at_value(ir::Graph& g, UOpRef root, UOpRef range, std::int64_t value) {
 // Of a reduction, what is left of groups that no matrix unit sums included.
 std::optional<std::size_t> find_unrolled(UOpRef reduce) {
   auto at = find_range(reduce, 1, RangeKind::Unroll);
-  return at ? at : find_range(reduce, 1, RangeKind::Group);
+  return at ? at : find_range(reduce, 1, RangeKind::Dot);
 }
 
 bool is_product(UOpRef x) { return x->is(Op::Mul) && is_float(x->dtype); }
@@ -238,7 +238,7 @@ class Vectorizer {
         for (std::size_t i = 1; i < x->sources.size(); ++i) {
           if (x->source(i) == lanes) {
             over_lanes = true;
-          } else if (!is_range(x->source(i), RangeKind::Group) || !done_.at(x->source(0))->is(Op::Wmma)) {
+          } else if (!is_range(x->source(i), RangeKind::Dot) || !done_.at(x->source(0))->is(Op::Wmma)) {
             sources.push_back(done_.at(x->source(i)));
           }
         }

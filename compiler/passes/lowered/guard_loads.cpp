@@ -17,8 +17,6 @@ struct ById {
 };
 using LoopSet = std::set<UOpRef, ById>;  // all of them run
 
-bool may_have_no_turn(UOpRef range) { return range->source(0)->bounds.min < 1; }
-
 // When a node's value is needed: one of the alternatives. An empty alternative: always.
 struct Condition {
   std::vector<LoopSet> any;
@@ -34,7 +32,7 @@ struct Condition {
 
 UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
   std::vector<UOpRef> order = toposort(kernel);
-  bool any_empty = std::ranges::any_of(order, [](UOpRef x) { return x->is(Op::Range) && may_have_no_turn(x); });
+  bool any_empty = std::ranges::any_of(order, [](UOpRef x) { return x->is(Op::Range) && may_be_empty(x); });
   if (!any_empty) return kernel;
 
   std::unordered_map<UOpRef, LoopSet> depends;
@@ -55,7 +53,7 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
     LoopSet own;
     if (x->is(Op::Reduce) || x->is(Op::Store)) {
       for (std::size_t i = x->is(Op::Store) ? 2 : 1; i < x->sources.size(); ++i) {
-        if (may_have_no_turn(x->source(i))) own.insert(x->source(i));
+        if (may_be_empty(x->source(i))) own.insert(x->source(i));
       }
     }
     for (UOpRef s : x->sources) {

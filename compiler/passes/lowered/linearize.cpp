@@ -72,7 +72,7 @@ class Linearizer {
     std::vector<UOpRef>& free = free_[x];
     if (x->is(Op::Range)) free.push_back(x);
     std::vector<UOpRef> own = own_ranges(x);
-    if (x->is(Op::Store) && x->source(0)->source(0)->is(Op::Local)) stores_of_[x->source(0)->source(0)].push_back(x);
+    if (x->is(Op::Store) && x->source(0)->source(0)->is(Op::Allocate)) stores_of_[x->source(0)->source(0)].push_back(x);
     for (UOpRef s : x->sources) {
       for (UOpRef r : free_.at(s)) {
         if (std::ranges::find(free, r) == free.end() && std::ranges::find(own, r) == own.end()) free.push_back(r);
@@ -80,7 +80,7 @@ class Linearizer {
     }
     if (own.empty()) return;
     if (x->is(Op::Store)) {  // a tree of loops: stores may share outer ones
-      if (stands_elsewhere(own) && !uses_local(x)) {
+      if (stands_elsewhere(own) && !uses_allocation(x)) {
         strays_.push_back(x);
         return;
       }
@@ -131,9 +131,9 @@ class Linearizer {
     return false;
   }
 
-  // A local belongs to its loops: one store writes what another reads.
-  static bool uses_local(UOpRef store) {
-    return std::ranges::any_of(toposort(store), [](UOpRef x) { return x->is(Op::Local); });
+  // An allocation belongs to its loops: one store writes what another reads.
+  static bool uses_allocation(UOpRef store) {
+    return std::ranges::any_of(toposort(store), [](UOpRef x) { return x->is(Op::Allocate); });
   }
 
   // Depth of a range in the loop tree, 1 for outermost; its parent loop.
@@ -268,8 +268,8 @@ class Linearizer {
           }
         }
       }
-      // A local is read when all of it is written.
-      if (!x->is(Op::Load) || !x->source(0)->source(0)->is(Op::Local)) continue;
+      // An allocation is read when all of it is written.
+      if (!x->is(Op::Load) || !x->source(0)->source(0)->is(Op::Allocate)) continue;
       for (UOpRef store : stores_of_[x->source(0)->source(0)]) {
         if (auto status = require(store); !status.ok()) return status;
       }
@@ -356,7 +356,7 @@ class Linearizer {
   std::vector<UOpRef> order_, body_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
   std::unordered_map<UOpRef, Nest> nests_;                        // by first range
-  std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;     // local -> what writes it
+  std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;     // allocation -> what writes it
   std::unordered_map<UOpRef, std::vector<UOpRef>> plain_stores_;  // param -> see collect_plain_stores
   std::unordered_map<UOpRef, UOpRef> store_parent_;
   std::unordered_map<UOpRef, UOpRef> nest_of_;  // range -> first range of its nest

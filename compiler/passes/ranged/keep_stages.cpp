@@ -29,7 +29,7 @@ class Keeper {
         stages_(stages_in_order(sink)),
         once_(sink),
         l2_bytes_(static_cast<double>(target.l2_bytes())),
-        local_bytes_(static_cast<double>(target.local_bytes())) {}
+        allocation_bytes_(static_cast<double>(target.allocation_bytes())) {}
 
   UOpRef run() {
     for (UOpRef stage : stages_) {
@@ -123,11 +123,11 @@ class Keeper {
     return bytes > kFarInL2s * l2_bytes_ && reread <= kMostReread * row;
   }
 
-  // A block of rows on the stack. Rows of one length are mostly computed in place (passes/kernel/share_locals); if they
-  // are not, a block is as many rows as fit, one at least.
+  // A block of rows on the stack. Rows of one length are mostly computed in place (passes/kernel/share_allocations); if
+  // they are not, a block is as many rows as fit, one at least.
   bool rows_fit(double row_bytes, UOpRef longest) {
     const double in_place = extent(longest->sources.back()) * byte_size(longest->dtype);
-    return row_bytes <= local_bytes_ && kLeastRows * in_place <= local_bytes_;
+    return row_bytes <= allocation_bytes_ && kLeastRows * in_place <= allocation_bytes_;
   }
 
   // An elementwise stage whose rows a kernel of kept rows reads (queries, rotated by their positions): it lives there
@@ -226,7 +226,7 @@ class Keeper {
   std::vector<UOpRef> stages_;
   const OnceStages once_;
   double l2_bytes_;
-  double local_bytes_;
+  double allocation_bytes_;
   std::unordered_map<UOpRef, Facts> facts_;
   std::unordered_set<UOpRef> kept_;
 };

@@ -2,7 +2,7 @@
 //
 // A large stage that its reader goes through row by row (attention: the scores in the softmax, the softmax in the
 // product with V) need not be written as a whole: for each value of the loops that both share, one row of it is kept
-// in a local. The stage's own operands are then read again for every block of rows, so they must fit in a cache.
+// in an allocation. The stage's own operands are then read again for every block of rows, so they must fit in a cache.
 //
 // Source: the idea of FlashAttention (Dao et al., 2022), with whole rows in place of its running maximum and sum.
 #pragma once

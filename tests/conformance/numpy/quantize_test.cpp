@@ -18,7 +18,7 @@ Tensors dynamic(const Tensors& in) {
   return {q.values, q.scale, q.zero_point};
 }
 
-const ConvConfig kPadded = {.strides = {2, 2}, .pads_begin = {1, 1}, .pads_end = {1, 1}};
+const ConvConfig kPaddedConv = {.strides = {2, 2}, .pads_begin = {1, 1}, .pads_end = {1, 1}};
 
 }  // namespace
 
@@ -47,9 +47,9 @@ TEST_CASE("quantisation gives numpy's results") {
           {"conv", [](const Tensors& in) { return Tensors{conv_integer(in[0], in[1])}; }},
           {"conv_known_zero",
            [](const Tensors& in) {
-             return Tensors{conv_integer(in[0], in[1], full_i64({}, 131, DType::kU8), in[2], kPadded)};
+             return Tensors{conv_integer(in[0], in[1], full_i64({}, 131, DType::kU8), in[2], kPaddedConv)};
            }},
           {"conv_computed_zero",
-           [](const Tensors& in) { return Tensors{conv_integer(in[0], in[1], in[2], in[3], kPadded)}; }},
+           [](const Tensors& in) { return Tensors{conv_integer(in[0], in[1], in[2], in[3], kPaddedConv)}; }},
       });
 }

@@ -10,12 +10,12 @@ using hearth::conformance::numpy::Tensors;
 
 namespace {
 
-Tensors both(const RecurrentResult& result) { return {result.y, result.last}; }
+Tensors all_and_last(const RecurrentResult& result) { return {result.y, result.last}; }
 
 OpCase gru_case(const std::string& name, bool linear, const std::function<RecurrentConfig(const Tensors&)>& config) {
   return {name,
           [linear, config](const Tensors& in) {
-            return both(gru(in[0], in[1], in[2], in[3], in[4], in[5], linear, config(in)));
+            return all_and_last(gru(in[0], in[1], in[2], in[3], in[4], in[5], linear, config(in)));
           },
           1e-5, 1e-6};
 }
@@ -51,12 +51,12 @@ TEST_CASE("recurrent layers and loops give numpy's results") {
       {
           averages_case("loop", false),
           averages_case("loop_reverse", true),
-          {"rnn", [](const Tensors& in) { return both(rnn(in[0], in[1], in[2], in[3], in[4])); }, 1e-5, 1e-6},
+          {"rnn", [](const Tensors& in) { return all_and_last(rnn(in[0], in[1], in[2], in[3], in[4])); }, 1e-5, 1e-6},
           {"rnn_lengths_reverse_clip_relu",
            [](const Tensors& in) {
              RecurrentConfig config{.reverse = true, .lengths = in[4], .clip = 0.4};
              config.cell = [](const Tensor& x) { return relu(x); };
-             return both(rnn(in[0], in[1], in[2], in[3], {}, config));
+             return all_and_last(rnn(in[0], in[1], in[2], in[3], {}, config));
            },
            1e-5, 1e-6},
           gru_case("gru", false, [](const Tensors&) { return RecurrentConfig{}; }),

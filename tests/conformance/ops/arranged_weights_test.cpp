@@ -5,6 +5,7 @@
 #include "compiler/compile.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/conformance/ops/stages.h"
 
 namespace hearth::conformance {
 namespace {
@@ -39,18 +40,6 @@ Net net_of(std::int64_t batch, std::int64_t channels, std::int64_t made, std::in
   const Node sums = b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, b.expand(weights, products)}), {1, 5, 6});
   b.output(b.reshape(sums, {batch, results, places, places}));
   return net;
-}
-
-int stages_after(const v1::LoweredPlan& plan, const std::string& name) {
-  for (const v1::PassReport& pass : plan.passes()) {
-    if (pass.name() != name) continue;
-    int count = 0;
-    for (std::size_t at = pass.text().find(" = stage "); at != std::string::npos;
-         at = pass.text().find(" = stage ", at + 1))
-      ++count;
-    return count;
-  }
-  return -1;
 }
 
 TEST_CASE("transposed convolutions with overlapping windows: their weights are stored as they are read") {

@@ -5,13 +5,14 @@
 #include "compiler/compile.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/conformance/ops/stages.h"
 
 namespace hearth::conformance {
 namespace {
 
 using ir::Scalar;
 
-struct Net {
+struct LayoutNet {
   GraphBuilder b;
   Feed feed;
 
@@ -39,21 +40,11 @@ struct Net {
   }
 };
 
-int stages_after(const v1::LoweredPlan& plan, const std::string& pass_name) {
-  const std::string what = " = stage ";
-  int count = 0;
-  for (const v1::PassReport& pass : plan.passes()) {
-    if (pass.name() != pass_name) continue;
-    for (std::size_t at = pass.text().find(what); at != std::string::npos; at = pass.text().find(what, at + 1)) ++count;
-  }
-  return count;
-}
-
 TEST_CASE("a convolution of few channels behind others whose channels lie innermost") {
   for (const std::int64_t made : {1, 3}) {
     for (const std::int64_t side : {17, 20}) {
       CAPTURE(made, side);
-      Net net;
+      LayoutNet net;
       const Node x = net.b.pad(net.features(16, side), {0, 0, 1, 1, 1, 1});
       net.b.output(net.convolved(x, 16, made, side, 3, 1));
       Program program(net.b.graph(), wide_target());
@@ -64,7 +55,7 @@ TEST_CASE("a convolution of few channels behind others whose channels lie innerm
 
 // Along the last axis, each between two neighbours.
 constexpr std::int64_t kChannels = 16, kSide = 8, kLength = 512;
-Node interpolated(Net& net) {
+Node interpolated(LayoutNet& net) {
   const Node x = net.features(kChannels, kSide);
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < kLength; ++i) {
@@ -79,7 +70,7 @@ Node interpolated(Net& net) {
 }
 
 TEST_CASE("an output that is interpolated from channels that lie innermost") {
-  Net net;
+  LayoutNet net;
   net.b.output(interpolated(net));
   Program program(net.b.graph(), wide_target());
   program.check(net.feed, roundings(Scalar::F32, 65536));
@@ -88,7 +79,7 @@ TEST_CASE("an output that is interpolated from channels that lie innermost") {
 }
 
 TEST_CASE("an interpolated output that a loop reads by its place in memory, too") {
-  Net net;
+  LayoutNet net;
   const Node y = interpolated(net);
   net.b.output(y);
   GraphBuilder body;

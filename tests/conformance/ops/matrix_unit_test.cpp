@@ -28,7 +28,7 @@ HostTensor bytes(Scalar dtype, const Shape& shape, std::uint64_t seed) {
 
 bool uses_unit(const Program& program) {
   for (const v1::KernelSpec& kernel : program.lowered().kernels()) {
-    if (kernel.ast().find(" group]") != std::string::npos) return true;
+    if (kernel.ast().find(" dot]") != std::string::npos) return true;
   }
   return false;
 }

@@ -14,7 +14,7 @@ const std::vector<Scalar> kWidths = {Scalar::F32, Scalar::I8, Scalar::Bool, Scal
 
 // One input of `shape`; `build` makes the outputs.
 template <class F>
-void check(const Shape& shape, F build) {
+void check_moved(const Shape& shape, F build) {
   for (const Scalar dtype : kWidths) {
     INFO(ir::to_string(dtype));
     GraphBuilder b;
@@ -24,26 +24,26 @@ void check(const Shape& shape, F build) {
 }
 
 TEST_CASE("reshape") {
-  check({4, 6}, [](GraphBuilder& b, Node x) {
+  check_moved({4, 6}, [](GraphBuilder& b, Node x) {
     b.output(b.reshape(x, {24}));
     b.output(b.reshape(x, {3, 8}));
     b.output(b.reshape(b.permute(x, {1, 0}), {3, 8}));
     b.output(b.reshape(x, {1, 2, 2, 1, 6}));
   });
-  check({1}, [](GraphBuilder& b, Node x) { b.output(b.reshape(x, {})); });
-  check({}, [](GraphBuilder& b, Node x) { b.output(b.reshape(x, {1, 1})); });
-  check({0, 3}, [](GraphBuilder& b, Node x) { b.output(b.reshape(x, {5, 0})); });
+  check_moved({1}, [](GraphBuilder& b, Node x) { b.output(b.reshape(x, {})); });
+  check_moved({}, [](GraphBuilder& b, Node x) { b.output(b.reshape(x, {1, 1})); });
+  check_moved({0, 3}, [](GraphBuilder& b, Node x) { b.output(b.reshape(x, {5, 0})); });
 }
 
 TEST_CASE("expand") {
-  check({3, 1, 5}, [](GraphBuilder& b, Node x) { b.output(b.expand(x, {3, 4, 5})); });
-  check({1, 7}, [](GraphBuilder& b, Node x) { b.output(b.expand(x, {3, 7})); });
-  check({3, 1}, [](GraphBuilder& b, Node x) { b.output(b.expand(x, {3, 0})); });
-  check({}, [](GraphBuilder& b, Node x) { b.output(b.expand(b.reshape(x, {1, 1}), {3, 5})); });
+  check_moved({3, 1, 5}, [](GraphBuilder& b, Node x) { b.output(b.expand(x, {3, 4, 5})); });
+  check_moved({1, 7}, [](GraphBuilder& b, Node x) { b.output(b.expand(x, {3, 7})); });
+  check_moved({3, 1}, [](GraphBuilder& b, Node x) { b.output(b.expand(x, {3, 0})); });
+  check_moved({}, [](GraphBuilder& b, Node x) { b.output(b.expand(b.reshape(x, {1, 1}), {3, 5})); });
 }
 
 TEST_CASE("permute and flip") {
-  check({2, 3, 5}, [](GraphBuilder& b, Node x) {
+  check_moved({2, 3, 5}, [](GraphBuilder& b, Node x) {
     b.output(b.permute(x, {2, 0, 1}));
     b.output(b.permute(x, {0, 2, 1}));
     b.output(b.permute(b.permute(x, {1, 2, 0}), {2, 0, 1}));
@@ -51,11 +51,11 @@ TEST_CASE("permute and flip") {
     b.output(b.flip(x, {0, 1, 2}));
     b.output(b.flip(b.permute(x, {2, 1, 0}), {0}));
   });
-  check({}, [](GraphBuilder& b, Node x) { b.output(b.permute(x, {})); });
+  check_moved({}, [](GraphBuilder& b, Node x) { b.output(b.permute(x, {})); });
 }
 
 TEST_CASE("shrink, and negative steps by flip") {
-  check({5, 9}, [](GraphBuilder& b, Node x) {
+  check_moved({5, 9}, [](GraphBuilder& b, Node x) {
     b.output(b.shrink(x, {1, 4, 2, 9}));
     b.output(b.shrink(x, {0, 5, 3, 3}));
     b.output(b.flip(b.shrink(x, {0, 5, 1, 8}), {1}));
@@ -65,18 +65,18 @@ TEST_CASE("shrink, and negative steps by flip") {
 }
 
 TEST_CASE("pad") {
-  check({3, 4}, [](GraphBuilder& b, Node x) {
+  check_moved({3, 4}, [](GraphBuilder& b, Node x) {
     b.output(b.pad(x, {1, 2, 0, 3}, {1, 1.0}));
     b.output(b.pad(x, {0, 0, 0, 0}));
     b.output(b.flip(b.pad(x, {2, 0, 1, 0}, {1, 1.0}), {0, 1}));
     b.output(b.pad(b.pad(x, {1, 1, 1, 1}, {1, 1.0}), {1, 0, 0, 1}, {0, 0.0}));
     b.output(b.shrink(b.pad(x, {2, 2, 2, 2}, {1, 1.0}), {1, 6, 1, 7}));
   });
-  check({0}, [](GraphBuilder& b, Node x) { b.output(b.pad(x, {2, 1}, {1, 1.0})); });
+  check_moved({0}, [](GraphBuilder& b, Node x) { b.output(b.pad(x, {2, 1}, {1, 1.0})); });
 }
 
 TEST_CASE("unfold") {
-  check({2, 11}, [](GraphBuilder& b, Node x) {
+  check_moved({2, 11}, [](GraphBuilder& b, Node x) {
     b.output(b.unfold(x, 1, 3, 1, 1));
     b.output(b.unfold(x, 1, 3, 2, 2));
     b.output(b.unfold(x, 1, 11, 1, 1));
@@ -86,7 +86,7 @@ TEST_CASE("unfold") {
 }
 
 TEST_CASE("cat") {
-  check({2, 3}, [](GraphBuilder& b, Node x) {
+  check_moved({2, 3}, [](GraphBuilder& b, Node x) {
     b.output(b.cat({x, x}, 0));
     b.output(b.cat({x, b.flip(x, {1}), b.shrink(x, {0, 2, 1, 2})}, 1));
     b.output(b.cat({x}, 1));
@@ -96,7 +96,7 @@ TEST_CASE("cat") {
 }
 
 TEST_CASE("contiguous is the identity") {
-  check({3, 5}, [](GraphBuilder& b, Node x) {
+  check_moved({3, 5}, [](GraphBuilder& b, Node x) {
     const Node stored = b.op(v1::CONTIGUOUS, {b.permute(x, {1, 0})});
     b.output(stored);
     b.output(b.reshape(stored, {15}));
@@ -105,7 +105,7 @@ TEST_CASE("contiguous is the identity") {
 }
 
 TEST_CASE("rows that are concatenated, and pads along two loops outside of the vectors") {
-  check({4, 5, 33}, [](GraphBuilder& b, Node x) {
+  check_moved({4, 5, 33}, [](GraphBuilder& b, Node x) {
     std::vector<Node> rows;
     for (const std::int64_t row : {3, 0, 4, 1, 2})
       rows.push_back(b.shrink(row % 2 ? b.op(v1::CONTIGUOUS, {b.flip(x, {0})}) : x, {0, 4, row, row + 1, 0, 33}));

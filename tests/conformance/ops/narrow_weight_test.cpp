@@ -12,11 +12,11 @@ namespace {
 
 using ir::Scalar;
 
-struct Sizes {
+struct NarrowSizes {
   std::int64_t m, k, n;
 };
 // Rows of one step and of a prompt, lengths that fill vectors and that do not, more columns than one panel has.
-const Sizes kSizes[] = {{1, 64, 64}, {1, 33, 300}, {5, 7, 40}, {17, 33, 19}, {32, 64, 160}, {40, 96, 64}};
+const NarrowSizes kNarrowSizes[] = {{1, 64, 64}, {1, 33, 300}, {5, 7, 40}, {17, 33, 19}, {32, 64, 160}, {40, 96, 64}};
 const Scalar kNarrow[] = {Scalar::BF16, Scalar::I8};
 
 Node widened(GraphBuilder& b, Node weight) { return b.cast(weight, v1::F32); }
@@ -43,7 +43,7 @@ bool packs(const Program& program) {
 TEST_CASE("products of f32 rows and narrow weights, as they are and transposed") {
   int packed = 0;
   for (const Scalar narrow : kNarrow) {
-    for (const Sizes& s : kSizes) {
+    for (const NarrowSizes& s : kNarrowSizes) {
       if (test::kSanitizer && s.m * s.k * s.n > 100'000) continue;  // time
       CAPTURE(ir::to_string(narrow), s.m, s.k, s.n);
       GraphBuilder b;

@@ -12,9 +12,9 @@ namespace {
 using ir::Scalar;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kRounds = 16;
+constexpr int kWindowRounds = 16;
 #else
-constexpr int kRounds = 60;
+constexpr int kWindowRounds = 60;
 #endif
 
 struct Windows {
@@ -44,7 +44,7 @@ Node windows_of(GraphBuilder& b, Node image, const Windows& w, codegen::referenc
 TEST_CASE("convolutions and pooling of padded images, with and without masks") {
   Random random(23);
   int without_copy = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kWindowRounds; ++round) {
     const Windows w = random_windows(random);
     const Scalar dtype = random.one_in(4) ? Scalar::F64 : Scalar::F32;
     GraphBuilder b;
@@ -72,7 +72,7 @@ TEST_CASE("convolutions and pooling of padded images, with and without masks") {
     for (const v1::Launch& launch : program.lowered().plan().launches()) launches += !launch.once();
     without_copy += launches == 1;
   }
-  CHECK(without_copy > kRounds / 4);
+  CHECK(without_copy > kWindowRounds / 4);
 }
 
 // What is left of 64 channels and of 56 columns is stored in loops of its own.

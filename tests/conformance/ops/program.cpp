@@ -110,19 +110,27 @@ void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::
 Program::Program(v1::Graph graph) : Program(std::move(graph), on_vulkan() ? vulkan_target() : host_target()) {}
 Program::Program(v1::Graph graph, v1::Target target, TuningRecords records)
     : graph_(std::move(graph)), target_(std::move(target)), records_(std::move(records)) {
-  prepared_ = prepare();
+  options_.set_opt_level(2);
+  options_.set_dump(true);
+  prepared_ = lower();
 }
 Program::~Program() = default;
 
 std::string Program::text() const { return graph_.DebugString(); }
 
-absl::Status Program::prepare() {
-  v1::CompileOptions options;
-  options.set_opt_level(2);
-  options.set_dump(true);
-  absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph_, target_, options, records_);
+absl::Status Program::lower() {
+  absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph_, target_, options_, records_);
   if (!lowered.ok()) return lowered.status();
   lowered_ = *std::move(lowered);
+  return absl::OkStatus();
+}
+
+const absl::Status& Program::prepare() {
+  if (!std::exchange(is_compiled_, true) && prepared_.ok()) prepared_ = compile();
+  return prepared_;
+}
+
+absl::Status Program::compile() {
   for (int k = 0; k < lowered_.kernels_size(); ++k) {
     auto kernel = std::make_unique<Kernel>();
     const v1::KernelSpec& spec = lowered_.kernels(k);
@@ -130,7 +138,7 @@ absl::Status Program::prepare() {
     if (!ast.ok()) return ast.status();
     kernel->ast = *ast;
     kernel->slots = slot_dtypes(*ast);
-    absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(spec, target_, options);
+    absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(spec, target_, options_);
     if (!compiled.ok())
       return absl::Status(compiled.status().code(), absl::StrCat(compiled.status().message(), "\n", spec.ast()));
     for (const v1::PassReport& report : compiled->passes()) {
@@ -249,7 +257,7 @@ absl::Status Program::fork(int first, int end, const Feed& feed, Execution execu
 
 absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
   if (execution == Execution::Imported) return run_imported(feed);
-  if (!prepared_.ok()) return prepared_;
+  if (!prepare().ok()) return prepared_;
   const v1::Plan& plan = lowered_.plan();
   std::deque<GuardedBlock> blocks;
   GuardedBlock arena(plan.arena_bytes(), 64), persistent(plan.persistent_bytes(), 64);
@@ -355,8 +363,6 @@ bool Program::is_refused_by_right() const {
 }
 
 std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances) {
-  absl::StatusOr<Tensors> want = run_reference(feed);
-  if (!want.ok()) return absl::StrCat("reference: ", want.status().ToString());
   std::vector<std::pair<Execution, const char*>> executions = {{Execution::Imported, "imported"},
                                                                {Execution::Ast, "ast"},
                                                                {Execution::Linear, "linear"},
@@ -370,12 +376,14 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
       test::skip_part(absl::StrCat("no Vulkan: ", std::string(found.message())));
       return "";
     }
-    if (absl::IsUnimplemented(prepared_) && is_refused_by_right()) {
+    if (absl::IsUnimplemented(prepare()) && is_refused_by_right()) {
       test::skip_part(absl::StrCat("refused on Vulkan: ", refused_feature(prepared_)));
       return "";
     }
     executions = {{Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Vulkan, "vulkan"}};
   }
+  absl::StatusOr<Tensors> want = run_reference(feed);
+  if (!want.ok()) return absl::StrCat("reference: ", want.status().ToString());
   for (const auto& [execution, name] : executions) {
     if (execution == Execution::Imported && graph_.loops_size() > 0) {
       test::skip_part("the interpreter of imported graphs has no loops");

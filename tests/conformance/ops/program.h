@@ -54,7 +54,7 @@ class Program {
 
   enum class Execution { Imported, Ast, Linear, Compiled, Vulkan };
   absl::StatusOr<Tensors> run_reference(const Feed& feed) const;
-  // The first call lowers and compiles; later calls reuse it.
+  // The first call compiles; later calls reuse it.
   absl::StatusOr<Tensors> run(const Feed& feed, Execution execution);
   std::string text() const;  // the graph, as proto text
   // What run() executes; empty when the graph does not lower.
@@ -67,7 +67,9 @@ class Program {
 
  private:
   struct Kernel;
-  absl::Status prepare();
+  absl::Status lower();
+  absl::Status compile();
+  const absl::Status& prepare();  // compiles, the first time
   absl::StatusOr<Tensors> run_imported(const Feed& feed) const;
   struct Memory {  // one a plan buffer
     std::vector<std::uint8_t*> addresses;
@@ -80,8 +82,10 @@ class Program {
   v1::Graph graph_;
   v1::Target target_;
   TuningRecords records_;
+  v1::CompileOptions options_;
   v1::LoweredPlan lowered_;
   absl::Status prepared_;
+  bool is_compiled_ = false;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<VulkanRunner::Launch> recorded_;  // of a run on Vulkan, until all are known
 };

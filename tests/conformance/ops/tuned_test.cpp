@@ -11,17 +11,17 @@ namespace {
 
 using ir::Scalar;
 
-struct Case {
+struct TunedCase {
   const char* name;
   v1::Graph graph;
   Feed feed;
   Tolerance tolerance;
 };
 
-Dims dims(const Shape& shape) { return Dims(shape.begin(), shape.end()); }
+Dims dims_of(const Shape& shape) { return Dims(shape.begin(), shape.end()); }
 
 // relu(x·w + b), exact on integers.
-Case dense() {
+TunedCase dense() {
   GraphBuilder b;
   const Node x = b.input(v1::I32, {13, 11}), w = b.parameter(v1::I32, {11, 21}), c = b.input(v1::I32, {1, 21});
   const Node sum = b.op(v1::ADD, {b.op(v1::MATMUL, {x, w}), b.expand(c, {13, 21})});
@@ -33,7 +33,7 @@ Case dense() {
 }
 
 // Both operands change at every replay, the second is transposed.
-Case product_of_inputs() {
+TunedCase product_of_inputs() {
   GraphBuilder b;
   const Node x = b.input(v1::F32, {17, 9}), y = b.input(v1::F32, {19, 9});
   b.output(b.op(v1::MATMUL, {x, b.permute(y, {1, 0})}));
@@ -43,19 +43,19 @@ Case product_of_inputs() {
           roundings(Scalar::F32, 64)};
 }
 
-// Rows kept in a local: two stores.
-Case softmax() {
+// Rows kept in an allocation: two stores.
+TunedCase tuned_softmax() {
   GraphBuilder b;
   const Shape shape = {5, 37};
-  const Node x = b.input(v1::F32, dims(shape));
-  const Node shifted = b.op(v1::SUB, {x, b.expand(b.reduce(v1::REDUCE_MAX, x, {1}), dims(shape))});
+  const Node x = b.input(v1::F32, dims_of(shape));
+  const Node shifted = b.op(v1::SUB, {x, b.expand(b.reduce(v1::REDUCE_MAX, x, {1}), dims_of(shape))});
   const Node e = b.op(v1::EXP, {shifted});
-  b.output(b.op(v1::DIV, {e, b.expand(b.reduce(v1::REDUCE_SUM, e, {1}), dims(shape))}));
+  b.output(b.op(v1::DIV, {e, b.expand(b.reduce(v1::REDUCE_SUM, e, {1}), dims_of(shape))}));
   return {"softmax", b.graph(), {{uniform(Scalar::F32, shape)}, {}}, roundings(Scalar::F32, 64)};
 }
 
 // A window sum with a symbolic length.
-Case windows() {
+TunedCase windows() {
   GraphBuilder b;
   const Dim n = b.var("n", 3, 40);
   const Node x = b.input(v1::I32, {3, n});
@@ -63,7 +63,7 @@ Case windows() {
   return {"windows", b.graph(), {{ramp(Scalar::I32, {3, 29})}, {29}}, Tolerance::exact()};
 }
 
-std::vector<Case> cases() { return {dense(), product_of_inputs(), softmax(), windows()}; }
+std::vector<TunedCase> cases() { return {dense(), product_of_inputs(), tuned_softmax(), windows()}; }
 
 Program::TuningRecords record_of(const v1::KernelChoice& choice, const v1::OptList& opts) {
   Program::TuningRecords records;
@@ -84,7 +84,7 @@ std::string asts(const v1::LoweredPlan& plan) {
 TEST_CASE("tuned: every candidate that is taken computes what the graph says; some change its kernel") {
   int taken = 0, changed = 0, refused = 0;
   for (const v1::Target& target : {host_target(), wide_target()}) {
-    for (Case& c : cases()) {
+    for (TunedCase& c : cases()) {
       INFO(c.name << " " << target.vector_bits());
       const Program plain(c.graph, target);
       REQUIRE(plain.lowered().choices_size() == plain.lowered().kernels_size());
@@ -118,7 +118,7 @@ TEST_CASE("tuned: every candidate that is taken computes what the graph says; so
 }
 
 TEST_CASE("tuned: a record that does not fit costs a warning, not the kernel") {
-  const Case c = dense();
+  const TunedCase c = dense();
   const Program plain(c.graph, host_target());
   const v1::KernelChoice& choice = plain.lowered().choices(plain.lowered().choices_size() - 1);
   struct Bad {
@@ -149,7 +149,7 @@ TEST_CASE("tuned: a record that does not fit costs a warning, not the kernel") {
 }
 
 TEST_CASE("tuned: two axes as lanes of one value are refused before the kernel is compiled") {
-  const Case c = dense();
+  const TunedCase c = dense();
   const Program plain(c.graph, host_target());
   const v1::KernelChoice& choice = plain.lowered().choices(plain.lowered().choices_size() - 1);
   v1::OptList list;
@@ -166,7 +166,7 @@ TEST_CASE("tuned: two axes as lanes of one value are refused before the kernel i
 }
 
 TEST_CASE("tuned: a record of one model is found by another one with the same kernel") {
-  const Case c = dense();
+  const TunedCase c = dense();
   const Program plain(c.graph, host_target());
   const v1::KernelChoice& choice = plain.lowered().choices(plain.lowered().choices_size() - 1);
   v1::OptList none;  // no opts at all: what the heuristic would never choose here

@@ -13,9 +13,9 @@ namespace {
 using ir::Scalar;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kRounds = 2;
+constexpr int kTileRounds = 2;
 #else
-constexpr int kRounds = 6;
+constexpr int kTileRounds = 6;
 #endif
 
 struct Shape3x3 {
@@ -37,14 +37,14 @@ Node convolved(GraphBuilder& b, Node image, Node weights, std::int64_t in, std::
                    {s.batch, out, rows, columns});
 }
 
-struct Net {
+struct TiledNet {
   GraphBuilder builder;
   Feed feed;
 };
 
 // A 1x1 convolution, so that the image is a stage of the graph; a padded 3x3 one with bias and ReLU; another 1x1.
-Net net_of(const Shape3x3& s, std::uint64_t seed) {
-  Net net;
+TiledNet tiled_net_of(const Shape3x3& s, std::uint64_t seed) {
+  TiledNet net;
   GraphBuilder& b = net.builder;
   const auto fed = [&](const conformance::Shape& shape, bool parameter) {
     net.feed.inputs.push_back(uniform(Scalar::F32, shape, seed + net.feed.inputs.size()));
@@ -80,7 +80,7 @@ bool is_tiled(const v1::LoweredPlan& plan) {
 TEST_CASE("convolutions by tiles equal the sums of their windows whatever their sizes and padding") {
   Random random(31);
   int tiled = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTileRounds; ++round) {
     Shape3x3 s;
     s.batch = random.in(1, 2);
     s.channels = random.in(1, 3);
@@ -88,14 +88,14 @@ TEST_CASE("convolutions by tiles equal the sums of their windows whatever their 
     s.outputs = 16 * random.in(2, 3) + (random.one_in(3) ? random.in(1, 15) : 0);
     s.height = random.in(5, 10), s.width = random.in(7, 13);
     for (std::int64_t* border : {&s.top, &s.bottom, &s.left, &s.right}) *border = random.in(0, 2);
-    const Net net = net_of(s, static_cast<std::uint64_t>(round) * 100);
+    const TiledNet net = tiled_net_of(s, static_cast<std::uint64_t>(round) * 100);
     CAPTURE(round, s.batch, s.channels, s.between, s.outputs, s.height, s.width, s.top, s.bottom, s.left, s.right);
     Program program(net.builder.graph(), round % 4 == 3 ? host_target() : wide_target());
     // Sums of up to 47 x 9, then 63 products of numbers below 2.
     program.check(net.feed, roundings(Scalar::F32, 4096));
     tiled += is_tiled(program.lowered());
   }
-  CHECK(tiled >= kRounds / 2);
+  CHECK(tiled >= kTileRounds / 2);
 }
 
 TEST_CASE("windows that are scaled by the place of their result are no convolution's") {
@@ -104,7 +104,7 @@ TEST_CASE("windows that are scaled by the place of their result are no convoluti
   for (const bool scaled_by_row : {false, true}) {
     CAPTURE(scaled_by_row);
     s.scaled_by_row = scaled_by_row;
-    const Net net = net_of(s, 11);
+    const TiledNet net = tiled_net_of(s, 11);
     Program program(net.builder.graph(), wide_target());
     program.check(net.feed, roundings(Scalar::F32, 4096));
     CHECK(is_tiled(program.lowered()) == !scaled_by_row);
@@ -114,7 +114,7 @@ TEST_CASE("windows that are scaled by the place of their result are no convoluti
 TEST_CASE("direct convolutions: every window is summed by itself") {
   Shape3x3 s;
   s.channels = 2, s.between = 32, s.outputs = 48, s.height = 12, s.width = 12;
-  const Net net = net_of(s, 7);
+  const TiledNet net = tiled_net_of(s, 7);
   v1::CompileOptions options;
   options.set_opt_level(2);
   options.set_dump(true);

@@ -74,8 +74,8 @@ std::string plan_wrong(const v1::LoweredPlan& plan) {
     AccessProver prover;
     for (const KernelAccess& access : accesses(passes::guard_loads(g, kernel.ast))) {
       ir::UOpRef memory = access.index->source(0);
-      ir::UOpRef size = memory->is(ir::Op::Local) ? g.index(memory->as<ir::LocalInfo>().elements)
-                                                  : kernel.sizes.at(memory->as<ir::ParamInfo>().slot);
+      ir::UOpRef size = memory->is(ir::Op::Allocate) ? g.index(memory->as<ir::AllocationInfo>().elements)
+                                                     : kernel.sizes.at(memory->as<ir::ParamInfo>().slot);
       if (prover.check(access, size) == Verdict::Outside)
         return kernel.symbol + ": outside of " + ir::describe(size, 8) + ": " + ir::describe(access.index, 12);
     }

@@ -60,11 +60,18 @@ class HostileNamesTest(unittest.TestCase):
 
     def lines(self, path, dims):
         for command, *rest in (["run", "--profile", "--output-dir", "out"], ["explain"], ["explain", "--dump"],
+                               ["explain", "--target", "vulkan:lavapipe"],
                                ["export", "-o", "out.hearth"], ["prewarm"], ["tune", "--budget", "0.1"]):
             yield [command, path, *dims, *rest]
         yield ["onnx", "check", path, *dims]
         if ("inspect",) in self.commands:
             yield ["inspect", path]
+
+    def test_a_manifest_of_hostile_names(self):
+        self.check("emit", self.hostile, *self.dim, "--target", "vulkan:lavapipe", "--output-dir", "emitted", codes=(0,))
+        manifest = (self.place.folder / "emitted/manifest.json").read_bytes()
+        self.assertEqual(unsafe_characters(manifest), [])
+        self.assertIn("in" + HOSTILE, [buffer["name"] for buffer in json.loads(manifest)["buffers"]])
 
     def test_a_model_of_hostile_names(self):
         for form in FORMS:

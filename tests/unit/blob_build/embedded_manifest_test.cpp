@@ -10,7 +10,7 @@
 namespace hearth::blobs {
 namespace {
 
-Manifest manifest_of() {
+Manifest embedded_manifest_of() {
   Manifest manifest{.library = "libmha_fwd", .toolchain = kHipToolchain, .blobs = {}};
   for (const char* stem : {"fmha_fwd_a", "fmha_fwd_b", "fmha_fwd_c"})
     manifest.blobs.push_back({.stem = stem,
@@ -61,7 +61,7 @@ const std::string kHead = "2 f92a5951b1f4b6c";
 
 TEST_CASE("a program reads from the embedded manifest what the manifest says") {
   CHECK(
-      compiled_and_run(manifest_of(), {.root = "../root \"x\"", .name = "te_ck_jit"}) ==
+      compiled_and_run(embedded_manifest_of(), {.root = "../root \"x\"", .name = "te_ck_jit"}) ==
       kHead +
           " libmha_fwd hip [../root \"x\"] [te_ck_jit]\n"
           "arch gfx942\narch gfx950\n"

@@ -22,11 +22,11 @@ void write_program(const std::string& path, const std::string& text) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-struct Place {
+struct FakeHome {
   Scratch scratch;
   FakeHomeInput input;
 
-  Place() {
+  FakeHome() {
     for (const char* name : {"hipcc", "amdclang++", "rocminfo"})
       write_program(scratch / "real/bin/" + std::string(name), std::string("real ") + name);
     fs::create_directories(scratch / "real/include/hip");
@@ -47,7 +47,7 @@ struct Place {
 };
 
 TEST_CASE("compilers are ours, everything else is the real home's; the real home is untouched, also the second time") {
-  Place place;
+  FakeHome place;
   for (int i = 0; i < 2; ++i) {
     const auto home = make_fake_home(place.input);
     REQUIRE(home.ok());
@@ -77,7 +77,7 @@ TEST_CASE("compilers are ours, everything else is the real home's; the real home
 }
 
 TEST_CASE("a real c++ in the real home's bin is not written through a link") {
-  Place place;
+  FakeHome place;
   write_program(place.scratch / "real/bin/c++", "real c++");
   REQUIRE(make_fake_home(place.input).ok());
   CHECK(place.text("real/bin/c++") == "real c++");
@@ -85,7 +85,7 @@ TEST_CASE("a real c++ in the real home's bin is not written through a link") {
 }
 
 TEST_CASE("CXX may be several words") {
-  Place place;
+  FakeHome place;
   setenv("CXX", ("sh '" + (place.scratch / "a b") + "'").c_str(), 1);
   const auto home = make_fake_home(place.input);
   unsetenv("CXX");
@@ -94,21 +94,21 @@ TEST_CASE("CXX may be several words") {
 }
 
 TEST_CASE("what is missing is told by name with the remedy") {
-  const auto told = [](const Place& place) { return std::string(make_fake_home(place.input).status().message()); };
-  Place none;
+  const auto told = [](const FakeHome& place) { return std::string(make_fake_home(place.input).status().message()); };
+  FakeHome none;
   none.input.rocm_home = none.scratch / "nowhere";
   CHECK_THAT(told(none), Catch::Contains("nowhere: is not a folder") && Catch::Contains("--rocm-home"));
-  Place compiler;
+  FakeHome compiler;
   compiler.input.compiler = "no-such-compiler";
   CHECK_THAT(told(compiler), Catch::Contains("compiler no-such-compiler") && Catch::Contains("--compiler"));
-  Place ours;
+  FakeHome ours;
   ours.input.hipcc = ours.scratch / "nowhere";
   CHECK_THAT(told(ours), Catch::Contains("hearth-hipcc: not found"));
-  Place linker;
+  FakeHome linker;
   setenv("CXX", "no-such-linker", 1);
   CHECK_THAT(told(linker), Catch::Contains("no-such-linker") && Catch::Contains("CXX"));
   unsetenv("CXX");
-  Place old;
+  FakeHome old;
   fs::create_directories(old.scratch / "T/rocm/.hearth");
   REQUIRE(runtime::write_file(old.scratch / "T/rocm/.hearth/intercept.json", {"{\"hearth_intercept\": 0}"}).ok());
   CHECK(make_fake_home(old.input).status().code() == absl::StatusCode::kFailedPrecondition);

@@ -17,7 +17,7 @@ void write(const std::string& path, const std::string& text = "x") {
   REQUIRE(runtime::write_file(path, {text}).ok());
 }
 
-Manifest manifest_of(const std::string& library, const std::string& stem) {
+Manifest installed_manifest(const std::string& library, const std::string& stem) {
   return {.library = library,
           .toolchain = kCxxToolchain,
           .blobs = {{.stem = stem,
@@ -49,7 +49,7 @@ struct Place {
       state.out_so = scratch / "T/" + std::string(library) + ".so";
       input.libraries.push_back(state);
     }
-    input.manifests = {manifest_of("libmha_fwd", "fmha_fwd_a"), manifest_of("libmha_bwd", "fmha_bwd_a")};
+    input.manifests = {installed_manifest("libmha_fwd", "fmha_fwd_a"), installed_manifest("libmha_bwd", "fmha_bwd_a")};
   }
 };
 
@@ -128,16 +128,18 @@ TEST_CASE("what is missing is told, and the old installation stays") {
 }
 
 TEST_CASE("libraries of different toolchains or with one stem are not one manifest") {
-  Manifest hip = manifest_of("libmha_bwd", "fmha_bwd_a");
+  Manifest hip = installed_manifest("libmha_bwd", "fmha_bwd_a");
   hip.toolchain = kHipToolchain;
-  CHECK_THAT(std::string(merge_manifests({manifest_of("libmha_fwd", "fmha_fwd_a"), hip}).status().message()),
+  CHECK_THAT(std::string(merge_manifests({installed_manifest("libmha_fwd", "fmha_fwd_a"), hip}).status().message()),
              Catch::Contains("libmha_fwd and libmha_bwd") && Catch::Contains("different toolchains"));
-  CHECK_THAT(std::string(merge_manifests({manifest_of("x", "fmha_a"), manifest_of("y", "fmha_a")}).status().message()),
-             Catch::Contains("fmha_a: is in two libraries"));
+  CHECK_THAT(
+      std::string(
+          merge_manifests({installed_manifest("x", "fmha_a"), installed_manifest("y", "fmha_a")}).status().message()),
+      Catch::Contains("fmha_a: is in two libraries"));
 }
 
 TEST_CASE("include folders are those of flags, the outer ones only") {
-  CHECK(include_folders(manifest_of("x", "fmha_a")) == std::vector<std::string>{"inc", "missing", "other"});
+  CHECK(include_folders(installed_manifest("x", "fmha_a")) == std::vector<std::string>{"inc", "missing", "other"});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ InterceptConfig config_of() {
   return config;
 }
 
-Record record_of(const std::string& kind, const std::string& name, const Words& flags) {
+Record compile_record_of(const std::string& kind, const std::string& name, const Words& flags) {
   Record record{.kind = kind,
                 .tool = "hipcc",
                 .source = "/t/jit/build/libmha_fwd/blob/" + name,
@@ -29,39 +29,39 @@ Record record_of(const std::string& kind, const std::string& name, const Words& 
   return record;
 }
 
-const Record kApi = record_of(kDispatcherRecord, "fmha_fwd_api.cpp", {});
+const Record kApi = compile_record_of(kDispatcherRecord, "fmha_fwd_api.cpp", {});
 
 absl::StatusOr<Manifest> made(const std::vector<Record>& records) {
   return recorded_manifest("libmha_fwd", records, config_of());
 }
 
 TEST_CASE("flags are sorted out and paths made relative to the root") {
-  const auto manifest = made({kApi, record_of(kBlobRecord, "fmha_fwd_a.cpp",
-                                              {"-DWITH_HIP",
-                                               "-I/src/aiter/csrc/include",
-                                               "-I",
-                                               "../blob",
-                                               "-isystem",
-                                               "/t/rocm/include",
-                                               "-I/usr/include/x",
-                                               "-O3",
-                                               "-O3",
-                                               "-fvisibility=hidden",
-                                               "-fvisibility-inlines-hidden",
-                                               "-mllvm",
-                                               "--lsr-drop-solution=1",
-                                               "--offload-arch=gfx942",
-                                               "--offload-arch=gfx950",
-                                               "--offload-arch=gfx942",
-                                               "-MMD",
-                                               "-MF",
-                                               "x.o.d",
-                                               "-MP",
-                                               "-include",
-                                               "/src/aiter/pre.hpp",
-                                               "-DCONFIG=/src/aiter/config.h",
-                                               "-DOTHER=/srcs/aiter",
-                                               "--rocm-path=/t/rocm"})});
+  const auto manifest = made({kApi, compile_record_of(kBlobRecord, "fmha_fwd_a.cpp",
+                                                      {"-DWITH_HIP",
+                                                       "-I/src/aiter/csrc/include",
+                                                       "-I",
+                                                       "../blob",
+                                                       "-isystem",
+                                                       "/t/rocm/include",
+                                                       "-I/usr/include/x",
+                                                       "-O3",
+                                                       "-O3",
+                                                       "-fvisibility=hidden",
+                                                       "-fvisibility-inlines-hidden",
+                                                       "-mllvm",
+                                                       "--lsr-drop-solution=1",
+                                                       "--offload-arch=gfx942",
+                                                       "--offload-arch=gfx950",
+                                                       "--offload-arch=gfx942",
+                                                       "-MMD",
+                                                       "-MF",
+                                                       "x.o.d",
+                                                       "-MP",
+                                                       "-include",
+                                                       "/src/aiter/pre.hpp",
+                                                       "-DCONFIG=/src/aiter/config.h",
+                                                       "-DOTHER=/srcs/aiter",
+                                                       "--rocm-path=/t/rocm"})});
   REQUIRE(manifest.ok());
   REQUIRE(manifest->blobs.size() == 1);
   const Blob& blob = manifest->blobs[0];
@@ -76,28 +76,29 @@ TEST_CASE("flags are sorted out and paths made relative to the root") {
 }
 
 TEST_CASE("a blob's family is the longest dispatcher's name it begins with") {
-  const auto manifest = made({kApi, record_of(kDispatcherRecord, "fmha_fwd_splitkv_api.cpp", {}),
-                              record_of(kBlobRecord, "fmha_fwd_splitkv_d64.cpp", {}),
-                              record_of(kBlobRecord, "fmha_fwd_split_d64.cpp", {})});
+  const auto manifest = made({kApi, compile_record_of(kDispatcherRecord, "fmha_fwd_splitkv_api.cpp", {}),
+                              compile_record_of(kBlobRecord, "fmha_fwd_splitkv_d64.cpp", {}),
+                              compile_record_of(kBlobRecord, "fmha_fwd_split_d64.cpp", {})});
   REQUIRE(manifest.ok());
   CHECK(manifest->blobs[0].family == "fmha_fwd");
   CHECK(manifest->blobs[1].family == "fmha_fwd_splitkv");
 }
 
 TEST_CASE("what cannot be a manifest is told by the source") {
-  Record outside = record_of(kBlobRecord, "fmha_fwd_a.cpp", {});
+  Record outside = compile_record_of(kBlobRecord, "fmha_fwd_a.cpp", {});
   outside.source = "/elsewhere/blob/fmha_fwd_a.cpp";
-  Record again = record_of(kBlobRecord, "fmha_fwd_a.cpp", {});
+  Record again = compile_record_of(kBlobRecord, "fmha_fwd_a.cpp", {});
   again.source = "/src/aiter/blob/fmha_fwd_a.cpp";
   const struct {
     std::vector<Record> records;
     const char* told;
   } rows[] = {
       {{kApi, outside}, "/elsewhere/blob/fmha_fwd_a.cpp: lies in none of the source folders"},
-      {{kApi, record_of(kBlobRecord, "fmha_bwd_a.cpp", {})}, "fmha_bwd_a.cpp: libmha_fwd is linked of no dispatcher"},
-      {{kApi, record_of(kBlobRecord, "fmha_fwd_a.cpp", {}), again}, "blob fmha_fwd_a: is there twice"},
-      {{kApi, record_of(kBlobRecord, "fmha_fwd_a.cpp", {"--offload-arch=gfx942"}),
-        record_of(kBlobRecord, "fmha_fwd_b.cpp", {"--offload-arch=gfx950"})},
+      {{kApi, compile_record_of(kBlobRecord, "fmha_bwd_a.cpp", {})},
+       "fmha_bwd_a.cpp: libmha_fwd is linked of no dispatcher"},
+      {{kApi, compile_record_of(kBlobRecord, "fmha_fwd_a.cpp", {}), again}, "blob fmha_fwd_a: is there twice"},
+      {{kApi, compile_record_of(kBlobRecord, "fmha_fwd_a.cpp", {"--offload-arch=gfx942"}),
+        compile_record_of(kBlobRecord, "fmha_fwd_b.cpp", {"--offload-arch=gfx950"})},
        "fmha_fwd_a and fmha_fwd_b: are compiled for different archs"},
   };
   for (const auto& row : rows) {
@@ -108,8 +109,8 @@ TEST_CASE("what cannot be a manifest is told by the source") {
 }
 
 TEST_CASE("a dispatcher is compiled again with its own flags and other files") {
-  const Record record = record_of(kDispatcherRecord, "fmha_fwd_api.cpp",
-                                  {"-O3", "-MMD", "-MF", "x.d", "-mllvm", "-c", "-fvisibility=hidden"});
+  const Record record = compile_record_of(kDispatcherRecord, "fmha_fwd_api.cpp",
+                                          {"-O3", "-MMD", "-MF", "x.d", "-mllvm", "-c", "-fvisibility=hidden"});
   CHECK(recompile_args(record, "/n/api.cpp", "/n/api.o") ==
         Words{"-O3", "-mllvm", "-c", "-fvisibility=hidden", "-c", "/n/api.cpp", "-o", "/n/api.o"});
 }

@@ -39,7 +39,7 @@ BlobSpec hip_spec(const Place& place) {
 // "" where there is a compiler (Debian's will do), else what is missing.
 std::string missing_for_hip() { return std::string(find_toolchain(kHipToolchain).status().message()); }
 
-bool has(const CompiledBlob& blob, const std::string& path) {
+bool has_argument(const CompiledBlob& blob, const std::string& path) {
   return std::any_of(blob.dependencies.begin(), blob.dependencies.end(),
                      [&](const Dependency& file) { return file.path == path; });
 }
@@ -62,7 +62,7 @@ TEST_CASE("A HIP blob for gfx942 and gfx90a: code for both, the export, and the 
   CHECK(absl::IsDataLoss(check_blob_object(place.read("work/fmha_x.so"), spec.exports, {"gfx1100"})));
   for (const char* header : {"device.h", "host.h", "only_90a.h"}) {
     INFO(header);
-    CHECK(has(*blob, std::string("{root}/include/") + header));
+    CHECK(has_argument(*blob, std::string("{root}/include/") + header));
   }
   REQUIRE(dependencies_unchanged(spec, blob->dependencies));
   place.write("root/include/device.h", "#define FACTOR 5\n");
@@ -147,7 +147,7 @@ TEST_CASE("A hipcc as ROCm has it: it knows its own paths, and is only told what
   INFO(std::string(blob.status().message()));
   REQUIRE(blob.ok());
   CHECK(check_blob_object(place.read("work/fmha_x.so"), spec.exports, spec.archs).ok());
-  CHECK(has(*blob, "{root}/include/device.h"));
+  CHECK(has_argument(*blob, "{root}/include/device.h"));
 }
 
 TEST_CASE("A compiler that cannot be asked is not one that does not know the arch") {

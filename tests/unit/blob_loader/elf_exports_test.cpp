@@ -13,10 +13,10 @@ using namespace hearth::blob::test;
 
 namespace {
 
-const std::vector<std::string> kBoth = {"_Z5leaf_I", "_Z14leaf_get_name_I"};
+const std::vector<std::string> kBothNames = {"_Z5leaf_I", "_Z14leaf_get_name_I"};
 constexpr int kDataLossCode = 15;
 
-BlobError refusal(const std::string& bytes, const std::vector<std::string>& prefixes = kBoth) {
+BlobError refusal(const std::string& bytes, const std::vector<std::string>& prefixes = kBothNames) {
   return error_of([&] { find_exports(bytes, "x.so", prefixes); });
 }
 
@@ -27,7 +27,7 @@ TEST_CASE("the exports are found by their prefixes, weak functions are not") {
   // Mangled by hand, after the Itanium C++ ABI: leaf_<Trait<1>>(int const&, Args).
   const std::vector<std::string> names = find_exports(bytes, "x.so", {"_Z5leaf_I"});
   CHECK(names == std::vector<std::string>{"_Z5leaf_I5TraitILi1EEEiRKi4Args"});
-  CHECK(find_exports(bytes, "x.so", kBoth).size() == 2);
+  CHECK(find_exports(bytes, "x.so", kBothNames).size() == 2);
   // weak_<char> is in the table of symbols too.
   const BlobError weak = refusal(bytes, {"_Z5weak_I"});
   CHECK(weak.code() == kDataLossCode);

@@ -52,8 +52,8 @@ struct Confirmation {
       for (std::size_t i = 0; i < all.size(); i += stride) {
         const KernelAccess& access = all[i];
         ir::UOpRef memory = access.index->source(0);
-        ir::UOpRef size = memory->is(ir::Op::Local) ? kernel.graph->index(memory->as<ir::LocalInfo>().elements)
-                                                    : kernel.sizes.at(memory->as<ir::ParamInfo>().slot);
+        ir::UOpRef size = memory->is(ir::Op::Allocate) ? kernel.graph->index(memory->as<ir::AllocationInfo>().elements)
+                                                       : kernel.sizes.at(memory->as<ir::ParamInfo>().slot);
         const Verdict verdict = prover.check(access, size);
         INFO(kernel.symbol << ": " << ir::describe(access.index, 12) << " of " << ir::describe(size, 6)
                            << (verdict == Verdict::Outside ? "\n" + prover.model() : ""));

@@ -64,8 +64,8 @@ std::vector<Mutant> mutants_of(ir::Graph& g, UOpRef kernel) {
 }
 
 UOpRef size_of(ir::Graph& g, UOpRef memory, const std::vector<UOpRef>& sizes) {
-  return memory->is(Op::Local) ? g.index(memory->as<ir::LocalInfo>().elements)
-                               : sizes.at(memory->as<ir::ParamInfo>().slot);
+  return memory->is(Op::Allocate) ? g.index(memory->as<ir::AllocationInfo>().elements)
+                                  : sizes.at(memory->as<ir::ParamInfo>().slot);
 }
 
 // Whether Z3 finds an access outside; Unknown when it finds none but is not sure of all.

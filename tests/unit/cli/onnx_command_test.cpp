@@ -17,7 +17,7 @@ namespace {
 
 const fs::path kCases = "/usr/share/libonnx-testdata/data/node";
 
-std::string content(const fs::path& path) {
+std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -49,17 +49,17 @@ TEST_CASE("hearth onnx conformance: numbers through the daemon, a wrong case tol
     CHECK(result["verdict"] == (name == "right" ? "passed" : name == "wrong" ? "failed" : "unsupported"));
     CHECK(result["reason"].get<std::string>().empty() == (name == "right"));
   }
-  CHECK_THAT(content(table), Contains("1 of 3 cases pass") && Contains("| Relu | 1 | 2 |"));
+  CHECK_THAT(content_of(table), Contains("1 of 3 cases pass") && Contains("| Relu | 1 | 2 |"));
   // A second run replaces the first one's table, and leaves a file alone that has no place for one.
   fs::remove_all(folder / "wrong");
   CHECK(run_with_daemon("hearth", "onnx conformance " + folder.string() + " --markdown " + table).code == 0);
-  CHECK_THAT(content(table), Contains("1 of 2 cases pass") && !Contains("of 3 cases"));
+  CHECK_THAT(content_of(table), Contains("1 of 2 cases pass") && !Contains("of 3 cases"));
   std::ofstream(folder / "other.md") << "mine\n";
   const Ran other = run_with_daemon(
       "hearth", "onnx conformance " + folder.string() + " --markdown " + (folder / "other.md").string());
   CHECK(other.code == 1);
   CHECK_THAT(other.err, Contains("other.md"));
-  CHECK(content(folder / "other.md") == "mine\n");
+  CHECK(content_of(folder / "other.md") == "mine\n");
   run_with_daemon("hearth", "daemon stop");
 }
 

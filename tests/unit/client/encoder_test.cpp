@@ -9,7 +9,7 @@ using namespace hearth::client;
 
 namespace {
 
-const std::vector<float> kWeights(12, 0.5f);
+const std::vector<float> kEncodedWeights(12, 0.5f);
 
 Tensor small_net(bool noisy) {
   std::vector<Tensor> noise;
@@ -18,7 +18,7 @@ Tensor small_net(bool noisy) {
   };
   const Dim n = Dim::variable("n", 1, 64);
   distract();
-  const Tensor w = parameter("w", {4, 3}, DType::kF32, bytes_of(kWeights));
+  const Tensor w = parameter("w", {4, 3}, DType::kF32, bytes_of(kEncodedWeights));
   distract();
   const Tensor x = input("x", {n, 4}, DType::kF32);
   Tensor y = relu(matmul(x, w) + 1.0);
@@ -60,7 +60,7 @@ TEST_CASE("a graph holds what its outputs need, in topological order, each node 
   CHECK(products == 1);
   CHECK(graph.outputs(0).node() == static_cast<std::uint32_t>(graph.nodes_size() - 1));
   REQUIRE(traced->parameters.count("w"));
-  CHECK(traced->parameters.at("w").data == kWeights.data());
+  CHECK(traced->parameters.at("w").data == kEncodedWeights.data());
   CHECK(graph.ByteSizeLong() < 4096);
   CHECK(graph.provenance_size() == graph.nodes_size());
   CHECK_THAT(graph.provenance(0).text(), Catch::Contains("encoder_test.cpp:"));

@@ -7,7 +7,7 @@ using namespace hearth::client::error_rows;
 
 namespace {
 
-Tensor i32(Shape shape) { return input("i", std::move(shape), DType::kI32); }
+Tensor nn_i32(Shape shape) { return input("i", std::move(shape), DType::kI32); }
 
 // T = 5, N = 2, I = 3, H = 4
 RecurrentResult rnn_of(const Tensor& x, const Tensor& b = {}, const RecurrentConfig& config = {}) {
@@ -36,7 +36,7 @@ TEST_CASE("each wrong argument of recurrent layers and attention gets its own me
       {"'x' is f32 [5, 9, 3]", [&] { rnn_of(f32({5, 9, 3})); }},
       {"argument 'b' is f32 [3]; expected [4]", [&] { rnn_of(x, f32({3})); }},
       {"argument 'lengths' is f32 [2]; expected an integer", [&] { rnn_of(x, {}, {.lengths = f32({2})}); }},
-      {"argument 'lengths' is i32 [3]; expected [2]", [&] { rnn_of(x, {}, {.lengths = i32({3})}); }},
+      {"argument 'lengths' is i32 [3]; expected [2]", [&] { rnn_of(x, {}, {.lengths = nn_i32({3})}); }},
       {"clip is -1", [&] { rnn_of(x, {}, {.clip = -1}); }},
       {"gru: argument 'h' is an empty tensor", [&] { gru_of({}, {}, {}); }},
       {"[3H, I]", [&] { gru_of(f32({2, 5}), {}, {}); }},
@@ -53,10 +53,11 @@ TEST_CASE("each wrong argument of recurrent layers and attention gets its own me
       {"hard_tanh: low is 2, above high, 1", [&] { hard_tanh(f32({3}), 2); }},
       {"prelu: argument 'slope' is an empty tensor", [&] { prelu(f32({3}), {}); }},
       {"hardmax: ", [&] { hardmax(f32({2, 3}), 2); }},
-      {"embedding: argument 'table' is f32 [3]; expected [V, E]", [&] { embedding(f32({3}), i32({2})); }},
+      {"embedding: argument 'table' is f32 [3]; expected [V, E]", [&] { embedding(f32({3}), nn_i32({2})); }},
       {"argument 'indices' is f32 [2]; expected an integer", [&] { embedding(f32({3, 2}), f32({2})); }},
       {"embedding: argument 'indices' is an empty tensor", [&] { embedding(f32({3, 2}), {}); }},
-      {"argument 'x' is i32 [4, 6]; expected floats", [&] { rotary_embedding(i32({4, 6}), f32({4, 3}), f32({4, 3})); }},
+      {"argument 'x' is i32 [4, 6]; expected floats",
+       [&] { rotary_embedding(nn_i32({4, 6}), f32({4, 3}), f32({4, 3})); }},
       {"at most half of 6", [&] { rotary_embedding(f32({4, 6}), f32({4, 4}), f32({4, 4})); }},
       {"expected equal shapes", [&] { rotary_embedding(f32({4, 6}), f32({4, 3}), f32({1, 3})); }},
       {"broadcasts to [4, 3]", [&] { rotary_embedding(f32({4, 6}), f32({2, 4, 3}), f32({2, 4, 3})); }},
@@ -67,7 +68,7 @@ TEST_CASE("each wrong argument of recurrent layers and attention gets its own me
       {"argument 'mask' is f32 [2, 4, 3, 6]; expected a shape that broadcasts to [4, 3, 6]",
        [&] { attend({4, 3, 5}, {4, 6, 5}, {4, 6, 5}, f32({2, 4, 3, 6})); }},
       {"argument 'mask' is i32 [3, 6]; expected bool or floats",
-       [&] { attend({4, 3, 5}, {4, 6, 5}, {4, 6, 5}, i32({3, 6})); }},
+       [&] { attend({4, 3, 5}, {4, 6, 5}, {4, 6, 5}, nn_i32({3, 6})); }},
       {"argument 'k' is an empty tensor", [&] { scaled_dot_product_attention(f32({4, 3, 5}), {}, f32({4, 6, 5})); }},
   });
 }

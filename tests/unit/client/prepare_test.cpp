@@ -14,10 +14,10 @@ using hearth::testing::scratch_folder;
 
 namespace {
 
-const std::vector<float> kScale = {3};
+const std::vector<float> kPreparedScale = {3};
 
 NamedTensors saxpy() {
-  const Tensor a = parameter("a", {1}, DType::kF32, bytes_of(kScale));
+  const Tensor a = parameter("a", {1}, DType::kF32, bytes_of(kPreparedScale));
   return {{"out", a * input("x", {100}, DType::kF32) + input("y", {100}, DType::kF32)}};
 }
 
@@ -38,7 +38,7 @@ PrepareConfig config_for(const std::string& socket) {
   return config;
 }
 
-bool computes(const PreparedPlan& plan) {
+bool prepared_computes(const PreparedPlan& plan) {
   absl::StatusOr<Instance> instance = plan.instantiate();
   if (!instance.ok()) return false;
   const std::vector<float> x(100, 2), y(100, 1);
@@ -70,7 +70,7 @@ TEST_CASE("prepare loads by path, reports progress and statistics, and takes a l
     CHECK(plan->stats().plan_key == std::string(32, 'k'));
     CHECK(plan->stats().prepare_ms >= plan->stats().rpc_ms);
     CHECK(plan->inputs().size() == 2);
-    CHECK(computes(*plan));
+    CHECK(prepared_computes(*plan));
     CHECK(service.behaviour().fetches == 0);
     CHECK(service.behaviour().sessions == 1);
     CHECK(service.behaviour().last_session == 41);
@@ -92,7 +92,7 @@ TEST_CASE("artifacts come as bytes when there is no path or the path fails") {
   absl::StatusOr<PreparedPlan> plan = prepare(saxpy(), config_for(socket));
   REQUIRE(plan.ok());
   CHECK(service.behaviour().fetches == 3);
-  CHECK(computes(*plan));
+  CHECK(prepared_computes(*plan));
   service.behaviour().send_paths = true;
   service.behaviour().damage_paths = true;
   plan = absl::UnknownError("released: the artifacts must be loaded anew");
@@ -158,7 +158,7 @@ TEST_CASE("a plan replays without its daemon, and a new daemon is found") {
   absl::StatusOr<PreparedPlan> plan = prepare(saxpy(), config_for(socket));
   REQUIRE(plan.ok());
   service.reset();
-  CHECK(computes(*plan));
+  CHECK(prepared_computes(*plan));
   CHECK(absl::IsUnavailable(prepare(saxpy(), config_for(socket)).status()));
   FakeService again(socket, saxpy_plan(100, false));
   CHECK(prepare(saxpy(), config_for(socket)).ok());

@@ -15,7 +15,7 @@ namespace reference = hearth::codegen::reference;
 
 namespace {
 
-std::vector<double> values_of(const Tensor& tensor) {
+std::vector<double> evaluated(const Tensor& tensor) {
   absl::StatusOr<TracedGraph> traced = encode_graph({{"y", tensor}});
   REQUIRE(traced.ok());
   absl::StatusOr<std::vector<reference::HostTensor>> results = conformance::interpret_wire(traced->graph, {}, {});
@@ -48,7 +48,7 @@ std::vector<double> values_of(const Tensor& tensor) {
 
 void check(const char* what, const Tensor& tensor, const std::vector<double>& expected) {
   INFO(what);
-  const std::vector<double> actual = values_of(tensor);
+  const std::vector<double> actual = evaluated(tensor);
   REQUIRE(actual.size() == expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     INFO("element " << i);
@@ -204,12 +204,12 @@ TEST_CASE("normalisation and recurrent values") {
         lstm_cell(f32({1, 1}, {1}), before, f32({4, 1}, {1, 4, 2, 3}), r, {}, GateOrder::kInputOutputForgetCell).c,
         {c});
   const LstmResult forward = lstm(f32({2, 1, 1}, {1, 7}), before, f32({4, 1}, {1, 2, 3, 4}), r, {});
-  CHECK(values_of(forward.y)[0] == Approx(h));
-  CHECK(values_of(forward.y)[1] == Approx(values_of(forward.last.h)[0]));
+  CHECK(evaluated(forward.y)[0] == Approx(h));
+  CHECK(evaluated(forward.y)[1] == Approx(evaluated(forward.last.h)[0]));
   const LstmResult backward =
       lstm(f32({2, 1, 1}, {7, 1}), before, f32({4, 1}, {1, 2, 3, 4}), r, {}, {.steps = {.reverse = true}});
-  CHECK(values_of(backward.y)[1] == Approx(h));
-  CHECK(values_of(backward.y)[0] == Approx(values_of(forward.y)[1]));
+  CHECK(evaluated(backward.y)[1] == Approx(h));
+  CHECK(evaluated(backward.y)[0] == Approx(evaluated(forward.y)[1]));
   const double z = sigma(1 + 0.5), reset = sigma(2 + 0.5);
   check(
       "gru_cell",
@@ -222,12 +222,12 @@ TEST_CASE("fp8: casts overflow or saturate, max_pool's padding is below everythi
   const Tensor x = f32({6}, {464.0F, 465.0F, -1e6F, inf, -inf, 0.3F});
   check("e4m3 saturates", saturating_cast(x, DType::kF8E4M3), {448, 448, -448, 448, -448, 0.3125});
   check("e5m2 saturates", saturating_cast(x, DType::kF8E5M2), {448, 448, -57344, 57344, -57344, 0.3125});
-  const std::vector<double> plain = values_of(cast(x, DType::kF8E4M3));
+  const std::vector<double> plain = evaluated(cast(x, DType::kF8E4M3));
   CHECK((plain[0] == 448 && std::isnan(plain[1]) && std::isnan(plain[2]) && std::isnan(plain[3])));
-  const std::vector<double> wide = values_of(cast(x, DType::kF8E5M2));
+  const std::vector<double> wide = evaluated(cast(x, DType::kF8E5M2));
   CHECK((wide[0] == 448 && wide[2] == -inf && wide[3] == inf));
   const Tensor nan = saturating_cast(f32({1}, {NAN}), DType::kF8E4M3);
-  CHECK(std::isnan(values_of(nan)[0]));
+  CHECK(std::isnan(evaluated(nan)[0]));
   const Tensor whole = constant_i64({4}, {447, -500, 100000, -100000});
   check("integers saturate", saturating_cast(whole, DType::kF8E4M3), {448, -448, 448, -448});
   check("integers saturate wider", saturating_cast(whole, DType::kF8E5M2), {448, -512, 57344, -57344});

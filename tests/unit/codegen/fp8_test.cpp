@@ -19,18 +19,18 @@ using ir::Scalar;
 using ir::UOpRef;
 using test::Fp8Judge;
 
-struct Format {
+struct Fp8Format {
   Scalar scalar;
   Fp8Judge judge;
 };
-const Format kFormats[] = {{Scalar::F8E4M3, test::kE4M3}, {Scalar::F8E5M2, test::kE5M2}};
+const Fp8Format kFormats[] = {{Scalar::F8E4M3, test::kE4M3}, {Scalar::F8E5M2, test::kE5M2}};
 
-struct Setting {
+struct Fp8Setting {
   const char* name;
   v1::Target target;
   std::uint16_t lanes;
 };
-std::vector<Setting> settings() {
+std::vector<Fp8Setting> fp8_settings() {
   return {{"host", host_target(), 1},
           {"host", host_target(), 16},
           {"baseline", baseline_target(), 1},
@@ -39,7 +39,7 @@ std::vector<Setting> settings() {
 
 // out[i] = cast(in[i]); the count is a multiple of 16.
 template <class To, class From>
-std::vector<To> run_cast(Scalar to, Scalar from, const std::vector<From>& in, const Setting& setting) {
+std::vector<To> run_cast(Scalar to, Scalar from, const std::vector<From>& in, const Fp8Setting& setting) {
   ir::Graph g;
   auto kernel =
       elementwise_kernel(g, static_cast<std::int64_t>(in.size()), {from}, to, setting.lanes,
@@ -61,7 +61,7 @@ bool same_float(double a, double b) {
 }
 
 TEST_CASE("every fp8 bit pattern widens to its value") {
-  for (const Setting& setting : settings()) {
+  for (const Fp8Setting& setting : fp8_settings()) {
     for (const auto& [scalar, judge] : kFormats) {
       const std::vector<float> wide = run_cast<float>(Scalar::F32, scalar, every_pattern(), setting);
       const std::vector<std::uint16_t> half = run_cast<std::uint16_t>(Scalar::F16, scalar, every_pattern(), setting);
@@ -78,7 +78,7 @@ TEST_CASE("every fp8 bit pattern widens to its value") {
 #if defined(__x86_64__)
 TEST_CASE("fp8 subnormals survive a process that flushes f32 subnormals") {
   const unsigned mode = _mm_getcsr();
-  for (const Setting& setting : settings()) {
+  for (const Fp8Setting& setting : fp8_settings()) {
     for (const auto& [scalar, judge] : kFormats) {
       _mm_setcsr(mode | 0x8040);  // flush to zero, denormals are zero
       const std::vector<float> wide = run_cast<float>(Scalar::F32, scalar, every_pattern(), setting);
@@ -95,7 +95,7 @@ TEST_CASE("fp8 subnormals survive a process that flushes f32 subnormals") {
 #endif
 
 template <class From>
-void check_narrowing(const Setting& setting, const Format& format, Scalar from, std::vector<From> in,
+void check_narrowing(const Fp8Setting& setting, const Fp8Format& format, Scalar from, std::vector<From> in,
                      double (*value)(From)) {
   while (in.size() % 16) in.push_back(in[0]);
   const std::vector<std::uint8_t> got = run_cast<std::uint8_t>(format.scalar, from, in, setting);
@@ -116,8 +116,8 @@ TEST_CASE("f16, f32, f64 and integers narrow to the nearest fp8 value") {
   for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
   std::vector<std::int32_t> integers;
   for (std::int32_t x = -70000; x <= 70000; x += 7) integers.push_back(x);
-  for (const Setting& setting : settings()) {
-    for (const Format& format : kFormats) {
+  for (const Fp8Setting& setting : fp8_settings()) {
+    for (const Fp8Format& format : kFormats) {
       check_narrowing<std::uint16_t>(setting, format, Scalar::F16, halves, test::f16_value);
       const std::vector<float> floats = test::fp8_boundaries(format.judge);
       check_narrowing<float>(setting, format, Scalar::F32, floats, [](float x) -> double { return x; });
@@ -145,7 +145,7 @@ TEST_CASE("fp8 arithmetic is f32 arithmetic rounded once, for every pair of oper
                       {Op::Sub, [](float x, float y) { return x - y; }},
                       {Op::Mul, [](float x, float y) { return x * y; }},
                       {Op::Div, [](float x, float y) { return x / y; }}};
-  for (const Setting& setting : {settings()[1], settings()[2]}) {
+  for (const Fp8Setting& setting : {fp8_settings()[1], fp8_settings()[2]}) {
     for (const auto& [scalar, judge] : kFormats) {
       for (const Row& row : rows) {
         ir::Graph g;

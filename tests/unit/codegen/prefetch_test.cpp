@@ -108,11 +108,11 @@ TEST_CASE("what is fetched ahead changes no result and reads nothing behind the 
 
 constexpr std::int64_t kRow = 4096;
 
-// Rows less their greatest element, kept in a local `unroll` vectors an iteration and then written one by one.
+// Rows less their greatest element, kept in an allocation `unroll` vectors an iteration and then written one by one.
 passes::LinearKernel keeps_rows(ir::Graph& g, std::int64_t rows, int unroll) {
   Body body(g);
   UOpRef out = body.param(0, Scalar::F32), in = body.param(1, Scalar::F32);
-  UOpRef kept = body.put(g.make(Op::Local, Scalar::F32, {}, ir::LocalInfo{.elements = kRow}));
+  UOpRef kept = body.put(g.make(Op::Allocate, Scalar::F32, {}, ir::AllocationInfo{.elements = kRow}));
   UOpRef row = body.open(body.i64(rows), RangeKind::Grid);
   UOpRef base = body.put(g.mul(row, body.i64(kRow)));
   UOpRef acc = body.acc(body.put(g.constant(kVector, 0.0)));

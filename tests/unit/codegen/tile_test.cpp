@@ -23,7 +23,7 @@ using ir::UOpRef;
 
 constexpr std::uint16_t kLanes = 8;
 constexpr std::int64_t kPadding = 4;
-const DType kVector(Scalar::F32, kLanes);
+const DType kTileVector(Scalar::F32, kLanes);
 
 std::string llvm_ir(const passes::LinearKernel& kernel, const v1::Target& target) {
   const auto text = emit_llvm_ir(kernel, target, default_options());
@@ -40,15 +40,15 @@ passes::LinearKernel padded_product(ir::Graph& g, std::int64_t count, bool is_re
   Body body(g);
   UOpRef out = body.param(0, Scalar::F32), x = body.param(1, Scalar::F32), w = body.param(2, Scalar::F32);
   UOpRef also = is_read_alone ? body.param(3, Scalar::F32) : nullptr;
-  UOpRef acc = body.acc(body.put(g.constant(kVector, 0.0)));
+  UOpRef acc = body.acc(body.put(g.constant(kTileVector, 0.0)));
   UOpRef alone = is_read_alone ? body.acc(body.put(g.constant(Scalar::F32, 0.0))) : nullptr;
   UOpRef k = body.open(body.i64(count + 2 * kPadding), RangeKind::Reduce);
   UOpRef begins = body.put(g.make(Op::Lt, Scalar::Bool, {body.put(body.i64(kPadding - 1)), k}));
   UOpRef ends = body.put(g.make(Op::Lt, Scalar::Bool, {k, body.put(body.i64(count + kPadding))}));
   UOpRef gate = body.put(g.make(Op::And, Scalar::Bool, {begins, ends}));
   UOpRef element = body.load(x, body.put(g.add(k, body.i64(-kPadding))), Scalar::F32, gate);
-  UOpRef weights = body.load(w, body.put(g.mul(k, body.i64(kLanes))), kVector);
-  UOpRef vector = body.put(g.make(Op::Broadcast, kVector, {element}));
+  UOpRef weights = body.load(w, body.put(g.mul(k, body.i64(kLanes))), kTileVector);
+  UOpRef vector = body.put(g.make(Op::Broadcast, kTileVector, {element}));
   body.update(acc, body.put(g.mul(vector, weights)), ReduceKind::Sum);
   if (is_read_alone) body.update(alone, element, ReduceKind::Sum);
   UOpRef end = body.close(k);
@@ -62,11 +62,11 @@ passes::LinearKernel tile(ir::Graph& g, int sums, std::int64_t iterations) {
   Body body(g);
   UOpRef out = body.param(0, Scalar::F32), in = body.param(1, Scalar::F32);
   std::vector<UOpRef> accs;
-  for (int i = 0; i < sums; ++i) accs.push_back(body.acc(body.put(g.constant(kVector, 0.0))));
+  for (int i = 0; i < sums; ++i) accs.push_back(body.acc(body.put(g.constant(kTileVector, 0.0))));
   UOpRef k = body.open(body.i64(iterations), RangeKind::Reduce);
   for (int i = 0; i < sums; ++i) {
     UOpRef at = body.put(g.add(g.mul(k, body.i64(kLanes)), body.i64(i * iterations * kLanes)));
-    body.update(accs[static_cast<std::size_t>(i)], body.load(in, at, kVector), ReduceKind::Sum);
+    body.update(accs[static_cast<std::size_t>(i)], body.load(in, at, kTileVector), ReduceKind::Sum);
   }
   UOpRef end = body.close(k);
   for (int i = 0; i < sums; ++i) {
@@ -118,7 +118,7 @@ passes::LinearKernel shared_elements(ir::Graph& g) {
   UOpRef at = g.make(Op::Stack, index, std::span<const UOpRef>(each));
   UOpRef gate = body.put(g.logical_and(g.le(g.constant(index, 8), at), g.lt(at, g.constant(index, 19))));
   UOpRef position = body.put(g.make(Op::Broadcast, index, {body.put(g.sub(i, body.i64(1)))}));
-  body.store(out, base, body.load(in, position, kVector, gate));
+  body.store(out, base, body.load(in, position, kTileVector, gate));
   body.close(i);
   return body.kernel();
 }

@@ -52,7 +52,7 @@ bool is_transposed(const passes::LinearKernel& kernel) {
 }
 
 template <class T>
-void check(DType element, std::uint16_t lanes, int columns, bool transposed) {
+void check_transposed(DType element, std::uint16_t lanes, int columns, bool transposed) {
   ir::Graph g;
   const passes::LinearKernel kernel = by_columns(g, element, lanes, columns);
   INFO(to_string(element) << " x" << lanes << ", " << columns << " columns");
@@ -72,15 +72,15 @@ void check(DType element, std::uint16_t lanes, int columns, bool transposed) {
 
 TEST_CASE("blocks read by columns are transposed, whole or not") {
   for (const std::uint16_t lanes : {8, 16}) {
-    for (int columns = 4; columns <= lanes; ++columns) check<float>(Scalar::F32, lanes, columns, true);
+    for (int columns = 4; columns <= lanes; ++columns) check_transposed<float>(Scalar::F32, lanes, columns, true);
   }
-  check<std::int32_t>(Scalar::I32, 8, 16, true);  // two blocks
+  check_transposed<std::int32_t>(Scalar::I32, 8, 16, true);  // two blocks
 }
 
 TEST_CASE("other gathers stay gathers") {
-  check<float>(Scalar::F32, 16, 3, false);
-  check<float>(Scalar::F32, 4, 4, false);
-  check<double>(Scalar::F64, 8, 8, false);
+  check_transposed<float>(Scalar::F32, 16, 3, false);
+  check_transposed<float>(Scalar::F32, 4, 4, false);
+  check_transposed<double>(Scalar::F64, 8, 8, false);
   ir::Graph g;
   CHECK(!is_transposed(by_columns(g, Scalar::F32, 8, 8, /*in_place=*/true)));
 }

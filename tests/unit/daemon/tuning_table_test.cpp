@@ -38,12 +38,12 @@ v1::CompileOptions plain() {
   return options;
 }
 
-struct Fixture {
+struct TableFixture {
   TestFolder folder;
   std::unique_ptr<cache::KernelsCache> cache;
   std::unique_ptr<TuningTable> table;
 
-  Fixture() { restart(); }
+  TableFixture() { restart(); }
   void restart(const std::string& build = "build") {
     table.reset();
     cache.reset();
@@ -68,7 +68,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("tuning table: records come back after a restart, for exactly what they were made for") {
-  Fixture fixture;
+  TableFixture fixture;
   CHECK(fixture.now()->digest.empty());
   REQUIRE(fixture.table->put(flat("a"), test_target(), plain(), record('a', 4)).ok());
   REQUIRE(fixture.table->put(flat("b"), test_target(), plain(), record('b', 8)).ok());
@@ -96,7 +96,7 @@ TEST_CASE("tuning table: records come back after a restart, for exactly what the
 }
 
 TEST_CASE("tuning table: the digest is of the opts, not of times or of the order they came in") {
-  Fixture one, other;
+  TableFixture one, other;
   REQUIRE(one.table->put(flat("a"), test_target(), plain(), record('a', 4)).ok());
   REQUIRE(one.table->put(flat("b"), test_target(), plain(), record('b', 8)).ok());
   REQUIRE(other.table->put(flat("b"), test_target(), plain(), record('b', 8, 1)).ok());
@@ -113,7 +113,7 @@ TEST_CASE("tuning table: the digest is of the opts, not of times or of the order
 }
 
 TEST_CASE("tuning table: a flipped byte in a record's file loses that record alone") {
-  Fixture fixture;
+  TableFixture fixture;
   REQUIRE(fixture.table->put(flat("a"), test_target(), plain(), record('a', 4)).ok());
   REQUIRE(fixture.table->put(flat("b"), test_target(), plain(), record('b', 8)).ok());
   const std::vector<fs::path> files = fixture.files();
@@ -131,7 +131,7 @@ TEST_CASE("tuning table: a flipped byte in a record's file loses that record alo
 }
 
 TEST_CASE("tuning table: sound bytes that are no record are dropped") {
-  Fixture fixture;
+  TableFixture fixture;
   const cache::KeyMaterial material = cache::tuning_key_material(flat("a"), test_target(), plain(), "build");
   REQUIRE(fixture.cache->put_tuning(material, "\xff\xff no record").ok());
   CHECK(fixture.now()->digest.empty());
@@ -139,7 +139,7 @@ TEST_CASE("tuning table: sound bytes that are no record are dropped") {
 }
 
 TEST_CASE("tuning table: nothing is left after the cache was cleared") {
-  Fixture fixture;
+  TableFixture fixture;
   REQUIRE(fixture.table->put(flat("a"), test_target(), plain(), record('a', 4)).ok());
   fixture.table->forget();
   fixture.cache->clear();

@@ -16,7 +16,8 @@ constexpr int kBool = ::onnx::TensorProto::BOOL;
 
 Array flag(bool value) { return {DType::kBool, {}, std::string(1, value ? '\1' : '\0')}; }
 
-Floats run(const ModelBuilder& model, const std::map<std::string, Array>& inputs, const ImportOptions& options = {}) {
+Floats run_control(const ModelBuilder& model, const std::map<std::string, Array>& inputs,
+                   const ImportOptions& options = {}) {
   return elements(first_result(model, inputs, options));
 }
 
@@ -53,8 +54,8 @@ ModelBuilder loop_model(std::int64_t trips, const ModelBuilder& body) {
 TEST_CASE("an If whose condition is computed selects between its branches") {
   const ModelBuilder m = if_model(branch("Neg"), branch("Relu"));
   const Array x = array_of({2}, {-1, 2});
-  CHECK(run(m, {{"c", flag(true)}, {"x", x}}) == Floats{1, -2});
-  CHECK(run(m, {{"c", flag(false)}, {"x", x}}) == Floats{0, 2});
+  CHECK(run_control(m, {{"c", flag(true)}, {"x", x}}) == Floats{1, -2});
+  CHECK(run_control(m, {{"c", flag(false)}, {"x", x}}) == Floats{0, 2});
 }
 
 TEST_CASE("an If whose branches differ in shape and whose condition is computed is refused") {
@@ -83,7 +84,7 @@ Array number(std::int64_t value) {
 
 TEST_CASE("an If whose condition depends on a constant takes one branch, and the other need not fit") {
   const Array x = array_of({2}, {-1, 2});
-  CHECK(run(if_on_rate(), {{"x", x}}, {.constants = {{"rate", number(16000)}}}) == Floats{0, 2});
+  CHECK(run_control(if_on_rate(), {{"x", x}}, {.constants = {{"rate", number(16000)}}}) == Floats{0, 2});
   // A value that is known is taken as a constant, and the result says so.
   const auto known = if_on_rate().import({.known_values = {{"rate", number(16000)}}});
   INFO(known.status().message());
@@ -121,7 +122,7 @@ TEST_CASE("a shape and a trip count that are inputs can be constants") {
   ModelBuilder loops(17);
   loops.input("trips", {}, ::onnx::TensorProto::INT64).input("x", {1});
   loops.node("Loop", {"trips", "", "x"}, {"y"}).attr_graph("body", body).output("y");
-  CHECK(run(loops, {{"x", array_of({1}, {1})}}, {.constants = {{"trips", number(5)}}}) == Floats{32});
+  CHECK(run_control(loops, {{"x", array_of({1}, {1})}}, {.constants = {{"trips", number(5)}}}) == Floats{32});
 }
 
 TEST_CASE("a constant that its input cannot hold is refused by name and value") {
@@ -131,9 +132,9 @@ TEST_CASE("a constant that its input cannot hold is refused by name and value") 
 }
 
 TEST_CASE("a Loop with a computed condition stands still once it ended") {
-  CHECK(run(loop_model(6, adding_body()), {{"x", array_of({1}, {4})}}) == Floats{12});
-  CHECK(run(loop_model(6, adding_body()), {{"x", array_of({1}, {1})}}) == Floats{6});
-  CHECK(run(loop_model(0, adding_body()), {{"x", array_of({1}, {1})}}) == Floats{0});
+  CHECK(run_control(loop_model(6, adding_body()), {{"x", array_of({1}, {4})}}) == Floats{12});
+  CHECK(run_control(loop_model(6, adding_body()), {{"x", array_of({1}, {1})}}) == Floats{6});
+  CHECK(run_control(loop_model(0, adding_body()), {{"x", array_of({1}, {1})}}) == Floats{0});
 }
 
 TEST_CASE("loops that cannot be unrolled are refused by reason") {
@@ -164,7 +165,7 @@ TEST_CASE("a Scan reads and writes along any axis in either direction") {
   m.attr("num_scan_inputs", 1).attr("scan_input_axes", Ints64{1}).attr("scan_input_directions", Ints64{1});
   m.attr("scan_output_axes", Ints64{-1}).attr("scan_output_directions", Ints64{1}).attr_graph("body", body).output("y");
   // Sums from the last column on, the first sum last.
-  CHECK(run(m, {{"x", array_of({2, 3}, {1, 2, 3, 10, 20, 30})}}) == Floats{6, 5, 3, 60, 50, 30});
+  CHECK(run_control(m, {{"x", array_of({2, 3}, {1, 2, 3, 10, 20, 30})}}) == Floats{6, 5, 3, 60, 50, 30});
 }
 
 TEST_CASE("functions see their inputs and attributes only, with their own opset") {
@@ -177,7 +178,7 @@ TEST_CASE("functions see their inputs and attributes only, with their own opset"
   m.last().set_domain("my");
   m.node("Scaled", {"h"}, {"y"}).output("y");  // without the attribute: the operator's own default
   m.last().set_domain("my");
-  const Floats got = run(m, {{"x", array_of({2}, {-4, 9})}});
+  const Floats got = run_control(m, {{"x", array_of({2}, {-4, 9})}});
   CHECK(got[0] == Approx(-0.02));
   CHECK(got[1] == 5);
   m.last().set_op_type("Other");
@@ -204,7 +205,7 @@ TEST_CASE("a function's own defaults hold where a call gives nothing") {
   // Field 11, which this version of onnx.proto does not know.
   m.proto().mutable_functions(0)->mutable_unknown_fields()->append(
       "\x5a" + std::string(1, static_cast<char>(bytes.size())) + bytes);
-  CHECK(run(m, {{"x", array_of({1}, {-4})}}) == Floats{-1});
+  CHECK(run_control(m, {{"x", array_of({1}, {-4})}}) == Floats{-1});
 }
 
 TEST_CASE("a function that calls itself is refused") {
@@ -232,7 +233,7 @@ TEST_CASE("sequences as inputs and outputs are one tensor an element") {
   CHECK(model->inputs[1].name == "s/1");
   CHECK(model->results.size() == 1);
   CHECK(model->results[0].name == "y/0");
-  CHECK(run(m, {{"s/0", array_of({1}, {7})}, {"s/1", array_of({3}, {1, 2, 3})}}, options) == Floats{7});
+  CHECK(run_control(m, {{"s/0", array_of({1}, {7})}, {"s/1", array_of({3}, {1, 2, 3})}}, options) == Floats{7});
   options.absent = {"t"};
   CHECK_THAT(error_of(m.import(options)), Contains("no input 't'"));
 }

@@ -29,7 +29,7 @@ struct Row {
   Array y;
 };
 
-void check(const Row& row) {
+void check_image(const Row& row) {
   INFO(row.name);
   ModelBuilder m(row.opset);
   m.input("x", row.x.shape);
@@ -98,21 +98,25 @@ void set_count(ModelBuilder& m, const std::string& mode) {
 }  // namespace
 
 TEST_CASE("Resize of opsets 7 to 18") {
-  check({"linear antialias", 18, kSquare, antialiased("linear"), array({1, 1, 2, 2}, {2.875F, 4.5F, 9.375F, 11})});
-  check({"cubic antialias", 18, kSquare, antialiased("cubic"),
-         array({1, 1, 2, 2}, {2.5180721F, 4.2858863F, 9.589329F, 11.357142F})});
-  check({"not larger", 18, kSmall, keeping_ratio("not_larger"), array({1, 1, 7, 7}, quarters({1, 2, 3, 4}, 7, 4))});
-  check({"not smaller", 18, kSmall, keeping_ratio("not_smaller"), array({1, 1, 8, 8}, quarters({1, 2, 3, 4}, 8, 4))});
+  check_image(
+      {"linear antialias", 18, kSquare, antialiased("linear"), array({1, 1, 2, 2}, {2.875F, 4.5F, 9.375F, 11})});
+  check_image({"cubic antialias", 18, kSquare, antialiased("cubic"),
+               array({1, 1, 2, 2}, {2.5180721F, 4.2858863F, 9.589329F, 11.357142F})});
+  check_image(
+      {"not larger", 18, kSmall, keeping_ratio("not_larger"), array({1, 1, 7, 7}, quarters({1, 2, 3, 4}, 7, 4))});
+  check_image(
+      {"not smaller", 18, kSmall, keeping_ratio("not_smaller"), array({1, 1, 8, 8}, quarters({1, 2, 3, 4}, 8, 4))});
   const Array wide = array({1, 1, 2, 4}, counting(8));
-  check({"opset 10", 10, wide, scaled("Resize", {1, 1, 0.6F, 0.6F}), array({1, 1, 1, 2}, {1, 3})});
-  check({"both ways", 10, wide, scaled("Resize", {1, 1, 2, 0.5F}), array({1, 1, 4, 2}, {1, 3, 1, 3, 5, 7, 5, 7})});
+  check_image({"opset 10", 10, wide, scaled("Resize", {1, 1, 0.6F, 0.6F}), array({1, 1, 1, 2}, {1, 3})});
+  check_image(
+      {"both ways", 10, wide, scaled("Resize", {1, 1, 2, 0.5F}), array({1, 1, 4, 2}, {1, 3, 1, 3, 5, 7, 5, 7})});
   const Array doubled = array({1, 1, 4, 4}, quarters({1, 2, 3, 4}, 4, 2));
-  check({"Upsample-9", 9, kSmall, scaled("Upsample", {1, 1, 2, 2}), doubled});
+  check_image({"Upsample-9", 9, kSmall, scaled("Upsample", {1, 1, 2, 2}), doubled});
   const auto attribute = [](ModelBuilder& m) {
     m.node("Upsample", {"x"}, {"y"});
     set_reals(m, "scales", {1, 1, 2, 2});
   };
-  check({"Upsample-7", 7, kSmall, attribute, doubled});
+  check_image({"Upsample-7", 7, kSmall, attribute, doubled});
 }
 
 TEST_CASE("f8 values of opset 19") {
@@ -121,13 +125,13 @@ TEST_CASE("f8 values of opset 19") {
     m.floats("scale", {}, {2}).node("Cast", {"zero_f32"}, {"zero"}).attr("to", 17);
     m.floats("zero_f32", {}, {0}).node("QuantizeLinear", {"x", "scale", "zero"}, {"y"});
   };
-  check({"quantize", 19, x, quantized, {DType::kF8E4M3, {5}, std::string("\x00\x30\x38\x7e\x6c", 5)}});
+  check_image({"quantize", 19, x, quantized, {DType::kF8E4M3, {5}, std::string("\x00\x30\x38\x7e\x6c", 5)}});
   const auto there_and_back = [&](ModelBuilder& m) {
     quantized(m);
     m.last().set_output(0, "q");
     m.node("DequantizeLinear", {"q", "scale", "zero"}, {"y"});
   };
-  check({"dequantize", 19, x, there_and_back, array({5}, {0, 1, 2, 896, 192})});
+  check_image({"dequantize", 19, x, there_and_back, array({5}, {0, 1, 2, 896, 192})});
 }
 
 TEST_CASE("blocks, regions, pools and normalisations without cases of their own") {
@@ -137,32 +141,32 @@ TEST_CASE("blocks, regions, pools and normalisations without cases of their own"
       m.ints("shape", {1}, {length}).node("CenterCropPad", {"x", "shape"}, {"y"}).attr("axes", Ints{1});
     };
   };
-  check({"crop", 18, row, centred(3), array({1, 3}, {2, 3, 4})});
-  check({"pad", 18, row, centred(8), array({1, 8}, {0, 1, 2, 3, 4, 5, 0, 0})});
+  check_image({"crop", 18, row, centred(3), array({1, 3}, {2, 3, 4})});
+  check_image({"pad", 18, row, centred(8), array({1, 8}, {0, 1, 2, 3, 4, 5, 0, 0})});
   const auto col2im = [](ModelBuilder& m) {
     m.ints("image", {2}, {1, 3}).ints("block", {2}, {1, 2}).node("Col2Im", {"x", "image", "block"}, {"y"});
   };
-  check({"Col2Im", 18, array({1, 2, 2}, {1, 2, 3, 4}), col2im, array({1, 1, 1, 3}, {1, 5, 4})});
+  check_image({"Col2Im", 18, array({1, 2, 2}, {1, 2, 3, 4}), col2im, array({1, 1, 1, 3}, {1, 5, 4})});
   const auto regions = [](ModelBuilder& m) {
     m.floats("rois", {1, 5}, {0, 0, 0, 6, 6}).node("MaxRoiPool", {"x", "rois"}, {"y"}).attr("pooled_shape", {2, 2});
     m.attr_real("spatial_scale", 0.5F);
   };
-  check({"MaxRoiPool", 1, kSquare, regions, array({1, 1, 2, 2}, {6, 8, 14, 16})});
+  check_image({"MaxRoiPool", 1, kSquare, regions, array({1, 1, 2, 2}, {6, 8, 14, 16})});
   const Array line = array({1, 1, 4}, {3, -4, 0, 5});
   const auto lp_pool = [](ModelBuilder& m) {
     m.node("LpPool", {"x"}, {"y"}).attr("kernel_shape", Ints{2}).attr("strides", Ints{2});
   };
-  check({"LpPool", 18, line, lp_pool, array({1, 1, 2}, {5, 5})});
+  check_image({"LpPool", 18, line, lp_pool, array({1, 1, 2}, {5, 5})});
   const auto global = [](ModelBuilder& m) { m.node("GlobalLpPool", {"x"}, {"y"}).attr("p", 1); };
-  check({"GlobalLpPool", 2, line, global, array({1, 1, 1}, {12})});
+  check_image({"GlobalLpPool", 2, line, global, array({1, 1, 1}, {12})});
   const auto groups = [](ModelBuilder& m) {
     m.floats("s", {2}, {2, 3}).floats("b", {2}, {10, 20}).node("GroupNormalization", {"x", "s", "b"}, {"y"});
     m.attr("num_groups", 2).attr_real("epsilon", 0);
   };
   // Four channels of one element: [1, 3] and [5, 9] are the groups.
-  check({"GroupNormalization", 18, array({1, 4, 1}, {1, 3, 5, 9}), groups, array({1, 4, 1}, {8, 12, 17, 23})});
+  check_image({"GroupNormalization", 18, array({1, 4, 1}, {1, 3, 5, 9}), groups, array({1, 4, 1}, {8, 12, 17, 23})});
   const auto lp_norm = [](ModelBuilder& m) { m.node("LpNormalization", {"x"}, {"y"}).attr("p", 1); };
-  check({"LpNormalization", 1, array({2, 2}, {1, -3, 0, 0}), lp_norm, array({2, 2}, {0.25F, -0.75F, 0, 0})});
+  check_image({"LpNormalization", 1, array({2, 2}, {1, -3, 0, 0}), lp_norm, array({2, 2}, {0.25F, -0.75F, 0, 0})});
 }
 
 TEST_CASE("DeformConv: windows moved to the right by one half") {
@@ -171,14 +175,15 @@ TEST_CASE("DeformConv: windows moved to the right by one half") {
     m.floats("b", {1}, {100}).node("DeformConv", {"x", "w", "offset", "b"}, {"y"}).attr("kernel_shape", Ints{1, 2});
   };
   // (1 + 2) / 2 + 10 * 2 and so on.
-  check({"DeformConv", 19, array({1, 1, 1, 4}, counting(4)), moved, array({1, 1, 1, 3}, {121.5F, 132.5F, 143.5F})});
+  check_image(
+      {"DeformConv", 19, array({1, 1, 1, 4}, counting(4)), moved, array({1, 1, 1, 3}, {121.5F, 132.5F, 143.5F})});
 }
 
 TEST_CASE("weights of n-grams") {
   const Array ones = array({3}, {1, 1, 1});
-  check({"TFIDF", 9, ones, [](ModelBuilder& m) { set_count(m, "TFIDF"); }, array({3}, {3, 0, 1})});
-  check({"IDF", 9, ones, [](ModelBuilder& m) { set_count(m, "IDF"); }, array({3}, {3, 0, 0.5F})});
-  check({"TF", 9, ones, [](ModelBuilder& m) { set_count(m, "TF"); }, array({3}, {1, 0, 2})});
+  check_image({"TFIDF", 9, ones, [](ModelBuilder& m) { set_count(m, "TFIDF"); }, array({3}, {3, 0, 1})});
+  check_image({"IDF", 9, ones, [](ModelBuilder& m) { set_count(m, "IDF"); }, array({3}, {3, 0, 0.5F})});
+  check_image({"TF", 9, ones, [](ModelBuilder& m) { set_count(m, "TF"); }, array({3}, {1, 0, 2})});
 }
 
 TEST_CASE("what these operators cannot do is refused by name") {

@@ -14,7 +14,7 @@ using Floats = std::vector<float>;
 
 namespace {
 
-Floats run(const ModelBuilder& model, const std::map<std::string, Array>& inputs) {
+Floats run_new(const ModelBuilder& model, const std::map<std::string, Array>& inputs) {
   return elements(first_result(model, inputs));
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("a model of a new opset is imported where its operators mean what they
     ModelBuilder m(opset);
     m.input("x", {2, 2}).node("Transpose", {"x"}, {"t"}).node("Relu", {"t"}, {"y"}).output("y");
     CAPTURE(opset);
-    CHECK(run(m, {{"x", array_of({2, 2}, {1, -2, 3, -4})}}) == Floats{1, 3, 0, 0});
+    CHECK(run_new(m, {{"x", array_of({2, 2}, {1, -2, 3, -4})}}) == Floats{1, 3, 0, 0});
   }
 }
 
@@ -50,8 +50,8 @@ TEST_CASE("GroupNormalization: one scale a group in opset 18, one a channel from
     m.node("GroupNormalization", {"x", "s", "b"}, {"y"}).attr("num_groups", 2).attr_real("epsilon", 0).output("y");
     return m;
   };
-  check_close(run(model(18, 2, {1, 10}), {{"x", x}}), {-1, 1, -10, 10});
-  check_close(run(model(21, 4, {1, 2, 3, 4}), {{"x", x}}), {-1, 2, -3, 4});
+  check_close(run_new(model(18, 2, {1, 10}), {{"x", x}}), {-1, 1, -10, 10});
+  check_close(run_new(model(21, 4, {1, 2, 3, 4}), {{"x", x}}), {-1, 2, -3, 4});
   CHECK_THAT(error_of(model(21, 2, {1, 10}).import()), Contains("one number a channel"));
 }
 
@@ -64,9 +64,9 @@ TEST_CASE("DFT: its axis is an attribute up to opset 19 and an input from 20 on,
   ModelBuilder last(20);
   last.input("x", {1, 2, 2, 1}).node("DFT", {"x"}, {"y"}).output("y");
   const Floats along_1 = {4, 0, 7, 0, -2, 0, -3, 0}, along_2 = {3, 0, -1, 0, 8, 0, -2, 0};
-  check_close(run(before, {{"x", x}}), along_1);
-  check_close(run(given, {{"x", x}}), along_1);
-  check_close(run(last, {{"x", x}}), along_2);
+  check_close(run_new(before, {{"x", x}}), along_1);
+  check_close(run_new(given, {{"x", x}}), along_1);
+  check_close(run_new(last, {{"x", x}}), along_2);
 }
 
 TEST_CASE("Gelu, Swish and RMSNormalization of their own opsets") {
@@ -77,9 +77,9 @@ TEST_CASE("Gelu, Swish and RMSNormalization of their own opsets") {
     m.node(op, op == "RMSNormalization" ? std::vector<std::string>{"x", "s"} : std::vector<std::string>{"x"}, {"y"});
     return m.output("y");
   };
-  check_close(run(of(20, "Gelu"), {{"x", x}}), {0.8413447f, -0.0455003f});
-  check_close(run(of(24, "Swish"), {{"x", x}}), {0.7310586f, -0.2384058f});
-  check_close(run(of(23, "RMSNormalization"), {{"x", x}}), {0.6324543f, -2.5298171f});
+  check_close(run_new(of(20, "Gelu"), {{"x", x}}), {0.8413447f, -0.0455003f});
+  check_close(run_new(of(24, "Swish"), {{"x", x}}), {0.7310586f, -0.2384058f});
+  check_close(run_new(of(23, "RMSNormalization"), {{"x", x}}), {0.6324543f, -2.5298171f});
   CHECK_THAT(error_of(of(19, "Gelu").import()), Contains("opsets 20 to 25; opset 19"));
 }
 
@@ -96,14 +96,14 @@ TEST_CASE("Attention: three and four axes, past keys, a causal mask and a cap") 
                                                {"v", array_of({1, 1, 2}, {4, 8})},
                                                {"pk", array_of({1, 1, 1, 2}, {0, 7})},
                                                {"pv", array_of({1, 1, 1, 2}, {0, 16})}};
-  check_close(run(m, inputs), {3, 10});
+  check_close(run_new(m, inputs), {3, 10});
   ModelBuilder capped(23);
   for (const char* name : {"q", "k", "v"}) capped.input(name, {1, 1, 2, 1});
   capped.node("Attention", {"q", "k", "v"}, {"y"}).attr_real("softcap", 1).attr_real("scale", 1).output("y");
   // tanh of scores 0 and 100: weights 1 / (1 + e) and e / (1 + e).
-  const Floats got = run(capped, {{"q", array_of({1, 1, 2, 1}, {1, 1})},
-                                  {"k", array_of({1, 1, 2, 1}, {0, 100})},
-                                  {"v", array_of({1, 1, 2, 1}, {0, 1})}});
+  const Floats got = run_new(capped, {{"q", array_of({1, 1, 2, 1}, {1, 1})},
+                                      {"k", array_of({1, 1, 2, 1}, {0, 100})},
+                                      {"v", array_of({1, 1, 2, 1}, {0, 1})}});
   check_close(got, {0.7310586f, 0.7310586f});
 }
 
@@ -115,8 +115,8 @@ TEST_CASE("RotaryEmbedding turns neighbours or halves by the rows of its caches"
     return m.output("y");
   };
   const Array x = array_of({1, 1, 1, 4}, {1, 2, 3, 4});
-  check_close(run(model(0), {{"x", x}}), {-3, -2, 1, -4});
-  check_close(run(model(1), {{"x", x}}), {-2, 1, -3, -4});
+  check_close(run_new(model(0), {{"x", x}}), {-3, -2, 1, -4});
+  check_close(run_new(model(1), {{"x", x}}), {-2, 1, -3, -4});
 }
 
 TEST_CASE("QuantizeLinear and DequantizeLinear with a scale for each block") {
@@ -124,7 +124,7 @@ TEST_CASE("QuantizeLinear and DequantizeLinear with a scale for each block") {
   m.input("x", {1, 4}).floats("s", {1, 2}, {0.5f, 2}).node("QuantizeLinear", {"x", "s"}, {"q"});
   m.attr("axis", 1).attr("block_size", 2).attr("output_dtype", ::onnx::TensorProto::INT8);
   m.node("DequantizeLinear", {"q", "s"}, {"y"}).attr("axis", 1).attr("block_size", 2).output("y");
-  check_close(run(m, {{"x", array_of({1, 4}, {1.2f, -3, 7, 1000})}}), {1, -3, 8, 254});
+  check_close(run_new(m, {{"x", array_of({1, 4}, {1.2f, -3, 7, 1000})}}), {1, -3, 8, 254});
 }
 
 TEST_CASE("reductions of no elements give what any element would replace") {
@@ -135,7 +135,7 @@ TEST_CASE("reductions of no elements give what any element would replace") {
     CAPTURE(op);
     ModelBuilder m(20);
     m.input("x", {2, 0}).ints("axes", {1}, {1}).node(op, {"x", "axes"}, {"y"}).attr("keepdims", 0).output("y");
-    CHECK(run(m, {{"x", array_of({2, 0}, {})}}) == Floats{wanted, wanted});
+    CHECK(run_new(m, {{"x", array_of({2, 0}, {})}}) == Floats{wanted, wanted});
   }
 }
 

@@ -28,7 +28,7 @@ std::string make(const std::string& header, const std::string& data, char major 
   return out + header + data;
 }
 
-std::string error_of(const std::string& content) {
+std::string npy_error_of(const std::string& content) {
   const auto array = parse_npy(content, "a.npy");
   return array.ok() ? "no error" : std::string(array.status().message());
 }
@@ -96,22 +96,23 @@ TEST_CASE("version 2 headers are read") {
 }
 
 TEST_CASE("what is not a plain array is refused with its path and the reason") {
-  CHECK(error_of("") == "a.npy: is not a .npy file");
-  CHECK_THAT(error_of("PK\x03\x04 zip"), Contains("a.npy: is not a .npy file"));
-  CHECK_THAT(error_of(make("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }\n", "abcd")),
+  CHECK(npy_error_of("") == "a.npy: is not a .npy file");
+  CHECK_THAT(npy_error_of("PK\x03\x04 zip"), Contains("a.npy: is not a .npy file"));
+  CHECK_THAT(npy_error_of(make("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }\n", "abcd")),
              Contains("Fortran"));
-  CHECK_THAT(error_of(make("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", "abcd")),
+  CHECK_THAT(npy_error_of(make("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", "abcd")),
              Contains("big-endian"));
-  CHECK_THAT(error_of(make("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", "abcd")), Contains("'|O'"));
-  CHECK_THAT(error_of(make("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", "abcd")),
+  CHECK_THAT(npy_error_of(make("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", "abcd")),
+             Contains("'|O'"));
+  CHECK_THAT(npy_error_of(make("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", "abcd")),
              Contains("plain"));
-  CHECK_THAT(error_of(make("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", "abcd")),
+  CHECK_THAT(npy_error_of(make("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", "abcd")),
              Contains("4 bytes") && Contains("(2,)"));
   CHECK_THAT(
-      error_of(
+      npy_error_of(
           make("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999999999, 999999999999999999), }\n", "")),
       Contains("needs"));
-  CHECK_THAT(error_of(make("{'descr': '<f4'", "")), Contains("plain"));
+  CHECK_THAT(npy_error_of(make("{'descr': '<f4'", "")), Contains("plain"));
   CHECK_THAT(std::string(read_npy("no/such.npy").status().message()), Contains("no/such.npy"));
 }
 

@@ -22,7 +22,7 @@ const std::vector<float> kValues = {0.47892547F, 0.48033667F, 0.49968487F, 0.819
                                     0.7229038F,  1000000.0F,  1e-7F,       NAN,         INFINITY,
                                     INFINITY,    -INFINITY,   -1e-7F,      1e-7F,       -1000000.0F};
 
-Array array_of(const std::vector<float>& values) {
+Array array_19(const std::vector<float>& values) {
   return {DType::kF32,
           {static_cast<std::int64_t>(values.size())},
           std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float))};
@@ -57,7 +57,7 @@ const std::vector<int> kE5M2Plain = {0x38, 0x38, 0x38, 0x3b, 0x38, 0x3a, 0x7c, 0
 }  // namespace
 
 TEST_CASE("Cast to fp8 saturates unless saturate = 0") {
-  const std::map<std::string, Array> inputs = {{"x", array_of(kValues)}};
+  const std::map<std::string, Array> inputs = {{"x", array_19(kValues)}};
   check_bits(first_result(cast_model(kE4M3FN), inputs), test::kE4M3, kE4M3Saturated);
   check_bits(first_result(cast_model(kE4M3FN).attr("saturate", 1), inputs), test::kE4M3, kE4M3Saturated);
   check_bits(first_result(cast_model(kE4M3FN).attr("saturate", 0), inputs), test::kE4M3, kE4M3Plain);
@@ -71,7 +71,7 @@ TEST_CASE("CastLike to fp8 does the same") {
     m.input("x", {15}).input("like", {1}, kE5M2).node("CastLike", {"x", "like"}, {"y"}).output("y");
     if (!saturates) m.attr("saturate", 0);
     const Array like{DType::kF8E5M2, {1}, std::string(1, '\0')};
-    check_bits(first_result(m, {{"x", array_of(kValues)}, {"like", like}}), test::kE5M2,
+    check_bits(first_result(m, {{"x", array_19(kValues)}, {"like", like}}), test::kE5M2,
                saturates ? kE5M2Saturated : kE5M2Plain);
   }
 }
@@ -114,8 +114,8 @@ TEST_CASE("fp8 initializers, raw and one a varint") {
     }
     m.input("x", {3}).node("Cast", {"w"}, {"v"}).attr("to", std::int64_t{::onnx::TensorProto::FLOAT});
     m.node("Mul", {"x", "v"}, {"y"}).output("y");
-    const Array y = first_result(m, {{"x", array_of({2, 3, 0.5F})}});
-    CHECK(difference(y, array_of({2, -3, 224}), {0, 0}) == "");
+    const Array y = first_result(m, {{"x", array_19({2, 3, 0.5F})}});
+    CHECK(difference(y, array_19({2, -3, 224}), {0, 0}) == "");
   }
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("AveragePool has dilations") {
   ModelBuilder m(19);
   m.input("x", {1, 1, 5}).node("AveragePool", {"x"}, {"y"}).output("y");
   m.attr("kernel_shape", std::vector<std::int64_t>{2}).attr("dilations", std::vector<std::int64_t>{2});
-  Array x = array_of({1, 2, 3, 4, 50}), want = array_of({2, 3, 26.5F});
+  Array x = array_19({1, 2, 3, 4, 50}), want = array_19({2, 3, 26.5F});
   x.shape = {1, 1, 5}, want.shape = {1, 1, 3};
   CHECK(difference(first_result(m, {{"x", x}}), want, {0, 0}) == "");
 }
@@ -142,5 +142,5 @@ TEST_CASE("Pow with base 2 is exp2") {
   REQUIRE(imported.ok());
   CHECK(count_ops(*imported, v1::EXP2) == 1);
   CHECK(count_ops(*imported, v1::POW) == 0);
-  CHECK(difference(first_result(m, {{"x", array_of({-1, 0, 10})}}), array_of({0.5F, 1, 1024}), {0, 0}) == "");
+  CHECK(difference(first_result(m, {{"x", array_19({-1, 0, 10})}}), array_19({0.5F, 1, 1024}), {0, 0}) == "");
 }

@@ -31,7 +31,7 @@ ModelBuilder bidirectional(const std::vector<std::string>& activations) {
   return m.output("y");
 }
 
-std::vector<float> run(const ModelBuilder& m, float x) {
+std::vector<float> run_recurrent(const ModelBuilder& m, float x) {
   return elements(first_result(m, {{"x", array_of({1, 1, 1}, {x})}}));
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("activations of recurrent layers take their parameters in turn") {
   for (const Row& row : rows) {
     for (const float x : {-0.4F, 0.3F}) {
       INFO(row.name << " of " << x);
-      const std::vector<float> got = run(bidirectional({row.name, row.name}), x);
+      const std::vector<float> got = run_recurrent(bidirectional({row.name, row.name}), x);
       CHECK(got[0] == Approx(row.value(2.0 * static_cast<double>(x))).margin(1e-6));
       CHECK(got[1] == Approx(row.value(3.0 * static_cast<double>(x))).margin(1e-6));
     }
@@ -66,7 +66,7 @@ TEST_CASE("activations of recurrent layers take their parameters in turn") {
   ModelBuilder m = bidirectional({"Affine", "ScaledTanh"});
   reals(m, "activation_alpha", {4, 0.5});
   reals(m, "activation_beta", {1, 0.25});
-  const std::vector<float> got = run(m, 2);
+  const std::vector<float> got = run_recurrent(m, 2);
   CHECK(got[0] == Approx(4 * 4 + 1));
   CHECK(got[1] == Approx(0.5 * std::tanh(0.25 * 6)));
 }

@@ -12,7 +12,7 @@ using ir::UOpRef;
 
 namespace {
 
-struct Leaves {
+struct AlternativeLeaves {
   ir::Graph g;
   UOpRef a = param(ir::Scalar::I32, 0), b = param(ir::Scalar::I32, 1), c = param(ir::Scalar::I32, 2),
          yes = param(ir::Scalar::Bool, 3);
@@ -44,7 +44,7 @@ using Captures = std::vector<std::array<UOpRef, 3>>;
 }  // namespace
 
 TEST_CASE("alternatives are tried in order, and the first that leads to a match counts") {
-  Leaves l;
+  AlternativeLeaves l;
   constexpr Rule kRule = rule("t", kInts, any_of(-x, x - y, x * c0), x);
   CHECK(l.apply(kRule, l.neg(l.a)) == l.a);
   CHECK(l.apply(kRule, l.g.sub(l.a, l.b)) == l.a);
@@ -56,7 +56,7 @@ TEST_CASE("alternatives are tried in order, and the first that leads to a match 
 }
 
 TEST_CASE("what a failed alternative bound is forgotten, and an alternative is taken back when a later part fails") {
-  Leaves l;
+  AlternativeLeaves l;
   // -x binds x = -b's operand first; the second operand then asks for another x.
   constexpr Pattern kPattern = any_of(-x, x) - x;
   CHECK(l.matches(kPattern, l.g.sub(l.neg(l.a), l.a)) == Captures{{l.a, nullptr, nullptr}});
@@ -70,7 +70,7 @@ TEST_CASE("what a failed alternative bound is forgotten, and an alternative is t
 }
 
 TEST_CASE("alternatives and both orders combine") {
-  Leaves l;
+  AlternativeLeaves l;
   // (a or -a) times itself in any order, in a sum in any order: one product has to be found among all of them.
   constexpr Pattern kPattern = any_of(x, -x) * y + any_of(z, -z) * y;
   for (int order = 0; order < 16; ++order) {
@@ -87,7 +87,7 @@ TEST_CASE("alternatives and both orders combine") {
 }
 
 TEST_CASE("a rule with alternatives is found under each of their operations") {
-  Leaves l;
+  AlternativeLeaves l;
   static constexpr Rule kRules[] = {rule("either", kInts, any_of(any_of(-x, x - 0), abs(x)), x),
                                     rule("later", kInts, -x, x * -1)};
   const RuleSet rules({kRules});
@@ -100,7 +100,7 @@ TEST_CASE("a rule with alternatives is found under each of their operations") {
 }
 
 TEST_CASE("a repeated pattern matches every source") {
-  Leaves l;
+  AlternativeLeaves l;
   CHECK(l.matches(stack(repeat(x)), l.stack({l.a, l.a, l.a})) == Captures{{l.a, nullptr, nullptr}});
   CHECK(l.matches(stack(repeat(x)), l.stack({l.a, l.a, l.b})).empty());
   CHECK(l.matches(stack(repeat(c0)), l.stack({l.i32(1), l.a})).empty());
@@ -119,7 +119,7 @@ TEST_CASE("a repeated pattern matches every source") {
 }
 
 TEST_CASE("a choice in one of the repeated sources is taken back when another source fails") {
-  Leaves l;
+  AlternativeLeaves l;
   // Which factor is x only the last source tells.
   constexpr Pattern kCommon = stack(repeat(x * any()));
   const UOpRef ab = l.g.mul(l.a, l.b), ca = l.g.mul(l.c, l.a), bc = l.g.mul(l.b, l.c);
@@ -135,7 +135,7 @@ TEST_CASE("a choice in one of the repeated sources is taken back when another so
 }
 
 TEST_CASE("many sources: leaves at any number, choices up to a limit") {
-  Leaves l;
+  AlternativeLeaves l;
   const auto lanes = [&](std::size_t n, UOpRef each) { return l.sink(std::vector<UOpRef>(n, each)); };
   constexpr Pattern kLeaf = Pattern::operation(Op::Sink, repeat(x)),
                     kChoice = Pattern::operation(Op::Sink, repeat(any_of(-x, x)));
@@ -145,7 +145,7 @@ TEST_CASE("many sources: leaves at any number, choices up to a limit") {
 }
 
 TEST_CASE("fork takes an operation of one of several arities") {
-  Leaves l;
+  AlternativeLeaves l;
   const UOpRef index = l.g.make(Op::Index, ir::Scalar::Void, {l.a, l.g.index(0), l.yes});
   const UOpRef plain = l.g.make(Op::Load, ir::Scalar::I32, {index}),
                gated = l.g.make(Op::Load, ir::Scalar::I32, {index, l.b});
@@ -156,7 +156,7 @@ TEST_CASE("fork takes an operation of one of several arities") {
 }
 
 TEST_CASE("a filter keeps a node to some types") {
-  Leaves l;
+  AlternativeLeaves l;
   const UOpRef f = l.param(ir::Scalar::F32, 5), n = l.g.index(3), v = l.stack({l.a, l.b});
   CHECK(l.matches(any().dtype(kFloat), f).size() == 1);
   CHECK(l.matches(any().dtype(kFloat), l.a).empty());
@@ -174,7 +174,7 @@ TEST_CASE("a filter keeps a node to some types") {
 }
 
 TEST_CASE("cast is a conversion to the element type") {
-  Leaves l;
+  AlternativeLeaves l;
   constexpr Rule kRule = rule("t", kInts, cast(p) + x, where(p, x + 1, x));
   const UOpRef wide = l.g.cast(l.yes, ir::Scalar::I32);
   CHECK(l.apply(kRule, l.g.add(l.a, wide)) == l.g.where(l.yes, l.g.add(l.a, l.i32(1)), l.a));
@@ -193,7 +193,7 @@ TEST_CASE("cast is a conversion to the element type") {
 }
 
 TEST_CASE("log2 has a value for powers of two alone") {
-  Leaves l;
+  AlternativeLeaves l;
   constexpr Rule kRule = rule("t", kFixed, floordiv(x, c0), shr(x, val(log2(c0))));
   CHECK(l.apply(kRule, l.g.floordiv(l.a, l.i32(8))) == l.g.binary(Op::Shr, l.a, l.i32(3)));
   CHECK(l.apply(kRule, l.g.floordiv(l.a, l.i32(1))) == l.g.binary(Op::Shr, l.a, l.i32(0)));

@@ -18,13 +18,13 @@ using rewrite::Rule;
 
 namespace {
 
-std::vector<Domain> domains(const Family& family, const Rule& rule) {
+std::vector<Domain> mutant_domains(const Family& family, const Rule& rule) {
   return family.real_numbers ? std::vector<Domain>{kReal} : domains_of(rule.dtypes);
 }
 
 // Where counterexamples are looked for, small first; a mutant that none of these refutes is proved over all domains.
 bool refuted_somewhere(const Family& family, const Rule& rule) {
-  std::vector<Domain> all = domains(family, rule);
+  std::vector<Domain> all = mutant_domains(family, rule);
   const auto is_large = [](const Domain& d) {
     return (d.is_vector() && d.bits() > 16) || d.type == Scalar::F32 || d.type == Scalar::F64;
   };
@@ -35,7 +35,7 @@ bool refuted_somewhere(const Family& family, const Rule& rule) {
 // What the table claims, over every domain of the rule.
 bool claim_holds(const Family& family, const Rule& rule, SurvivingMutant::Claim claim) {
   bool never = true, right = true;
-  for (const Domain& domain : domains(family, rule)) {
+  for (const Domain& domain : mutant_domains(family, rule)) {
     const Verdict verdict = prove(rule, domain).verdict;
     never &= verdict == Verdict::Vacuous;
     if (verdict == Verdict::Refuted) return false;

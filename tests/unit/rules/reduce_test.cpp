@@ -15,7 +15,7 @@ using ir::UOpRef;
 
 namespace {
 
-struct Case {
+struct ReduceCase {
   ir::Graph g;
   UOpRef n = g.var("n", 0, 50, 0);
   UOpRef i = g.range(g.index(10), 0, ir::RangeKind::Reduce), m = g.range(n, 1, ir::RangeKind::Reduce),
@@ -41,7 +41,7 @@ bool has(UOpRef root, Op op) {
 }  // namespace
 
 TEST_CASE("a reduction that does not read its range needs no loop") {
-  Case t;
+  ReduceCase t;
   auto& g = t.g;
   const UOpRef x = t.param(Scalar::I32), f = t.param(Scalar::F32);
   CHECK(t.simple(t.reduce(x, {t.i})) == g.mul(x, g.constant(Scalar::I32, 10)));
@@ -62,7 +62,7 @@ TEST_CASE("a reduction that does not read its range needs no loop") {
 }
 
 TEST_CASE("a one-hot sum is one gated load") {
-  Case t;
+  ReduceCase t;
   auto& g = t.g;
   const UOpRef yes = g.boolean(true), zero = g.constant(Scalar::F32, 0.0);
   const UOpRef row = t.element(Scalar::F32, t.i, yes);
@@ -90,7 +90,7 @@ TEST_CASE("a one-hot sum is one gated load") {
 }
 
 TEST_CASE("integer sums of linear terms over an interval have closed forms") {
-  Case t;
+  ReduceCase t;
   auto& g = t.g;
   const UOpRef x = t.param(Scalar::I32), zero = g.constant(Scalar::I32, 0);
   CHECK(t.simple(t.reduce(g.cast(t.i, Scalar::I32), {t.i})) == g.constant(Scalar::I32, 45));

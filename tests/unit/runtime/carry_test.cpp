@@ -14,21 +14,21 @@ using hearth::testing::SaxpyPlan;
 
 namespace {
 
-const float kScale = 3;
+const float kCarriedScale = 3;
 
-std::shared_ptr<const LoadedPlan> load(const SaxpyPlan& made) {
+std::shared_ptr<const LoadedPlan> load_carried(const SaxpyPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
   request.plan = bytes;
   request.artifacts = made.artifacts;
-  request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
+  request.parameters["a"] = {&kCarriedScale, sizeof kCarriedScale, nullptr};
   const auto plan = LoadedPlan::create(request);
   REQUIRE(plan.ok());
   return *plan;
 }
 
 // out = 3 x + y of the last execute.
-std::vector<float> output(const Instance& instance) {
+std::vector<float> carried_output(const Instance& instance) {
   const auto out = instance.output("out");
   REQUIRE(out.ok());
   const auto* values = static_cast<const float*>(out->data);
@@ -40,7 +40,7 @@ std::vector<float> output(const Instance& instance) {
 TEST_CASE("a fixed input is taken by name, refused with another value, and costs no allocation") {
   const auto fixed = std::make_shared<FixedInputs>(
       FixedInputs{{"rate", hearth::DType::kI32, {2}, std::string("\1\0\0\0\2\0\0\0", 8)}});
-  auto instance = Instance::create(load(saxpy_plan(4, false)), {.fixed_inputs = fixed});
+  auto instance = Instance::create(load_carried(saxpy_plan(4, false)), {.fixed_inputs = fixed});
   REQUIRE(instance.ok());
   CHECK(instance->execute().ok());
   const auto own = instance->input("rate");
@@ -60,7 +60,7 @@ TEST_CASE("a fixed input is taken by name, refused with another value, and costs
 }
 
 TEST_CASE("carrying equals copying by hand") {
-  const auto plan = load(saxpy_plan(100, false));
+  const auto plan = load_carried(saxpy_plan(100, false));
   auto carried = Instance::create(plan, {.threads = 1}), copied = Instance::create(plan, {.threads = 1});
   REQUIRE((carried.ok() && copied.ok()));
   REQUIRE(carried->carry("out", "y").ok());
@@ -70,13 +70,13 @@ TEST_CASE("carrying equals copying by hand") {
     for (Instance* instance : {&*carried, &*copied}) std::memcpy(instance->input("x")->data, x.data(), 400);
     REQUIRE(carried->execute().ok());
     REQUIRE(copied->execute_profiled().ok());
-    const std::vector<float> want = output(*copied);
-    CHECK(output(*carried) == want);
+    const std::vector<float> want = carried_output(*copied);
+    CHECK(carried_output(*carried) == want);
     std::memcpy(copied->input("y")->data, want.data(), 400);
     if (step == 2) {  // another stream begins
       REQUIRE(carried->set_carried("y").ok());
       std::memset(copied->input("y")->data, 0, 400);
-      CHECK(output(*carried) == want);  // what was computed stays to be read
+      CHECK(carried_output(*carried) == want);  // what was computed stays to be read
     }
     if (step == 3) {  // goes on from somewhere else
       REQUIRE(carried->set_carried("y", x.data(), 400).ok());
@@ -86,7 +86,7 @@ TEST_CASE("carrying equals copying by hand") {
 }
 
 TEST_CASE("a carried execute allocates nothing and works with a variable length") {
-  auto instance = Instance::create(load(saxpy_plan(100, true)), {.threads = 1});
+  auto instance = Instance::create(load_carried(saxpy_plan(100, true)), {.threads = 1});
   REQUIRE(instance.ok());
   REQUIRE(instance->carry("out", "y").ok());
   auto* x = static_cast<float*>(instance->input("x")->data);
@@ -100,14 +100,14 @@ TEST_CASE("a carried execute allocates nothing and works with a variable length"
     CHECK(ok);
     CHECK(count == 0);
   }
-  CHECK(output(*instance) == std::vector<float>(10, 9));
+  CHECK(carried_output(*instance) == std::vector<float>(10, 9));
   REQUIRE(instance->execute().ok());
-  CHECK(output(*instance) == std::vector<float>(10, 3));
+  CHECK(carried_output(*instance) == std::vector<float>(10, 3));
 }
 
 TEST_CASE("what cannot be carried is refused by name and changes nothing") {
   SaxpyPlan made = saxpy_plan(100, true);
-  auto instance = Instance::create(load(made), {.threads = 1});
+  auto instance = Instance::create(load_carried(made), {.threads = 1});
   REQUIRE(instance.ok());
   std::vector<float> memory(100);
   const auto message = [](const absl::Status& status) { return std::string(status.message()); };
@@ -127,7 +127,7 @@ TEST_CASE("what cannot be carried is refused by name and changes nothing") {
 }
 
 TEST_CASE("the owner of a bound input is held until it is bound again or carried") {
-  auto instance = Instance::create(load(saxpy_plan(100, false)), {.threads = 1});
+  auto instance = Instance::create(load_carried(saxpy_plan(100, false)), {.threads = 1});
   REQUIRE(instance.ok());
   const auto x = std::make_shared<std::vector<float>>(100, 1), y = std::make_shared<std::vector<float>>(100, 1);
   REQUIRE(instance->bind_input("x", x->data(), 400, x).ok());
@@ -143,7 +143,7 @@ TEST_CASE("the owner of a bound input is held until it is bound again or carried
 TEST_CASE("an output of another dtype is not carried") {
   SaxpyPlan made = saxpy_plan(100, false);
   made.plan.mutable_buffers(1)->set_dtype(hearth::v1::I32);
-  auto instance = Instance::create(load(made), {.threads = 1});
+  auto instance = Instance::create(load_carried(made), {.threads = 1});
   REQUIRE(instance.ok());
   CHECK_THAT(std::string(instance->carry("out", "y").message()),
              Contains("output 'out' is f32 [100] and cannot be carried to input 'y', which is i32 [100]"));

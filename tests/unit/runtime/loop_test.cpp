@@ -86,7 +86,7 @@ SumsPlan sums_plan() {
   return made;
 }
 
-std::shared_ptr<const LoadedPlan> load(const SumsPlan& made) {
+std::shared_ptr<const LoadedPlan> load_loop(const SumsPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
   request.plan = bytes;
@@ -105,7 +105,7 @@ void fill(Instance& instance) {
 }
 
 // Whether the outputs are right for `t` steps from `start`.
-bool right(const Instance& instance, std::int64_t t, float start = 1000, bool reverse = false) {
+bool right_loop(const Instance& instance, std::int64_t t, float start = 1000, bool reverse = false) {
   const auto* last = static_cast<const float*>(instance.output("last")->data);
   const auto* all = static_cast<const float*>(instance.output("all")->data);
   for (std::int64_t i = 0; i < kWidth; ++i) {
@@ -127,7 +127,7 @@ TEST_CASE("the steps of a loop see their slices and what the step before made") 
     SumsPlan made = sums_plan();
     for (const std::uint32_t slice : {kX, kDoubled})
       made.plan.mutable_buffers(static_cast<int>(slice))->mutable_view()->set_reverse(reverse);
-    const auto plan = load(made);
+    const auto plan = load_loop(made);
     for (const int threads : {1, 3}) {
       absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
       REQUIRE(instance.ok());
@@ -136,14 +136,14 @@ TEST_CASE("the steps of a loop see their slices and what the step before made") 
         CAPTURE(reverse, threads, t);
         REQUIRE(instance->set_var("t", t).ok());
         REQUIRE(instance->execute().ok());
-        CHECK(right(*instance, t, 1000, reverse));
+        CHECK(right_loop(*instance, t, 1000, reverse));
       }
     }
   }
 }
 
 TEST_CASE("a loop allocates nothing and its profile counts every step") {
-  absl::StatusOr<Instance> instance = Instance::create(load(sums_plan()), {.threads = 1});
+  absl::StatusOr<Instance> instance = Instance::create(load_loop(sums_plan()), {.threads = 1});
   REQUIRE(instance.ok());
   fill(*instance);
   REQUIRE(instance->execute().ok());
@@ -156,11 +156,11 @@ TEST_CASE("a loop allocates nothing and its profile counts every step") {
   CHECK(profile->launches[1].runs == 9);
   CHECK(profile->launches[1].num_ops == 9 * kWidth);
   CHECK(profile->by_kernel()[0].launches == 9);
-  CHECK(right(*instance, 9));
+  CHECK(right_loop(*instance, 9));
 }
 
 TEST_CASE("a loop's state is carried from one execute to the next, and bound memory is sliced") {
-  absl::StatusOr<Instance> instance = Instance::create(load(sums_plan()), {.threads = 1});
+  absl::StatusOr<Instance> instance = Instance::create(load_loop(sums_plan()), {.threads = 1});
   REQUIRE(instance.ok());
   fill(*instance);
   REQUIRE(instance->carry("last", "start").ok());
@@ -183,7 +183,7 @@ TEST_CASE("a loop's state is carried from one execute to the next, and bound mem
 }
 
 TEST_CASE("what a step sees is no buffer to read; what it sees it of is") {
-  const auto plan = load(sums_plan());
+  const auto plan = load_loop(sums_plan());
   CHECK(plan->buffers()[kNext].kind == BufferKind::kView);
   CHECK(plan->buffers()[kLast].kernel == "add_step");
   CHECK(plan->buffers()[kAll].kernel == "twice_step");
@@ -236,7 +236,7 @@ TEST_CASE("a loop that would see more than a buffer holds at these values is not
   SumsPlan made = sums_plan();  // x is as long as one step for t < 9, but its bound allows 9 of them
   made.plan.mutable_buffers(kSteps)->mutable_shape(0)->Clear();
   push_const(made.plan.mutable_buffers(kSteps)->mutable_shape(0), 1);
-  absl::StatusOr<Instance> instance = Instance::create(load(made), {.threads = 1});
+  absl::StatusOr<Instance> instance = Instance::create(load_loop(made), {.threads = 1});
   REQUIRE(instance.ok());
   const absl::Status ran = instance->execute();
   CHECK(ran.code() == absl::StatusCode::kFailedPrecondition);
@@ -257,7 +257,7 @@ TEST_CASE("a carried value that would not fit at these values is not run, wherev
       launch.clear_grid();
       push_const(launch.mutable_grid(), 1);
     }
-    absl::StatusOr<Instance> instance = Instance::create(load(made), {.threads = 1});
+    absl::StatusOr<Instance> instance = Instance::create(load_loop(made), {.threads = 1});
     REQUIRE(instance.ok());
     CHECK(instance->execute().ok());  // t = 9
     REQUIRE(instance->set_var("t", 2).ok());
@@ -285,5 +285,5 @@ TEST_CASE("a plan of very many loops is loaded in a moment") {
       plan.mutable_launches(static_cast<int>(i))->add_buffers(static_cast<std::uint32_t>(plan.buffers_size() - 1));
     }
   }
-  CHECK(Instance::create(load(made), {.threads = 1}).ok());
+  CHECK(Instance::create(load_loop(made), {.threads = 1}).ok());
 }

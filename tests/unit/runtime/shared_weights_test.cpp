@@ -117,7 +117,8 @@ struct Weights {
   }
 };
 
-std::shared_ptr<const LoadedPlan> load(const PackingPlan& made, const Weights& weights, WeightSharing* sharing) {
+std::shared_ptr<const LoadedPlan> load_sharing(const PackingPlan& made, const Weights& weights,
+                                               WeightSharing* sharing) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
   request.plan = bytes;
@@ -171,7 +172,8 @@ TEST_CASE("the second plan of the same weights runs no `once` launch and compute
   const Weights weights(1), other(2);
   Node node;
   Node::Client a(node), b(node), c(node);
-  const auto first = load(made, weights, &a), second = load(made, weights, &b), third = load(made, other, &c);
+  const auto first = load_sharing(made, weights, &a), second = load_sharing(made, weights, &b),
+             third = load_sharing(made, other, &c);
   CHECK((first->weights().shared && !first->weights().found && first->weights().once_launches == 1));
   CHECK((second->weights().shared && second->weights().found && second->weights().once_launches == 0));
   CHECK((!third->weights().found && third->weights().once_launches == 1));
@@ -184,22 +186,22 @@ TEST_CASE("plans share weights although they differ in what the weights are not 
   const Weights weights(1);
   Node node;
   Node::Client a(node), b(node), c(node);
-  load(made, weights, &a);
+  load_sharing(made, weights, &a);
   Weights other_bias(1);
   other_bias.u[0] = 99;  // only replay reads it
-  const auto second = load(made, other_bias, &b);
+  const auto second = load_sharing(made, other_bias, &b);
   CHECK(second->weights().found);
   CHECK(is_right(second, other_bias));
   made.plan.mutable_launches(0)->mutable_grid()->mutable_tokens(0)->set_value(kLength - 1);  // packs less
-  CHECK_FALSE(load(made, weights, &c)->weights().found);
+  CHECK_FALSE(load_sharing(made, weights, &c)->weights().found);
 }
 
 TEST_CASE("small weights, and those of a plan without a daemon, stay the process's own") {
   const Weights weights(1), small(1, 1000);
-  CHECK(is_right(load(packing_plan(), weights, nullptr), weights));
+  CHECK(is_right(load_sharing(packing_plan(), weights, nullptr), weights));
   Node node;
   Node::Client client(node);
-  const auto plan = load(packing_plan(1000), small, &client);
+  const auto plan = load_sharing(packing_plan(1000), small, &client);
   CHECK_FALSE(plan->weights().shared);
   CHECK(plan->weights().once_launches == 1);
   CHECK(node.num_blocks() == 0);
@@ -211,7 +213,7 @@ TEST_CASE("a block that could be written to, or is of another size, is not used:
   const Weights weights(1);
   Node node;
   Node::Client first(node);
-  load(made, weights, &first);
+  load_sharing(made, weights, &first);
   UniqueFd& file = node.files().begin()->second;
   SECTION("unsealed") { file = *create_memory_file("test", made.plan.persistent_bytes()); }
   SECTION("short") {
@@ -219,7 +221,7 @@ TEST_CASE("a block that could be written to, or is of another size, is not used:
     REQUIRE(seal_memory_file(file.get()).ok());
   }
   Node::Client second(node);
-  const auto plan = load(made, weights, &second);
+  const auto plan = load_sharing(made, weights, &second);
   CHECK((!plan->weights().found && !plan->weights().shared && plan->weights().once_launches == 1));
   CHECK(is_right(plan, weights));
 }

@@ -15,7 +15,7 @@ using ir::Op;
 using ir::Scalar;
 using ir::UOpRef;
 
-target::Target known(const std::string& name) { return *runtime::named_target(name); }
+target::Target known_target(const std::string& name) { return *runtime::named_target(name); }
 
 // out[i] = op(in[i]) over a grid.
 struct Elementwise {
@@ -41,21 +41,21 @@ struct Elementwise {
 
 TEST_CASE("a kernel is one compute shader that reads its launch's row and strides over the units") {
   Elementwise k(Op::Add, Scalar::F32, Scalar::F32);
-  const absl::StatusOr<std::string> text = emit_text(k.kernel, known("vulkan:lavapipe"));
+  const absl::StatusOr<std::string> text = emit_text(k.kernel, known_target("vulkan:lavapipe"));
   REQUIRE(text.ok());
   CHECK_THAT(*text, Contains("OpEntryPoint GLCompute") && Contains("LocalSize 64 1 1"));
   CHECK_THAT(*text, Contains("SignedZeroInfNanPreserve 32") && Contains("RoundingModeRTE 32"));
   CHECK_THAT(*text, Contains("OpTypePointer PushConstant %ulong") && Contains("NumWorkgroups"));
   CHECK_THAT(*text, Contains("OpFAdd %float") && Contains("OpLoopMerge"));
-  CHECK(compile(k.kernel, known("vulkan:lavapipe")).ok());
+  CHECK(compile(k.kernel, known_target("vulkan:lavapipe")).ok());
 }
 
 TEST_CASE("the same kernel gives the same words, and a float's module needs no feature that a minimal device lacks") {
   Elementwise a(Op::Add, Scalar::F32, Scalar::F32), b(Op::Add, Scalar::F32, Scalar::F32);
-  const absl::StatusOr<std::string> one = compile(a.kernel, known("vulkan:minimal"));
+  const absl::StatusOr<std::string> one = compile(a.kernel, known_target("vulkan:minimal"));
   REQUIRE(one.ok());
-  CHECK(*one == *compile(b.kernel, known("vulkan:minimal")));
-  CHECK_THAT(*emit_text(a.kernel, known("vulkan:minimal")),
+  CHECK(*one == *compile(b.kernel, known_target("vulkan:minimal")));
+  CHECK_THAT(*emit_text(a.kernel, known_target("vulkan:minimal")),
              !Contains("Float64") && !Contains("Int8") && !Contains("Int16") && !Contains("8Bit"));
 }
 
@@ -71,18 +71,18 @@ TEST_CASE("what a device lacks is refused by op, type and feature") {
                {Op::Cast, Scalar::F32, Scalar::Bool, "storageBuffer8BitAccess"}};
   for (const auto& c : cases) {
     Elementwise k(c.op, c.dtype, c.result);
-    const absl::Status refused = compile(k.kernel, known("vulkan:minimal")).status();
+    const absl::Status refused = compile(k.kernel, known_target("vulkan:minimal")).status();
     INFO(refused.message());
     CHECK(absl::IsUnimplemented(refused));
     CHECK_THAT(std::string(refused.message()), Contains("kernel k: ") && Contains(std::string(" needs ") + c.feature) &&
                                                    Contains("which vulkan:minimal lacks"));
-    CHECK(compile(k.kernel, known("vulkan:lavapipe")).ok());
+    CHECK(compile(k.kernel, known_target("vulkan:lavapipe")).ok());
   }
 }
 
 TEST_CASE("a body that no pass makes is a bug that names its node") {
   const auto refused = [](const passes::LinearKernel& kernel) {
-    const absl::Status status = compile(kernel, known("vulkan:lavapipe")).status();
+    const absl::Status status = compile(kernel, known_target("vulkan:lavapipe")).status();
     CHECK(absl::IsInternal(status));
     return std::string(status.message());
   };
@@ -103,7 +103,7 @@ TEST_CASE("a body that no pass makes is a bug that names its node") {
 
 TEST_CASE("a module that the validator refuses is a bug that names the kernel") {
   Elementwise k(Op::Add, Scalar::F32, Scalar::F32);
-  const std::string good = *compile(k.kernel, known("vulkan:lavapipe"));
+  const std::string good = *compile(k.kernel, known_target("vulkan:lavapipe"));
   std::vector<std::uint32_t> words(good.size() / 4);
   std::copy(good.begin(), good.end(), reinterpret_cast<char*>(words.data()));
   CHECK(check_module(words, "k").ok());

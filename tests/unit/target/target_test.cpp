@@ -47,7 +47,7 @@ TEST_CASE("a Vulkan device runs units as invocations, scalar, and keeps no rows 
   const Target lavapipe = known("vulkan:lavapipe");
   CHECK(lavapipe.unit() == Unit::Invocation);
   CHECK(lavapipe.lanes(4) == 0);
-  CHECK(lavapipe.local_bytes() == 0);
+  CHECK(lavapipe.allocation_bytes() == 0);
   CHECK(lavapipe.workgroup_size() == 64);
   CHECK(lavapipe.name() == "vulkan:lavapipe");
   CHECK_FALSE(lavapipe.vector_unit(ir::Scalar::BF16, ir::Scalar::BF16));

@@ -52,7 +52,7 @@ TEST_CASE("random opts in random order leave what a product computes") {
     const bool narrow = round >= 300 / kShare;
     const Product p = random_product(random, 13, narrow ? kNarrow[round % 5] : Product{});
     std::vector<Opt> opts;
-    if (narrow || random() % 4 == 0) opts.push_back({Opt::Kind::Group, 2, p.sum() == ir::Scalar::I32 ? 4 : 2});
+    if (narrow || random() % 4 == 0) opts.push_back({Opt::Kind::Dot, 2, p.sum() == ir::Scalar::I32 ? 4 : 2});
     auto amount = [&] { return static_cast<std::int64_t>(2 + random() % 4); };
     const std::uint32_t cut = random() % 3;
     const std::int64_t length = cut == 0 ? p.m : cut == 1 ? p.n : p.k;
@@ -60,7 +60,7 @@ TEST_CASE("random opts in random order leave what a product computes") {
       opts.push_back(
           {Opt::Kind::Split, cut, 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(length - 1))});
     const std::uint32_t lane_axis = random() % 3;
-    if (random() % 3 == 0) opts.push_back({Opt::Kind::Block, static_cast<std::uint32_t>(random() % 2), amount()});
+    if (random() % 3 == 0) opts.push_back({Opt::Kind::Tile, static_cast<std::uint32_t>(random() % 2), amount()});
     if (random() % 2 == 0 && lane_axis < 2) opts.push_back({Opt::Kind::PadTo, lane_axis, amount()});
     if (random() % 4 != 0) {
       opts.push_back({random() % 2 ? Opt::Kind::Lanes : Opt::Kind::Masked, lane_axis, amount()});
@@ -120,7 +120,7 @@ TEST_CASE("narrow products are computed by the unit of their target, others neve
     const std::vector<HostTensor> buffers = buffers_of(p, random);
     bool contracted = false;
     CHECK(run_with(p, *opts, buffers, &contracted).bytes == run_with(p, {}, buffers).bytes);
-    const bool unit = std::ranges::any_of(*opts, [](const Opt& o) { return o.kind == Opt::Kind::Group; });
+    const bool unit = std::ranges::any_of(*opts, [](const Opt& o) { return o.kind == Opt::Kind::Dot; });
     CHECK(contracted == unit);
     contractions += contracted;
     // Without the instructions bytes are multiplied one by one, bf16 is widened in pairs.

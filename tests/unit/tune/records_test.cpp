@@ -1,6 +1,8 @@
 // Records: there and back, what makes no sense is left out, and whatever a damaged one says, the kernel stays right.
 #include "compiler/tune/records.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include "compiler/passes/kernel/choose_opts.h"
 #include "compiler/tune/flat_kernel.h"
 #include "fmt/format.h"
@@ -9,7 +11,7 @@
 namespace hearth {
 namespace {
 
-const std::vector<Opt> kAllKinds = {{Opt::Kind::Block, 0, 8},  {Opt::Kind::PadTo, 1, 4},  {Opt::Kind::Lanes, 1, 4},
+const std::vector<Opt> kAllKinds = {{Opt::Kind::Tile, 0, 8},   {Opt::Kind::PadTo, 1, 4},  {Opt::Kind::Lanes, 1, 4},
                                     {Opt::Kind::Masked, 1, 4}, {Opt::Kind::Unroll, 2, 3}, {Opt::Kind::Before, 1, 0},
                                     {Opt::Kind::Pack, 2, 1}};
 
@@ -47,6 +49,18 @@ TEST_CASE("opts of every kind go over the wire and come back") {
   CHECK(absl::IsInvalidArgument(tune::from_proto(many).status()));
 }
 
+TEST_CASE("a hand-written record with an opt's old name is refused by that name") {
+  v1::TuningRecord record;
+  for (const char* old : {"BLOCK", "GROUP"}) {
+    const auto status = google::protobuf::util::JsonStringToMessage(
+        fmt::format(R"({{"opts": [{{"kind": "{}", "axis": 0, "amount": 8}}]}})", old), &record);
+    CHECK_FALSE(status.ok());
+    CHECK(status.ToString().find(old) != std::string::npos);
+    CHECK_FALSE(tune::kind_named(old));
+  }
+  for (const Opt& opt : kAllKinds) CHECK(tune::kind_named(tune::name_of(opt.kind)) == opt.kind);
+}
+
 TEST_CASE("what an opt names must be there, and its amount must leave sensible code") {
   ir::Graph g;
   UOpRef flat = kernel_of(g, {13, 9, 11, false, false});
@@ -62,7 +76,7 @@ TEST_CASE("what an opt names must be there, and its amount must leave sensible c
                                       {{Kind::Split, 0, 0}},
                                       {{Kind::Split, 0, 13}},
                                       {{Kind::Masked, 2, 4}},
-                                      {{Kind::Block, 2, 4}},
+                                      {{Kind::Tile, 2, 4}},
                                       {{Kind::Before, 2, 0}},
                                       {{Kind::Before, 0, 2}},
                                       {{Kind::Before, 0, 0}},

@@ -1,4 +1,4 @@
-#include "compiler/passes/kernel/share_locals.h"
+#include "compiler/passes/kernel/share_allocations.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -10,11 +10,11 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-// Indices by which `store` reads `local`.
-std::vector<UOpRef> reads_of(UOpRef store, UOpRef local) {
+// Indices by which `store` reads `allocation`.
+std::vector<UOpRef> reads_of(UOpRef store, UOpRef allocation) {
   std::vector<UOpRef> found;
   for (UOpRef x : toposort(store->source(1))) {
-    if (x->is(Op::Load) && x->source(0)->source(0) == local) found.push_back(x->source(0));
+    if (x->is(Op::Load) && x->source(0)->source(0) == allocation) found.push_back(x->source(0));
   }
   return found;
 }
@@ -34,7 +34,7 @@ bool is_read_before(UOpRef store, UOpRef range, UOpRef column) {
 
 // Whether `store` may overwrite `from` while it reads it.
 bool works_in_place(UOpRef store, UOpRef to, UOpRef from) {
-  const auto &a = to->as<ir::LocalInfo>(), &b = from->as<ir::LocalInfo>();
+  const auto &a = to->as<ir::AllocationInfo>(), &b = from->as<ir::AllocationInfo>();
   const bool same_loops = std::ranges::equal(to->sources, from->sources);
   if (to == from || to->dtype != from->dtype || a.elements != b.elements || !same_loops) return false;
   UOpRef column = store->sources.back();
@@ -46,17 +46,17 @@ bool works_in_place(UOpRef store, UOpRef to, UOpRef from) {
 
 }  // namespace
 
-UOpRef share_locals(ir::Graph& g, UOpRef kernel) {
+UOpRef share_allocations(ir::Graph& g, UOpRef kernel) {
   for (std::size_t i = 0; i < kernel->sources.size(); ++i) {
     UOpRef store = kernel->source(i), target = store->source(0), to = target->source(0);
-    if (!to->is(Op::Local) || store->sources.size() < 3 || target->source(1) != store->sources.back()) continue;
+    if (!to->is(Op::Allocate) || store->sources.size() < 3 || target->source(1) != store->sources.back()) continue;
     for (UOpRef from : toposort(store->source(1))) {
-      if (!from->is(Op::Local) || !works_in_place(store, to, from)) continue;
+      if (!from->is(Op::Allocate) || !works_in_place(store, to, from)) continue;
       const auto readers = std::ranges::count_if(kernel->sources, [&](UOpRef s) { return !reads_of(s, from).empty(); });
       if (readers != 1) continue;
-      ir::LocalInfo info = to->as<ir::LocalInfo>();
-      info.memory = from->as<ir::LocalInfo>().memory;
-      std::pair<UOpRef, UOpRef> moved[] = {{to, g.make(Op::Local, to->dtype, to->sources, info)}};
+      ir::AllocationInfo info = to->as<ir::AllocationInfo>();
+      info.memory = from->as<ir::AllocationInfo>().memory;
+      std::pair<UOpRef, UOpRef> moved[] = {{to, g.make(Op::Allocate, to->dtype, to->sources, info)}};
       kernel = substitute(g, kernel, moved);
       break;
     }

@@ -1,0 +1,106 @@
+// Every kernel of the models at hand and of a sample of ONNX's cases, drawn anew in every run, is a module that
+// SPIRV-Tools finds valid (codegen/spirv/check_module), for a device with everything and for one with next to nothing;
+// what is refused names the feature, and is counted. HEARTH_FUZZ_COUNT says how many ONNX cases.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "absl/strings/match.h"
+#include "compiler/compile.h"
+#include "runtime/targets/named_target.h"
+#include "tests/digests/digest_cases.h"
+#include "tests/support/fresh_seed.h"
+#include "tests/support/skip.h"
+
+namespace hearth::digests {
+namespace {
+
+struct Modules {
+  std::size_t kernels = 0;
+  std::map<std::string, int> refused;  // by feature
+};
+
+// "shaderFloat64" of a refusal; empty of anything else.
+std::string feature_of(const absl::Status& status) {
+  constexpr std::string_view kNeeds = " needs ";
+  const std::string text(status.message());
+  const std::size_t at = text.find(kNeeds), end = text.find(", which vulkan:", at);
+  if (!absl::IsUnimplemented(status) || at == std::string::npos || end == std::string::npos) return "";
+  return text.substr(at + kNeeds.size(), end - at - kNeeds.size());
+}
+
+void compile_all(const v1::Graph& graph, const v1::Target& target, Modules& modules) {
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph, target, options);
+  if (!lowered.ok() && absl::StrContains(lowered.status().message(), "(max_buffer_bytes)")) {
+    ++modules.refused["buffers larger than max_buffer_bytes"];
+    return;
+  }
+  INFO(lowered.status().message());
+  REQUIRE(lowered.ok());
+  for (const v1::KernelSpec& kernel : lowered->kernels()) {
+    const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
+    if (compiled.ok()) {
+      ++modules.kernels;
+      CHECK(compiled->artifact().format() == v1::Artifact::SPIRV);
+      continue;
+    }
+    const std::string feature = feature_of(compiled.status());
+    INFO(compiled.status().message() << "\n" << kernel.ast());
+    CHECK(feature != "");
+    ++modules.refused[feature];
+  }
+}
+
+std::vector<DigestCase> cases_of_group(const std::string& group) {
+  const char* source_dir = std::getenv("HEARTH_SOURCE_DIR");
+  REQUIRE(source_dir != nullptr);
+  std::vector<DigestCase> cases = digest_cases(source_dir, "");
+  std::erase_if(cases, [&](const DigestCase& c) { return !c.name.starts_with(group + "/"); });
+  return cases;
+}
+
+Modules check_cases(const std::vector<DigestCase>& cases, const std::string& target_name) {
+  const v1::Target target = *runtime::named_target(target_name);
+  Modules modules;
+  for (const DigestCase& c : cases) {
+    INFO(c.name << " for " << target_name);
+    const absl::StatusOr<v1::Graph> graph = c.graph();
+    if (!graph.ok()) continue;  // needs what is fed at run time
+    compile_all(*graph, target, modules);
+  }
+  std::printf("%s: %zu kernels valid", target_name.c_str(), modules.kernels);
+  for (const auto& [feature, count] : modules.refused) {
+    std::printf("; %d refused: %s", count, feature.c_str());
+    test::skip_part(target_name + " lacks " + feature);
+  }
+  std::printf("\n");
+  return modules;
+}
+
+}  // namespace
+
+TEST_CASE("every kernel of the models at hand is a valid module on a device with everything and on one with little") {
+  const std::vector<DigestCase> models = cases_of_group("models");
+  REQUIRE_FALSE(models.empty());
+  const Modules all = check_cases(models, "vulkan:lavapipe");
+  CHECK(all.kernels > 0);
+  CHECK(all.refused.empty());
+  CHECK(check_cases(models, "vulkan:minimal").kernels > 0);
+}
+
+TEST_CASE("kernels of ONNX's cases are valid modules; what a small device lacks is refused by feature") {
+  std::vector<DigestCase> cases = cases_of_group("onnx");
+  if (cases.empty()) SKIP_CASE("ONNX's cases are not installed");
+  std::shuffle(cases.begin(), cases.end(), std::mt19937_64(test::fresh_seed()));
+  cases.resize(std::min<std::size_t>(cases.size(), test::fresh_count(300)));
+  const Modules all = check_cases(cases, "vulkan:lavapipe");
+  CHECK(all.kernels > 0);
+  CHECK(all.refused.empty());
+  CHECK(check_cases(cases, "vulkan:minimal").kernels > 0);
+}
+
+}  // namespace hearth::digests
