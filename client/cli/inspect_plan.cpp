@@ -11,7 +11,7 @@
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::cli {
 namespace {

@@ -20,6 +20,8 @@ struct NarrowFormat {
 };
 // Null for f32, f64 and what is no float.
 const NarrowFormat* narrow_format(DType dtype);
+// A float that has one: code generators keep it as bits and compute in f32.
+inline bool is_narrow(DType dtype) { return narrow_format(dtype) != nullptr; }
 
 // The greatest finite value of a float dtype: 65504, 448, ...
 double greatest_finite(DType dtype);

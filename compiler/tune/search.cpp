@@ -14,7 +14,7 @@ using ir::UOpRef;
 using Kind = Opt::Kind;
 using Opts = std::vector<Opt>;
 
-constexpr std::int64_t kMostCopies = 256, kMostUnrolled = 16, kLeastBlock = 4, kMostBlock = 65'536;
+constexpr std::int64_t kMostTriedCopies = 256, kMostUnrolled = 16, kLeastBlock = 4, kMostBlock = 65'536;
 
 class Moves {
  public:
@@ -23,7 +23,7 @@ class Moves {
         slots_(slots),
         may_pack_(may_pack),
         opts_(opts),
-        most_copies_(std::max(kMostCopies, num_copies(flat, opts))) {
+        most_copies_(std::max(kMostTriedCopies, num_copies(flat, opts))) {
     for (UOpRef store : flat->sources) facts_.emplace_back(flat, store, target);
     seen_.insert(key(opts));
   }

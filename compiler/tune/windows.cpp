@@ -8,8 +8,8 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kMostElements = 64;  // of a window
-constexpr std::int64_t kMostCopies = 256;   // of what is done for an element of a window
+constexpr std::int64_t kMostElements = 64;       // of a window
+constexpr std::int64_t kMostWindowCopies = 256;  // of what is done for an element of a window
 constexpr std::int64_t kMostRows = 8, kRowsOfOddLengths = 4;
 
 std::uint32_t slot(const Access& a) { return a.index->source(0)->as<ir::ParamInfo>().slot; }
@@ -101,7 +101,7 @@ class Windows {
   }
 
   void add_rows(UOpRef row) {
-    const std::int64_t n = KernelFacts::size(row), most = std::min({n, kMostRows, kMostCopies / elements_});
+    const std::int64_t n = KernelFacts::size(row), most = std::min({n, kMostRows, kMostWindowCopies / elements_});
     std::int64_t rows = most;
     while (rows > 2 && n % rows != 0) --rows;
     add(Opt::Kind::Unroll, row, n % rows == 0 && rows > 2 ? rows : std::min(most, kRowsOfOddLengths));

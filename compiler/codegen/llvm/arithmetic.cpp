@@ -1,4 +1,5 @@
 #include "compiler/codegen/llvm/arithmetic.h"
+#include "compiler/ir/rounding.h"
 
 #include <limits>
 
@@ -15,8 +16,6 @@ using ir::Scalar;
 using ir::UOpRef;
 
 namespace {
-
-bool is_narrow(DType t) { return ir::is_float(t) && t.scalar != Scalar::F32 && t.scalar != Scalar::F64; }
 
 absl::Status not_lowered(UOpRef node) {
   return absl::UnimplementedError(absl::StrCat("codegen: ", ir::describe(node), ": no code for this op on ",
@@ -74,7 +73,7 @@ llvm::Value* Arithmetic::from_memory(DType dtype, Value* value) {
 llvm::Constant* Arithmetic::constant(DType dtype, const ir::ConstValue& value) {
   Type* type = value_type(dtype);
   if (!ir::is_float(dtype)) return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(value.i), true);
-  if (!is_narrow(dtype)) return llvm::ConstantFP::get(type, value.f);
+  if (!ir::is_narrow(dtype)) return llvm::ConstantFP::get(type, value.f);
   const llvm::fltSemantics* semantics = nullptr;
   switch (dtype.scalar) {
     case Scalar::F16:
@@ -109,7 +108,7 @@ absl::StatusOr<llvm::Value*> Arithmetic::elementwise(UOpRef node, std::span<Valu
       break;
   }
   if (ir::op_class(node->op) == ir::OpClass::Compare) return compare(node, v[0], v[1]);
-  if (is_narrow(operand)) {
+  if (ir::is_narrow(operand)) {
     Value* wide[3] = {};
     for (std::size_t i = 0; i < v.size(); ++i) wide[i] = widen(operand, v[i]);
     absl::StatusOr<Value*> result = float_op(node, std::span<Value* const>(wide, v.size()));
@@ -233,7 +232,7 @@ llvm::Value* Arithmetic::compare(UOpRef node, Value* a, Value* b) {
   using P = llvm::CmpInst::Predicate;
   DType t = node->source(0)->dtype;
   if (ir::is_float(t)) {
-    if (is_narrow(t)) a = widen(t, a), b = widen(t, b);
+    if (ir::is_narrow(t)) a = widen(t, a), b = widen(t, b);
     switch (node->op) {
       case Op::Lt:
         return b_.CreateFCmp(P::FCMP_OLT, a, b);

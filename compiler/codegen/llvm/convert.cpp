@@ -1,6 +1,7 @@
 // Conversions of Arithmetic: casts, narrow floats as bits, and the expansions of rounding and fma for targets that
 // have no instruction for them.
 #include "compiler/codegen/llvm/arithmetic.h"
+#include "compiler/ir/rounding.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace hearth::codegen {
@@ -9,20 +10,16 @@ using ir::DType;
 using ir::Op;
 using ir::Scalar;
 
-namespace {
-bool is_narrow(DType t) { return ir::is_float(t) && t.scalar != Scalar::F32 && t.scalar != Scalar::F64; }
-}  // namespace
-
 llvm::Value* Arithmetic::cast(DType from, DType to, Value* v) {
   if (from.scalar == to.scalar) return v;
   Type* type = value_type(to);
-  if (is_narrow(from)) return cast(DType(Scalar::F32, from.lanes), to, widen(from, v));
+  if (ir::is_narrow(from)) return cast(DType(Scalar::F32, from.lanes), to, widen(from, v));
   if (ir::is_bool(to)) {
     Value* zero = llvm::Constant::getNullValue(v->getType());
     return ir::is_float(from) ? b_.CreateFCmpUNE(v, zero) : b_.CreateICmpNE(v, zero);
   }
   if (ir::is_float(from)) {
-    if (ir::is_float(to)) return is_narrow(to) ? round_narrow(to, v) : b_.CreateFPCast(v, type);
+    if (ir::is_float(to)) return ir::is_narrow(to) ? round_narrow(to, v) : b_.CreateFPCast(v, type);
     auto id = ir::is_signed_int(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return b_.CreateIntrinsic(id, {type, v->getType()}, {v});
   }
@@ -33,7 +30,7 @@ llvm::Value* Arithmetic::cast(DType from, DType to, Value* v) {
 llvm::Value* Arithmetic::int_to_float(DType from, DType to, Value* v) {
   bool is_signed = ir::is_signed_int(from);
   int width = ir::bit_width(from);
-  if (!is_narrow(to)) return is_signed ? b_.CreateSIToFP(v, value_type(to)) : b_.CreateUIToFP(v, value_type(to));
+  if (!ir::is_narrow(to)) return is_signed ? b_.CreateSIToFP(v, value_type(to)) : b_.CreateUIToFP(v, value_type(to));
   DType exact(width < 24 ? Scalar::F32 : Scalar::F64, to.lanes);
   if (width == 64) {
     // Round to odd at 53 bits, so that the rounding to `to` is the only one that counts.

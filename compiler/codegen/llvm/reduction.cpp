@@ -1,5 +1,6 @@
 // Reductions of Arithmetic: min and max, one step of an accumulator, and all lanes of a vector into one.
 #include "compiler/codegen/llvm/arithmetic.h"
+#include "compiler/ir/rounding.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace hearth::codegen {
@@ -8,10 +9,6 @@ using ir::DType;
 using ir::ReduceKind;
 using ir::Scalar;
 using llvm::Intrinsic::ID;
-
-namespace {
-bool is_narrow(DType t) { return ir::is_float(t) && t.scalar != Scalar::F32 && t.scalar != Scalar::F64; }
-}  // namespace
 
 llvm::Value* Arithmetic::min_max(bool is_max, DType dtype, Value* a, Value* b) {
   if (ir::is_float(dtype)) {
@@ -27,7 +24,7 @@ llvm::Value* Arithmetic::min_max(bool is_max, DType dtype, Value* a, Value* b) {
 }
 
 llvm::Value* Arithmetic::combine(ReduceKind kind, DType dtype, Value* a, Value* b) {
-  if (is_narrow(dtype)) {
+  if (ir::is_narrow(dtype)) {
     Value* wide_b = widen(dtype, b);  // not as an argument: compilers order those as they like, so code would differ
     return round_narrow(dtype, combine(kind, DType(Scalar::F32, dtype.lanes), widen(dtype, a), wide_b));
   }
@@ -40,7 +37,7 @@ llvm::Value* Arithmetic::combine(ReduceKind kind, DType dtype, Value* a, Value* 
 
 llvm::Value* Arithmetic::horizontal(ReduceKind kind, DType element, Value* vector) {
   if (!vector->getType()->isVectorTy()) return vector;
-  if (is_narrow(element)) return round_narrow(element, horizontal(kind, Scalar::F32, widen(element, vector)));
+  if (ir::is_narrow(element)) return round_narrow(element, horizontal(kind, Scalar::F32, widen(element, vector)));
   if (ir::is_float(element)) {
     Type* type = value_type(element.element());
     switch (kind) {

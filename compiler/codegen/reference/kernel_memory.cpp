@@ -15,7 +15,7 @@ Element lane_of(const Value& value, std::size_t lane) { return value[value.size(
 
 bool fits(const Value& value, std::size_t lanes) { return value.size() == 1 || value.size() == lanes; }
 
-absl::Status wrong_lanes(ir::UOpRef where) {
+absl::Status wrong_lanes_in(ir::UOpRef where) {
   return absl::InvalidArgumentError(absl::StrCat("reference: lane counts do not agree in ", ir::describe(where, 3)));
 }
 
@@ -66,7 +66,7 @@ absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, cons
                                          const Value& alternative, ir::UOpRef where, const Instance& instance) {
   Value result(dtype.lanes);
   if (!fits(indices, dtype.lanes) || !fits(gate, dtype.lanes) || !fits(alternative, dtype.lanes))
-    return wrong_lanes(where);
+    return wrong_lanes_in(where);
   for (std::size_t lane = 0; lane < result.size(); ++lane) {
     if (lane_of(gate, lane).i == 0) {
       result[lane] = lane_of(alternative, lane);
@@ -81,7 +81,7 @@ absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, cons
 
 absl::Status KernelMemory::store(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
                                  const Value& value, ir::UOpRef where, const Instance& instance) {
-  if (!fits(indices, value.size()) || !fits(gate, value.size())) return wrong_lanes(where);
+  if (!fits(indices, value.size()) || !fits(gate, value.size())) return wrong_lanes_in(where);
   for (std::size_t lane = 0; lane < value.size(); ++lane) {
     if (lane_of(gate, lane).i == 0) continue;
     absl::StatusOr<std::uint8_t*> at = address(param, instance, dtype, indices, lane, "store", where);

@@ -48,7 +48,7 @@ absl::StatusOr<spv::Id> Arithmetic::elementwise(UOpRef node, std::span<const Id>
       break;
   }
   if (ir::op_class(node->op) == ir::OpClass::Compare) return compare(node, v[0], v[1]);
-  if (is_narrow(operand)) {
+  if (ir::is_narrow(operand)) {
     Id wide[3] = {};
     for (std::size_t i = 0; i < v.size(); ++i) wide[i] = widen(operand, v[i]);
     absl::StatusOr<Id> result = float_op(node, m_.f32(), std::span<const Id>(wide, v.size()));
@@ -186,7 +186,7 @@ absl::StatusOr<spv::Id> Arithmetic::bool_op(UOpRef node, std::span<const Id> v) 
 spv::Id Arithmetic::compare(UOpRef node, Id a, Id b) {
   const Scalar scalar = node->source(0)->dtype.scalar;
   if (ir::is_float(scalar)) {
-    if (is_narrow(scalar)) a = widen(scalar, a), b = widen(scalar, b);
+    if (ir::is_narrow(scalar)) a = widen(scalar, a), b = widen(scalar, b);
     switch (node->op) {
       case Op::Lt:
         return test(spv::OpFOrdLessThan, a, b);
@@ -237,7 +237,7 @@ spv::Id Arithmetic::min_max(bool is_max, Scalar scalar, Id a, Id b) {
 }
 
 spv::Id Arithmetic::combine(ir::ReduceKind kind, Scalar scalar, Id a, Id b) {
-  if (is_narrow(scalar)) {
+  if (ir::is_narrow(scalar)) {
     const Id wide_a = widen(scalar, a), wide_b = widen(scalar, b);
     return round_narrow(scalar, m_.f32(), combine(kind, Scalar::F32, wide_a, wide_b));
   }

@@ -16,9 +16,6 @@
 
 namespace hearth::codegen::spirv {
 
-// Kept as bits, computed in f32.
-inline bool is_narrow(ir::Scalar scalar) { return ir::narrow_format(scalar) != nullptr; }
-
 class Arithmetic {
  public:
   using Id = spv::Id;

@@ -12,7 +12,7 @@ using ir::Scalar;
 
 spv::Id Arithmetic::cast(Scalar from, Scalar to, Id v) {
   if (from == to) return v;
-  if (is_narrow(from)) return cast(Scalar::F32, to, widen(from, v));
+  if (ir::is_narrow(from)) return cast(Scalar::F32, to, widen(from, v));
   if (ir::is_bool(from)) {
     const ir::ConstValue one = {ir::is_float(to), 1, 1.0}, zero = {ir::is_float(to), 0, 0.0};
     return choose(v, m_.constant(to, one), m_.constant(to, zero));
@@ -23,7 +23,7 @@ spv::Id Arithmetic::cast(Scalar from, Scalar to, Id v) {
                               : test(spv::OpINotEqual, v, m_.integer(ir::bit_width(from), 0));
   }
   if (ir::is_float(from)) {
-    if (is_narrow(to)) return round_narrow(to, type, v);
+    if (ir::is_narrow(to)) return round_narrow(to, type, v);
     return ir::is_float(to) ? op(spv::OpFConvert, m_.value_type(to), v) : float_to_integer(type, to, v);
   }
   return ir::is_float(to) ? integer_to_float(from, to, v) : resize(from, ir::bit_width(to), v);
@@ -63,7 +63,7 @@ spv::Id Arithmetic::float_to_integer(Id type, Scalar to, Id v) {
 spv::Id Arithmetic::integer_to_float(Scalar from, Scalar to, Id v) {
   const bool is_signed = ir::is_signed_int(from);
   const int bits = ir::bit_width(from);
-  if (is_narrow(to)) {
+  if (ir::is_narrow(to)) {
     const bool is_exact = bits < 24;
     if (bits == 64) v = to_odd_53_bits(from, v);
     const Id wide = integer_to_float(from, is_exact ? Scalar::F32 : Scalar::F64, v);

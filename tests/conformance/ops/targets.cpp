@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 #include "runtime/targets/named_target.h"
 #include "tests/conformance/ops/program.h"
