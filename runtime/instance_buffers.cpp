@@ -74,7 +74,7 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
   if (buffer.kind == v1::PlanBuffer::ARENA) {
     if (absl::Status intact = state_->check_intact(id); !intact.ok()) return intact;
   }
-  const void* address = state_->slots[id].address;
+  const void* address = state_->rows->memory[id];
   if (buffer.kind == v1::PlanBuffer::PARAMETER) {
     const absl::StatusOr<const void*> aligned = state_->plan->aligned_address(id);
     if (!aligned.ok()) return aligned.status();

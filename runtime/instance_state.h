@@ -2,21 +2,19 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "runtime/buffer.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/replay.h"
-#include "runtime/thread_pool.h"
 
 namespace hearth::runtime {
 
-// Everything execute() touches is laid out here once: per launch a row of addresses, a row of variable values and the
-// evaluated grid. Binding and set_var only mark the rows stale.
+// Everything execute() touches is laid out once (hal/rows.h). Binding and set_var only mark it stale.
 struct Instance::State {
   struct Slot {
-    void* address = nullptr;
     std::size_t size_bytes = 0;
     void* own = nullptr;                // the instance's memory for an input or output
     std::shared_ptr<const void> owner;  // of what is bound
@@ -25,31 +23,8 @@ struct Instance::State {
     std::uint32_t output = 0;  // plan buffers
     std::uint32_t input = 0;
     bool is_due = false;                   // they trade places before the next execute
-    std::vector<std::uint32_t> addresses;  // of either, in `addresses`
+    std::vector<std::uint32_t> addresses;  // of either, in the rows
   };
-  struct Step {
-    std::uint32_t launch = 0;
-    std::uint32_t kernel = 0;
-    std::uint32_t first_address = 0;
-    std::uint32_t first_value = 0;
-    std::int64_t grid = 0;
-  };
-  // Steps that are divided between threads together: a parallel region's, or one.
-  struct Fork {
-    std::uint32_t first_step = 0, end_step = 0;
-    std::int64_t min_units_per_thread = 1;
-  };
-  struct View {
-    std::uint32_t buffer = 0;
-    std::size_t stride = 0;                // its size in bytes
-    std::vector<std::uint32_t> addresses;  // in `addresses`
-  };
-  struct Loop {
-    std::uint32_t first_fork = 0, end_fork = 0;
-    std::int64_t count = 1;
-    std::vector<View> views;
-  };
-
   // An input that no kernel reads, as it is given: in memory of its own, unless another is bound.
   struct Fixed {
     const FixedInput* input = nullptr;
@@ -66,17 +41,12 @@ struct Instance::State {
   std::vector<Slot> slots;                    // one a plan buffer
   std::vector<std::int64_t> values;           // one a plan variable
   std::vector<std::int64_t> executed_values;  // of the last execute
-  std::vector<Step> steps;
-  std::vector<Fork> forks;                  // of all steps, in their order
-  std::vector<Loop> loops;                  // in the order of their forks
-  std::vector<std::uint32_t> step_buffers;  // plan buffer of every address
-  std::vector<std::uint32_t> step_vars;     // plan variable of every value
-  std::vector<void*> addresses;
-  std::vector<std::int64_t> step_values;
+  std::optional<Rows> rows;                   // always there; their memory is where the slots' buffers are
   std::vector<Carry> carries;
-  std::unique_ptr<ThreadPool> pool;  // null: one thread
+  std::unique_ptr<Program> program;
   bool slots_stale = true;
   bool values_stale = true;
+  bool rows_stale = false;  // the program does not know yet
   bool has_executed = false;
   bool keeps_intermediates = false;
 
@@ -94,30 +64,8 @@ struct Instance::State {
   const Carry* carry_of(std::uint32_t buffer) const;
   absl::Status check_carried(const Carry& carry) const;
   void trade_places(Carry& carry);
-  void begin();
+  absl::Status begin();
   absl::Status refresh();
-  void run(const Fork& fork);
-  void run_units(const Step& step, std::int64_t begin, std::int64_t end) const;
-
-  // All forks, those of loops again and again.
-  template <typename Run>
-  void run_all(const Run& run_fork) {
-    std::uint32_t next = 0;
-    for (const Loop& loop : loops) {
-      for (; next < loop.first_fork; ++next) run_fork(forks[next]);
-      for (std::int64_t i = 0; i < loop.count; ++i) {
-        see_step(loop, i);
-        for (next = loop.first_fork; next < loop.end_fork; ++next) run_fork(forks[next]);
-      }
-    }
-    for (; next < forks.size(); ++next) run_fork(forks[next]);
-  }
-  void add_forks();
-  void add_loops();
-  absl::Status refresh_loops();
-  absl::Status check_seen(std::uint32_t view, const PlanView& of, std::size_t size, std::int64_t count) const;
-  void* address_at(const PlanView& view, std::size_t stride, std::int64_t step, std::int64_t count) const;
-  void see_step(const Loop& loop, std::int64_t step);
 };
 
 }  // namespace hearth::runtime

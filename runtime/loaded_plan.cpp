@@ -6,7 +6,6 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "runtime/plan_loops.h"
-#include "runtime/thread_pool.h"
 
 namespace hearth::runtime {
 namespace {
@@ -204,32 +203,20 @@ void LoadedPlan::describe_buffers() {
   }
 }
 
-void LoadedPlan::run_once(const PlanLaunch& launch, void* const* slots, int threads,
-                          std::unique_ptr<ThreadPool>& pool) const {
-  struct Job {
-    const Executable* executable;
-    std::uint32_t kernel;
-    void* const* slots;
-  } job = {executable_.get(), launch.kernel, slots};
-  auto task = [](void* context, std::int64_t begin, std::int64_t end) {
-    const Job& job = *static_cast<const Job*>(context);
-    job.executable->run(job.kernel, job.slots, nullptr, begin, end);
-  };
-  if (ThreadPool::num_parts(launch.grid.max(), launch.min_units_per_thread, threads) == 1) {
-    return task(&job, 0, launch.grid.max());
-  }
-  if (!pool) pool = std::make_unique<ThreadPool>(threads);
-  pool->run(launch.grid.max(), launch.min_units_per_thread, task, &job);
+absl::Status LoadedPlan::run_once(Rows& rows, int threads) const {
+  if (absl::Status fits = rows.set_values({}); !fits.ok()) return fits;
+  rows.place();
+  absl::StatusOr<std::unique_ptr<Program>> program = executable_->program(rows, threads);
+  return program.ok() ? (*program)->run() : program.status();
 }
 
 // A parameter's pages, and the copy of one that is not aligned, are let go after the last launch that reads it.
 absl::Status LoadedPlan::run_once_launches(int threads) {
-  std::unique_ptr<ThreadPool> pool;
   std::map<std::uint32_t, Buffer> staged;
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     const PlanLaunch& launch = plan_.launches[i];
     if (!launch.once) continue;
-    std::vector<void*> slots;
+    Rows rows(plan_, static_cast<std::uint32_t>(i));
     for (const std::uint32_t buffer : launch.buffers) {
       const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
       const bool is_staged = is_parameter && !layout_.is_copied[buffer] && fit_of(buffer) != ParameterFit::kFits;
@@ -238,10 +225,10 @@ absl::Status LoadedPlan::run_once_launches(int threads) {
         if (!copy.ok()) return copy.status();
         staged[buffer] = *std::move(copy);
       }
-      slots.push_back(is_staged ? staged[buffer].data() : addresses_[buffer]);
+      rows.memory[buffer] = is_staged ? staged[buffer].data() : addresses_[buffer];
     }
     if (launch.grid.max() > 0) {
-      run_once(launch, slots.data(), threads, pool);
+      if (absl::Status ran = run_once(rows, threads); !ran.ok()) return ran;
       ++weights_.once_launches;
     }
     for (const std::uint32_t buffer : launch.buffers) {
@@ -261,6 +248,7 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   loaded->plan_ = *std::move(plan);
   absl::StatusOr<const Device*> device = find_device(loaded->plan_.target.device());
   if (!device.ok()) return device.status();
+  loaded->device_ = *device;
   absl::StatusOr<std::unique_ptr<Executable>> executable = (*device)->load(loaded->plan_, request.artifacts);
   if (!executable.ok()) return executable.status();
   loaded->executable_ = *std::move(executable);

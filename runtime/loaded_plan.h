@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/buffer.h"
-#include "runtime/device.h"
+#include "runtime/hal/device.h"
 #include "runtime/plan.h"
 #include "runtime/replay.h"
 #include "runtime/weight_block.h"
@@ -23,8 +23,6 @@
 #include "runtime/weight_sharing.h"
 
 namespace hearth::runtime {
-
-class ThreadPool;
 
 // `owner` (may be empty) keeps `data` alive; without one the caller does, as long as the plan lives.
 struct ParameterBytes {
@@ -55,6 +53,7 @@ class LoadedPlan {
                                                                   WeightSharing* sharing = nullptr);
 
   const Plan& plan() const { return plan_; }
+  const Device& device() const { return *device_; }
   const Executable& executable() const { return *executable_; }
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
@@ -78,13 +77,14 @@ class LoadedPlan {
   WeightOffer ask(WeightSharing& sharing) const;
   absl::Status copy_to_memory(bool block_too);
   absl::Status run_once_launches(int threads);
-  void run_once(const PlanLaunch& launch, void* const* slots, int threads, std::unique_ptr<ThreadPool>& pool) const;
+  absl::Status run_once(Rows& rows, int threads) const;
   ParameterFit fit_of(std::uint32_t buffer) const;
   absl::StatusOr<Buffer> aligned_copy(std::uint32_t buffer) const;
   void release_pages(std::uint32_t buffer) const;
   void describe_buffers();
 
   Plan plan_;
+  const Device* device_ = nullptr;
   std::unique_ptr<Executable> executable_;
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<VariableInfo> variables_;

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/text.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/instance_state.h"
 
 namespace hearth::runtime {
@@ -52,47 +52,33 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   state->add_fixed(config.fixed_inputs);
   const std::vector<std::size_t> offsets = arena_offsets(wire, config.keep_intermediates);
   absl::StatusOr<Buffer> arena =
-      Buffer::allocate(config.keep_intermediates ? offsets.back() : wire.arena_bytes, "the arena");
+      state->plan->device().allocate(config.keep_intermediates ? offsets.back() : wire.arena_bytes, "the arena");
   if (!arena.ok()) return arena.status();
   state->arena = *std::move(arena);
+  Rows& rows = state->rows.emplace(wire);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
     const PlanBuffer& buffer = wire.buffers[i];
-    State::Slot slot{state->plan->shared_address(i), buffer.max_bytes, nullptr, nullptr};
-    if (buffer.kind == v1::PlanBuffer::ARENA) slot.address = static_cast<char*>(state->arena.data()) + offsets[i];
+    State::Slot slot{buffer.max_bytes, nullptr, nullptr};
+    rows.memory[i] = state->plan->shared_address(i);
+    if (buffer.kind == v1::PlanBuffer::ARENA) rows.memory[i] = static_cast<char*>(state->arena.data()) + offsets[i];
     if (buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT) {
       absl::StatusOr<Buffer> own =
-          Buffer::allocate(buffer.max_bytes, str_cat(word(buffer.kind), " '", buffer.name, "'"));
+          state->plan->device().allocate(buffer.max_bytes, str_cat(word(buffer.kind), " '", buffer.name, "'"));
       if (!own.ok()) return own.status();
-      slot.address = slot.own = own->data();
+      rows.memory[i] = slot.own = own->data();
       state->owned.push_back(*std::move(own));
     }
     state->slots.push_back(slot);
   }
   for (const PlanVariable& variable : wire.vars) state->values.push_back(variable.max);
   state->executed_values = state->values;
+  // Values at which a loop would see more than there is are refused by execute(), when they are still there then.
+  (void)rows.set_values(state->values);
+  rows.place();
   const int threads = config.threads > 0 ? config.threads : available_cpus();
-  for (std::uint32_t i = 0; i < wire.launches.size(); ++i) {
-    const PlanLaunch& launch = wire.launches[i];
-    if (launch.once) continue;
-    State::Step step;
-    step.launch = i;
-    step.kernel = launch.kernel;
-    step.first_address = static_cast<std::uint32_t>(state->step_buffers.size());
-    step.first_value = static_cast<std::uint32_t>(state->step_vars.size());
-    state->step_buffers.insert(state->step_buffers.end(), launch.buffers.begin(), launch.buffers.end());
-    state->step_vars.insert(state->step_vars.end(), launch.vars.begin(), launch.vars.end());
-    state->steps.push_back(step);
-  }
-  state->add_forks();
-  state->add_loops();
-  state->addresses.resize(state->step_buffers.size());
-  state->step_values.resize(state->step_vars.size());
-  std::int64_t most_parts = 1;
-  for (const State::Fork& fork : state->forks) {
-    const Expr& grid = wire.launches[state->steps[fork.first_step].launch].grid;
-    most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.min_units_per_thread, threads));
-  }
-  if (most_parts > 1) state->pool = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
+  absl::StatusOr<std::unique_ptr<Program>> program = state->plan->executable().program(rows, threads);
+  if (!program.ok()) return program.status();
+  state->program = *std::move(program);
   return Instance(std::move(state));
 }
 
@@ -144,7 +130,7 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
     return absl::FailedPreconditionError(
         str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
   }
-  return MutableView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
+  return MutableView{state_->rows->memory[*index], buffer.size_bytes(state_->values.data()), buffer.dtype,
                      state_->shape_of(buffer), buffer.name};
 }
 
@@ -152,7 +138,7 @@ absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
   absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::OUTPUT);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = state_->wire().buffers[*index];
-  return ConstView{state_->slots[*index].address, buffer.size_bytes(state_->values.data()), buffer.dtype,
+  return ConstView{state_->rows->memory[*index], buffer.size_bytes(state_->values.data()), buffer.dtype,
                    state_->shape_of(buffer), buffer.name};
 }
 
@@ -179,7 +165,7 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
                                               "' is bound to an address that is not aligned to ",
                                               dtype_bytes(buffer.dtype), " bytes"));
   }
-  slots[*index].address = data;
+  rows->memory[*index] = data;
   slots[*index].size_bytes = size_bytes;
   slots[*index].owner = std::move(owner);
   slots_stale = true;
@@ -223,19 +209,20 @@ absl::Status Instance::carry(std::string_view output, std::string_view input) {
   if (state_->carry_of(*to)) return absl::FailedPreconditionError(str_cat("input '", input, "' is carried already"));
   State::Carry carry{*from, *to, false, {}};
   if (absl::Status status = state_->check_carried(carry); !status.ok()) return status;
-  for (std::uint32_t i = 0; i < state_->step_buffers.size(); ++i) {
-    const std::uint32_t buffer = state_->step_buffers[i];
+  Rows& rows = *state_->rows;
+  for (std::uint32_t i = 0; i < rows.step_buffers.size(); ++i) {
+    const std::uint32_t buffer = rows.step_buffers[i];
     if (buffer == *from || buffer == *to) carry.addresses.push_back(i);
   }
   const auto& buffers = state_->wire().buffers;
   const std::size_t room = std::min(buffers[*from].max_bytes, buffers[*to].max_bytes);
   for (const std::uint32_t buffer : {*from, *to}) {
     State::Slot& slot = state_->slots[buffer];
-    slot.address = slot.own;
+    rows.memory[buffer] = slot.own;
     slot.size_bytes = room;
     slot.owner = nullptr;
   }
-  std::memset(state_->slots[*to].address, 0, room);
+  std::memset(rows.memory[*to], 0, room);
   state_->slots_stale = true;
   state_->carries.push_back(std::move(carry));
   return absl::OkStatus();
@@ -252,7 +239,7 @@ absl::Status Instance::set_carried(std::string_view input, const void* data, std
           str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
     }
     carry.is_due = false;
-    void* to = state_->slots[*index].address;
+    void* to = state_->rows->memory[*index];
     if (data) {
       std::memcpy(to, data, needed);
     } else {
@@ -264,8 +251,8 @@ absl::Status Instance::set_carried(std::string_view input, const void* data, std
 }
 
 void Instance::State::trade_places(Carry& carry) {
-  std::swap(slots[carry.output].address, slots[carry.input].address);
-  for (const std::uint32_t i : carry.addresses) addresses[i] = slots[step_buffers[i]].address;
+  std::swap(rows->memory[carry.output], rows->memory[carry.input]);
+  for (const std::uint32_t i : carry.addresses) rows->addresses[i] = rows->memory[rows->step_buffers[i]];
 }
 
 absl::Status Instance::State::refresh() {
@@ -282,56 +269,26 @@ absl::Status Instance::State::refresh() {
                                                    needed, "; bind a larger buffer"));
     }
   }
-  if (absl::Status status = refresh_loops(); !status.ok()) return status;
-  for (std::size_t i = 0; i < addresses.size(); ++i) addresses[i] = slots[step_buffers[i]].address;
-  for (std::size_t i = 0; i < step_values.size(); ++i) step_values[i] = values[step_vars[i]];
-  for (Step& step : steps) step.grid = wire().launches[step.launch].grid.evaluate(values.data());
+  if (absl::Status status = rows->set_values(values); !status.ok()) return status;
+  rows->place();
+  rows_stale = true;
   std::copy(values.begin(), values.end(), executed_values.begin());
   slots_stale = values_stale = false;
   return absl::OkStatus();
 }
 
 // Carried outputs of the execute before become inputs.
-void Instance::State::begin() {
+absl::Status Instance::State::begin() {
   for (Carry& carry : carries) {
     if (carry.is_due) trade_places(carry);
+    rows_stale |= carry.is_due;
     carry.is_due = true;
   }
   has_executed = true;
-}
-
-void Instance::State::add_forks() {
-  auto region = wire().regions.begin();
-  for (std::uint32_t i = 0; i < steps.size();) {
-    Fork fork = {i, i + 1, wire().launches[steps[i].launch].min_units_per_thread};
-    while (region != wire().regions.end() && region->first_launch < steps[i].launch) ++region;
-    if (region != wire().regions.end() && region->first_launch == steps[i].launch)
-      fork = {i, i + region->num_launches, region->min_units_per_thread};  // none of them is a once launch
-    forks.push_back(fork);
-    i = fork.end_step;
-  }
-}
-
-void Instance::State::run_units(const Step& step, std::int64_t begin, std::int64_t end) const {
-  plan->executable().run(step.kernel, addresses.data() + step.first_address, step_values.data() + step.first_value,
-                         begin, end);
-}
-
-void Instance::State::run(const Fork& fork) {
-  struct Job {
-    const State& state;
-    const Fork& fork;
-  } job = {*this, fork};
-  const auto run_job = [](void* context, std::int64_t begin, std::int64_t end) {
-    const auto& [state, fork] = *static_cast<const Job*>(context);
-    for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) state.run_units(state.steps[i], begin, end);
-  };
-  const std::int64_t units = steps[fork.first_step].grid;  // of each
-  if (pool) {
-    pool->run(units, fork.min_units_per_thread, run_job, &job);
-  } else if (units > 0) {
-    run_job(&job, 0, units);
-  }
+  if (!rows_stale) return absl::OkStatus();
+  absl::Status told = program->rows_changed();
+  rows_stale = !told.ok();
+  return told;
 }
 
 absl::Status Instance::execute() {
@@ -341,34 +298,21 @@ absl::Status Instance::execute() {
   if (state_->slots_stale || state_->values_stale) {
     if (absl::Status status = state_->refresh(); !status.ok()) return status;
   }
-  state_->begin();
-  state_->run_all([&](const State::Fork& fork) { state_->run(fork); });
-  return absl::OkStatus();
+  if (absl::Status status = state_->begin(); !status.ok()) return status;
+  return state_->program->run();
 }
 
 absl::StatusOr<Profile> Instance::execute_profiled() {
-  using Clock = std::chrono::steady_clock;
-  auto nanoseconds = [](Clock::duration time) {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
-  };
   if (absl::Status status = state_->check_fixed(); !status.ok()) return status;
   if (absl::Status status = state_->refresh(); !status.ok()) return status;
-  state_->begin();
+  if (absl::Status status = state_->begin(); !status.ok()) return status;
   Profile profile;
-  for (const State::Step& step : state_->steps)
+  for (const Rows::Step& step : state_->rows->steps)
     profile.launches.push_back({state_->wire().kernels[step.kernel].symbol, 0, 0, step.grid, 0});
-  const Clock::time_point start = Clock::now();
-  state_->run_all([&](const State::Fork& fork) {
-    for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
-      const State::Step& step = state_->steps[i];
-      const Clock::time_point before = Clock::now();
-      state_->run({i, i + 1, state_->wire().launches[step.launch].min_units_per_thread});
-      profile.launches[i].time_ns += nanoseconds(Clock::now() - before);
-      profile.launches[i].num_ops += state_->wire().kernels[step.kernel].num_ops;
-      ++profile.launches[i].runs;
-    }
-  });
-  profile.total_ns = nanoseconds(Clock::now() - start);
+  const auto start = std::chrono::steady_clock::now();
+  if (absl::Status ran = state_->program->run_profiled(profile); !ran.ok()) return ran;
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
+  profile.total_ns = static_cast<std::uint64_t>(time.count());
   return profile;
 }
 

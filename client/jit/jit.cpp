@@ -7,8 +7,8 @@
 #include "client/connection/plan_store.h"
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
-#include "runtime/cpu/cpu_target.h"
-#include "runtime/device.h"
+#include "runtime/hal/cpu/cpu_target.h"
+#include "runtime/hal/device.h"
 
 namespace hearth::client {
 

@@ -1,6 +1,6 @@
 #include "client/jit/request.h"
 
-#include "runtime/device.h"
+#include "runtime/hal/device.h"
 
 namespace hearth::client {
 

@@ -14,8 +14,8 @@
 #include "daemon/worker/idle_core.h"
 #include "daemon/worker/sample_values.h"
 #include "runtime/buffer.h"
-#include "runtime/cpu/artifact_loader.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/artifact_loader.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 
 namespace hearth::daemon {

@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "base/text.h"
-#include "runtime/device.h"
+#include "runtime/hal/device.h"
 #include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {

@@ -8,6 +8,7 @@
 
 #include "client/jit/jit_wrapper.h"
 #include "client/ops.h"
+#include "runtime/hal/host_program.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/live_daemon.h"
 
@@ -33,7 +34,8 @@ HEARTH_JIT_WRAPPER(RowsJit, Chain, (x), (n, 1, 16)) { return chain(shrink(x, {0,
 // The plan's launches on memory of their own, as a program that knows everything would call them.
 class BareLoop {
  public:
-  explicit BareLoop(const runtime::LoadedPlan& plan) : plan_(plan) {
+  explicit BareLoop(const runtime::LoadedPlan& plan)
+      : executable_(dynamic_cast<const runtime::HostExecutable&>(plan.executable())) {
     std::vector<void*> addresses;
     for (std::uint32_t i = 0; i < plan.plan().buffers.size(); ++i) {
       void* address = plan.shared_address(i);
@@ -57,7 +59,7 @@ class BareLoop {
   std::size_t size() const { return steps_.size(); }
   void run() const {
     for (const Step& step : steps_) {
-      plan_.executable().run(step.kernel, step.buffers.data(), step.vars.data(), 0, step.grid);
+      executable_.run(step.kernel, step.buffers.data(), step.vars.data(), 0, step.grid);
     }
   }
 
@@ -68,7 +70,7 @@ class BareLoop {
     std::vector<std::int64_t> vars;
     std::int64_t grid;
   };
-  const runtime::LoadedPlan& plan_;
+  const runtime::HostExecutable& executable_;
   std::vector<runtime::Buffer> memory_;
   std::vector<Step> steps_;
 };

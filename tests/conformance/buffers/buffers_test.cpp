@@ -10,8 +10,8 @@
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
-#include "runtime/cpu/cpu_target.h"
-#include "runtime/device.h"
+#include "runtime/hal/cpu/cpu_target.h"
+#include "runtime/hal/device.h"
 #include "runtime/loaded_plan.h"
 
 using namespace hearth;

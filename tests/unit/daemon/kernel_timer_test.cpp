@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 namespace hearth::daemon {

@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "base/sha256.h"
-#include "runtime/cpu/artifact_loader.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/artifact_loader.h"
+#include "runtime/hal/cpu/cpu_device.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"

@@ -9,7 +9,7 @@
 
 #include "base/sha256.h"
 #include "proto/versions.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::testing {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "hearth/v1/plan.pb.h"
-#include "runtime/device.h"
+#include "runtime/hal/device.h"
 
 namespace hearth::testing {
 

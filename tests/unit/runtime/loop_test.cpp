@@ -3,7 +3,8 @@
 #include <cstring>
 
 #include "proto/versions.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
+#include "runtime/hal/null/null_device.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/kernel_factory.h"
@@ -138,6 +139,34 @@ TEST_CASE("the steps of a loop see their slices and what the step before made") 
         REQUIRE(instance->execute().ok());
         CHECK(right_loop(*instance, t, 1000, reverse));
       }
+    }
+  }
+}
+
+TEST_CASE("the null device records the steps of a loop one by one, each with the memory that it sees") {
+  SumsPlan made = sums_plan();
+  made.plan.mutable_target()->set_device("null");
+  for (auto& kernel : *made.plan.mutable_kernels()) kernel.clear_artifact();
+  const absl::StatusOr<Plan> plan = parse_plan(made.plan.SerializeAsString());
+  REQUIRE(plan.ok());
+  std::vector<char> memory(1 << 16);
+  Rows rows(*plan);
+  for (std::uint32_t i = 0; i < plan->buffers.size(); ++i)
+    rows.memory[i] = plan->buffers[i].view ? nullptr : memory.data() + 4096 * i;
+  const NullExecutable executable(plan->kernels.size());
+  for (const std::int64_t t : {4, 9, 1}) {
+    REQUIRE(rows.set_values({t}).ok());
+    rows.place();
+    const NullProgram program(executable, rows);
+    REQUIRE(program.commands().size() == static_cast<std::size_t>(2 * t));
+    for (std::int64_t step = 0; step < t; ++step) {
+      CAPTURE(t, step);
+      const NullCommand& add = program.commands()[static_cast<std::size_t>(2 * step)];
+      const char* const last = memory.data() + 4096 * ((t - 1 - step) % 2 == 0 ? kLast : kOther);
+      CHECK(add.addresses[0] == last);
+      CHECK(add.addresses[2] == memory.data() + 4096 * kSteps + step * kWidth * 4);
+      const char* const before = memory.data() + 4096 * ((t - step) % 2 == 0 ? kLast : kOther);
+      CHECK(add.addresses[1] == (step == 0 ? memory.data() + 4096 * kStart : before));
     }
   }
 }

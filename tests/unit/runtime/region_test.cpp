@@ -3,7 +3,7 @@
 #include <set>
 
 #include "proto/versions.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/kernel_factory.h"

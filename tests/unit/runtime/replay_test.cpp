@@ -10,8 +10,8 @@
 #include <cstring>
 #include <thread>
 
+#include "runtime/hal/null/null_device.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/null/null_device.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/kernel_factory.h"
 

@@ -10,7 +10,7 @@
 #include "base/mapped_file.h"
 #include "base/memory_file.h"
 #include "proto/versions.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/replay.h"
 #include "tests/unit/runtime/kernel_factory.h"

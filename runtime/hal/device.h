@@ -1,9 +1,12 @@
-// What a device is to the replay loop: it checks that it can run a target and loads a plan's kernels into an
-// Executable, which is immutable, shared by all instances and called from any thread.
-// Errors: FailedPrecondition when the target does not fit this host, by name; DataLoss for damaged artifacts.
+// What a device is to the runtime: it says what plans for it are compiled for, has memory, and loads a plan's kernels
+// into an Executable, which is immutable, shared by all instances and called from any thread; of that, each instance
+// makes a Program over its rows. Thread-safe.
+// Errors: FailedPrecondition when the target does not fit this host, by name; DataLoss for damaged artifacts;
+// ResourceExhausted for memory.
 //
 //   absl::StatusOr<const Device*> device = find_device("cpu");
 //   absl::StatusOr<std::unique_ptr<Executable>> kernels = (*device)->load(plan, artifacts);
+//   absl::StatusOr<std::unique_ptr<Program>> program = (*kernels)->program(rows, /*threads=*/4);
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,9 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hearth/v1/artifact.pb.h"
+#include "runtime/buffer.h"
+#include "runtime/hal/program.h"
+#include "runtime/hal/rows.h"
 #include "runtime/plan.h"
 
 namespace hearth::runtime {
@@ -28,9 +33,8 @@ struct ArtifactSource {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Computes units [begin, end) of plan kernel `kernel`; allocates nothing, fails never.
-  virtual void run(std::uint32_t kernel, void* const* buffers, const std::int64_t* vars, std::int64_t begin,
-                   std::int64_t end) const = 0;
+  // Of rows whose memory and values are set. Both outlive the program. `threads`: of the host, where they take part.
+  virtual absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const = 0;
 };
 
 class Device {
@@ -39,6 +43,8 @@ class Device {
   virtual std::string_view name() const = 0;
   // What plans for this host are compiled for; `threads` 0: every CPU this process may use.
   virtual v1::Target target(int threads) const = 0;
+  // Zeroed memory that kernels can reach. `what` is for the error.
+  virtual absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what) const = 0;
   virtual absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                            const std::vector<ArtifactSource>& artifacts) const = 0;
 };

@@ -1,4 +1,4 @@
-#include "runtime/cpu/cpu_device.h"
+#include "runtime/hal/cpu/cpu_device.h"
 
 #include <algorithm>
 #include <map>
@@ -6,14 +6,15 @@
 #include "absl/strings/str_join.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "runtime/cpu/artifact_loader.h"
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/artifact_loader.h"
+#include "runtime/hal/cpu/cpu_target.h"
+#include "runtime/hal/host_program.h"
 #include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 namespace {
 
-class CpuExecutable : public Executable {
+class CpuExecutable : public HostExecutable {
  public:
   void run(std::uint32_t kernel, void* const* buffers, const std::int64_t* vars, std::int64_t begin,
            std::int64_t end) const override {
@@ -27,6 +28,10 @@ class CpuExecutable : public Executable {
 }  // namespace
 
 v1::Target CpuDevice::target(int threads) const { return cpu_target(threads); }
+
+absl::StatusOr<Buffer> CpuDevice::allocate(std::size_t size_bytes, std::string_view what) const {
+  return Buffer::allocate(size_bytes, what);
+}
 
 absl::Status check_cpu_target(const v1::Target& target) {
   const v1::Target host = cpu_target(1);

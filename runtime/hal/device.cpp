@@ -1,8 +1,8 @@
-#include "runtime/device.h"
+#include "runtime/hal/device.h"
 
 #include "base/text.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/null/null_device.h"
+#include "runtime/hal/cpu/cpu_device.h"
+#include "runtime/hal/null/null_device.h"
 
 namespace hearth::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/cpu/cpu_target.h"
+#include "runtime/hal/cpu/cpu_target.h"
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "runtime/cpu/artifact_loader.h"
+#include "runtime/hal/cpu/artifact_loader.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

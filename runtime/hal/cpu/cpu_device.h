@@ -4,7 +4,7 @@
 //
 //   v1::Target target = CpuDevice().target(/*threads=*/0);
 #pragma once
-#include "runtime/device.h"
+#include "runtime/hal/device.h"
 
 namespace hearth::runtime {
 
@@ -12,6 +12,7 @@ class CpuDevice : public Device {
  public:
   std::string_view name() const override { return "cpu"; }
   v1::Target target(int threads) const override;
+  absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what) const override;
   absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                    const std::vector<ArtifactSource>& artifacts) const override;
 };

@@ -1,0 +1,78 @@
+#include "runtime/hal/host_program.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace hearth::runtime {
+namespace {
+
+class HostProgram final : public Program {
+ public:
+  HostProgram(const HostExecutable& executable, Rows& rows, int threads) : executable_(executable), rows_(rows) {
+    std::int64_t most_parts = 1;
+    for (const Rows::Fork& fork : rows.forks) {
+      const Expr& grid = rows.plan->launches[rows.steps[fork.first_step].launch].grid;
+      most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.min_units_per_thread, threads));
+    }
+    if (most_parts > 1) pool_ = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
+  }
+
+  absl::Status run() override {
+    rows_.run_all([&](const Rows::Fork& fork) { run(fork); });
+    return absl::OkStatus();
+  }
+
+  absl::Status run_profiled(Profile& profile) override {
+    using Clock = std::chrono::steady_clock;
+    rows_.run_all([&](const Rows::Fork& fork) {
+      for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
+        const Rows::Step& step = rows_.steps[i];
+        const Clock::time_point before = Clock::now();
+        run({i, i + 1, rows_.plan->launches[step.launch].min_units_per_thread});
+        const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - before);
+        profile.launches[i].time_ns += static_cast<std::uint64_t>(time.count());
+        profile.launches[i].num_ops += rows_.plan->kernels[step.kernel].num_ops;
+        ++profile.launches[i].runs;
+      }
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status rows_changed() override { return absl::OkStatus(); }  // they are read anew in every run
+
+ private:
+  void run_units(const Rows::Step& step, std::int64_t begin, std::int64_t end) const {
+    executable_.run(step.kernel, rows_.addresses.data() + step.first_address, rows_.values.data() + step.first_value,
+                    begin, end);
+  }
+
+  void run(const Rows::Fork& fork) {
+    struct Job {
+      const HostProgram& program;
+      const Rows::Fork& fork;
+    } job = {*this, fork};
+    const auto run_job = [](void* context, std::int64_t begin, std::int64_t end) {
+      const auto& [program, fork] = *static_cast<const Job*>(context);
+      for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i)
+        program.run_units(program.rows_.steps[i], begin, end);
+    };
+    const std::int64_t units = rows_.steps[fork.first_step].grid;  // of each
+    if (pool_) {
+      pool_->run(units, fork.min_units_per_thread, run_job, &job);
+    } else if (units > 0) {
+      run_job(&job, 0, units);
+    }
+  }
+
+  const HostExecutable& executable_;
+  Rows& rows_;
+  std::unique_ptr<ThreadPool> pool_;  // null: one thread
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Program>> HostExecutable::program(Rows& rows, int threads) const {
+  return std::unique_ptr<Program>(std::make_unique<HostProgram>(*this, rows, threads));
+}
+
+}  // namespace hearth::runtime
