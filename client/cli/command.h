@@ -21,6 +21,7 @@ using Action = std::function<absl::StatusOr<int>()>;
 
 void add_run(CLI::App& app, Action& action);         // run.cpp
 void add_inspect(CLI::App& app, Action& action);     // inspect.cpp
+void add_devices(CLI::App& app, Action& action);     // devices.cpp
 void add_emit(CLI::App& app, Action& action);        // emit.cpp
 void add_export(CLI::App& app, Action& action);      // export.cpp
 void add_prewarm(CLI::App& app, Action& action);     // prewarm.cpp

@@ -1,7 +1,5 @@
 #include "client/cli/emitted_plan.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +10,7 @@
 #include "base/text.h"
 #include "client/cli/kernel_rows.h"
 #include "client/cli/load_model.h"
+#include "client/cli/plan_facts.h"
 #include "client/tensor/errors.h"
 
 namespace hearth::cli {
@@ -49,15 +48,6 @@ std::string constant_file(int buffer) { return str_cat("constant_", three_digits
 Json dim_json(const v1::Expr& expr, const v1::Plan& plan) {
   const client::Dim dim = dim_of(expr, plan);
   return dim.is_const() ? Json(dim.value()) : Json(dim.to_string());
-}
-
-Json target_json(const v1::Target& target) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  // Only messages of kinds that a record has none of can fail.
-  if (!google::protobuf::util::MessageToJsonString(target, &text, options).ok()) return {};
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 Json kernels_json(const EmittedPlan& emitted) {

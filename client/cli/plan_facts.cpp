@@ -1,5 +1,7 @@
 #include "client/cli/plan_facts.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -73,6 +75,15 @@ std::string target_text(const v1::Target& target) {
   if (target.has_gpu()) return str_cat(text, ", workgroups of ", target.gpu().workgroup_size(), " invocations");
   if (target.threads() > 0) str_append(&text, ", ", target.threads(), " thread(s)");
   return text;
+}
+
+nlohmann::ordered_json target_json(const v1::Target& target) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  // Only messages of kinds that a record has none of can fail.
+  if (!google::protobuf::util::MessageToJsonString(target, &text, options).ok()) return {};
+  return nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 std::string value_text(DType dtype, const client::Shape& shape) {

@@ -29,6 +29,8 @@ std::string launches_text(const v1::Plan& plan, std::uint64_t launches);
 nlohmann::ordered_json regions_json(const v1::Plan& plan);
 
 std::string target_text(const v1::Target& target);
+// Its record, as --target RECORD.json takes it.
+nlohmann::ordered_json target_json(const v1::Target& target);
 // "f32[batch, 80]"
 std::string value_text(DType dtype, const client::Shape& shape);
 

@@ -51,6 +51,7 @@ Program::Program()
   add_run(app, action);
   add_export(app, action);
   add_emit(app, action);
+  add_devices(app, action);
   add_inspect(app, action);
   add_prewarm(app, action);
   add_tune(app, action);

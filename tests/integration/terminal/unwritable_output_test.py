@@ -19,6 +19,7 @@ LINES = {
     ("explain",): ["explain", MODEL],
     ("inspect",): ["inspect", MODEL],
     ("stats",): ["stats"],
+    ("devices",): ["devices"],
     ("cache", "ls"): ["cache", "ls"],
     ("cache", "verify"): ["cache", "verify"],
     ("cache", "clear"): ["cache", "clear"],
@@ -41,7 +42,7 @@ LEFT_OUT = {
     ("blobs", "prewarm", "list"): "takes a library",
     ("blobs", "prewarm", "build"): "takes a library",
 }
-JSON = {"run", "export", "prewarm", "tune", "onnx", "explain", "inspect", "stats", "cache", "daemon", "blobs"}
+JSON = {"run", "devices", "export", "prewarm", "tune", "onnx", "explain", "inspect", "stats", "cache", "daemon", "blobs"}
 PROGRAMS = [("hearth", "--help"), ("hearth", "--version"), ("hearthd", "--help"), ("hearthd", "--version"),
             ("hearthd", "--manual"), ("hearth-blobc", "--help"), ("digits", "--help"), ("silero_vad", "--help"),
             ("decoder", "--help"), ("conformer", "--help"),
