@@ -132,8 +132,9 @@ function(hearth_test_properties name timeout labels)
     "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
 endfunction()
 
-# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...] [COMPUTES]): one Catch2 program,
-# whose files are compiled four at a time in half of the time (their names are unlike), one ctest entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any.
+# hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...] [COMPUTES]): one Catch2 program, one
+# ctest entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any. Its files are compiled four
+# at a time, in half of the time: no two of them may use one name at namespace level, anonymous namespaces included.
 function(hearth_test name)
   cmake_parse_arguments(A "COMPUTES" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})

@@ -99,8 +99,8 @@ struct ParamInfo {
 struct AllocationInfo {
   std::uint32_t id = 0;       // unique within a kernel
   std::int64_t elements = 0;  // of the dtype
-  std::uint32_t memory =
-      0;  // id of the allocation whose memory it lies in: its own, or passes/kernel/share_allocations
+  // The id of the allocation whose memory it lies in: its own, or what passes/kernel/share_allocations chose.
+  std::uint32_t memory = 0;
   bool operator==(const AllocationInfo&) const = default;
 };
 

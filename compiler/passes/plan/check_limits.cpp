@@ -1,5 +1,6 @@
 #include "compiler/passes/plan/check_limits.h"
 
+#include "compiler/passes/import/import_expr.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -24,6 +25,19 @@ std::string_view word_of(BufferKind kind) {
   return "intermediate value";
 }
 
+// What the runtime takes, whatever the device.
+absl::Status check_blocks(const MemoryPlan& memory) {
+  const auto too_large = [](std::string_view what, std::uint64_t bytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("the traced graph's {} take {} bytes together at the variables' upper bounds, at most {} are "
+                    "possible; use smaller lengths or bounds",
+                    what, bytes, kMaxStoredBytes));
+  };
+  if (memory.arena_bytes > kMaxStoredBytes) return too_large("intermediate values", memory.arena_bytes);
+  if (memory.persistent_bytes > kMaxStoredBytes) return too_large("values made once", memory.persistent_bytes);
+  return absl::OkStatus();
+}
+
 absl::Status check_buffers(const Schedule& schedule, const MemoryPlan& memory, const target::Target& target) {
   const std::uint64_t most = target.max_buffer_bytes();
   const auto refuse = [&](const std::string& what, std::uint64_t bytes) {
@@ -44,6 +58,7 @@ absl::Status check_buffers(const Schedule& schedule, const MemoryPlan& memory, c
 }  // namespace
 
 absl::Status check_limits(const Schedule& schedule, const MemoryPlan& memory, const target::Target& target) {
+  if (absl::Status fit = check_blocks(memory); !fit.ok()) return fit;
   if (target.max_buffer_bytes() > 0) {
     if (absl::Status fit = check_buffers(schedule, memory, target); !fit.ok()) return fit;
   }

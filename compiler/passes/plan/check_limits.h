@@ -1,4 +1,4 @@
-// check_limits: refuses a plan that the target cannot hold or launch, before any kernel is compiled.
+// check_limits: refuses a plan that no device, or not the target, can hold or launch, before any kernel is compiled.
 #pragma once
 #include "absl/status/status.h"
 #include "compiler/passes/plan/memory_plan.h"

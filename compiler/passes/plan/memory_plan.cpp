@@ -5,9 +5,7 @@
 #include <map>
 #include <string_view>
 
-#include "compiler/passes/import/import_expr.h"
 #include "compiler/passes/plan/lifetimes.h"
-#include "fmt/format.h"
 
 namespace hearth::passes {
 namespace {
@@ -149,18 +147,6 @@ MemoryPlan memory_plan(Schedule& schedule) {
     for (std::uint32_t buffer : x.buffers) schedule.buffers[buffer].offset = x.offset;
   }
   return plan;
-}
-
-absl::Status check_fits(const MemoryPlan& plan) {
-  const auto too_large = [](std::string_view what, std::uint64_t bytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("the traced graph's {} take {} bytes together at the variables' upper bounds, at most {} are "
-                    "possible; use smaller lengths or bounds",
-                    what, bytes, kMaxStoredBytes));
-  };
-  if (plan.arena_bytes > kMaxStoredBytes) return too_large("intermediate values", plan.arena_bytes);
-  if (plan.persistent_bytes > kMaxStoredBytes) return too_large("values made once", plan.persistent_bytes);
-  return absl::OkStatus();
 }
 
 }  // namespace hearth::passes

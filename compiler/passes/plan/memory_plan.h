@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "compiler/passes/kernel/split_kernels.h"
 
 namespace hearth::passes {
@@ -20,8 +19,5 @@ struct MemoryPlan {
 
 // Sets the offsets of `schedule`'s Arena and Persistent buffers.
 MemoryPlan memory_plan(Schedule& schedule);
-
-// INVALID_ARGUMENT when the arena or the persistent block is larger than a device's block may be.
-absl::Status check_fits(const MemoryPlan& plan);
 
 }  // namespace hearth::passes

@@ -137,8 +137,6 @@ std::string why_unusable(const Facts& facts) {
   if (facts.features12.bufferDeviceAddress != VK_TRUE)
     return "it lacks bufferDeviceAddress, by which kernels find their buffers";
   if (facts.features.features.shaderInt64 != VK_TRUE) return "it lacks shaderInt64, which addresses need";
-  if (facts.features12.timelineSemaphore != VK_TRUE || facts.features13.synchronization2 != VK_TRUE)
-    return "it lacks timelineSemaphore or synchronization2, which every Vulkan 1.3 has";
   return "";
 }
 
