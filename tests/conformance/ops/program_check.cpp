@@ -9,6 +9,9 @@
 #include "tests/support/skip.h"
 
 namespace hearth::conformance {
+
+namespace reference = codegen::reference;
+
 namespace {
 
 // "shaderInt8, which vulkan:minimal lacks" of a refusal: one line in the summary for all ops that need it.
