@@ -28,6 +28,7 @@ absl::StatusOr<Buffer> Buffer::allocate(std::size_t size_bytes, std::string_view
     buffer.data_ = std::aligned_alloc(kAlignment, rounded);
     if (!buffer.data_) return exhausted();
     std::memset(buffer.data_, 0, rounded);
+    buffer.address_ = buffer.data_;
     return buffer;
   }
   if (size_bytes > SIZE_MAX - 2 * kHugePage) return exhausted();
@@ -37,6 +38,7 @@ absl::StatusOr<Buffer> Buffer::allocate(std::size_t size_bytes, std::string_view
   buffer.mapping_ = mapping;
   const auto address = reinterpret_cast<std::uintptr_t>(mapping);
   buffer.data_ = reinterpret_cast<void*>((address + kHugePage - 1) / kHugePage * kHugePage);
+  buffer.address_ = buffer.data_;
   madvise(buffer.data_, size_bytes, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
   return buffer;
 }
@@ -47,6 +49,8 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this == &other) return *this;
   release();
   data_ = std::exchange(other.data_, nullptr);
+  address_ = std::exchange(other.address_, nullptr);
+  owner_ = std::move(other.owner_);
   size_bytes_ = std::exchange(other.size_bytes_, 0);
   mapping_ = std::exchange(other.mapping_, nullptr);
   mapping_bytes_ = std::exchange(other.mapping_bytes_, 0);
@@ -58,10 +62,11 @@ Buffer::~Buffer() { release(); }
 void Buffer::release() {
   if (mapping_) {
     munmap(mapping_, mapping_bytes_);
-  } else {
+  } else if (!owner_) {
     std::free(data_);
   }
-  data_ = mapping_ = nullptr;
+  owner_ = nullptr;
+  data_ = address_ = mapping_ = nullptr;
 }
 
 }  // namespace hearth::runtime

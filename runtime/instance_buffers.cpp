@@ -61,6 +61,17 @@ absl::Status Instance::State::check_intact(std::uint32_t id) const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<const void*> Instance::State::read_intermediate(std::uint32_t id) {
+  const std::size_t offset =
+      static_cast<std::size_t>(static_cast<char*>(rows->memory[id]) - static_cast<char*>(arena.address()));
+  if (arena.data() != nullptr) return static_cast<const char*>(arena.data()) + offset;
+  const std::size_t size = wire().buffers[id].size_bytes(executed_values.data());
+  absl::StatusOr<Buffer> copy = Buffer::allocate(size, str_cat("buffer ", id));
+  if (!copy.ok()) return copy.status();
+  if (absl::Status read = plan->device().read(arena, offset, copy->data(), size); !read.ok()) return read;
+  return (read_back[id] = *std::move(copy)).data();
+}
+
 absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
   const Plan& plan = state_->wire();
   if (id >= plan.buffers.size()) {
@@ -74,16 +85,14 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
   if (buffer.kind == v1::PlanBuffer::ARENA) {
     if (absl::Status intact = state_->check_intact(id); !intact.ok()) return intact;
   }
-  const void* address = state_->rows->memory[id];
-  if (buffer.kind == v1::PlanBuffer::PARAMETER) {
-    const absl::StatusOr<const void*> aligned = state_->plan->aligned_address(id);
-    if (!aligned.ok()) return aligned.status();
-    address = *aligned;
-  }
   // The caller may have bound other memory to an input or output since, for the present values.
-  const bool is_bound = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
-  const std::vector<std::int64_t>& values = is_bound ? state_->values : state_->executed_values;
-  return ConstView{address, buffer.size_bytes(values.data()), buffer.dtype, State::shape_at(buffer, values),
+  const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
+  const std::vector<std::int64_t>& values = is_io ? state_->values : state_->executed_values;
+  const absl::StatusOr<const void*> address = is_io                                  ? state_->slots[id].host
+                                              : buffer.kind == v1::PlanBuffer::ARENA ? state_->read_intermediate(id)
+                                                                                     : state_->plan->host_address(id);
+  if (!address.ok()) return address.status();
+  return ConstView{*address, buffer.size_bytes(values.data()), buffer.dtype, State::shape_at(buffer, values),
                    buffer.name.empty() ? str_cat(id) : buffer.name};
 }
 

@@ -1,6 +1,7 @@
 // What an Instance (runtime/replay.h) is made of. Inside runtime/ only.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -16,8 +17,11 @@ namespace hearth::runtime {
 struct Instance::State {
   struct Slot {
     std::size_t size_bytes = 0;
-    void* own = nullptr;                // the instance's memory for an input or output
+    void* host = nullptr;               // an input or output as the caller sees it
+    void* own = nullptr;                // likewise, the instance's own memory
+    void* own_address = nullptr;        // of that, for kernels
     std::shared_ptr<const void> owner;  // of what is bound
+    bool is_bound() const { return host != own; }
   };
   struct Carry {
     std::uint32_t output = 0;  // plan buffers
@@ -37,8 +41,10 @@ struct Instance::State {
   std::shared_ptr<const FixedInputs> fixed_inputs;  // what `fixed` refers to
   std::vector<Fixed> fixed;
   Buffer arena;
-  std::vector<Buffer> owned;                  // inputs and outputs
+  Buffer io;                                  // inputs and outputs, one after the other
   std::vector<Slot> slots;                    // one a plan buffer
+  std::vector<std::uint32_t> copied;          // what is bound to memory that the device does not reach
+  std::map<std::uint32_t, Buffer> read_back;  // what the host does not see, as it was last read
   std::vector<std::int64_t> values;           // one a plan variable
   std::vector<std::int64_t> executed_values;  // of the last execute
   std::optional<Rows> rows;                   // always there; their memory is where the slots' buffers are
@@ -55,6 +61,7 @@ struct Instance::State {
   std::vector<std::int64_t> shape_of(const PlanBuffer& buffer) const { return shape_at(buffer, values); }
   static std::vector<std::int64_t> shape_at(const PlanBuffer& buffer, const std::vector<std::int64_t>& values);
   absl::Status check_intact(std::uint32_t id) const;
+  void* address_of(std::uint32_t buffer) const;
   absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
                     std::shared_ptr<const void> owner);
   void add_fixed(std::shared_ptr<const FixedInputs> inputs);
@@ -66,6 +73,10 @@ struct Instance::State {
   void trade_places(Carry& carry);
   absl::Status begin();
   absl::Status refresh();
+  absl::StatusOr<const void*> read_intermediate(std::uint32_t buffer);
+  std::size_t bytes_to_copy(std::uint32_t buffer) const;
+  void copy_in() const;
+  void copy_out() const;
 };
 
 }  // namespace hearth::runtime

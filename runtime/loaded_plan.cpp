@@ -33,6 +33,12 @@ BufferKind kind_of(const PlanBuffer& buffer) {
 // takes about as long as packing them.
 constexpr std::size_t kLeastSharedBytes = std::size_t{1} << 20;
 constexpr std::size_t kLeastHashedBytes = std::size_t{16} << 20;
+// Of a device's memory that the host does not see, at a time.
+constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
+
+bool is_aligned(std::string_view bytes, DType dtype) {
+  return reinterpret_cast<std::uintptr_t>(bytes.data()) % dtype_bytes(dtype) == 0;
+}
 
 }  // namespace
 
@@ -51,7 +57,7 @@ absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBy
                                                 " bytes; the plan needs ", buffer.size_bytes(nullptr)));
     }
     given_[i] = {static_cast<const char*>(given.data), given.size};
-    addresses_[i] = const_cast<void*>(given.data);
+    if (device_->reaches_host_memory()) addresses_[i] = const_cast<void*>(given.data);
     if (given.owner) owners_.push_back(given.owner);
   }
   return absl::OkStatus();
@@ -59,8 +65,9 @@ absl::Status LoadedPlan::bind_parameters(const std::map<std::string, ParameterBy
 
 ParameterFit LoadedPlan::fit_of(std::uint32_t buffer) const {
   if (given_[buffer].size() < plan_.buffers[buffer].max_bytes) return ParameterFit::kShort;
-  const auto address = reinterpret_cast<std::uintptr_t>(given_[buffer].data());
-  return address % dtype_bytes(plan_.buffers[buffer].dtype) == 0 ? ParameterFit::kFits : ParameterFit::kUnaligned;
+  return device_->reaches_host_memory() && is_aligned(given_[buffer], plan_.buffers[buffer].dtype)
+             ? ParameterFit::kFits
+             : ParameterFit::kUnusable;
 }
 
 // Whether other processes may have the same block, or want it, and which it is.
@@ -83,20 +90,21 @@ absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
   for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
     if (plan_.buffers[i].kind == v1::PlanBuffer::PARAMETER) fits[i] = fit_of(i);
   }
-  layout_ = weight_layout(plan_, fits);
+  const bool is_host = device_->reaches_host_memory();
+  layout_ = weight_layout(plan_, fits, is_host ? WeightLayout::kLeastBytes : 0);
   weights_.block_bytes = layout_.bytes;
-  WeightOffer offer = sharing ? ask(*sharing) : WeightOffer{};
+  WeightOffer offer = sharing && is_host ? ask(*sharing) : WeightOffer{};
   absl::StatusOr<WeightBlock> block = absl::NotFoundError("");
   if (offer.kind == WeightOffer::kFound) block = WeightBlock::map(std::move(offer.file), layout_.bytes);
   weights_.found = block.ok();
   if (offer.kind == WeightOffer::kMake) block = WeightBlock::create_shareable(layout_.bytes);
   const bool is_ours_to_give = offer.kind == WeightOffer::kMake && block.ok();
-  if (!block.ok()) block = WeightBlock::allocate(layout_.bytes);
+  if (!block.ok()) block = private_block();
   if (!block.ok()) return block.status();
   block_ = *std::move(block);
   for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
     if (layout_.offsets[i] != WeightLayout::kNone) {
-      addresses_[i] = static_cast<char*>(block_.data()) + layout_.offsets[i];
+      addresses_[i] = static_cast<char*>(block_.address()) + layout_.offsets[i];
     }
   }
   if (absl::Status copied = copy_to_memory(/*block_too=*/!weights_.found); !copied.ok()) return copied;
@@ -108,6 +116,25 @@ absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
   weights_.shared = weights_.found || (sealed.ok() && sharing->give(block_.fd()));
   block_.close_fd();
   if (weights_.shared) hold_ = sharing->hold();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WeightBlock> LoadedPlan::private_block() const {
+  if (device_->reaches_host_memory()) return WeightBlock::allocate(layout_.bytes);
+  absl::StatusOr<Buffer> buffer = device_->allocate(layout_.bytes, "the plan's weights", MemoryUse::kDevice);
+  if (!buffer.ok()) return buffer.status();
+  return WeightBlock::of(*std::move(buffer));
+}
+
+// To `host`, or where that is null to `to` from `offset` on. Bytes of a mapped file may be gone.
+absl::Status LoadedPlan::copy_into(const Buffer* to, std::size_t offset, void* host, std::string_view bytes) const {
+  if (host != nullptr) return copy_mapped(bytes.data(), bytes.size(), host);
+  std::vector<char> piece(std::min(bytes.size(), kPieceBytes));
+  for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    const std::size_t size = std::min(bytes.size() - at, kPieceBytes);
+    if (absl::Status copied = copy_mapped(bytes.data() + at, size, piece.data()); !copied.ok()) return copied;
+    if (absl::Status written = device_->write(*to, offset + at, piece.data(), size); !written.ok()) return written;
+  }
   return absl::OkStatus();
 }
 
@@ -127,7 +154,9 @@ absl::Status LoadedPlan::copy_to_memory(bool block_too) {
     }
     const std::string_view bytes = is_constant ? std::string_view(buffer.data) : given_[i];
     if (is_alone || block_too) {
-      const absl::Status copied = copy_mapped(bytes.data(), bytes.size(), addresses_[i]);
+      char* const block = static_cast<char*>(block_.data());
+      void* const host = is_alone ? addresses_[i] : block == nullptr ? nullptr : block + layout_.offsets[i];
+      const absl::Status copied = copy_into(&block_.buffer(), layout_.offsets[i], host, bytes);
       if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
       release_pages(i);
     }
@@ -143,24 +172,42 @@ void LoadedPlan::release_pages(std::uint32_t buffer) const {
   if (const auto file = MappedFile::containing(given_[buffer])) file->release(given_[buffer]);
 }
 
-absl::StatusOr<const void*> LoadedPlan::aligned_address(std::uint32_t buffer) const {
-  if (plan_.buffers[buffer].kind != v1::PlanBuffer::PARAMETER || layout_.is_copied[buffer] ||
-      fit_of(buffer) == ParameterFit::kFits) {
-    return addresses_[buffer];
-  }
+absl::StatusOr<const void*> LoadedPlan::host_address(std::uint32_t buffer) const {
+  const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
+  const bool is_host = device_->reaches_host_memory();
+  if (is_host && (!is_parameter || layout_.is_copied[buffer])) return addresses_[buffer];
+  if (is_parameter && is_aligned(given_[buffer], plan_.buffers[buffer].dtype)) return given_[buffer].data();
+  if (block_.data() != nullptr && layout_.offsets[buffer] != WeightLayout::kNone)
+    return static_cast<const char*>(block_.data()) + layout_.offsets[buffer];
   const std::lock_guard lock(copies_mutex_);
   const auto known = copies_.find(buffer);
   if (known != copies_.end()) return known->second.data();
-  absl::StatusOr<Buffer> copy = aligned_copy(buffer);
+  absl::StatusOr<Buffer> copy = copy_for_host(buffer);
   if (!copy.ok()) return copy.status();
   return (copies_[buffer] = *std::move(copy)).data();
 }
 
-absl::StatusOr<Buffer> LoadedPlan::aligned_copy(std::uint32_t buffer) const {
-  const std::string what = str_cat("parameter '", plan_.buffers[buffer].name, "'");
-  absl::StatusOr<Buffer> copy = Buffer::allocate(given_[buffer].size(), what);
+// Of what the device holds, or of a parameter as it was given.
+absl::StatusOr<Buffer> LoadedPlan::copy_for_host(std::uint32_t buffer) const {
+  const std::size_t offset = layout_.offsets[buffer];
+  const bool is_in_block = offset != WeightLayout::kNone;
+  const std::string what =
+      is_in_block ? str_cat("buffer ", buffer) : str_cat("parameter '", plan_.buffers[buffer].name, "'");
+  const std::size_t size = is_in_block ? plan_.buffers[buffer].max_bytes : given_[buffer].size();
+  absl::StatusOr<Buffer> copy = Buffer::allocate(size, what);
   if (!copy.ok()) return copy.status();
-  const absl::Status copied = copy_mapped(given_[buffer].data(), given_[buffer].size(), copy->data());
+  const absl::Status copied = is_in_block ? device_->read(block_.buffer(), offset, copy->data(), size)
+                                          : copy_mapped(given_[buffer].data(), size, copy->data());
+  if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
+  return copy;
+}
+
+// Of a parameter, for `once` launches.
+absl::StatusOr<Buffer> LoadedPlan::copy_for_kernels(std::uint32_t buffer) const {
+  const std::string what = str_cat("parameter '", plan_.buffers[buffer].name, "'");
+  absl::StatusOr<Buffer> copy = device_->allocate(given_[buffer].size(), what, MemoryUse::kDevice);
+  if (!copy.ok()) return copy.status();
+  const absl::Status copied = copy_into(&*copy, 0, copy->data(), given_[buffer]);
   if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
   return copy;
 }
@@ -210,7 +257,8 @@ absl::Status LoadedPlan::run_once(Rows& rows, int threads) const {
   return program.ok() ? (*program)->run() : program.status();
 }
 
-// A parameter's pages, and the copy of one that is not aligned, are let go after the last launch that reads it.
+// A parameter's pages, and the copy of one that kernels cannot use where it is, are let go after the last launch that
+// reads it.
 absl::Status LoadedPlan::run_once_launches(int threads) {
   std::map<std::uint32_t, Buffer> staged;
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
@@ -221,11 +269,11 @@ absl::Status LoadedPlan::run_once_launches(int threads) {
       const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
       const bool is_staged = is_parameter && !layout_.is_copied[buffer] && fit_of(buffer) != ParameterFit::kFits;
       if (is_staged && staged.count(buffer) == 0) {
-        absl::StatusOr<Buffer> copy = aligned_copy(buffer);
+        absl::StatusOr<Buffer> copy = copy_for_kernels(buffer);
         if (!copy.ok()) return copy.status();
         staged[buffer] = *std::move(copy);
       }
-      rows.memory[buffer] = is_staged ? staged[buffer].data() : addresses_[buffer];
+      rows.memory[buffer] = is_staged ? staged[buffer].address() : addresses_[buffer];
     }
     if (launch.grid.max() > 0) {
       if (absl::Status ran = run_once(rows, threads); !ran.ok()) return ran;
@@ -246,10 +294,13 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   if (!plan.ok()) return plan.status();
   std::shared_ptr<LoadedPlan> loaded(new LoadedPlan);
   loaded->plan_ = *std::move(plan);
-  absl::StatusOr<const Device*> device = find_device(loaded->plan_.target.device());
-  if (!device.ok()) return device.status();
-  loaded->device_ = *device;
-  absl::StatusOr<std::unique_ptr<Executable>> executable = (*device)->load(loaded->plan_, request.artifacts);
+  loaded->device_ = request.device;
+  if (loaded->device_ == nullptr) {
+    const absl::StatusOr<const Device*> device = find_device(loaded->plan_.target.device());
+    if (!device.ok()) return device.status();
+    loaded->device_ = *device;
+  }
+  absl::StatusOr<std::unique_ptr<Executable>> executable = loaded->device_->load(loaded->plan_, request.artifacts);
   if (!executable.ok()) return executable.status();
   loaded->executable_ = *std::move(executable);
   loaded->addresses_.assign(loaded->plan_.buffers.size(), nullptr);

@@ -35,7 +35,8 @@ struct LoadRequest {
   std::string_view plan;  // serialized v1::Plan
   std::vector<ArtifactSource> artifacts;
   std::map<std::string, ParameterBytes> parameters;
-  int threads = 1;  // for the `once` launches
+  int threads = 1;                 // for the `once` launches
+  const Device* device = nullptr;  // null: the one that the plan's target names
 };
 
 // How a plan came by what its instances share.
@@ -65,21 +66,25 @@ class LoadedPlan {
 
   const WeightFacts& weights() const { return weights_; }
 
-  // Address of a shared buffer (parameter, constant, persistent); null for what belongs to an instance. That of a
-  // parameter which only `once` launches read may be unaligned: aligned_address makes a copy where it is.
+  // A shared buffer (parameter, constant, persistent) as kernels see it; null for what belongs to an instance, and
+  // where the device does not reach it, for what only `once` launches read.
   void* shared_address(std::uint32_t buffer) const { return addresses_[buffer]; }
-  absl::StatusOr<const void*> aligned_address(std::uint32_t buffer) const;
+  // As the host reads it, aligned to its element: a copy where need be, which stays.
+  absl::StatusOr<const void*> host_address(std::uint32_t buffer) const;
 
  private:
   LoadedPlan() = default;
   absl::Status bind_parameters(const std::map<std::string, ParameterBytes>& parameters);
   absl::Status bind_block(int threads, WeightSharing* sharing);
   WeightOffer ask(WeightSharing& sharing) const;
+  absl::StatusOr<WeightBlock> private_block() const;
   absl::Status copy_to_memory(bool block_too);
+  absl::Status copy_into(const Buffer* to, std::size_t offset, void* host, std::string_view bytes) const;
   absl::Status run_once_launches(int threads);
   absl::Status run_once(Rows& rows, int threads) const;
   ParameterFit fit_of(std::uint32_t buffer) const;
-  absl::StatusOr<Buffer> aligned_copy(std::uint32_t buffer) const;
+  absl::StatusOr<Buffer> copy_for_kernels(std::uint32_t buffer) const;
+  absl::StatusOr<Buffer> copy_for_host(std::uint32_t buffer) const;
   void release_pages(std::uint32_t buffer) const;
   void describe_buffers();
 

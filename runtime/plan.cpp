@@ -165,7 +165,9 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
       return invalid_plan("kernel ", i, " '", kernel.symbol(), "': the artifact digest has ", kernel.artifact().size(),
                           " bytes; expected ", expected);
     }
-    plan.kernels.push_back({kernel.symbol(), kernel.artifact(), kernel.num_ops()});
+    if (plan.target.has_gpu() && kernel.workgroup_size() == 0)
+      return invalid_plan("kernel ", i, " '", kernel.symbol(), "': the workgroup_size is missing");
+    plan.kernels.push_back({kernel.symbol(), kernel.artifact(), kernel.num_ops(), kernel.workgroup_size()});
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,10 @@
 namespace hearth::runtime {
 
 inline constexpr std::size_t kBufferAlignment = 64;
+// The next multiple of it.
+constexpr std::size_t aligned_size(std::size_t size) {
+  return (size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
 // What the steps of a loop see (proto/hearth/v1/plan.proto, LoopView).
 struct PlanView {
@@ -50,6 +54,7 @@ struct PlanKernel {
   std::string symbol;
   std::string artifact;  // 32 bytes, or empty on the null device
   std::uint64_t num_ops = 0;
+  std::uint32_t workgroup_size = 0;  // invocations that it is compiled for; 0: threads take shares of its units
 };
 
 struct PlanLaunch {

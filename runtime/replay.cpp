@@ -15,19 +15,26 @@ namespace {
 
 std::string_view word(v1::PlanBuffer::Kind kind) { return kind == v1::PlanBuffer::INPUT ? "input" : "output"; }
 
-// Where each intermediate lies in the arena, by buffer, and the end of the last: as planned, or one after the other.
-std::vector<std::size_t> arena_offsets(const Plan& plan, bool one_after_the_other) {
+// What an instance has for itself: where each buffer lies in the block of its kind.
+struct Blocks {
+  std::size_t arena_bytes = 0, io_bytes = 0;
   std::vector<std::size_t> offsets;
-  std::size_t end = 0;
+};
+
+// Intermediates as planned, or one after the other.
+Blocks lay_out(const Plan& plan, bool one_after_the_other) {
+  Blocks blocks;
   for (const PlanBuffer& buffer : plan.buffers) {
-    offsets.push_back(one_after_the_other ? end : buffer.offset);
-    if (buffer.kind == v1::PlanBuffer::ARENA) {
-      end += (buffer.max_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    }
+    const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
+    std::size_t& end = is_io ? blocks.io_bytes : blocks.arena_bytes;
+    blocks.offsets.push_back(is_io || one_after_the_other ? end : buffer.offset);
+    if (is_io || buffer.kind == v1::PlanBuffer::ARENA) end += aligned_size(buffer.max_bytes);
   }
-  offsets.push_back(end);
-  return offsets;
+  if (!one_after_the_other) blocks.arena_bytes = plan.arena_bytes;
+  return blocks;
 }
+
+void* at(void* begin, std::size_t offset) { return begin == nullptr ? nullptr : static_cast<char*>(begin) + offset; }
 
 }  // namespace
 
@@ -39,8 +46,12 @@ Instance::~Instance() = default;
 const LoadedPlan& Instance::plan() const { return *state_->plan; }
 
 InstanceMemory Instance::memory() const {
-  InstanceMemory memory{state_->arena.size_bytes(), 0};
-  for (const Buffer& buffer : state_->owned) memory.io_bytes += buffer.size_bytes();
+  InstanceMemory memory{.arena_bytes = state_->arena.size_bytes(), .io_bytes = state_->io.size_bytes()};
+  for (std::uint32_t i = 0; i < state_->slots.size(); ++i) {
+    if (!state_->slots[i].is_bound() || state_->plan->device().reaches_host_memory()) continue;
+    const bool is_input = state_->wire().buffers[i].kind == v1::PlanBuffer::INPUT;
+    (is_input ? memory.copied_in_bytes : memory.copied_out_bytes) += state_->bytes_to_copy(i);
+  }
   return memory;
 }
 
@@ -50,23 +61,25 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   const Plan& wire = state->wire();
   state->keeps_intermediates = config.keep_intermediates;
   state->add_fixed(config.fixed_inputs);
-  const std::vector<std::size_t> offsets = arena_offsets(wire, config.keep_intermediates);
-  absl::StatusOr<Buffer> arena =
-      state->plan->device().allocate(config.keep_intermediates ? offsets.back() : wire.arena_bytes, "the arena");
+  const Device& device = state->plan->device();
+  const Blocks blocks = lay_out(wire, config.keep_intermediates);
+  absl::StatusOr<Buffer> arena = device.allocate(blocks.arena_bytes, "the arena", MemoryUse::kDevice);
   if (!arena.ok()) return arena.status();
   state->arena = *std::move(arena);
+  absl::StatusOr<Buffer> io = device.allocate(blocks.io_bytes, "inputs and outputs", MemoryUse::kShared);
+  if (!io.ok()) return io.status();
+  state->io = *std::move(io);
+  state->copied.reserve(wire.buffers.size());
   Rows& rows = state->rows.emplace(wire);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
     const PlanBuffer& buffer = wire.buffers[i];
-    State::Slot slot{buffer.max_bytes, nullptr, nullptr};
+    State::Slot slot;
+    slot.size_bytes = buffer.max_bytes;
     rows.memory[i] = state->plan->shared_address(i);
-    if (buffer.kind == v1::PlanBuffer::ARENA) rows.memory[i] = static_cast<char*>(state->arena.data()) + offsets[i];
+    if (buffer.kind == v1::PlanBuffer::ARENA) rows.memory[i] = at(state->arena.address(), blocks.offsets[i]);
     if (buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT) {
-      absl::StatusOr<Buffer> own =
-          state->plan->device().allocate(buffer.max_bytes, str_cat(word(buffer.kind), " '", buffer.name, "'"));
-      if (!own.ok()) return own.status();
-      rows.memory[i] = slot.own = own->data();
-      state->owned.push_back(*std::move(own));
+      slot.host = slot.own = at(state->io.data(), blocks.offsets[i]);
+      rows.memory[i] = slot.own_address = at(state->io.address(), blocks.offsets[i]);
     }
     state->slots.push_back(slot);
   }
@@ -130,7 +143,7 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
     return absl::FailedPreconditionError(
         str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
   }
-  return MutableView{state_->rows->memory[*index], buffer.size_bytes(state_->values.data()), buffer.dtype,
+  return MutableView{state_->slots[*index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
                      state_->shape_of(buffer), buffer.name};
 }
 
@@ -138,7 +151,7 @@ absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
   absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::OUTPUT);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = state_->wire().buffers[*index];
-  return ConstView{state_->rows->memory[*index], buffer.size_bytes(state_->values.data()), buffer.dtype,
+  return ConstView{state_->slots[*index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
                    state_->shape_of(buffer), buffer.name};
 }
 
@@ -165,11 +178,18 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
                                               "' is bound to an address that is not aligned to ",
                                               dtype_bytes(buffer.dtype), " bytes"));
   }
-  rows->memory[*index] = data;
-  slots[*index].size_bytes = size_bytes;
-  slots[*index].owner = std::move(owner);
+  Slot& slot = slots[*index];
+  slot.host = data;
+  slot.size_bytes = size_bytes;
+  slot.owner = std::move(owner);
+  rows->memory[*index] = address_of(*index);
   slots_stale = true;
   return absl::OkStatus();
+}
+
+// Of an input or output, for kernels: the caller's memory where the device reaches it.
+void* Instance::State::address_of(std::uint32_t buffer) const {
+  return plan->device().reaches_host_memory() ? slots[buffer].host : slots[buffer].own_address;
 }
 
 absl::Status Instance::bind_input(std::string_view name, const void* data, std::size_t size_bytes,
@@ -218,11 +238,12 @@ absl::Status Instance::carry(std::string_view output, std::string_view input) {
   const std::size_t room = std::min(buffers[*from].max_bytes, buffers[*to].max_bytes);
   for (const std::uint32_t buffer : {*from, *to}) {
     State::Slot& slot = state_->slots[buffer];
-    rows.memory[buffer] = slot.own;
+    slot.host = slot.own;
     slot.size_bytes = room;
     slot.owner = nullptr;
+    rows.memory[buffer] = slot.own_address;
   }
-  std::memset(rows.memory[*to], 0, room);
+  std::memset(state_->slots[*to].host, 0, room);
   state_->slots_stale = true;
   state_->carries.push_back(std::move(carry));
   return absl::OkStatus();
@@ -239,7 +260,7 @@ absl::Status Instance::set_carried(std::string_view input, const void* data, std
           str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
     }
     carry.is_due = false;
-    void* to = state_->rows->memory[*index];
+    void* to = state_->slots[*index].host;
     if (data) {
       std::memcpy(to, data, needed);
     } else {
@@ -251,6 +272,10 @@ absl::Status Instance::set_carried(std::string_view input, const void* data, std
 }
 
 void Instance::State::trade_places(Carry& carry) {
+  Slot &output = slots[carry.output], &input = slots[carry.input];
+  std::swap(output.host, input.host);
+  std::swap(output.own, input.own);
+  std::swap(output.own_address, input.own_address);
   std::swap(rows->memory[carry.output], rows->memory[carry.input]);
   for (const std::uint32_t i : carry.addresses) rows->addresses[i] = rows->memory[rows->step_buffers[i]];
 }
@@ -272,6 +297,10 @@ absl::Status Instance::State::refresh() {
   if (absl::Status status = rows->set_values(values); !status.ok()) return status;
   rows->place();
   rows_stale = true;
+  copied.clear();
+  for (std::uint32_t i = 0; i < slots.size() && !plan->device().reaches_host_memory(); ++i) {
+    if (slots[i].is_bound()) copied.push_back(i);
+  }
   std::copy(values.begin(), values.end(), executed_values.begin());
   slots_stale = values_stale = false;
   return absl::OkStatus();
@@ -291,6 +320,22 @@ absl::Status Instance::State::begin() {
   return told;
 }
 
+std::size_t Instance::State::bytes_to_copy(std::uint32_t buffer) const {
+  return wire().buffers[buffer].size_bytes(values.data());
+}
+
+void Instance::State::copy_in() const {
+  for (const std::uint32_t i : copied) {
+    if (wire().buffers[i].kind == v1::PlanBuffer::INPUT) std::memcpy(slots[i].own, slots[i].host, bytes_to_copy(i));
+  }
+}
+
+void Instance::State::copy_out() const {
+  for (const std::uint32_t i : copied) {
+    if (wire().buffers[i].kind == v1::PlanBuffer::OUTPUT) std::memcpy(slots[i].host, slots[i].own, bytes_to_copy(i));
+  }
+}
+
 absl::Status Instance::execute() {
   if (!state_->fixed.empty()) {
     if (absl::Status status = state_->check_fixed(); !status.ok()) return status;
@@ -299,7 +344,11 @@ absl::Status Instance::execute() {
     if (absl::Status status = state_->refresh(); !status.ok()) return status;
   }
   if (absl::Status status = state_->begin(); !status.ok()) return status;
-  return state_->program->run();
+  if (state_->copied.empty()) return state_->program->run();
+  state_->copy_in();
+  absl::Status ran = state_->program->run();
+  if (ran.ok()) state_->copy_out();
+  return ran;
 }
 
 absl::StatusOr<Profile> Instance::execute_profiled() {
@@ -310,7 +359,9 @@ absl::StatusOr<Profile> Instance::execute_profiled() {
   for (const Rows::Step& step : state_->rows->steps)
     profile.launches.push_back({state_->wire().kernels[step.kernel].symbol, 0, 0, step.grid, 0});
   const auto start = std::chrono::steady_clock::now();
+  state_->copy_in();
   if (absl::Status ran = state_->program->run_profiled(profile); !ran.ok()) return ran;
+  state_->copy_out();
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
   profile.total_ns = static_cast<std::uint64_t>(time.count());
   return profile;

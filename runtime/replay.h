@@ -51,10 +51,12 @@ struct BufferInfo {
   std::string kernel;  // symbol of the kernel that fills it; empty for what the caller or the plan gives
 };
 
-// What one instance holds for itself.
+// What one instance holds for itself, and what it copies because the device does not reach the caller's memory.
 struct InstanceMemory {
   std::size_t arena_bytes = 0;
-  std::size_t io_bytes = 0;  // its own inputs and outputs
+  std::size_t io_bytes = 0;          // its own inputs and outputs
+  std::size_t copied_in_bytes = 0;   // of bound inputs, before each run, at the variables' values
+  std::size_t copied_out_bytes = 0;  // of bound outputs, after each run
 };
 
 // An input whose value was known when the plan was prepared and decided what it computes (a condition, a shape, a trip
@@ -90,8 +92,9 @@ class Instance {
 
   // The buffer an input is read from: the instance's own (zeroed at first) unless another one is bound.
   absl::StatusOr<MutableView> input(std::string_view name);
-  // Reads the input from the caller's memory from now on (no copy): aligned to the element, at least the size the
-  // variables' values need, alive and unchanged during execute(). `owner`, if any, is held while it is bound.
+  // Reads the input from the caller's memory from now on (no copy where the device reaches it): aligned to the element,
+  // at least the size the variables' values need, alive and unchanged during execute(). `owner`, if any, is held while
+  // it is bound.
   absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes,
                           std::shared_ptr<const void> owner = nullptr);
   // Writes the output to the caller's memory from now on, which overlaps no input.

@@ -29,9 +29,13 @@ void ask_for_huge_pages(char* data, std::size_t size_bytes) {
 absl::StatusOr<WeightBlock> WeightBlock::allocate(std::size_t size_bytes) {
   absl::StatusOr<Buffer> buffer = Buffer::allocate(size_bytes, "the persistent block");
   if (!buffer.ok()) return buffer.status();
+  return of(*std::move(buffer));
+}
+
+WeightBlock WeightBlock::of(Buffer buffer) {
   WeightBlock block;
-  block.size_bytes_ = size_bytes;
-  block.buffer_ = *std::move(buffer);
+  block.size_bytes_ = buffer.size_bytes();
+  block.buffer_ = std::move(buffer);
   return block;
 }
 

@@ -1,7 +1,7 @@
 // WeightBlock: the memory of what a plan's instances share and nobody writes to after prepare: a buffer of this
-// process, or a memory file that other processes map too. A memory file is writable until seal(), and by nobody
-// afterwards; its address stays. From 2 MiB on it is on huge pages where the kernel has them, whatever its setting for
-// shared memory. Move-only owner; not thread-safe to fill. Errors: RESOURCE_EXHAUSTED: there is no such
+// process or of a device, or a memory file that other processes map too. A memory file is writable until seal(), and by
+// nobody afterwards; its address stays. From 2 MiB on it is on huge pages where the kernel has them, whatever its
+// setting for shared memory. Move-only owner; not thread-safe to fill. Errors: RESOURCE_EXHAUSTED: there is no such
 // memory, after seal() none any more; FAILED_PRECONDITION: a file that could change.
 //
 //   absl::StatusOr<WeightBlock> block = WeightBlock::create_shareable(bytes);   // fill block->data()
@@ -19,6 +19,7 @@ namespace hearth::runtime {
 class WeightBlock {
  public:
   static absl::StatusOr<WeightBlock> allocate(std::size_t size_bytes);
+  static WeightBlock of(Buffer buffer);
   static absl::StatusOr<WeightBlock> create_shareable(std::size_t size_bytes);
   // Of a sealed memory file of this size.
   static absl::StatusOr<WeightBlock> map(UniqueFd file, std::size_t size_bytes);
@@ -34,7 +35,9 @@ class WeightBlock {
   // Of what create_shareable() made. The memory is read-only from then on, also when the file could not be sealed.
   absl::Status seal();
 
-  void* data() const { return reserved_ ? data_ : buffer_.data(); }
+  void* data() const { return reserved_ ? data_ : buffer_.data(); }  // null where the host does not see it
+  void* address() const { return reserved_ ? data_ : buffer_.address(); }
+  const Buffer& buffer() const { return buffer_; }  // of allocate() and of()
   std::size_t size_bytes() const { return size_bytes_; }
   int fd() const { return file_.get(); }
   // The mapping stays.

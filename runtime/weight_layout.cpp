@@ -10,8 +10,6 @@
 namespace hearth::runtime {
 namespace {
 
-std::size_t aligned(std::size_t size) { return (size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
-
 // Writes numbers and texts so that no two lists of them give the same bytes.
 class KeyWriter {
  public:
@@ -33,7 +31,7 @@ class KeyWriter {
 
 }  // namespace
 
-WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits) {
+WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits, std::size_t least_bytes) {
   WeightLayout layout;
   layout.offsets.assign(plan.buffers.size(), WeightLayout::kNone);
   layout.last_reader.assign(plan.buffers.size(), WeightLayout::kNone);
@@ -48,19 +46,19 @@ WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fi
       for (const std::uint32_t seen : memory_of(plan, buffer)) layout.used_by_replay[seen] = true;
     }
   }
-  layout.bytes = aligned(plan.persistent_bytes);
+  layout.bytes = aligned_size(plan.persistent_bytes);
   for (std::uint32_t i = 0; i < plan.buffers.size(); ++i) {
     const PlanBuffer& buffer = plan.buffers[i];
     const bool is_parameter = buffer.kind == v1::PlanBuffer::PARAMETER;
     if (buffer.kind == v1::PlanBuffer::PERSISTENT) layout.offsets[i] = buffer.offset;
-    // A `once` launch reads an unaligned parameter from a copy that is gone afterwards.
+    // A `once` launch reads such a parameter from a copy that is gone afterwards.
     const bool is_unusable =
-        fits[i] == ParameterFit::kShort || (fits[i] == ParameterFit::kUnaligned && layout.used_by_replay[i]);
+        fits[i] == ParameterFit::kShort || (fits[i] == ParameterFit::kUnusable && layout.used_by_replay[i]);
     layout.is_copied[i] = buffer.kind == v1::PlanBuffer::CONSTANT || (is_parameter && is_unusable);
-    const bool is_in_block = layout.is_copied[i] && buffer.max_bytes >= WeightLayout::kLeastBytes;
+    const bool is_in_block = layout.is_copied[i] && buffer.max_bytes >= least_bytes;
     if (is_in_block) {
       layout.offsets[i] = layout.bytes;
-      layout.bytes += aligned(buffer.max_bytes);
+      layout.bytes += aligned_size(buffer.max_bytes);
     }
     if (is_parameter && (is_in_block || layout.last_reader[i] != WeightLayout::kNone)) layout.sources.push_back(i);
   }

@@ -18,13 +18,13 @@ namespace hearth::runtime {
 // Whether kernels can read a parameter where the caller has it.
 enum class ParameterFit {
   kFits,
-  kUnaligned,  // to its element
-  kShort,      // less than its buffer's size
+  kUnusable,  // not aligned to its element, or in memory that the device does not reach
+  kShort,     // less than its buffer's size
 };
 
 struct WeightLayout {
   static constexpr std::size_t kNone = SIZE_MAX;
-  static constexpr std::size_t kLeastBytes = std::size_t{1} << 16;  // a smaller constant or copy is not in the block
+  static constexpr std::size_t kLeastBytes = std::size_t{1} << 16;  // where smaller constants have memory of their own
 
   std::size_t bytes = 0;
   std::vector<std::size_t> offsets;      // in the block, by buffer; kNone for what is elsewhere
@@ -34,8 +34,9 @@ struct WeightLayout {
   std::vector<bool> used_by_replay;      // by buffer; what a loop's steps see is used
 };
 
-// `fits`: by buffer, of parameters.
-WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits);
+// `fits`: by buffer, of parameters. A constant or copy of less than `least_bytes` is not in the block.
+WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits,
+                           std::size_t least_bytes = WeightLayout::kLeastBytes);
 
 Digest weight_key(const Plan& plan, const WeightLayout& layout, const std::vector<Digest>& digests);
 

@@ -11,6 +11,7 @@
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
+#include "command_line/nearest.h"
 #include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::cli {
@@ -18,6 +19,15 @@ namespace {
 
 const std::map<std::string, onnx::Weights> kWeights = {
     {"f32", onnx::Weights::kF32}, {"bf16", onnx::Weights::kBf16}, {"int8", onnx::Weights::kInt8}};
+
+// CLI11's: empty where it is well.
+std::string device_error(const std::string& text) {
+  if (text == "cpu" || text == "null" || text == "vulkan" || (text.size() > 7 && text.substr(0, 7) == "vulkan:"))
+    return "";
+  const std::string meant = command_line::nearest(text, {"cpu", "null", "vulkan"});
+  return str_cat("'", text, "' is no device; expected cpu, vulkan, vulkan:N, vulkan:UUID or null",
+                 meant.empty() ? "" : str_cat("; did you mean ", meant, "?"));
+}
 
 absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -102,9 +112,13 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_fla
 }
 
 void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
-  command.add_option("--device", device, "Where to run; null computes nothing. Without it HEARTH_DEVICE, else cpu")
+  command
+      .add_option(
+          "--device", device,
+          "Where to run: cpu, vulkan, vulkan:N, vulkan:UUID (hearth devices lists them); null computes nothing. "
+          "Without it HEARTH_DEVICE, else cpu")
       ->type_name("DEVICE")
-      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "null"}));
+      ->check(CLI::Validator(device_error, ""));
   if (threads_flag == Threads::kOne) {
     command.add_option("--threads", threads, "Threads of a replay; 0: every CPU. Without it HEARTH_THREADS, else 0")
         ->type_name("N")

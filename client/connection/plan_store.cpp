@@ -49,7 +49,10 @@ absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::P
                   const PrepareConfig& config, bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
   if (!artifacts.ok()) return artifacts.status();
+  const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
+  if (!device.ok()) return device.status();
   runtime::LoadRequest request;
+  request.device = *device;
   request.plan = result.plan();
   request.artifacts = *std::move(artifacts);
   request.threads = threads;

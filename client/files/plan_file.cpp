@@ -283,12 +283,17 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   state->fixed_inputs = std::make_shared<FixedInputs>(*std::move(fixed));
   state->source.plan = state->plan_bytes;
   state->source.threads = *threads;
+  if (!config.device.empty()) {
+    const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
+    if (!device.ok()) return device.status();
+    state->source.device = *device;
+  }
   absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
   if (!plan.ok()) return plan.status();
   state->plan = *std::move(plan);
   state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
   state->stats.once_launches = state->plan->weights().once_launches;
-  state->device = state->plan->plan().target.device();
+  state->device = state->plan->device().name();
   state->threads = *threads;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return PreparedPlan(std::move(state));

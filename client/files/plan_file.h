@@ -1,8 +1,8 @@
 // Plan files: a prepared plan with its kernels, and its parameters unless told otherwise, in one self-checking file
 // that is loaded with no daemon (format: docs/plan_file.md). It holds machine code: load only what you would run.
 // Thread-safe. Errors: one line that begins with the path and names the section. DataLoss: damaged or cut off;
-// FailedPrecondition: another version, or a CPU without the features it was compiled for; InvalidArgument: no plan
-// file, or wrong parameters; NotFound, PermissionDenied, ResourceExhausted: the file system.
+// FailedPrecondition: another version, or a CPU or device without the features it was compiled for; InvalidArgument: no
+// plan file, or wrong parameters; NotFound, PermissionDenied, ResourceExhausted: the file system.
 //
 //   absl::Status saved = plan->export_to("model.hearth");
 //   absl::StatusOr<PreparedPlan> plan = load_plan("model.hearth", {.threads = 4});
@@ -19,7 +19,8 @@
 namespace hearth::client {
 
 struct LoadPlanConfig {
-  int threads = 0;  // 0: as when the plan was prepared
+  int threads = 0;          // 0: as when the plan was prepared
+  std::string device = "";  // as PrepareConfig::device; empty: the first of the kind that the plan was prepared for
   // Parameters that the file leaves out, by name; must be the bytes the plan was exported with.
   std::map<std::string, ParameterData> parameters = {};
 };

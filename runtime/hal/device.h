@@ -37,19 +37,33 @@ class Executable {
   virtual absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const = 0;
 };
 
+// Who uses memory that kernels reach.
+enum class MemoryUse {
+  kShared,  // the host reads and writes it in place: inputs and outputs
+  kDevice,  // kernels; the host sees it where the device lets it: intermediates and weights
+};
+
 class Device {
  public:
   virtual ~Device() = default;
+  // As find_device() takes it.
   virtual std::string_view name() const = 0;
-  // What plans for this host are compiled for; `threads` 0: every CPU this process may use.
+  // What plans for it are compiled for; `threads` 0: every CPU this process may use, where they take part.
   virtual v1::Target target(int threads) const = 0;
+  // Whether kernels can be given any address of this process; else only those of what allocate() made.
+  virtual bool reaches_host_memory() const = 0;
   // Zeroed memory that kernels can reach. `what` is for the error.
-  virtual absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what) const = 0;
+  virtual absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const = 0;
+  // Copies into what allocate() made, or out of it, from `offset` on. The others are of the host. No program that uses
+  // that part may run.
+  virtual absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) const;
+  virtual absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) const;
   virtual absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                            const std::vector<ArtifactSource>& artifacts) const = 0;
 };
 
-// "cpu" or "null"; NotFound names the known devices.
+// "cpu", "null", "vulkan" or "vulkan:" and a number, UUID or name (hal/vulkan/vulkan_device.h); NotFound names the
+// known devices.
 absl::StatusOr<const Device*> find_device(std::string_view name);
 
 }  // namespace hearth::runtime

@@ -65,6 +65,26 @@ struct Rows {
     for (; next < forks.size(); ++next) run(forks[next]);
   }
 
+  // Calls visit(step, runs) for all launches that any values of the variables want, in their order: of a loop's steps
+  // beyond its count `runs` is false, and the row is of another step. How often, and for which step, never changes.
+  template <typename Visit>
+  void for_each_launch(const Visit& visit) {
+    const auto visit_all = [&](std::uint32_t first_fork, std::uint32_t end_fork, bool runs) {
+      if (first_fork == end_fork) return;
+      for (std::uint32_t i = forks[first_fork].first_step; i < forks[end_fork - 1].end_step; ++i) visit(i, runs);
+    };
+    std::uint32_t next = 0;
+    for (std::size_t l = 0; l < loops.size(); ++l) {
+      visit_all(next, loops[l].first_fork, true);
+      next = loops[l].end_fork;
+      for (std::int64_t i = 0; i < plan->loops[l].count.max(); ++i) {
+        if (i < loops[l].count) see_step(loops[l], i);
+        visit_all(loops[l].first_fork, next, i < loops[l].count);
+      }
+    }
+    visit_all(next, static_cast<std::uint32_t>(forks.size()), true);
+  }
+
   const Plan* plan;
   std::vector<void*> memory;  // one a plan buffer: its address on the device; of views null
   std::vector<Step> steps;

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,14 +11,12 @@
 #include <map>
 #include <mutex>
 
-#include "base/sha256.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "runtime/hal/artifact_bytes.h"
 
 namespace hearth::runtime {
 namespace {
-
-constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
 
 // glibc takes an object with a known name for the one that is loaded already, and descriptor numbers come back, so
 // each load gets its own spelling of the path: "//" and "/./" name the same folder and stand for the bits of a counter.
@@ -37,26 +34,6 @@ absl::StatusOr<std::shared_ptr<const CpuArtifact>> open_library(int fd, const st
     return absl::FailedPreconditionError(str_cat(shown, " cannot be loaded: ", reason ? reason : "unknown error"));
   }
   return std::make_shared<const CpuArtifact>(handle);
-}
-
-absl::Status check_digest(std::string_view bytes, const std::string& digest, const std::string& shown) {
-  const std::string actual = to_bytes(sha256(bytes));
-  if (actual == digest) return absl::OkStatus();
-  return absl::DataLossError(str_cat(shown, " has the digest ", to_hex(actual), " instead of ", to_hex(digest),
-                                     "; run `hearth cache verify` and prepare again"));
-}
-
-absl::StatusOr<std::string> read_all(int fd, std::size_t size, const std::string& shown) {
-  std::string bytes(size, '\0');
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t count = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      return absl::DataLossError(str_cat(shown, ": reading failed: ", count < 0 ? std::strerror(errno) : "file ended"));
-    }
-    done += static_cast<std::size_t>(count);
-  }
-  return bytes;
 }
 
 // An empty memory file that can be sealed and executed; -1 with errno.
@@ -88,39 +65,6 @@ absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_sealed(std::string_view 
   return open_library(fd.get(), shown);
 }
 
-absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_file(const ArtifactSource& source) {
-  const std::string shown = str_cat("artifact ", source.path);
-  const UniqueFd fd(open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!fd) {
-    if (errno == ELOOP) return absl::PermissionDeniedError(str_cat(shown, " is a symbolic link; expected a file"));
-    const std::string message = str_cat(shown, " cannot be opened: ", std::strerror(errno));
-    return errno == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
-  }
-  struct stat info{};
-  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return absl::PermissionDeniedError(str_cat(shown, " is not a regular file"));
-  }
-  if (info.st_uid != geteuid() && info.st_uid != 0) {
-    return absl::PermissionDeniedError(str_cat(shown, " belongs to user ", info.st_uid, "; expected user ", geteuid()));
-  }
-  if (info.st_mode & (S_IWGRP | S_IWOTH)) {
-    return absl::PermissionDeniedError(str_cat(shown, " is writable by others"));
-  }
-  if (info.st_size <= 0 || info.st_size > kMaxArtifactBytes) {
-    return absl::DataLossError(str_cat(shown, " has ", info.st_size, " bytes"));
-  }
-  absl::StatusOr<std::string> bytes = read_all(fd.get(), static_cast<std::size_t>(info.st_size), shown);
-  if (!bytes.ok()) return bytes.status();
-  if (absl::Status status = check_digest(*bytes, source.digest, shown); !status.ok()) return status;
-  return load_sealed(*bytes, fd.get(), shown);
-}
-
-absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_bytes(const ArtifactSource& source) {
-  const std::string shown = str_cat("artifact ", to_hex(source.digest));
-  if (absl::Status status = check_digest(source.bytes, source.digest, shown); !status.ok()) return status;
-  return load_sealed(source.bytes, -1, shown);
-}
-
 struct Cache {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<const CpuArtifact>> by_digest;
@@ -141,8 +85,9 @@ absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_cpu_artifact(const Artif
   const std::lock_guard<std::mutex> lock(cache().mutex);
   std::weak_ptr<const CpuArtifact>& known = cache().by_digest[source.digest];
   if (std::shared_ptr<const CpuArtifact> artifact = known.lock()) return artifact;
-  absl::StatusOr<std::shared_ptr<const CpuArtifact>> artifact =
-      source.path.empty() ? load_bytes(source) : load_file(source);
+  const absl::StatusOr<ArtifactBytes> read = read_artifact(source);
+  if (!read.ok()) return read.status();
+  absl::StatusOr<std::shared_ptr<const CpuArtifact>> artifact = load_sealed(read->bytes, read->file.get(), read->shown);
   if (!artifact.ok()) return artifact.status();
   known = *artifact;
   return artifact;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "runtime/hal/artifact_bytes.h"
 #include "runtime/hal/cpu/artifact_loader.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/hal/host_program.h"
@@ -29,7 +30,7 @@ class CpuExecutable : public HostExecutable {
 
 v1::Target CpuDevice::target(int threads) const { return cpu_target(threads); }
 
-absl::StatusOr<Buffer> CpuDevice::allocate(std::size_t size_bytes, std::string_view what) const {
+absl::StatusOr<Buffer> CpuDevice::allocate(std::size_t size_bytes, std::string_view what, MemoryUse) const {
   return Buffer::allocate(size_bytes, what);
 }
 
@@ -57,19 +58,15 @@ absl::Status check_cpu_target(const v1::Target& target) {
 absl::StatusOr<std::unique_ptr<Executable>> CpuDevice::load(const Plan& plan,
                                                             const std::vector<ArtifactSource>& artifacts) const {
   if (absl::Status status = check_cpu_target(plan.target); !status.ok()) return status;
-  std::map<std::string, const ArtifactSource*> sources;
-  for (const ArtifactSource& source : artifacts) sources[source.digest] = &source;
+  const absl::StatusOr<std::vector<const ArtifactSource*>> sources = sources_of(plan, artifacts);
+  if (!sources.ok()) return sources.status();
   std::map<std::string, std::shared_ptr<const CpuArtifact>> loaded;
   auto executable = std::make_unique<CpuExecutable>();
-  for (const PlanKernel& kernel : plan.kernels) {
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const PlanKernel& kernel = plan.kernels[i];
     std::shared_ptr<const CpuArtifact>& artifact = loaded[kernel.artifact];
     if (!artifact) {
-      auto source = sources.find(kernel.artifact);
-      if (source == sources.end()) {
-        return absl::NotFoundError(str_cat("kernel '", kernel.symbol, "': artifact ", to_hex(kernel.artifact),
-                                           " was not delivered with the plan"));
-      }
-      absl::StatusOr<std::shared_ptr<const CpuArtifact>> opened = load_cpu_artifact(*source->second);
+      absl::StatusOr<std::shared_ptr<const CpuArtifact>> opened = load_cpu_artifact(*(*sources)[i]);
       if (!opened.ok()) {
         return absl::Status(opened.status().code(),
                             str_cat("kernel '", kernel.symbol, "': ", std::string(opened.status().message())));

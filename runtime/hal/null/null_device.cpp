@@ -63,7 +63,7 @@ v1::Target NullDevice::target(int threads) const {
   return target;
 }
 
-absl::StatusOr<Buffer> NullDevice::allocate(std::size_t size_bytes, std::string_view what) const {
+absl::StatusOr<Buffer> NullDevice::allocate(std::size_t size_bytes, std::string_view what, MemoryUse) const {
   return Buffer::allocate(size_bytes, what);
 }
 

@@ -55,7 +55,8 @@ class NullDevice : public Device {
  public:
   std::string_view name() const override { return "null"; }
   v1::Target target(int threads) const override;
-  absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what) const override;
+  bool reaches_host_memory() const override { return true; }
+  absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const override;
   absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                    const std::vector<ArtifactSource>& artifacts) const override;
 };

@@ -5,6 +5,7 @@
 #include "runtime/loaded_plan.h"
 #include "runtime/replay.h"
 #include "tests/unit/runtime/allocation_counter.h"
+#include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 using namespace hearth::runtime;
@@ -19,6 +20,7 @@ const float kCarriedScale = 3;
 std::shared_ptr<const LoadedPlan> load_carried(const SaxpyPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   request.parameters["a"] = {&kCarriedScale, sizeof kCarriedScale, nullptr};

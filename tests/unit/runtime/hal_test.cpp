@@ -41,7 +41,7 @@ Case case_of(const std::string& name) {
 std::vector<Buffer> allocate_all(const Case& c) {
   std::vector<Buffer> buffers;
   for (const PlanBuffer& buffer : c.plan.buffers) {
-    absl::StatusOr<Buffer> memory = c.device->allocate(buffer.max_bytes, buffer.name);
+    absl::StatusOr<Buffer> memory = c.device->allocate(buffer.max_bytes, buffer.name, MemoryUse::kShared);
     REQUIRE(memory.ok());
     buffers.push_back(*std::move(memory));
   }
@@ -62,12 +62,12 @@ TEST_CASE("a device says what plans for it are compiled for, and gives zeroed me
     CHECK(device.name() == name);
     CHECK(device.target(3).device() == name);
     CHECK(device.target(3).threads() == 3);
-    absl::StatusOr<Buffer> memory = device.allocate(1000, "a test");
+    absl::StatusOr<Buffer> memory = device.allocate(1000, "a test", MemoryUse::kDevice);
     REQUIRE(memory.ok());
     CHECK(memory->size_bytes() == 1000);
     CHECK(reinterpret_cast<std::uintptr_t>(memory->data()) % 64 == 0);
     CHECK(std::count(static_cast<char*>(memory->data()), static_cast<char*>(memory->data()) + 1000, 0) == 1000);
-    const absl::Status much = device.allocate(SIZE_MAX, "a test").status();
+    const absl::Status much = device.allocate(SIZE_MAX, "a test", MemoryUse::kDevice).status();
     CHECK(absl::IsResourceExhausted(much));
     CHECK_THAT(std::string(much.message()), Catch::Contains("for a test"));
   }

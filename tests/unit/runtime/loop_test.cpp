@@ -7,6 +7,7 @@
 #include "runtime/hal/null/null_device.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
+#include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 #include "tests/unit/runtime/plan_corruption.h"
 
@@ -90,6 +91,7 @@ SumsPlan sums_plan() {
 std::shared_ptr<const LoadedPlan> load_loop(const SumsPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);

@@ -6,6 +6,7 @@
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
+#include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 #include "tests/unit/runtime/plan_corruption.h"
 
@@ -65,6 +66,7 @@ ThreadsPlan threads_plan() {
 Instance instance_of(const ThreadsPlan& made, int threads) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);

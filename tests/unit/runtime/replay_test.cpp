@@ -13,6 +13,7 @@
 #include "runtime/hal/null/null_device.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
+#include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 using namespace hearth::runtime;
@@ -27,6 +28,7 @@ const float kScale = 3;
 std::shared_ptr<const LoadedPlan> load(const SaxpyPlan& made, int threads = 1) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
@@ -72,6 +74,30 @@ TEST_CASE("a plan replays with owned and with bound buffers") {
   REQUIRE(instance->execute().ok());
   CHECK(instance->output("out")->data == out.data());
   CHECK(right(*instance->output("out"), other, y));
+}
+
+TEST_CASE("memory that the device does not reach is copied before and after a run, and said to be") {
+  const bool is_far = hearth::testing::device_of_tests() != nullptr;
+  const auto plan = load(saxpy_plan(64, true));
+  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1, .keep_intermediates = true});
+  const std::vector<float> x = ramp(64, 1), y = ramp(64, 2);
+  std::vector<float> out(64, -1);
+  CHECK(instance->memory().copied_in_bytes == 0);
+  REQUIRE(instance->bind_input("x", x.data(), 256).ok());
+  REQUIRE(instance->bind_output("out", out.data(), 256).ok());
+  std::memcpy(instance->input("y")->data, y.data(), 256);
+  REQUIRE(instance->set_var("n", 10).ok());
+  CHECK(instance->memory().copied_in_bytes == (is_far ? 40 : 0));
+  CHECK(instance->memory().copied_out_bytes == (is_far ? 40 : 0));
+  REQUIRE(instance->execute_profiled().ok());
+  CHECK(right(*instance->output("out"), x, y));
+  CHECK(out[10] == -1);
+  for (const BufferInfo& info : plan->buffers()) {  // tools see all of it
+    const absl::StatusOr<ConstView> seen = instance->buffer(info.id);
+    REQUIRE(seen.ok());
+    if (info.name == "a") CHECK(static_cast<const float*>(seen->data)[0] == kScale);
+    if (info.kind == BufferKind::kIntermediate) CHECK(static_cast<const float*>(seen->data)[9] == kScale * x[9]);
+  }
 }
 
 TEST_CASE("threads divide a launch without changing its result") {
@@ -209,6 +235,7 @@ TEST_CASE("parameters are checked, and copied when they are not aligned") {
   const SaxpyPlan made = saxpy_plan(10, false);
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   CHECK_THAT(std::string(LoadedPlan::create(request).status().message()),
@@ -228,7 +255,7 @@ TEST_CASE("parameters are checked, and copied when they are not aligned") {
   CHECK(right(*instance->output("out"), x, y));
 }
 
-TEST_CASE("the null device records launches and needs no artifacts") {
+TEST_CASE("the null device records launches and needs no artifacts", "[host]") {
   SaxpyPlan made = saxpy_plan(1000, true);
   made.plan.mutable_target()->set_device("null");
   for (auto& kernel : *made.plan.mutable_kernels()) kernel.clear_artifact();

@@ -13,6 +13,7 @@
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/replay.h"
+#include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 using namespace hearth;
@@ -121,6 +122,7 @@ std::shared_ptr<const LoadedPlan> load_sharing(const PackingPlan& made, const We
                                                WeightSharing* sharing) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   request.parameters["w"] = {weights.w.data(), weights.w.size() * sizeof(float), nullptr};
@@ -167,7 +169,7 @@ class OddFile {
 
 }  // namespace
 
-TEST_CASE("the second plan of the same weights runs no `once` launch and computes the same") {
+TEST_CASE("the second plan of the same weights runs no `once` launch and computes the same", "[host]") {
   const PackingPlan made = packing_plan();
   const Weights weights(1), other(2);
   Node node;
@@ -181,7 +183,7 @@ TEST_CASE("the second plan of the same weights runs no `once` launch and compute
   CHECK((is_right(first, weights) && is_right(second, weights) && is_right(third, other)));
 }
 
-TEST_CASE("plans share weights although they differ in what the weights are not made of") {
+TEST_CASE("plans share weights although they differ in what the weights are not made of", "[host]") {
   PackingPlan made = packing_plan();
   const Weights weights(1);
   Node node;
@@ -208,7 +210,7 @@ TEST_CASE("small weights, and those of a plan without a daemon, stay the process
   CHECK(is_right(plan, small));
 }
 
-TEST_CASE("a block that could be written to, or is of another size, is not used: the plan makes its own") {
+TEST_CASE("a block that could be written to, or is of another size, is not used: the plan makes its own", "[host]") {
   const PackingPlan made = packing_plan();
   const Weights weights(1);
   Node node;
@@ -233,6 +235,7 @@ TEST_CASE("weights at odd addresses of a file are packed and replayed, shared or
   Node node;
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
   request.parameters = {{"w", file.part(0)}, {"u", file.part(1)}};
@@ -240,7 +243,7 @@ TEST_CASE("weights at odd addresses of a file are packed and replayed, shared or
     Node::Client client(node);
     const auto plan = LoadedPlan::create(request, i == 0 ? nullptr : &client);
     REQUIRE(plan.ok());
-    CHECK((*plan)->weights().found == (i == 2));
+    CHECK((*plan)->weights().found == (i == 2 && request.device == nullptr));
     CHECK(is_right(*plan, weights));
     absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
     for (const std::uint32_t id : {1u, 2u}) {

@@ -1,0 +1,139 @@
+#include "runtime/hal/vulkan/vulkan_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "runtime/hal/vulkan/vulkan_executable.h"
+#include "runtime/kernel_abi.h"
+
+namespace hearth::runtime {
+namespace {
+
+// Whether kernels that were compiled for `target` run on a device with this record.
+absl::Status check_target(const v1::Target& target, const VulkanDeviceInfo& info) {
+  const auto refuse = [&](const auto&... reason) {
+    return absl::FailedPreconditionError(
+        str_cat("the plan was compiled for ", reason..., "; prepare it for device 'vulkan:", info.index, "'"));
+  };
+  const v1::Target& own = info.target;
+  if (target.device() != "vulkan") return refuse("device '", target.device(), "' and this is ", info.name);
+  if (target.abi_version() != HEARTH_KERNEL_ABI_VERSION) {
+    return absl::FailedPreconditionError(str_cat("the plan's kernels use ABI version ", target.abi_version(),
+                                                 "; this runtime calls version ", HEARTH_KERNEL_ABI_VERSION,
+                                                 "; use a client and a daemon of one release"));
+  }
+  std::string missing;
+  for (const std::string& feature : target.features()) {
+    if (std::ranges::find(own.features(), feature) == own.features().end())
+      str_append(&missing, missing.empty() ? "" : ", ", feature);
+  }
+  if (!missing.empty()) return refuse("a device with ", missing, ", which ", info.name, " lacks");
+  if (target.gpu().workgroup_size() > own.gpu().max_workgroup_invocations()) {
+    return refuse("workgroups of ", target.gpu().workgroup_size(), " invocations, and ", info.name, " has at most ",
+                  own.gpu().max_workgroup_invocations());
+  }
+  return absl::OkStatus();
+}
+
+bool is_meant(const VulkanDeviceInfo& info, const std::string& which) {
+  std::uint32_t index = 0;
+  if (absl::SimpleAtoi(which, &index)) return info.index == index;
+  const std::string plain = absl::AsciiStrToLower(absl::StrReplaceAll(which, {{"-", ""}}));
+  return (!info.uuid.empty() && plain == to_hex(info.uuid)) || absl::EqualsIgnoreCase(which, info.name);
+}
+
+// Those that compute fastest first.
+int rank(const VulkanDeviceInfo& info) {
+  const std::vector<std::string_view> types = {"discrete", "integrated", "virtual", "other", "cpu"};
+  return static_cast<int>(std::ranges::find(types, info.type) - types.begin());
+}
+
+absl::StatusOr<VulkanDeviceInfo> choose(const std::vector<VulkanDeviceInfo>& infos, const std::string& which) {
+  std::string there;
+  const VulkanDeviceInfo* best = nullptr;
+  for (const VulkanDeviceInfo& info : infos) {
+    str_append(&there, there.empty() ? "" : "; ", "vulkan:", info.index, " is ", info.name,
+               info.unusable.empty() ? "" : str_cat(", which cannot be used: ", info.unusable));
+    if (!which.empty() && is_meant(info, which)) return info;
+    if (which.empty() && info.unusable.empty() && (best == nullptr || rank(info) < rank(*best))) best = &info;
+  }
+  if (best != nullptr) return *best;
+  if (infos.empty()) return absl::NotFoundError("the Vulkan drivers of this machine have no device");
+  return absl::NotFoundError(which.empty() ? str_cat("no Vulkan device of this machine can be used: ", there)
+                                           : str_cat("there is no device 'vulkan:", which, "'; ", there));
+}
+
+}  // namespace
+
+VulkanDevice::VulkanDevice(VulkanDeviceInfo info, VulkanOptions options)
+    : info_(std::move(info)), options_(std::move(options)), name_(str_cat("vulkan:", info_.index)) {}
+
+absl::StatusOr<VulkanDevice::Opened*> VulkanDevice::opened() const {
+  const std::lock_guard lock(mutex_);
+  if (opened_.context) return &opened_;
+  absl::StatusOr<std::shared_ptr<VulkanContext>> context = VulkanContext::open(info_, options_.hook);
+  if (!context.ok()) return context.status();
+  opened_.memory = std::make_shared<VulkanMemory>(*context, options_.always_stage);
+  opened_.pipelines = std::make_unique<PipelineCache>(*context);
+  opened_.context = *std::move(context);
+  return &opened_;
+}
+
+absl::StatusOr<Buffer> VulkanDevice::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const {
+  const absl::StatusOr<Opened*> device = opened();
+  return device.ok() ? (*device)->memory->allocate(size_bytes, what, use) : device.status();
+}
+
+absl::Status VulkanDevice::write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) const {
+  const absl::StatusOr<Opened*> device = opened();
+  return device.ok() ? (*device)->memory->write(to, offset, from, size_bytes) : device.status();
+}
+
+absl::Status VulkanDevice::read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) const {
+  const absl::StatusOr<Opened*> device = opened();
+  return device.ok() ? (*device)->memory->read(from, offset, to, size_bytes) : device.status();
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> VulkanDevice::load(const Plan& plan,
+                                                               const std::vector<ArtifactSource>& artifacts) const {
+  if (absl::Status fits = check_target(plan.target, info_); !fits.ok()) return fits;
+  const absl::StatusOr<Opened*> device = opened();
+  if (!device.ok()) return device.status();
+  absl::StatusOr<std::unique_ptr<VulkanExecutable>> executable =
+      VulkanExecutable::load((*device)->context, (*device)->memory, *(*device)->pipelines, plan, artifacts);
+  if (!executable.ok()) return executable.status();
+  return std::unique_ptr<Executable>(*std::move(executable));
+}
+
+PipelineCache::Counts VulkanDevice::pipelines() const {
+  const absl::StatusOr<Opened*> device = opened();
+  return device.ok() ? (*device)->pipelines->counts() : PipelineCache::Counts{};
+}
+
+absl::StatusOr<const Device*> find_vulkan_device(std::string_view which) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& devices = *new std::map<std::uint32_t, std::unique_ptr<VulkanDevice>>;  // by number; never destroyed
+  const absl::StatusOr<std::vector<VulkanDeviceInfo>> infos = vulkan_devices();
+  if (!infos.ok()) return infos.status();
+  const absl::StatusOr<VulkanDeviceInfo> info = choose(*infos, std::string(which));
+  if (!info.ok()) return info.status();
+  if (!info->unusable.empty())
+    return absl::FailedPreconditionError(str_cat("device 'vulkan:", which, "', ", info->name, ": ", info->unusable));
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<VulkanDevice>& device = devices[info->index];
+  if (!device) {
+    const char* const staging = std::getenv("HEARTH_VULKAN_STAGING");
+    device = std::make_unique<VulkanDevice>(
+        *info, VulkanOptions{.always_stage = staging != nullptr && std::string_view(staging) == "1"});
+  }
+  return device.get();
+}
+
+}  // namespace hearth::runtime

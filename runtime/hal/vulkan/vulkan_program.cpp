@@ -1,0 +1,172 @@
+#include "runtime/hal/vulkan/vulkan_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "runtime/hal/vulkan/vulkan_executable.h"
+
+namespace hearth::runtime {
+namespace {
+
+// What every device takes in one dimension (maxComputeWorkGroupCount is at least that); a kernel's invocations take
+// their units in steps of all.
+constexpr std::int64_t kMostGroups = 65'535;
+// A command takes a few hundred bytes of the driver's memory.
+constexpr std::size_t kMostLaunches = std::size_t{1} << 20;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<VulkanProgram>> VulkanProgram::record(std::shared_ptr<const VulkanContext> context,
+                                                                     const std::shared_ptr<VulkanMemory>& memory,
+                                                                     const VulkanExecutable& executable, Rows& rows) {
+  if (absl::Status usable = context->check_usable(); !usable.ok()) return usable;
+  std::unique_ptr<VulkanProgram> program(new VulkanProgram(std::move(context), executable, rows));
+  if (absl::Status allocated = program->allocate(*memory); !allocated.ok()) return allocated;
+  absl::Status recorded = program->record_into(program->commands_.buffer, VK_NULL_HANDLE);
+  if (!recorded.ok()) return recorded;
+  if (absl::Status written = program->rows_changed(); !written.ok()) return written;
+  return program;
+}
+
+absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
+  std::size_t words = 0;
+  rows_.for_each_launch([&](std::uint32_t step, bool) {
+    const PlanLaunch& launch = rows_.plan->launches[rows_.steps[step].launch];
+    steps_.push_back(step);
+    row_at_.push_back(words);
+    words += 1 + launch.buffers.size() + launch.vars.size();
+  });
+  if (steps_.size() > kMostLaunches) {
+    return absl::ResourceExhaustedError(str_cat("the plan's loops make ", steps_.size(),
+                                                " launches in one run; at most ", kMostLaunches,
+                                                " are recorded: run shorter pieces, carrying the state"));
+  }
+  absl::StatusOr<Buffer> rows =
+      memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kShared);
+  if (!rows.ok()) return rows.status();
+  row_memory_ = *std::move(rows);
+  absl::StatusOr<VulkanSemaphore> done = make_timeline(context_);
+  if (!done.ok()) return done.status();
+  done_ = *std::move(done);
+  absl::StatusOr<VulkanCommands> commands = make_commands(context_);
+  if (!commands.ok()) return commands.status();
+  commands_ = *std::move(commands);
+  return absl::OkStatus();
+}
+
+void VulkanProgram::dispatch(VkCommandBuffer commands, const Rows::Step& step, std::size_t launch) const {
+  const VolkDeviceTable& table = context_->table();
+  const std::int64_t units = rows_.plan->launches[step.launch].grid.max(),
+                     size = rows_.plan->kernels[step.kernel].workgroup_size;
+  const VkDeviceAddress row = reinterpret_cast<VkDeviceAddress>(row_memory_.address()) + row_at_[launch] * 8;
+  table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, executable_.pipeline(step.kernel));
+  table.vkCmdPushConstants(commands, context_->pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof row, &row);
+  const std::int64_t groups = std::min(units / size + (units % size != 0), kMostGroups);
+  table.vkCmdDispatch(commands, static_cast<std::uint32_t>(groups), 1, 1);
+}
+
+absl::Status VulkanProgram::record_into(VkCommandBuffer commands, VkQueryPool queries) const {
+  const VolkDeviceTable& table = context_->table();
+  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  absl::Status status = context_->check(table.vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
+  if (!status.ok()) return status;
+  const VkMemoryBarrier2 between = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+      .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+  VkMemoryBarrier2 last = between;
+  last.dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+  last.dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
+  const auto depend = [&](const VkMemoryBarrier2& barrier) {
+    const VkDependencyInfo dependency = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
+    table.vkCmdPipelineBarrier2(commands, &dependency);
+  };
+  if (queries != VK_NULL_HANDLE)
+    table.vkCmdResetQueryPool(commands, queries, 0, static_cast<std::uint32_t>(steps_.size() + 1));
+  const auto time = [&](std::size_t place) {
+    if (queries == VK_NULL_HANDLE) return;
+    table.vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries,
+                               static_cast<std::uint32_t>(place));
+  };
+  time(0);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (i > 0) depend(between);
+    dispatch(commands, rows_.steps[steps_[i]], i);
+    time(i + 1);
+  }
+  depend(last);
+  return context_->check(table.vkEndCommandBuffer(commands), "vkEndCommandBuffer");
+}
+
+absl::Status VulkanProgram::rows_changed() {
+  auto* const words = static_cast<std::uint64_t*>(row_memory_.data());
+  std::size_t i = 0;
+  rows_.for_each_launch([&](std::uint32_t number, bool runs) {
+    const Rows::Step& step = rows_.steps[number];
+    const PlanLaunch& launch = rows_.plan->launches[step.launch];
+    std::uint64_t* row = words + row_at_[i++];
+    *row++ = runs ? static_cast<std::uint64_t>(step.grid) : 0;
+    std::memcpy(row, rows_.addresses.data() + step.first_address, launch.buffers.size() * sizeof *row);
+    row += launch.buffers.size();
+    if (!launch.vars.empty())
+      std::memcpy(row, rows_.values.data() + step.first_value, launch.vars.size() * sizeof *row);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status VulkanProgram::submit(VkCommandBuffer commands) {
+  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
+  if (absl::Status sent = context_->submit(commands, done_.get(), runs_ + 1); !sent.ok()) return sent;
+  return context_->wait(done_.get(), ++runs_);
+}
+
+absl::Status VulkanProgram::run() { return submit(commands_.buffer); }
+
+absl::Status VulkanProgram::prepare_to_profile() {
+  if (queries_.get() != VK_NULL_HANDLE) return absl::OkStatus();
+  if (context_->timestamp_ns() == 0) {
+    return absl::FailedPreconditionError(
+        str_cat(context_->info().name, ": its queue for compute work measures no times"));
+  }
+  const VkQueryPoolCreateInfo create = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                        .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                        .queryCount = static_cast<std::uint32_t>(steps_.size() + 1)};
+  VkQueryPool pool = VK_NULL_HANDLE;
+  const VkResult made = context_->table().vkCreateQueryPool(context_->device(), &create, nullptr, &pool);
+  if (absl::Status status = context_->check(made, "vkCreateQueryPool"); !status.ok()) return status;
+  VulkanQueryPool queries(context_, pool);
+  absl::StatusOr<VulkanCommands> commands = make_commands(context_);
+  if (!commands.ok()) return commands.status();
+  if (absl::Status recorded = record_into(commands->buffer, pool); !recorded.ok()) return recorded;
+  profiled_ = *std::move(commands);
+  queries_ = std::move(queries);
+  return absl::OkStatus();
+}
+
+absl::Status VulkanProgram::run_profiled(Profile& profile) {
+  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
+  if (absl::Status prepared = prepare_to_profile(); !prepared.ok()) return prepared;
+  if (absl::Status ran = submit(profiled_.buffer); !ran.ok()) return ran;
+  std::vector<std::uint64_t> ticks(steps_.size() + 1);
+  const VkResult got = context_->table().vkGetQueryPoolResults(
+      context_->device(), queries_.get(), 0, static_cast<std::uint32_t>(ticks.size()), ticks.size() * sizeof ticks[0],
+      ticks.data(), sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  if (absl::Status status = context_->check(got, "vkGetQueryPoolResults"); !status.ok()) return status;
+  std::size_t i = 0;
+  rows_.for_each_launch([&](std::uint32_t step, bool runs) {
+    const std::uint64_t time = ticks[i + 1] - ticks[i];
+    ++i;
+    if (!runs) return;
+    LaunchTime& launch = profile.launches[step];
+    launch.time_ns += static_cast<std::uint64_t>(static_cast<double>(time) * context_->timestamp_ns());
+    launch.num_ops += rows_.plan->kernels[rows_.steps[step].kernel].num_ops;
+    ++launch.runs;
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::runtime
