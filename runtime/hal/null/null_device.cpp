@@ -17,21 +17,19 @@ absl::StatusOr<std::unique_ptr<Program>> NullExecutable::program(Rows& rows, int
 // Commands of launches that were there before take their new rows in place.
 void NullProgram::record() {
   std::size_t next = 0;
-  rows_.run_all([&](const Rows::Fork& fork) {
-    for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
-      const Rows::Step& step = rows_.steps[i];
-      const PlanLaunch& launch = rows_.plan->launches[step.launch];
-      if (next == commands_.size()) commands_.emplace_back();
-      NullCommand& command = commands_[next++];
-      command.step = i;
-      command.units = step.grid;
-      const auto addresses = rows_.addresses.begin() + step.first_address;
-      const auto values = rows_.values.begin() + step.first_value;
-      command.addresses.assign(addresses, addresses + static_cast<std::ptrdiff_t>(launch.buffers.size()));
-      command.values.assign(values, values + static_cast<std::ptrdiff_t>(launch.vars.size()));
-    }
+  rows_.for_each_launch([&](std::uint32_t i, bool runs) {
+    const Rows::Step& step = rows_.steps[i];
+    const PlanLaunch& launch = rows_.plan->launches[step.launch];
+    if (next == commands_.size()) commands_.emplace_back();
+    NullCommand& command = commands_[next++];
+    command.step = i;
+    command.runs = runs;
+    command.units = runs ? step.grid : 0;
+    const auto addresses = rows_.addresses.begin() + step.first_address;
+    const auto values = rows_.values.begin() + step.first_value;
+    command.addresses.assign(addresses, addresses + static_cast<std::ptrdiff_t>(launch.buffers.size()));
+    command.values.assign(values, values + static_cast<std::ptrdiff_t>(launch.vars.size()));
   });
-  commands_.resize(next);
 }
 
 absl::Status NullProgram::rows_changed() {
@@ -49,6 +47,7 @@ absl::Status NullProgram::run() {
 absl::Status NullProgram::run_profiled(Profile& profile) {
   for (const NullCommand& command : commands_) {
     const Rows::Step& step = rows_.steps[command.step];
+    if (!command.runs) continue;
     profile.launches[command.step].num_ops += rows_.plan->kernels[step.kernel].num_ops;
     ++profile.launches[command.step].runs;
   }

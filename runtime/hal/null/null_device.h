@@ -14,6 +14,7 @@ namespace hearth::runtime {
 // What one launch of one step of a loop is.
 struct NullCommand {
   std::uint32_t step = 0;  // of the rows
+  bool runs = true;         // false: of a step that its loop has not at these values, with no units
   std::int64_t units = 0;
   std::vector<void*> addresses;
   std::vector<std::int64_t> values;

@@ -114,7 +114,7 @@ TEST_CASE("links, foreign modes, missing files and non-libraries are refused by 
   CHECK_THAT(message(load_cpu_artifact(text).status()), Catch::Contains("cannot be loaded"));
 }
 
-TEST_CASE("a plan for features this CPU lacks is refused by their names") {
+TEST_CASE("a plan for features this CPU lacks is refused by their names", "[host]") {
   SaxpyPlan made = saxpy_plan(10, false);
   made.plan.mutable_target()->add_features("time-travel");
   const float scale = 1;
@@ -135,7 +135,7 @@ TEST_CASE("a plan for features this CPU lacks is refused by their names") {
   CHECK_THAT(message(check_cpu_target(target)), Catch::Contains("riscv64"));
 }
 
-TEST_CASE("missing artifacts and symbols are named") {
+TEST_CASE("missing artifacts and symbols are named", "[host]") {
   SaxpyPlan made = saxpy_plan(10, false);
   const float scale = 1;
   LoadRequest request;

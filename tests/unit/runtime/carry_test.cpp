@@ -39,7 +39,7 @@ std::vector<float> carried_output(const Instance& instance) {
 
 }  // namespace
 
-TEST_CASE("a fixed input is taken by name, refused with another value, and costs no allocation") {
+TEST_CASE("a fixed input is taken by name, refused with another value, and costs no allocation", "[still]") {
   const auto fixed = std::make_shared<FixedInputs>(
       FixedInputs{{"rate", hearth::DType::kI32, {2}, std::string("\1\0\0\0\2\0\0\0", 8)}});
   auto instance = Instance::create(load_carried(saxpy_plan(4, false)), {.fixed_inputs = fixed});
@@ -87,7 +87,7 @@ TEST_CASE("carrying equals copying by hand") {
   }
 }
 
-TEST_CASE("a carried execute allocates nothing and works with a variable length") {
+TEST_CASE("a carried execute allocates nothing and works with a variable length", "[still]") {
   auto instance = Instance::create(load_carried(saxpy_plan(100, true)), {.threads = 1});
   REQUIRE(instance.ok());
   REQUIRE(instance->carry("out", "y").ok());

@@ -74,7 +74,11 @@ absl::StatusOr<std::unique_ptr<runtime::Executable>> FarDevice::load(
 const runtime::Device* device_of_tests() {
   static const FarDevice far;
   const char* wanted = std::getenv("HEARTH_TEST_DEVICE");
-  return wanted != nullptr && std::strcmp(wanted, "far") == 0 ? &far : nullptr;
+  if (wanted == nullptr) return nullptr;
+  if (std::strcmp(wanted, "far") == 0) return &far;
+  const absl::StatusOr<const runtime::Device*> device = runtime::find_device(wanted);
+  if (!device.ok()) throw std::runtime_error(std::string(device.status().message()));
+  return *device;
 }
 
 }  // namespace hearth::testing

@@ -24,7 +24,8 @@ class FarDevice : public runtime::Device {
       const runtime::Plan& plan, const std::vector<runtime::ArtifactSource>& artifacts) const override;
 };
 
-// With HEARTH_TEST_DEVICE=far in the environment the far one, else null: the one that a plan names.
+// The one that HEARTH_TEST_DEVICE names: far, vulkan, or a name of find_device(); null: the one that a plan names.
+// Throws std::runtime_error where there is none.
 const runtime::Device* device_of_tests();
 
 }  // namespace hearth::testing

@@ -5,6 +5,7 @@
 
 #include "runtime/hal/device.h"
 #include "runtime/hal/null/null_device.h"
+#include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 namespace hearth::runtime {
@@ -20,11 +21,11 @@ struct Case {
   bool computes;
 };
 
-Case case_of(const std::string& name) {
+Case case_of(const Device& device) {
   constexpr std::int64_t kMost = 100;
   testing::SaxpyPlan made = saxpy_plan(kMost, true);
-  Case c{*find_device(name), {}, nullptr, name != "null"};
-  if (name == "null") {
+  Case c{&device, {}, nullptr, device.name() != "null"};
+  if (device.name() == "null") {
     *made.plan.mutable_target() = c.device->target(1);
     for (auto& kernel : *made.plan.mutable_kernels()) kernel.clear_artifact();
   }
@@ -50,32 +51,61 @@ std::vector<Buffer> allocate_all(const Case& c) {
 
 float& at(const Buffer& buffer, std::size_t i) { return static_cast<float*>(buffer.data())[i]; }
 
-constexpr const char* kDevices[] = {"cpu", "null"};
+// That of the tests, and those that every machine has.
+std::vector<const Device*> devices() {
+  std::vector<const Device*> all = {*find_device("null")};
+  all.push_back(testing::device_of_tests() == nullptr ? *find_device("cpu") : testing::device_of_tests());
+  return all;
+}
+
 constexpr std::uint32_t kInX = 0, kInY = 1, kResult = 2, kTwiceA = 5;  // buffers of the plan
 
 }  // namespace
 
 TEST_CASE("a device says what plans for it are compiled for, and gives zeroed memory") {
-  for (const char* name : kDevices) {
-    INFO(name);
-    const Device& device = **find_device(name);
-    CHECK(device.name() == name);
-    CHECK(device.target(3).device() == name);
-    CHECK(device.target(3).threads() == 3);
-    absl::StatusOr<Buffer> memory = device.allocate(1000, "a test", MemoryUse::kDevice);
-    REQUIRE(memory.ok());
-    CHECK(memory->size_bytes() == 1000);
-    CHECK(reinterpret_cast<std::uintptr_t>(memory->data()) % 64 == 0);
-    CHECK(std::count(static_cast<char*>(memory->data()), static_cast<char*>(memory->data()) + 1000, 0) == 1000);
+  for (const Device* found : devices()) {
+    const Device& device = *found;
+    INFO(device.name());
+    const v1::Target target = device.target(3);
+    CHECK((device.name() == "far" || device.name().substr(0, target.device().size()) == target.device()));
+    CHECK(target.threads() == (target.has_gpu() ? 1 : 3));
+    for (const MemoryUse use : {MemoryUse::kShared, MemoryUse::kDevice}) {
+      absl::StatusOr<Buffer> memory = device.allocate(1000, "a test", use);
+      REQUIRE(memory.ok());
+      CHECK(memory->size_bytes() == 1000);
+      CHECK((use == MemoryUse::kDevice || memory->data() != nullptr));
+      CHECK(reinterpret_cast<std::uintptr_t>(memory->address()) % 64 == 0);
+      std::string bytes(1000, 'x');
+      REQUIRE(device.read(*memory, 0, bytes.data(), bytes.size()).ok());
+      CHECK(bytes == std::string(1000, '\0'));
+      REQUIRE(device.write(*memory, 300, "middle", 6).ok());
+      REQUIRE(device.read(*memory, 298, bytes.data(), 10).ok());
+      CHECK(bytes.substr(0, 10) == std::string("\0\0middle\0\0", 10));
+    }
     const absl::Status much = device.allocate(SIZE_MAX, "a test", MemoryUse::kDevice).status();
     CHECK(absl::IsResourceExhausted(much));
     CHECK_THAT(std::string(much.message()), Catch::Contains("for a test"));
   }
 }
 
+TEST_CASE("more than a piece is copied to and from a device's memory whole") {
+  for (const Device* device : devices()) {
+    INFO(device->name());
+    std::string bytes((std::size_t{9} << 20) + 123, '\0');
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 + i / 4096);
+    absl::StatusOr<Buffer> memory = device->allocate(bytes.size() + 5, "a test", MemoryUse::kDevice);
+    REQUIRE(memory.ok());
+    REQUIRE(device->write(*memory, 5, bytes.data(), bytes.size()).ok());
+    std::string back(bytes.size() + 5, 'x');
+    REQUIRE(device->read(*memory, 0, back.data(), back.size()).ok());
+    CHECK((back == std::string(5, '\0') + bytes));
+  }
+}
+
 TEST_CASE("a program computes what its rows say, also after they changed") {
-  for (const char* name : kDevices) {
-    const Case c = case_of(name);
+  for (const Device* device : devices()) {
+    const Case c = case_of(*device);
+    const std::string name(device->name());
     std::vector<Buffer> first = allocate_all(c), second = allocate_all(c);
     for (int threads : {1, 3}) {
       CAPTURE(name, threads);
@@ -84,7 +114,7 @@ TEST_CASE("a program computes what its rows say, also after they changed") {
         for (std::size_t i = 0; i < 100; ++i) at(memory[kInX], i) = static_cast<float>(i), at(memory[kInY], i) = 1;
         std::memset(memory[kResult].data(), 0, memory[kResult].size_bytes());
         at(memory[kTwiceA], 0) = 6;  // what the launch that runs once makes
-        for (std::size_t i = 0; i < memory.size(); ++i) rows.memory[i] = memory[i].data();
+        for (std::size_t i = 0; i < memory.size(); ++i) rows.memory[i] = memory[i].address();
         REQUIRE(rows.set_values({n}).ok());
         rows.place();
         if (program == nullptr) return;
@@ -114,7 +144,7 @@ TEST_CASE("a program computes what its rows say, also after they changed") {
 }
 
 TEST_CASE("the null device records each launch with its row, and takes new rows in place") {
-  const Case c = case_of("null");
+  const Case c = case_of(**find_device("null"));
   const std::vector<Buffer> memory = allocate_all(c);
   Rows rows(c.plan);
   for (std::size_t i = 0; i < memory.size(); ++i) rows.memory[i] = memory[i].data();

@@ -10,6 +10,8 @@
 #include "base/sha256.h"
 #include "proto/versions.h"
 #include "runtime/hal/cpu/cpu_target.h"
+#include "tests/unit/runtime/far_device.h"
+#include "tests/unit/runtime/glsl_kernel.h"
 
 namespace hearth::testing {
 namespace fs = std::filesystem;
@@ -48,6 +50,27 @@ runtime::ArtifactSource compile_kernel(const std::string& source) {
   return artifact;
 }
 
+runtime::ArtifactSource compile_map(const std::string& symbol, const std::vector<std::string>& arrays,
+                                    const std::string& statement, const std::string& type) {
+  if (device_of_tests() != nullptr && device_of_tests()->target(1).has_gpu()) {
+    const std::string module = compile_glsl(arrays, type, statement);
+    return {to_bytes(sha256(module)), "", module};
+  }
+  std::string source = "#define ALIGNED(array) ((uintptr_t)(array) % 4 == 0)\nvoid " + symbol +
+                       "(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n  (void)v;\n";
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    source += "  " + type + "* " + arrays[i] + " = b[" + std::to_string(i) + "];\n";
+  return compile_kernel(source + "  for (int64_t i = i0; i < i1; ++i) {\n" + statement + "\n} }\n");
+}
+
+void set_target(v1::Plan& plan, int threads) {
+  const runtime::Device* const device = device_of_tests();
+  *plan.mutable_target() = device == nullptr ? runtime::cpu_target(threads) : device->target(threads);
+  if (!plan.target().has_gpu()) return;
+  plan.mutable_target()->mutable_gpu()->set_workgroup_size(kGlslWorkgroup);
+  for (v1::PlanKernel& kernel : *plan.mutable_kernels()) kernel.set_workgroup_size(kGlslWorkgroup);
+}
+
 void push_const(v1::Expr* expr, std::int64_t value) {
   v1::ExprToken* token = expr->add_tokens();
   token->set_kind(v1::ExprToken::CONST);
@@ -65,23 +88,13 @@ void push_op(v1::Expr* expr, v1::ExprToken::Kind kind) { expr->add_tokens()->set
 SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic) {
   // Slots: scale: t, x, a. add: out, t, y. twice (once): a2 = a * 2 is not needed by the maths and checks ordering:
   // the parameter is doubled at prepare and halved by the kernel.
-  const runtime::ArtifactSource scale = compile_kernel(
-      "void scale(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
-      "  float* t = b[0]; const float* x = b[1]; const float* a2 = b[2]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) t[i] = a2[0] * 0.5f * x[i]; }\n");
-  const runtime::ArtifactSource add = compile_kernel(
-      "void add(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
-      "  float* o = b[0]; const float* t = b[1]; const float* y = b[2]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) o[i] = t[i] + y[i]; }\n");
-  const runtime::ArtifactSource twice = compile_kernel(
-      "void twice(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
-      "  float* o = b[0]; const float* a = b[1]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) o[i] = 2 * a[i]; }\n");
+  const runtime::ArtifactSource scale = compile_map("scale", {"t", "x", "a2"}, "t[i] = a2[0] * 0.5f * x[i];"),
+                                add = compile_map("add", {"o", "t", "y"}, "o[i] = t[i] + y[i];"),
+                                twice = compile_map("twice", {"o", "a"}, "o[i] = 2 * a[i];");
   SaxpyPlan result;
   result.artifacts = {scale, add, twice};
   v1::Plan& plan = result.plan;
   plan.set_version(kPlanVersion);
-  *plan.mutable_target() = runtime::cpu_target(4);
   if (symbolic) {
     v1::Variable* n = plan.add_vars();
     n->set_name("n");
@@ -122,6 +135,7 @@ SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic) {
   launch(2, {5, 3}, true);
   launch(0, {4, 0, 5}, false);
   launch(1, {2, 4, 1}, false);
+  set_target(plan, 4);
   return result;
 }
 

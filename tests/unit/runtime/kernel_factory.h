@@ -16,6 +16,13 @@ const std::string& scratch_folder();
 // Compiled once a source; the source is a full C file body (stdint.h is included for it).
 runtime::ArtifactSource compile_kernel(const std::string& source);
 
+// A kernel that runs `statement` for each of its units `i`, for device_of_tests() (far_device.h); `arrays` names its
+// slots, arrays of float or int. ALIGNED(array): whether that is aligned to its element.
+runtime::ArtifactSource compile_map(const std::string& symbol, const std::vector<std::string>& arrays,
+                                    const std::string& statement, const std::string& type = "float");
+// Sets the target, and what kernels of it need, as device_of_tests() has them.
+void set_target(v1::Plan& plan, int threads);
+
 // y = a*x + y over n f32 elements, a in a parameter "a" [1]; y goes through the arena: t = a*x, then out = t + y.
 struct SaxpyPlan {
   v1::Plan plan;

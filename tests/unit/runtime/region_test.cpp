@@ -92,7 +92,7 @@ int units_that_moved(const Instance& instance) {
 
 }  // namespace
 
-TEST_CASE("a thread runs all launches of a region for its units") {
+TEST_CASE("a thread runs all launches of a region for its units", "[threads]") {
   Instance instance = instance_of(threads_plan(), 3);
   std::set<std::int32_t> threads;
   for (int replay = 0; replay < 300; ++replay) {
@@ -103,7 +103,7 @@ TEST_CASE("a thread runs all launches of a region for its units") {
   CHECK(threads.size() > 1);
 }
 
-TEST_CASE("a region has as many units as the variables say, down to none") {
+TEST_CASE("a region has as many units as the variables say, down to none", "[threads]") {
   for (const int threads : {1, 3}) {
     Instance instance = instance_of(threads_plan(), threads);
     for (const std::int64_t n : {64, 1, 0, 7}) {
@@ -120,7 +120,7 @@ TEST_CASE("a region has as many units as the variables say, down to none") {
   }
 }
 
-TEST_CASE("a region allocates nothing, and its launches are measured one by one") {
+TEST_CASE("a region allocates nothing, and its launches are measured one by one", "[threads]") {
   Instance instance = instance_of(threads_plan(), 3);
   REQUIRE(instance.execute().ok());
   const AllocationCounter counter;
@@ -132,7 +132,7 @@ TEST_CASE("a region allocates nothing, and its launches are measured one by one"
   for (const LaunchTime& launch : profile->launches) CHECK(launch.runs == 1);
 }
 
-TEST_CASE("a region may begin behind other launches and lie in a loop") {
+TEST_CASE("a region may begin behind other launches and lie in a loop", "[threads]") {
   ThreadsPlan made = threads_plan();
   v1::ParallelRegion& region = *made.plan.mutable_regions(0);
   region.set_first_launch(1), region.set_num_launches(2);
@@ -150,7 +150,7 @@ TEST_CASE("a region may begin behind other launches and lie in a loop") {
   }
 }
 
-TEST_CASE("every corruption of a plan's regions is refused and named") {
+TEST_CASE("every corruption of a plan's regions is refused and named", "[threads]") {
   const auto region = [](v1::Plan& p) { return p.mutable_regions(0); };
   const PlanCorruption table[] = {
       {"region 0: launches [1, +3)", [&](v1::Plan& p) { region(p)->set_first_launch(1); }},

@@ -100,7 +100,7 @@ TEST_CASE("memory that the device does not reach is copied before and after a ru
   }
 }
 
-TEST_CASE("threads divide a launch without changing its result") {
+TEST_CASE("threads divide a launch without changing its result", "[threads]") {
   const std::vector<float> x = ramp(100003, 1), y = ramp(100003, -5);
   for (int threads : {1, 2, 3, 5}) {
     const auto plan = load(saxpy_plan(100003, false), threads);
@@ -154,7 +154,7 @@ TEST_CASE("wrong bindings are refused by name and change nothing") {
   CHECK(instance->execute().ok());
 }
 
-TEST_CASE("execute allocates nothing, also when bindings and variables change") {
+TEST_CASE("execute allocates nothing, also when bindings and variables change", "[still]") {
   for (int threads : {1, 3}) {
     const auto plan = load(saxpy_plan(4096, true), threads);
     absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
@@ -177,7 +177,7 @@ TEST_CASE("execute allocates nothing, also when bindings and variables change") 
 }
 
 #if !HEARTH_TEST_SANITIZED
-TEST_CASE("single-threaded replay makes no system call") {
+TEST_CASE("single-threaded replay makes no system call", "[still]") {
   const auto plan = load(saxpy_plan(1000, true));
   absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
   REQUIRE(instance->execute().ok());

@@ -10,7 +10,6 @@
 #include "base/mapped_file.h"
 #include "base/memory_file.h"
 #include "proto/versions.h"
-#include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/loaded_plan.h"
 #include "runtime/replay.h"
 #include "tests/unit/runtime/far_device.h"
@@ -30,18 +29,11 @@ struct PackingPlan {
 };
 
 PackingPlan packing_plan(std::int64_t length = kLength) {
-  const ArtifactSource pack = testing::compile_kernel(
-      "void pack(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
-      "  float* o = b[0]; const float* w = b[1]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) o[i] = (uintptr_t)w % 4 ? -1 : 2 * w[i]; }\n");
-  const ArtifactSource use = testing::compile_kernel(
-      "void use(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n"
-      "  float* o = b[0]; const float* p = b[1]; const float* u = b[2]; (void)v;\n"
-      "  for (int64_t i = i0; i < i1; ++i) o[i] = (uintptr_t)u % 4 ? -1 : p[i] + u[i]; }\n");
+  const ArtifactSource pack = testing::compile_map("pack", {"o", "w"}, "o[i] = ALIGNED(w) ? 2 * w[i] : -1;"),
+                       use = testing::compile_map("use", {"o", "p", "u"}, "o[i] = ALIGNED(u) ? p[i] + u[i] : -1;");
   PackingPlan made{.plan = {}, .artifacts = {pack, use}};
   v1::Plan& plan = made.plan;
   plan.set_version(kPlanVersion);
-  *plan.mutable_target() = cpu_target(1);
   const auto buffer = [&](v1::PlanBuffer::Kind kind, const char* name) {
     v1::PlanBuffer* added = plan.add_buffers();
     added->set_kind(kind);
@@ -70,6 +62,7 @@ PackingPlan packing_plan(std::int64_t length = kLength) {
   };
   launch(0, {3, 1}, true);
   launch(1, {0, 3, 2}, false);
+  testing::set_target(plan, 1);
   return made;
 }
 
