@@ -161,6 +161,23 @@ function(hearth_test name)
   hearth_test_properties(${name} "${A_TIMEOUT}" "${A_LABELS}")
 endfunction()
 
+# hearth_vulkan_run(NAME PROGRAM ARGUMENT TIMEOUT LABELS): a test program once more, on this machine's Vulkan device and
+# under the validation layer; without one it is skipped, with the reason. PROGRAM links the runtime. Not under
+# sanitizers: what they would see is the driver.
+function(hearth_vulkan_run name program argument timeout labels)
+  if(HEARTH_SANITIZE)
+    return()
+  endif()
+  target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/device_listener.cpp)
+  # Catch2's interfaces for it are not in the precompiled header.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/device_listener.cpp PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  separate_arguments(_arguments UNIX_COMMAND "${argument}")
+  add_test(NAME ${name} COMMAND ${program} ${_arguments})
+  hearth_test_properties(${name} "${timeout}" "${labels}")
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "HEARTH_TEST_DEVICE=vulkan;HEARTH_VULKAN_VALIDATION=1;${ARGN}")
+endfunction()
+
 # hearth_python_test(NAME SCRIPT [ARGUMENTS ...] [LABELS ...] [TIMEOUT s]): by Debian's Python, which has numpy.
 function(hearth_python_test name script)
   cmake_parse_arguments(A "" "TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})

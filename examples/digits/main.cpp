@@ -68,7 +68,10 @@ absl::Status run(const Flags& flags) {
   if (peek->inputs.size() != 1 || peek->results.size() != 1 || peek->inputs[0].shape != data->images.shape) {
     return absl::InvalidArgumentError(str_cat(flags.model, ": does not take the images of ", flags.images));
   }
-  const auto plan = hearth::client::prepare(peek->outputs, {.threads = flags.threads});
+  auto config = hearth::client::PrepareConfig::from_env();  // HEARTH_DEVICE and others
+  if (!config.ok()) return config.status();
+  config->threads = flags.threads;
+  const auto plan = hearth::client::prepare(peek->outputs, *config);
   if (!plan.ok()) return plan.status();
   auto instance = plan->instantiate();
   if (!instance.ok()) return instance.status();

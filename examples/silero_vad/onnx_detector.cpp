@@ -76,7 +76,11 @@ absl::StatusOr<std::unique_ptr<Detector>> load_onnx_detector(const std::string& 
       .constants = {{"sr", client::array_of(std::vector<std::int64_t>{framing.rate}, {})}}};
   const auto imported = onnx::import_model(path, options);
   if (!imported.ok()) return imported.status();
-  auto plan = client::prepare(imported->outputs, {.threads = threads, .fixed_inputs = imported->fixed_inputs});
+  auto config = client::PrepareConfig::from_env();  // HEARTH_DEVICE and others
+  if (!config.ok()) return config.status();
+  config->threads = threads;
+  config->fixed_inputs = imported->fixed_inputs;
+  auto plan = client::prepare(imported->outputs, *config);
   if (!plan.ok()) return plan.status();
   auto instance = plan->instantiate();
   if (!instance.ok()) return instance.status();

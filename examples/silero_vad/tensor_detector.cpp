@@ -38,9 +38,12 @@ absl::StatusOr<std::unique_ptr<Detector>> load_tensor_detector(const std::string
   }
   auto vad = SileroVad::load(path);
   if (!vad.ok()) return vad.status();
+  auto config = client::PrepareConfig::from_env();  // HEARTH_DEVICE and others
+  if (!config.ok()) return config.status();
+  config->threads = threads;
   const InputSpec state = InputSpec::f32({1, SileroVad::kHidden});
   auto jit = SileroVadJit(*std::move(vad))
-                 .prepare_with_config(InputSpec::f32({1, SileroVad::kInput}), state, state, {.threads = threads});
+                 .prepare_with_config(InputSpec::f32({1, SileroVad::kInput}), state, state, *config);
   if (!jit.ok()) return jit.status();
   auto stats = jit->stats();
   if (!stats.ok()) return stats.status();

@@ -61,7 +61,7 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-TEST_CASE("benchmark models: ONNX Runtime's outputs") {
+TEST_CASE("benchmark models: ONNX Runtime's outputs", "[device]") {
   const fs::path folder = shared_model("bench");
   if (folder.empty()) SKIP_CASE("../shared/models/bench is not there");
   Place place;

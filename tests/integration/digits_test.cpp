@@ -80,7 +80,7 @@ double distance_to_reference(const std::string& model, const client::Array& imag
 
 }  // namespace
 
-TEST_CASE("digits: accurate, as the reference interpreter has it, and compiled once for two processes") {
+TEST_CASE("digits: accurate, as the reference interpreter has it, and compiled once for two processes", "[device]") {
   const fs::path folder = source_dir() / "examples" / "digits";
   const fs::path model = folder / "digits.onnx";
   const client::Array images = read(folder / "digits_images.npy"), labels = read(folder / "digits_labels.npy");
@@ -127,7 +127,7 @@ TEST_CASE("digits: accurate, as the reference interpreter has it, and compiled o
             << " ms, RPC " << runs[1]["rpc_ms"] << " ms; outputs bit-identical\n";
 }
 
-TEST_CASE("digits: the example program says the same") {
+TEST_CASE("digits: the example program says the same", "[device]") {
   const fs::path folder = source_dir() / "examples" / "digits";
   Place place;
   const Ran ran = place.run({"digits", "--model", folder / "digits.onnx", "--images", folder / "digits_images.npy",

@@ -77,7 +77,7 @@ std::pair<std::uint64_t, std::uint64_t> leases_and_sessions(const LiveDaemon& da
 
 #ifndef __SANITIZE_THREAD__  // which ends a process that starts threads after a fork
 
-TEST_CASE("forked children prepare and replay beside their parent, again and again") {
+TEST_CASE("forked children prepare and replay beside their parent, again and again", "[fork]") {
   const LiveDaemon daemon;
   const PrepareConfig config = daemon.config();
   absl::StatusOr<PreparedPlan> plan = prepare_times(2, config);
@@ -110,7 +110,7 @@ TEST_CASE("forked children prepare and replay beside their parent, again and aga
   CHECK(leases_and_sessions(daemon, {1, 1}) == std::pair<std::uint64_t, std::uint64_t>{1, 1});
 }
 
-TEST_CASE("a forked child that drops its copies of plans gives none of its parent's leases back") {
+TEST_CASE("a forked child that drops its copies of plans gives none of its parent's leases back", "[fork]") {
   const LiveDaemon daemon;
   std::vector<PreparedPlan> plans;
   for (int i = 0; i < 3; ++i) {
@@ -138,7 +138,7 @@ TEST_CASE("a forked child that drops its copies of plans gives none of its paren
   CHECK(leases_and_sessions(daemon, {0, 1}) == std::pair<std::uint64_t, std::uint64_t>{0, 1});
 }
 
-TEST_CASE("a child that was forked while another thread prepared does its own work") {
+TEST_CASE("a child that was forked while another thread prepared does its own work", "[fork]") {
   const LiveDaemon daemon;
   std::promise<void> inside, go_on;
   PrepareConfig held = daemon.config();
@@ -159,7 +159,7 @@ TEST_CASE("a child that was forked while another thread prepared does its own wo
   CHECK(other.get().ok());
 }
 
-TEST_CASE("a callback that forks ends the child's copy of the call, not the parent's") {
+TEST_CASE("a callback that forks ends the child's copy of the call, not the parent's", "[fork]") {
   const LiveDaemon daemon;
   const pid_t parent = getpid();
   pid_t child = -1;

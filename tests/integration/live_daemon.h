@@ -4,6 +4,8 @@
 //   const LiveDaemon daemon;
 //   auto plan = prepare({{"y", y}}, daemon.config());
 #pragma once
+#include <cstdlib>
+
 #include "client/jit/jit.h"
 #include "tests/integration/place.h"
 
@@ -20,7 +22,12 @@ class LiveDaemon {
   ~LiveDaemon() { place_.stop_daemon(); }
 
   // For it and one thread; nothing else is started.
-  client::PrepareConfig config() const { return {.socket = place_.socket(), .threads = 1, .auto_start = false}; }
+  // Of the device that HEARTH_TEST_DEVICE names, else the CPU.
+  client::PrepareConfig config() const {
+    client::PrepareConfig config{.socket = place_.socket(), .threads = 1, .auto_start = false};
+    if (const char* const device = std::getenv("HEARTH_TEST_DEVICE")) config.device = device;
+    return config;
+  }
   std::string socket() const { return place_.socket(); }
   Place& place() { return place_; }
 

@@ -89,9 +89,11 @@ Place::Place() {
   folder_ = name;
   environment_ = {
       {"LC_ALL", "C.UTF-8"}, {"HEARTH_SOCKET", socket()}, {"HEARTH_CACHE_DIR", cache()}, {"HEARTH_IDLE_EXIT_S", "120"}};
-  for (const char* kept : {"PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
+  for (const char* kept : {"PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS",
+                           "HEARTH_VULKAN_VALIDATION"}) {
     if (const char* value = std::getenv(kept)) environment_[kept] = value;
   }
+  if (const char* device = std::getenv("HEARTH_TEST_DEVICE")) environment_["HEARTH_DEVICE"] = device;
 }
 
 Place::~Place() {

@@ -80,7 +80,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 
 }  // namespace
 
-TEST_CASE("silero: the official file, whose rate chooses between two networks, at both rates") {
+TEST_CASE("silero: the official file, whose rate chooses between two networks, at both rates", "[device]") {
   const fs::path model = shared_model("silero_vad.onnx"), wav = shared_model("speech_16k.wav");
   const fs::path list = shared_model("silero_probs_speech_16k.txt");
   if (model.empty() || wav.empty() || list.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
@@ -120,7 +120,7 @@ TEST_CASE("silero: the official file, whose rate chooses between two networks, a
   std::cout << "silero, official file: largest difference " << worst << " at 16 kHz, " << worst_8k << " at 8 kHz\n";
 }
 
-TEST_CASE("silero: every probability and every segment of a minute of speech") {
+TEST_CASE("silero: every probability and every segment of a minute of speech", "[device]") {
   const fs::path model = shared_model("silero_vad_16k_op15.onnx"), wav = shared_model("speech_16k.wav");
   const fs::path list = shared_model("silero_probs_speech_16k.txt");
   if (model.empty() || wav.empty() || list.empty()) SKIP_CASE("../shared/models has no Silero VAD or no speech");

@@ -49,7 +49,7 @@ std::vector<float> replay_symbolic(client::Instance& instance, const std::string
 
 }  // namespace
 
-TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's outputs") {
+TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's outputs", "[device]") {
   const fs::path folder = shared_model("bench");
   if (folder.empty()) SKIP_CASE("../shared/models/bench is not there");
   Place place;
@@ -58,7 +58,9 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   const auto model = onnx::import_model(folder / (name + ".onnx"), {.dims = {{"batch", {1, 4}}, {"time", {1, 256}}}});
   INFO(model.status().message());
   REQUIRE(model.ok());
-  const auto plan = client::prepare(model->outputs, {.socket = place.socket(), .threads = 2, .auto_start = false});
+  client::PrepareConfig config{.socket = place.socket(), .threads = 2, .auto_start = false};
+  if (const char* const device = std::getenv("HEARTH_TEST_DEVICE")) config.device = device;
+  const auto plan = client::prepare(model->outputs, config);
   INFO(plan.status().message());
   REQUIRE(plan.ok());
   auto instance = plan->instantiate();

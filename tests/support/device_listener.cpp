@@ -1,3 +1,5 @@
+// Ends a test program that is to run on a device (HEARTH_TEST_DEVICE) which this machine has not: skipped, with the
+// reason.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -7,7 +9,7 @@
 
 #include "runtime/hal/device.h"
 
-namespace hearth::testing {
+namespace hearth::test {
 namespace {
 
 // Where the device that is asked for is not there, none of the cases can run.
@@ -33,4 +35,4 @@ class DeviceListener : public Catch::TestEventListenerBase {
 CATCH_REGISTER_LISTENER(DeviceListener)
 
 }  // namespace
-}  // namespace hearth::testing
+}  // namespace hearth::test
