@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -167,7 +168,13 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
     }
     if (plan.target.has_gpu() && kernel.workgroup_size() == 0)
       return invalid_plan("kernel ", i, " '", kernel.symbol(), "': the workgroup_size is missing");
-    plan.kernels.push_back({kernel.symbol(), kernel.artifact(), kernel.num_ops(), kernel.workgroup_size()});
+    if (std::ranges::adjacent_find(kernel.stored_slots(), std::greater_equal<>()) != kernel.stored_slots().end())
+      return invalid_plan("kernel ", i, " '", kernel.symbol(), "': stored_slots do not ascend");
+    plan.kernels.push_back({kernel.symbol(),
+                            kernel.artifact(),
+                            kernel.num_ops(),
+                            kernel.workgroup_size(),
+                            {kernel.stored_slots().begin(), kernel.stored_slots().end()}});
   }
   return absl::OkStatus();
 }
@@ -239,6 +246,11 @@ absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
     launch.kernel = from.kernel();
     launch.buffers.assign(from.buffers().begin(), from.buffers().end());
     launch.once = from.once();
+    const std::vector<std::uint32_t>& stored = plan.kernels[launch.kernel].stored_slots;
+    if (!stored.empty() && stored.back() >= launch.buffers.size()) {
+      return invalid_plan(place, ": kernel '", plan.kernels[launch.kernel].symbol, "' stores to slot ", stored.back(),
+                          "; the launch has ", launch.buffers.size());
+    }
     if (absl::Status status = check_launch_buffers(static_cast<std::size_t>(i), launch, plan, place); !status.ok())
       return status;
     for (std::uint32_t var : from.vars()) {

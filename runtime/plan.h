@@ -54,7 +54,8 @@ struct PlanKernel {
   std::string symbol;
   std::string artifact;  // 32 bytes, or empty on the null device
   std::uint64_t num_ops = 0;
-  std::uint32_t workgroup_size = 0;  // invocations that it is compiled for; 0: threads take shares of its units
+  std::uint32_t workgroup_size = 0;         // invocations that it is compiled for; 0: threads take shares of its units
+  std::vector<std::uint32_t> stored_slots;  // that it stores to, ascending; empty: any may be
 };
 
 struct PlanLaunch {

@@ -62,7 +62,12 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     v1::PlanKernel& kernel = *plan.add_kernels();
     kernel.set_symbol(k.symbol);
     kernel.set_num_ops(static_cast<std::uint64_t>(k.num_ops));
-    if (target.unit() == target::Unit::Invocation) kernel.set_workgroup_size(target.workgroup_size());
+    if (target.unit() == target::Unit::Invocation) {  // whose launches run at the same time where they may
+      kernel.set_workgroup_size(target.workgroup_size());
+      for (std::uint32_t slot = 0; slot < k.accesses.size(); ++slot) {
+        if (k.accesses[slot].stored) kernel.add_stored_slots(slot);
+      }
+    }
     v1::KernelSpec& spec = *out.add_kernels();
     spec.set_symbol(k.symbol);
     spec.set_ast(k.ast);

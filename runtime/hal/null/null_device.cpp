@@ -1,5 +1,6 @@
 #include "runtime/hal/null/null_device.h"
 
+#include "runtime/hal/barriers.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
 
@@ -12,6 +13,14 @@ void NullExecutable::count(std::uint32_t kernel, std::int64_t units) const {
 
 absl::StatusOr<std::unique_ptr<Program>> NullExecutable::program(Rows& rows, int) const {
   return std::unique_ptr<Program>(std::make_unique<NullProgram>(*this, rows));
+}
+
+NullProgram::NullProgram(const NullExecutable& executable, Rows& rows) : executable_(executable), rows_(rows) {
+  record();
+  std::vector<std::uint32_t> launches;
+  for (const NullCommand& command : commands_) launches.push_back(rows_.steps[command.step].launch);
+  const std::vector<bool> waits = barriers(*rows_.plan, launches);
+  for (std::size_t i = 0; i < commands_.size(); ++i) commands_[i].waits = waits[i];
 }
 
 // Commands of launches that were there before take their new rows in place.

@@ -14,7 +14,8 @@ namespace hearth::runtime {
 // What one launch of one step of a loop is.
 struct NullCommand {
   std::uint32_t step = 0;  // of the rows
-  bool runs = true;         // false: of a step that its loop has not at these values, with no units
+  bool waits = false;      // for all commands before it
+  bool runs = true;        // false: of a step that its loop has not at these values, with no units
   std::int64_t units = 0;
   std::vector<void*> addresses;
   std::vector<std::int64_t> values;
@@ -39,7 +40,7 @@ class NullExecutable : public Executable {
 
 class NullProgram : public Program {
  public:
-  NullProgram(const NullExecutable& executable, Rows& rows) : executable_(executable), rows_(rows) { record(); }
+  NullProgram(const NullExecutable& executable, Rows& rows);
   absl::Status run() override;
   absl::Status run_profiled(Profile& profile) override;
   absl::Status rows_changed() override;

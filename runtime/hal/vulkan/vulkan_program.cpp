@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "runtime/hal/barriers.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
 
 namespace hearth::runtime {
@@ -42,6 +43,9 @@ absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
                                                 " launches in one run; at most ", kMostLaunches,
                                                 " are recorded: run shorter pieces, carrying the state"));
   }
+  std::vector<std::uint32_t> launches;
+  for (const std::uint32_t step : steps_) launches.push_back(rows_.steps[step].launch);
+  waits_ = barriers(*rows_.plan, launches);
   absl::StatusOr<Buffer> rows =
       memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kShared);
   if (!rows.ok()) return rows.status();
@@ -94,7 +98,7 @@ absl::Status VulkanProgram::record_into(VkCommandBuffer commands, VkQueryPool qu
   };
   time(0);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (i > 0) depend(between);
+    if (waits_[i] || (i > 0 && queries != VK_NULL_HANDLE)) depend(between);  // times are of one launch alone
     dispatch(commands, rows_.steps[steps_[i]], i);
     time(i + 1);
   }

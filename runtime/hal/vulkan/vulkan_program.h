@@ -38,6 +38,7 @@ class VulkanProgram final : public Program {
   const VulkanExecutable& executable_;
   Rows& rows_;
   std::vector<std::uint32_t> steps_;  // of every launch in its order, those of a loop's steps one after the other
+  std::vector<bool> waits_;           // for all launches before it
   std::vector<std::size_t> row_at_;   // where its row begins
   Buffer row_memory_;
   VulkanSemaphore done_;
