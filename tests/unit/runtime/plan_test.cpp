@@ -86,6 +86,15 @@ TEST_CASE("every corruption of a plan is refused and named") {
       {"kernel 1: the symbol", [](Plan& p) { p.mutable_kernels(1)->clear_symbol(); }},
       {"kernel 0 'scale': the artifact digest has 31 bytes",
        [](Plan& p) { p.mutable_kernels(0)->mutable_artifact()->resize(31); }},
+      {"kernel 0 'scale': stored_slots do not ascend",
+       [](Plan& p) { p.mutable_kernels(0)->add_stored_slots(1), p.mutable_kernels(0)->add_stored_slots(1); }},
+      {"launch 1: kernel 'scale' stores to slot 3; the launch has 3",
+       [](Plan& p) { p.mutable_kernels(0)->add_stored_slots(0), p.mutable_kernels(0)->add_stored_slots(3); }},
+      {"kernel 0 'scale': the workgroup_size is missing",
+       [](Plan& p) {
+         p.mutable_target()->mutable_gpu()->set_workgroup_size(64);
+         p.mutable_kernels(0)->clear_workgroup_size();
+       }},
       {"launch 1: kernel 9", [](Plan& p) { p.mutable_launches(1)->set_kernel(9); }},
       {"launch 1: slot 0: buffer 6 does not exist", [](Plan& p) { p.mutable_launches(1)->set_buffers(0, 6); }},
       {"launch 1: variable 4", [](Plan& p) { p.mutable_launches(1)->add_vars(4); }},

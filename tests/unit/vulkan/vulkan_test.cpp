@@ -1,0 +1,280 @@
+// Plans on a Vulkan device, seen from its entry points: how often a replay calls them, and what comes of it when they
+// fail. The plans are hand-made; what kernels compute is the runtime's tests'.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
+
+#include "runtime/hal/vulkan/vulkan_device.h"
+#include "runtime/loaded_plan.h"
+#include "tests/unit/runtime/kernel_factory.h"
+#include "tests/unit/vulkan/entry_points.h"
+
+namespace hearth::runtime {
+namespace {
+
+using testing::EntryPoints;
+using testing::SaxpyPlan;
+
+constexpr float kScale = 3;
+
+VulkanDeviceInfo info_of_first() {
+  const absl::StatusOr<std::vector<VulkanDeviceInfo>> all = vulkan_devices();
+  for (const VulkanDeviceInfo& info : *all) {
+    if (info.unusable.empty()) return info;
+  }
+  throw std::runtime_error("there is no device");
+}
+
+struct Opened {
+  explicit Opened(VulkanOptions options = {}) : Opened(info_of_first(), std::move(options)) {}
+  Opened(const VulkanDeviceInfo& info, VulkanOptions options) {
+    options.hook = EntryPoints::install;
+    device = std::make_unique<VulkanDevice>(info, std::move(options));
+  }
+  std::unique_ptr<VulkanDevice> device;
+};
+
+absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_on(const Device& device, const SaxpyPlan& made) {
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.device = &device;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
+  return LoadedPlan::create(request);
+}
+
+// The plan whose two launches come again until there are `launches` of them.
+SaxpyPlan long_plan(int launches) {
+  SaxpyPlan made = testing::saxpy_plan(256, true);
+  const v1::Launch first = made.plan.launches(1), second = made.plan.launches(2);
+  for (int i = 2; i < launches; ++i) *made.plan.add_launches() = i % 2 == 0 ? first : second;
+  return made;
+}
+
+bool computes(Instance& instance, std::int64_t n) {
+  auto* x = static_cast<float*>(instance.input("x")->data);
+  auto* y = static_cast<float*>(instance.input("y")->data);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i), y[i] = 1;
+  if (!instance.execute().ok()) return false;
+  const auto out = instance.output("out");
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (static_cast<const float*>(out->data)[i] != kScale * static_cast<float>(i) + 1) return false;
+  }
+  return true;
+}
+
+// Load, run, run timed: the first thing that goes wrong.
+absl::Status use(const Device& device, const SaxpyPlan& made) {
+  const auto plan = load_on(device, made);
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  if (!instance.ok()) return instance.status();
+  if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
+  for (const BufferInfo& info : (*plan)->buffers()) {
+    if (const absl::Status read = instance->buffer(info.id).status(); !read.ok() && !absl::IsFailedPrecondition(read))
+      return read;
+  }
+  return instance->execute_profiled().status();
+}
+
+}  // namespace
+
+TEST_CASE("a replay is one submission, and records, allocates and creates nothing") {
+  for (const int launches : {36, 450}) {
+    INFO(launches << " launches");
+    const Opened opened;
+    const auto plan = load_on(*opened.device, long_plan(launches));
+    INFO(plan.status().message());
+    REQUIRE(plan.ok());
+    absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+    REQUIRE(instance.ok());
+    std::vector<float> other(256, 2);
+    int replays = 0;
+    EntryPoints::reset();
+    for (const std::int64_t n : {256, 256, 100, 7}) {
+      REQUIRE(instance->set_var("n", n).ok());
+      CHECK(computes(*instance, n));
+      ++replays;
+    }
+    REQUIRE(instance->bind_input("y", other.data(), 1024).ok());
+    REQUIRE(instance->bind_output("out", other.data(), 1024).ok());
+    CHECK(instance->execute().ok());
+    CHECK(EntryPoints::calls("vkQueueSubmit2") == static_cast<std::uint64_t>(replays + 1));
+    CHECK(EntryPoints::calls("vkWaitSemaphores") == static_cast<std::uint64_t>(replays + 1));
+    for (const char* kind : {"vkCmd", "vkCreate", "vkAllocate", "vkMap", "vkBegin", "vkReset"})
+      CHECK(EntryPoints::calls_of(kind) == 0);
+  }
+}
+
+TEST_CASE("every entry point may fail once: the error names it, nothing stays behind, and the plan can be used again") {
+  for (const bool staging : {false, true}) {
+    const Opened opened({.always_stage = staging});
+    const SaxpyPlan made = long_plan(4);
+    REQUIRE(use(*opened.device, made).ok());  // and what stays with the device is there
+    const std::int64_t alive = EntryPoints::alive();
+    std::set<std::string> seen;
+    for (const std::string& name : EntryPoints::names()) {
+      for (std::uint64_t call = 0;; ++call) {
+        EntryPoints::reset();
+        EntryPoints::fail(name, call, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+        const absl::Status status = use(*opened.device, made);
+        if (!EntryPoints::has_failed()) break;
+        seen.insert(name);
+        INFO(name << ", call " << call << (staging ? ", staging" : "") << ": " << status.message());
+        CHECK(EntryPoints::alive() == alive);
+        if (name == "vkGetPipelineCacheData") continue;  // nothing is saved, then
+        CHECK(absl::IsResourceExhausted(status));
+        CHECK_THAT(std::string(status.message()), Catch::Contains(name));
+      }
+      EntryPoints::reset();
+      INFO("after " << name);
+      CHECK(use(*opened.device, made).ok());
+    }
+    CHECK(seen.size() >= 15);
+  }
+}
+
+TEST_CASE("opening a device that fails says so, and the next try may succeed") {
+  const Opened opened;
+  EntryPoints::reset();
+  EntryPoints::fail("vkCreatePipelineLayout", 0, VK_ERROR_OUT_OF_HOST_MEMORY);
+  const absl::Status failed = opened.device->allocate(16, "a test", MemoryUse::kShared).status();
+  CHECK(absl::IsResourceExhausted(failed));
+  CHECK_THAT(std::string(failed.message()), Catch::Contains("vkCreatePipelineLayout"));
+  EntryPoints::reset();
+  CHECK(opened.device->allocate(16, "a test", MemoryUse::kShared).ok());
+}
+
+TEST_CASE("a device that is lost in the middle of a replay is said to be, from then on, and others go on") {
+  const Opened lost, other;
+  const SaxpyPlan made = long_plan(4);
+  const auto plan = load_on(*lost.device, made), others_plan = load_on(*other.device, made);
+  REQUIRE((plan.ok() && others_plan.ok()));
+  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  absl::StatusOr<Instance> others = Instance::create(*others_plan, {.threads = 1});
+  REQUIRE((instance.ok() && others.ok()));
+  for (const char* where : {"vkWaitSemaphores", "vkQueueSubmit2"}) {
+    EntryPoints::reset();
+    EntryPoints::fail(where, 0, VK_ERROR_DEVICE_LOST);
+    const absl::Status status = instance->execute();
+    CHECK(absl::IsUnavailable(status));
+    CHECK_THAT(std::string(status.message()),
+               Catch::Contains("VK_ERROR_DEVICE_LOST") && Catch::Contains("use another device"));
+  }
+  EntryPoints::reset();
+  CHECK(absl::IsUnavailable(instance->execute()));
+  CHECK(EntryPoints::calls("vkQueueSubmit2") == 0);  // it is not asked again
+  CHECK(absl::IsUnavailable(load_on(*lost.device, made).status()));
+  CHECK(absl::IsUnavailable(lost.device->allocate(16, "a test", MemoryUse::kDevice).status()));
+  CHECK(computes(*others, 256));
+}
+
+TEST_CASE("a run that does not end is given up at its deadline, and nothing that it uses is freed") {
+  REQUIRE(setenv("HEARTH_DEVICE_TIMEOUT_MS", "2500", 1) == 0);
+  const Opened stuck;
+  REQUIRE(stuck.device->allocate(16, "a test", MemoryUse::kShared).ok());  // opens it
+  REQUIRE(unsetenv("HEARTH_DEVICE_TIMEOUT_MS") == 0);
+  const SaxpyPlan made = long_plan(4);
+  {
+    const auto plan = load_on(*stuck.device, made);
+    REQUIRE(plan.ok());
+    absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+    REQUIRE(instance.ok());
+    EntryPoints::reset();
+    EntryPoints::fail("vkWaitSemaphores", 0, VK_TIMEOUT);
+    const absl::Status status = instance->execute();
+    CHECK(absl::IsDeadlineExceeded(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("within 2500 ms (HEARTH_DEVICE_TIMEOUT_MS)"));
+    const absl::Status next = instance->execute();
+    CHECK(absl::IsUnavailable(next));
+    CHECK_THAT(std::string(next.message()), Catch::Contains("an earlier run did not end"));
+    CHECK(EntryPoints::calls("vkQueueSubmit2") == 1);
+    EntryPoints::reset();
+  }
+  CHECK(EntryPoints::calls_of("vkDestroy") == 0);
+  CHECK(EntryPoints::calls("vkFreeMemory") == 0);
+}
+
+TEST_CASE("memory beyond a device's limit is refused before the driver is asked, naming both") {
+  VulkanDeviceInfo info = info_of_first();
+  info.target.mutable_gpu()->set_max_buffer_bytes(1 << 20);
+  const Opened small(info, {});
+  REQUIRE(small.device->allocate(1 << 20, "weights", MemoryUse::kDevice).ok());
+  EntryPoints::reset();
+  const absl::Status status = small.device->allocate((1 << 20) + 1, "weights", MemoryUse::kDevice).status();
+  CHECK(absl::IsResourceExhausted(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("cannot allocate 1048577 bytes for weights") &&
+                                                Catch::Contains("at most 1048576 bytes at once"));
+  CHECK(EntryPoints::calls("vkCreateBuffer") == 0);
+  CHECK(absl::IsResourceExhausted(small.device->allocate(SIZE_MAX, "weights", MemoryUse::kDevice).status()));
+}
+
+TEST_CASE("a launch of more units than all workgroups have invocations is whole, within the device's limit") {
+  const Opened opened;
+  constexpr std::int64_t kUnits = 5'000'000;  // 65,535 workgroups of 64 are 4,194,240
+  const auto plan = load_on(*opened.device, testing::saxpy_plan(kUnits, false));
+  REQUIRE(plan.ok());
+  EntryPoints::reset();
+  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  REQUIRE(instance.ok());
+  CHECK(EntryPoints::most_groups() == 65'535);
+  CHECK(computes(*instance, kUnits));
+}
+
+TEST_CASE("a plan that was compiled for what a device lacks is refused, by what it lacks") {
+  const Opened opened;
+  SaxpyPlan made = testing::saxpy_plan(64, false);
+  made.plan.mutable_target()->add_features("timeTravel");
+  const absl::Status lacking = load_on(*opened.device, made).status();
+  CHECK(absl::IsFailedPrecondition(lacking));
+  CHECK_THAT(std::string(lacking.message()),
+             Catch::Contains("timeTravel") && Catch::Contains("prepare it for device 'vulkan:"));
+  made = testing::saxpy_plan(64, false);
+  made.plan.mutable_target()->mutable_gpu()->set_workgroup_size(1 << 20);
+  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()), Catch::Contains("workgroups of 1048576"));
+  made = testing::saxpy_plan(64, false);
+  made.plan.mutable_target()->set_device("cpu");
+  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()),
+             Catch::Contains("compiled for device 'cpu'"));
+  made = testing::saxpy_plan(64, false);
+  made.plan.mutable_target()->set_abi_version(99);
+  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()), Catch::Contains("ABI version 99"));
+}
+
+TEST_CASE("an artifact that is no SPIR-V, or is damaged, is refused by its kernel's name") {
+  const Opened opened;
+  SaxpyPlan made = testing::saxpy_plan(64, false);
+  made.artifacts[1].bytes[40] ^= 1;
+  const absl::Status damaged = load_on(*opened.device, made).status();
+  CHECK(absl::IsDataLoss(damaged));
+  CHECK_THAT(std::string(damaged.message()), Catch::Contains("kernel 'add'") && Catch::Contains("digest"));
+  made.artifacts.pop_back();
+  made.artifacts[1].bytes[40] ^= 1;
+  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()),
+             Catch::Contains("kernel 'twice'") && Catch::Contains("was not delivered"));
+}
+
+TEST_CASE("devices are found by number, UUID and name, and an unknown one is answered with what there is") {
+  const VulkanDeviceInfo info = info_of_first();
+  const absl::StatusOr<const Device*> first = find_device("vulkan");
+  REQUIRE(first.ok());
+  std::string uuid;
+  for (const char byte : info.uuid) {
+    char hex[3];
+    std::snprintf(hex, sizeof hex, "%02X", static_cast<unsigned char>(byte));
+    uuid += hex;
+  }
+  const Device* const by_number = *find_device("vulkan:" + std::to_string(info.index));
+  CHECK(*find_device("vulkan:" + uuid) == by_number);
+  CHECK(*find_device("vulkan:" + uuid.substr(0, 8) + "-" + uuid.substr(8)) == by_number);
+  CHECK(*find_device("vulkan:" + info.name) == by_number);
+  CHECK(by_number->name() == "vulkan:" + std::to_string(info.index));
+  for (const char* unknown : {"vulkan:99", "vulkan:no such", "vulkan:deadbeef"}) {
+    const absl::Status status = find_device(unknown).status();
+    CHECK(absl::IsNotFound(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains(unknown) && Catch::Contains(info.name));
+  }
+}
+
+}  // namespace hearth::runtime
