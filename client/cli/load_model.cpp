@@ -131,7 +131,8 @@ absl::Status refuse_plan_options(const std::string& path, const std::string& dev
   const auto refuse = [&](const std::string& option) {
     return usage_error(option, ": ", path, " was compiled when it was exported; give the option to hearth export");
   };
-  if (flags.device && *flags.device != device) return refuse("--device " + *flags.device);
+  const bool is_of_kind = flags.device && flags.device->substr(0, flags.device->find(':')) == device;
+  if (flags.device && !is_of_kind) return refuse("--device " + *flags.device);
   if (flags.opt_level) return refuse(str_cat("--opt-level ", *flags.opt_level));
   if (flags.fast_math) return refuse(*flags.fast_math ? "--fast-math" : "--no-fast-math");
   if (flags.direct_convolutions)
@@ -151,8 +152,8 @@ absl::StatusOr<client::Shape> shape_of(const v1::PlanBuffer& buffer, const v1::P
 }
 
 absl::Status refuse_plan_file(const std::string& path, const std::string& remedy) {
-  return absl::InvalidArgumentError(
-      str_cat(path, " is a plan file: it holds compiled kernels for one kind of CPU, not the model's graph; ", remedy));
+  return absl::InvalidArgumentError(str_cat(
+      path, " is a plan file: it holds compiled kernels for one kind of machine, not the model's graph; ", remedy));
 }
 
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
@@ -198,6 +199,8 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
   auto given = read_parameters(path, *contents, parameters, flags);
   if (!given.ok()) return given.status();
   config.parameters = *std::move(given);
+  if (flags.device && contents->plan.target().device() == flags.device->substr(0, flags.device->find(':')))
+    config.device = *flags.device;  // which of them
   absl::StatusOr<client::PreparedPlan> plan = client::load_plan(path, config);
   if (!plan.ok()) return plan.status();
   if (!flags.dims.empty() && parameters.empty()) {

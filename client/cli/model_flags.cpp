@@ -11,6 +11,7 @@
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
+#include "client/jit/request.h"
 #include "command_line/nearest.h"
 #include "runtime/hal/cpu/cpu_target.h"
 
@@ -21,11 +22,16 @@ const std::map<std::string, onnx::Weights> kWeights = {
     {"f32", onnx::Weights::kF32}, {"bf16", onnx::Weights::kBf16}, {"int8", onnx::Weights::kInt8}};
 
 // CLI11's: empty where it is well.
-std::string device_error(const std::string& text) {
-  if (text == "cpu" || text == "null" || text == "vulkan" || (text.size() > 7 && text.substr(0, 7) == "vulkan:"))
-    return "";
-  const std::string meant = command_line::nearest(text, {"cpu", "null", "vulkan"});
-  return str_cat("'", text, "' is no device; expected cpu, vulkan, vulkan:N, vulkan:UUID or null",
+std::string device_error(const std::string& list) {
+  const absl::StatusOr<std::vector<std::string>> names = client::device_names(list);
+  if (!names.ok()) return std::string(names.status().message());
+  const auto is_known = [](const std::string& name) {
+    return name == "cpu" || name == "null" || name == "vulkan" || (name.size() > 7 && name.substr(0, 7) == "vulkan:");
+  };
+  const auto unknown = std::ranges::find_if_not(*names, is_known);
+  if (unknown == names->end()) return "";
+  const std::string meant = command_line::nearest(*unknown, {"cpu", "null", "vulkan"});
+  return str_cat("'", *unknown, "' is no device; expected cpu, vulkan, vulkan:N, vulkan:UUID or null",
                  meant.empty() ? "" : str_cat("; did you mean ", meant, "?"));
 }
 
@@ -113,10 +119,10 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_fla
 
 void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
   command
-      .add_option(
-          "--device", device,
-          "Where to run: cpu, vulkan, vulkan:N, vulkan:UUID (hearth devices lists them); null computes nothing. "
-          "Without it HEARTH_DEVICE, else cpu")
+      .add_option("--device", device,
+                  "Where to run: cpu, vulkan, vulkan:N, vulkan:UUID (hearth devices lists them), or several, the first "
+                  "that can: "
+                  "vulkan,cpu; null computes nothing. Without it HEARTH_DEVICE, else cpu")
       ->type_name("DEVICE")
       ->check(CLI::Validator(device_error, ""));
   if (threads_flag == Threads::kOne) {

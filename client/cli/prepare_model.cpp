@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "client/cli/connect.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/jit/request.h"
 
@@ -15,7 +17,10 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
   watched.progress = bar.callback();
   watched.fixed_inputs = model.imported.fixed_inputs;
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
-  if (plan.ok()) note_daemon_of(config.socket);
+  if (!plan.ok()) return plan;
+  note_daemon_of(config.socket);
+  if (!plan->stats().passed_over.empty())
+    note("on ", plan->device(), ", because not on ", absl::StrJoin(plan->stats().passed_over, "; nor on "));
   return plan;
 }
 

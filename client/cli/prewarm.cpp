@@ -11,7 +11,9 @@
 #include "client/cli/input_file.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
+#include "client/cli/target_flag.h"
 #include "client/cli/tune_model.h"
+#include "client/jit/prewarm.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "command_line/command.h"
@@ -26,6 +28,7 @@ struct PrewarmFlags {
   TuneFlags tune;
   bool tunes = false;
   std::vector<int> threads;  // empty: as many as a client has that sets nothing
+  std::string target;        // empty: this machine as the flags say
   std::vector<std::string> paths;
 };
 
@@ -117,6 +120,7 @@ class Prewarmer {
       const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, model, config, progress, flags_.tune);
       if (!tuned.ok()) return tuned.status();
     }
+    if (!flags_.target.empty()) return prewarm_target(path, model, config);
     const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, model, config, progress);
     if (!plan.ok()) return plan.status();
     threads_.insert(plan->threads());
@@ -130,6 +134,24 @@ class Prewarmer {
     if (flags_.model.json) return absl::OkStatus();
     print_summary(path, ": ", stats.kernels, " kernels for ", plan->threads(), " thread(s), ", stats.compiled_kernels,
                   " compiled now, ", human_time(stats.prepare_ms * 1e3));
+    return absl::OkStatus();
+  }
+
+  // For machines that may have another CPU, or a device that this one has not.
+  absl::Status prewarm_target(const std::string& path, const Model& model, const client::PrepareConfig& config) {
+    const absl::StatusOr<v1::Target> target = target_of(flags_.target, config);
+    if (!target.ok()) return target.status();
+    const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target, config);
+    if (!stats.ok()) return stats.status();
+    models_.push_back({{"model", path},
+                       {"target", flags_.target},
+                       {"prepare_ms", stats->prepare_ms},
+                       {"kernels", stats->kernels},
+                       {"compiled_kernels", stats->compiled_kernels},
+                       {"cache_hits", stats->cache_hits}});
+    if (flags_.model.json) return absl::OkStatus();
+    print_summary(path, ": ", stats->kernels, " kernels for ", flags_.target, ", ", stats->compiled_kernels,
+                  " compiled now, ", human_time(stats->prepare_ms * 1e3));
     return absl::OkStatus();
   }
 
@@ -149,7 +171,7 @@ class Prewarmer {
 
   // Who names no number may not know that there is one.
   void note_threads() const {
-    if (threads_.empty() || configs_[0].threads != 0 || flags_.model.json) return;
+    if (threads_.empty() || configs_[0].threads != 0 || configs_[0].device != "cpu" || flags_.model.json) return;
     note("clients with another number of threads than ", *threads_.begin(), " compile anew: see --threads");
   }
 
@@ -194,6 +216,8 @@ void add_prewarm(CLI::App& app, Action& action) {
                   "compiled: a client finds it when it asks for the same. A --dim goes to the models that have this "
                   "dimension. Goes on after a model that failed, and lists failures at the end.",
        .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."},
+                    {"hearth prewarm --target vulkan:lavapipe *.onnx",
+                     "Compiles for machines with this device; this one need not have it."},
                     {"hearth prewarm --threads 1,4 --dim batch=1:8 encoder.onnx decoder.onnx",
                      "Compiles two models for clients with one thread and with four."}},
        .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
@@ -212,6 +236,8 @@ void add_prewarm(CLI::App& app, Action& action) {
   CLI::Option* const tunes =
       command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command, tunes);
+  add_target_to(*command, flags->target);
+  command->get_option("--target")->excludes(tunes);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
 }
 

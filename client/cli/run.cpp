@@ -132,6 +132,7 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
                {"weights_found", stats.weights_found},
                {"replay_us", {{"min", times.min}, {"p50", times.p50}, {"p99", times.p99}}},
                {"device", plan.device()},
+               {"passed_over", plan.stats().passed_over},
                {"threads", plan.threads()},
                {"random_inputs", random_inputs},
                {"outputs", Json::array()}};

@@ -83,21 +83,46 @@ absl::Status explained(const absl::Status& status, DaemonChannel& channel, const
 
 }  // namespace
 
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
-                                      const PrepareConfig& config, DaemonChannel::Deadline deadline) {
+namespace {
+
+// Whose lease is the caller's. `stats`: what the daemon says of it.
+absl::StatusOr<v1::PrepareResult> ask(DaemonChannel& channel, const v1::PrepareRequest& request,
+                                      const PrepareConfig& config, DaemonChannel::Deadline deadline,
+                                      PrepareStats& stats) {
   std::function<void(const v1::PrepareProgress&)> progress;
   if (config.progress) progress = [&](const v1::PrepareProgress& wire) { config.progress(to_progress(wire)); };
+  absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress, &stats.rpc_ms);
+  if (!result.ok()) return explained(result.status(), channel, config, deadline);
+  stats.compiled_kernels = result->compiled_kernels();
+  stats.cache_hits = result->cache_hits();
+  stats.plan_hit = result->plan_hit();
+  stats.joined = result->joined();
+  stats.plan_key = result->plan_key();
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareRequest request,
+                                          const PrepareConfig& config, DaemonChannel::Deadline deadline) {
+  PrepareStats stats;
+  const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stats);
+  if (!result.ok()) return result.status();
+  channel.release_lease(result->lease_id());
+  stats.kernels = static_cast<std::uint32_t>(result->artifacts_size());
+  v1::Plan plan;
+  if (plan.ParseFromString(result->plan())) stats.kernels = static_cast<std::uint32_t>(plan.kernels_size());
+  return stats;
+}
+
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
+                                      const PrepareConfig& config, DaemonChannel::Deadline deadline) {
   const int threads = static_cast<int>(request.target().threads());
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
     StoredPlan stored;
-    absl::StatusOr<v1::PrepareResult> result = channel.prepare(request, deadline, progress, &stored.stats.rpc_ms);
-    if (!result.ok()) return explained(result.status(), channel, config, deadline);
-    stored.stats.compiled_kernels = result->compiled_kernels();
-    stored.stats.cache_hits = result->cache_hits();
-    stored.stats.plan_hit = result->plan_hit();
-    stored.stats.joined = result->joined();
-    stored.stats.plan_key = result->plan_key();
+    const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stored.stats);
+    if (!result.ok()) return result.status();
     stored.lease_id = result->lease_id();
     if (config.progress) {
       const auto count = static_cast<std::uint32_t>(result->artifacts_size());

@@ -25,4 +25,8 @@ struct StoredPlan {
 absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
                                       const PrepareConfig& config, DaemonChannel::Deadline deadline);
 
+// Compiles into the daemon's cache and loads nothing: no lease, no weights, and any target.
+absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareRequest request,
+                                          const PrepareConfig& config, DaemonChannel::Deadline deadline);
+
 }  // namespace hearth::client

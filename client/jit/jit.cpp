@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "client/connection/plan_store.h"
 #include "client/jit/prepared_state.h"
@@ -35,8 +36,12 @@ absl::Status read_env(const char* name, T lowest, T greatest, T* value) {
 absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   PrepareConfig config;
   if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) {
-    const absl::Status known = runtime::find_device(device).status();
-    if (!known.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", known.message()));
+    const auto names = device_names(device);
+    if (!names.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", names.status().message()));
+    if (names->size() == 1) {  // of several, prepare() takes one that is there
+      const absl::Status known = runtime::find_device(device).status();
+      if (!known.ok()) return absl::Status(known.code(), str_cat("HEARTH_DEVICE: ", known.message()));
+    }
     config.device = device;
   }
   std::int64_t deadline_ms = config.deadline.count();
@@ -95,9 +100,9 @@ void connect_early(const PrepareConfig& config) {
   if (channel.ok()) (*channel)->connect_early();
 }
 
-// Of a call that began at `start`.
-static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::time_point start,
-                                                  const TracedGraph& traced, const PrepareConfig& config) {
+// On the one device that `config` names, of a call that began at `start`.
+static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
+    std::chrono::steady_clock::time_point start, const TracedGraph& traced, const PrepareConfig& config) {
   absl::StatusOr<v1::PrepareRequest> request = request_for<v1::PrepareRequest>(traced, config);
   if (!request.ok()) return request.status();
   const int threads = static_cast<int>(request->target().threads());
@@ -113,14 +118,37 @@ static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::tim
   state->source = std::move(stored->source);
   state->source.plan = state->plan_bytes;
   state->stats = std::move(stored->stats);
-  state->device = config.device;
+  state->device = state->plan->device().name();
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
   state->channel = *channel;
   state->lease_id = stored->lease_id;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return PreparedPlan(std::move(state));
+  return state;
+}
+
+// On the first device of those that `config` names, of a call that began at `start`.
+static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::time_point start,
+                                                  const TracedGraph& traced, const PrepareConfig& config) {
+  const absl::StatusOr<std::vector<std::string>> names = device_names(config.device);
+  if (!names.ok()) return names.status();
+  std::vector<std::string> passed_over;
+  for (const std::string& name : *names) {
+    PrepareConfig one = config;
+    one.device = name;
+    absl::StatusOr<std::shared_ptr<PreparedPlan::State>> plan = prepare_on_device(start, traced, one);
+    if (plan.ok()) {
+      (*plan)->stats.passed_over = std::move(passed_over);
+      return PreparedPlan(*std::move(plan));
+    }
+    const bool may_go_on = !absl::IsDeadlineExceeded(plan.status()) && !absl::IsCancelled(plan.status());
+    if (names->size() == 1 || !may_go_on) return plan.status();
+    passed_over.push_back(str_cat(name, ": ", plan.status().message()));
+    if (passed_over.size() == names->size())
+      return absl::Status(plan.status().code(), absl::StrJoin(passed_over, "; "));
+  }
+  return absl::InternalError("no device was tried");  // there is one
 }
 
 absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {

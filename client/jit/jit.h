@@ -43,9 +43,11 @@ struct PrepareProgress {
 };
 
 struct PrepareConfig {
-  std::string socket = {};     // empty: HEARTH_SOCKET, else the user's default (proto/socket_path.h)
-  std::string device = "cpu";  // "cpu" or "null" (records launches, computes nothing)
-  int threads = 0;             // 0: HEARTH_THREADS, else every CPU this process may use
+  std::string socket = {};  // empty: HEARTH_SOCKET, else the user's default (proto/socket_path.h)
+  // "cpu"; "vulkan", "vulkan:N", "vulkan:UUID" (docs/devices.md); "null" (records launches, computes nothing); or
+  // several between commas: the first on which the plan can be prepared. PreparedPlan::device says which it is.
+  std::string device = "cpu";
+  int threads = 0;  // 0: HEARTH_THREADS, else every CPU this process may use
   std::chrono::milliseconds deadline = std::chrono::seconds(120);  // of the whole call, daemon start included
   bool auto_start = true;                                          // HEARTH_NO_AUTOSTART=1 also turns it off
   std::uint32_t opt_level = 2;  // what LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all that helps
@@ -78,6 +80,8 @@ struct PrepareStats {
   std::uint32_t once_launches = 0;        // run by this call, to pack weights and fold constants
   std::uint64_t shared_weight_bytes = 0;  // in memory shared with other processes; 0: this process keeps its own
   bool weights_found = false;             // another process had made them
+  // Of PrepareConfig::device, those before the one that is used: "vulkan: " and the reason.
+  std::vector<std::string> passed_over = {};
 };
 
 struct ExportConfig {
@@ -91,7 +95,7 @@ class PreparedPlan {
   const FixedInputs& fixed_inputs() const;  // none of inputs()
   const std::vector<ValueInfo>& outputs() const;
   const std::vector<VariableInfo>& variables() const;
-  const std::string& device() const;
+  const std::string& device() const;  // "cpu", "vulkan:0"
   int threads() const;
   const runtime::LoadedPlan& loaded() const;  // for tools: buffers, kernels, launches
   std::size_t shared_bytes() const;           // what all instances share: LoadedPlan::shared_bytes

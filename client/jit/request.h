@@ -3,7 +3,9 @@
 //
 //   absl::StatusOr<v1::ExplainRequest> request = request_for<v1::ExplainRequest>(traced, config);
 #pragma once
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/jit/jit.h"
@@ -11,7 +13,10 @@
 
 namespace hearth::client {
 
-// This host as PrepareConfig.device and .threads choose.
+// The devices that PrepareConfig.device names, in their order. INVALID_ARGUMENT where it names none.
+absl::StatusOr<std::vector<std::string>> device_names(const std::string& list);
+
+// This host as PrepareConfig.device (the first of them that is there) and .threads choose.
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
 
 // For `target`, whatever device and number of threads `config` names.

@@ -27,7 +27,7 @@ bool failed = false;
 Clock::duration spent{};
 std::uint32_t greatest_groups = 0;
 
-enum class Effect { kNone, kCreates, kDestroys };
+enum class Effect { kNone, kCreates, kDestroys, kWaits };
 
 // One entry point: a member of the table. `Effect` says what it does to objects.
 template <auto Entry, Effect kEffect, typename Function>
@@ -47,6 +47,7 @@ struct Wrapped<Entry, kEffect, Result (*)(Arguments...)> {
     if constexpr (std::is_same_v<Result, VkResult>) {
       if (calls.count - 1 == calls.fail_after) {
         failed = true;
+        if (kEffect == Effect::kWaits && calls.failure == VK_ERROR_DEVICE_LOST) original(arguments...);
         return calls.failure;
       }
       const VkResult result = original(arguments...);
@@ -124,7 +125,7 @@ void EntryPoints::install(VolkDeviceTable& table) {
   HEARTH_WRAP(vkDestroyQueryPool, kDestroys);
   HEARTH_WRAP(vkGetQueryPoolResults, kNone);
   HEARTH_WRAP(vkQueueSubmit2, kNone);
-  HEARTH_WRAP(vkWaitSemaphores, kNone);
+  HEARTH_WRAP(vkWaitSemaphores, kWaits);
   HEARTH_WRAP(vkDeviceWaitIdle, kNone);
 #undef HEARTH_WRAP
   real_dispatch = table.vkCmdDispatch;

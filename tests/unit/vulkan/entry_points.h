@@ -23,7 +23,8 @@ class EntryPoints {
   static std::uint64_t calls(const std::string& name);
   // Of all whose name begins so.
   static std::uint64_t calls_of(const std::string& beginning);
-  // The call after `after` others gives `result` and does nothing else.
+  // The call after `after` others gives `result` and does nothing else; but a device that is lost does no more work, so
+  // that a wait which finds it lost waits for what was begun.
   static void fail(const std::string& name, std::uint64_t after, VkResult result);
   // Whether that call came.
   static bool has_failed();
