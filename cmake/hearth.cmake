@@ -175,7 +175,7 @@ function(hearth_vulkan_run name program argument timeout labels)
   separate_arguments(_arguments UNIX_COMMAND "${argument}")
   add_test(NAME ${name} COMMAND ${program} ${_arguments})
   hearth_test_properties(${name} "${timeout}" "${labels}")
-  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "HEARTH_TEST_DEVICE=vulkan;HEARTH_VULKAN_VALIDATION=1;${ARGN}")
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "HEARTH_TEST_DEVICE=vulkan;HEARTH_VULKAN_VALIDATION=1;HEARTH_VULKAN_TRIAL=0;${ARGN}")
 endfunction()
 
 # hearth_python_test(NAME SCRIPT [ARGUMENTS ...] [LABELS ...] [TIMEOUT s]): by Debian's Python, which has numpy.

@@ -1,10 +1,12 @@
 #include "runtime/loaded_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/mapped_file.h"
 #include "base/text.h"
+#include "runtime/device_weights.h"
 #include "runtime/plan_loops.h"
 
 namespace hearth::runtime {
@@ -84,6 +86,24 @@ WeightOffer LoadedPlan::ask(WeightSharing& sharing) const {
   return sharing.take(weight_key(plan_, layout_, *digests), layout_.bytes);
 }
 
+// What the block's sources are, as long as this plan lives: where they lie in a file, or in memory, which their owner
+// keeps as it is until then.
+std::vector<Digest> LoadedPlan::identities() const {
+  std::vector<Digest> all;
+  for (const std::uint32_t source : layout_.sources) {
+    const std::string_view bytes = given_[source];
+    const auto file = MappedFile::containing(bytes);
+    std::string where = str_cat("memory ", reinterpret_cast<std::uintptr_t>(bytes.data()));
+    if (file) {
+      const files::FileStamp& stamp = file->stamp();
+      where = str_cat("file ", stamp.device, " ", stamp.inode, " ", stamp.size_bytes, " ", stamp.modified_ns, " ",
+                      stamp.changed_ns, " ", bytes.data() - file->bytes().data());
+    }
+    all.push_back(sha256(str_cat(where, " ", bytes.size())));
+  }
+  return all;
+}
+
 // The block is another process's, or is made here: in a memory file when somebody may want it.
 absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
   std::vector<ParameterFit> fits(plan_.buffers.size(), ParameterFit::kFits);
@@ -99,22 +119,32 @@ absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
   weights_.found = block.ok();
   if (offer.kind == WeightOffer::kMake) block = WeightBlock::create_shareable(layout_.bytes);
   const bool is_ours_to_give = offer.kind == WeightOffer::kMake && block.ok();
-  if (!block.ok()) block = private_block();
-  if (!block.ok()) return block.status();
-  block_ = *std::move(block);
+  std::optional<Digest> key;  // of a block that other plans of this process may use
+  if (!is_host) {
+    key = weight_key(plan_, layout_, identities());
+    block_ = find_device_weights(*device_, *key);
+    weights_.found = block_ != nullptr;
+  }
+  if (!block_) {
+    if (!block.ok()) block = private_block();
+    if (!block.ok()) return block.status();
+    block_ = std::make_shared<WeightBlock>(*std::move(block));
+  }
   for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
     if (layout_.offsets[i] != WeightLayout::kNone) {
-      addresses_[i] = static_cast<char*>(block_.address()) + layout_.offsets[i];
+      addresses_[i] = static_cast<char*>(block_->address()) + layout_.offsets[i];
     }
   }
   if (absl::Status copied = copy_to_memory(/*block_too=*/!weights_.found); !copied.ok()) return copied;
   if (!weights_.found) {
     if (absl::Status ran = run_once_launches(threads); !ran.ok()) return ran;
+    if (key) add_device_weights(*device_, *key, block_);
   }
-  const absl::Status sealed = is_ours_to_give ? block_.seal() : absl::UnavailableError("");
+  if (!is_host) return absl::OkStatus();
+  const absl::Status sealed = is_ours_to_give ? block_->seal() : absl::UnavailableError("");
   if (absl::IsResourceExhausted(sealed)) return sealed;  // the memory is gone
-  weights_.shared = weights_.found || (sealed.ok() && sharing->give(block_.fd()));
-  block_.close_fd();
+  weights_.shared = weights_.found || (sealed.ok() && sharing->give(block_->fd()));
+  block_->close_fd();
   if (weights_.shared) hold_ = sharing->hold();
   return absl::OkStatus();
 }
@@ -154,9 +184,9 @@ absl::Status LoadedPlan::copy_to_memory(bool block_too) {
     }
     const std::string_view bytes = is_constant ? std::string_view(buffer.data) : given_[i];
     if (is_alone || block_too) {
-      char* const block = static_cast<char*>(block_.data());
+      char* const block = static_cast<char*>(block_->data());
       void* const host = is_alone ? addresses_[i] : block == nullptr ? nullptr : block + layout_.offsets[i];
-      const absl::Status copied = copy_into(&block_.buffer(), layout_.offsets[i], host, bytes);
+      const absl::Status copied = copy_into(&block_->buffer(), layout_.offsets[i], host, bytes);
       if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
       release_pages(i);
     }
@@ -177,8 +207,8 @@ absl::StatusOr<const void*> LoadedPlan::host_address(std::uint32_t buffer) const
   const bool is_host = device_->reaches_host_memory();
   if (is_host && (!is_parameter || layout_.is_copied[buffer])) return addresses_[buffer];
   if (is_parameter && is_aligned(given_[buffer], plan_.buffers[buffer].dtype)) return given_[buffer].data();
-  if (block_.data() != nullptr && layout_.offsets[buffer] != WeightLayout::kNone)
-    return static_cast<const char*>(block_.data()) + layout_.offsets[buffer];
+  if (block_->data() != nullptr && layout_.offsets[buffer] != WeightLayout::kNone)
+    return static_cast<const char*>(block_->data()) + layout_.offsets[buffer];
   const std::lock_guard lock(copies_mutex_);
   const auto known = copies_.find(buffer);
   if (known != copies_.end()) return known->second.data();
@@ -196,7 +226,7 @@ absl::StatusOr<Buffer> LoadedPlan::copy_for_host(std::uint32_t buffer) const {
   const std::size_t size = is_in_block ? plan_.buffers[buffer].max_bytes : given_[buffer].size();
   absl::StatusOr<Buffer> copy = Buffer::allocate(size, what);
   if (!copy.ok()) return copy.status();
-  const absl::Status copied = is_in_block ? device_->read(block_.buffer(), offset, copy->data(), size)
+  const absl::Status copied = is_in_block ? device_->read(block_->buffer(), offset, copy->data(), size)
                                           : copy_mapped(given_[buffer].data(), size, copy->data());
   if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
   return copy;

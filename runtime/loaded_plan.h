@@ -43,7 +43,7 @@ struct LoadRequest {
 struct WeightFacts {
   std::size_t block_bytes = 0;      // what `once` launches make, large constants, copies of parameters
   bool shared = false;              // the block is in memory that other processes may map, too
-  bool found = false;               // another process made it
+  bool found = false;               // another process made it; on a device of its own memory, another plan of this one
   std::uint32_t once_launches = 0;  // run by this plan
 };
 
@@ -77,6 +77,7 @@ class LoadedPlan {
   absl::Status bind_parameters(const std::map<std::string, ParameterBytes>& parameters);
   absl::Status bind_block(int threads, WeightSharing* sharing);
   WeightOffer ask(WeightSharing& sharing) const;
+  std::vector<Digest> identities() const;
   absl::StatusOr<WeightBlock> private_block() const;
   absl::Status copy_to_memory(bool block_too);
   absl::Status copy_into(const Buffer* to, std::size_t offset, void* host, std::string_view bytes) const;
@@ -98,7 +99,8 @@ class LoadedPlan {
   std::vector<std::string_view> given_;  // parameters' bytes as the caller has them, by buffer
   std::vector<std::shared_ptr<const void>> owners_;
   WeightLayout layout_;
-  WeightBlock block_;
+  std::shared_ptr<WeightBlock>
+      block_;                         // of this plan, or of a device with memory of its own, of all that have the same
   std::shared_ptr<const void> hold_;  // keeps the block for other processes
   WeightFacts weights_;
   mutable std::mutex copies_mutex_;

@@ -62,6 +62,30 @@ if runs[1]["compiled_kernels"] != 0:
 sys.exit("demo: FAILED: " + "; ".join(wrong) if wrong else 0)
 PYTHON
 
+has_vulkan=
+if hearth "$bin/hearth" devices | grep -q '^vulkan:'; then
+  has_vulkan=1
+  echo "demo: digits on a Vulkan device"
+  hearth "$bin/hearth" run "$root/examples/digits/digits.onnx" --input image="$root/examples/digits/digits_images.npy" \
+    --device vulkan --output-dir "$work/digits_vulkan" --json >"$work/digits_vulkan.json"
+  /usr/bin/python3 - "$work" <<'PYTHON'
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+work = pathlib.Path(sys.argv[1])
+run = json.loads((work / "digits_vulkan.json").read_text())
+first = json.loads((work / "digits1.json").read_text())
+apart = np.abs(np.load(run["outputs"][0]["file"]) - np.load(first["outputs"][0]["file"])).max()
+print(f"  {run['device']}: {run['kernels']} kernels, largest difference to the processor's result {apart:.1e}")
+sys.exit("demo: FAILED: the results differ" if not apart < 1e-4 else 0)
+PYTHON
+else
+  echo "demo: no Vulkan device here (hearth devices says why)"
+fi
+
 models=$root/../shared/models
 echo
 if [[ -f $models/silero_vad_16k_op15.onnx && -f $models/speech_16k.wav ]]; then
@@ -73,17 +97,28 @@ if [[ -f $models/silero_vad_16k_op15.onnx && -f $models/speech_16k.wav ]]; then
   head -n 5 "$work/segments2.txt" | sed 's/^/  /'
   echo "  … $(wc -l <"$work/segments2.txt") lines, $(wc -l <"$work/probs2.txt") chunk probabilities"
   cmp "$work/probs1.txt" "$work/probs2.txt" || { echo "demo: FAILED: the two runs differ" >&2; exit 1; }
-  /usr/bin/python3 - "$work/probs2.txt" "$models/silero_probs_speech_16k.txt" <<'PYTHON'
+  probs=("$work/probs2.txt")
+  if [[ $has_vulkan ]]; then
+    echo "demo: and on a Vulkan device"
+    hearth env HEARTH_DEVICE=vulkan "$bin/silero_vad" --model "$models/silero_vad_16k_op15.onnx" \
+      --wav "$models/speech_16k.wav" --probs "$work/probs_vulkan.txt" >"$work/segments_vulkan.txt"
+    probs+=("$work/probs_vulkan.txt")
+  fi
+  /usr/bin/python3 - "$models/silero_probs_speech_16k.txt" "${probs[@]}" <<'PYTHON'
 import sys
 
 import numpy as np
 
-got, want = np.loadtxt(sys.argv[1]), np.loadtxt(sys.argv[2])
-if got.shape != want.shape:
-    sys.exit(f"demo: FAILED: {got.size} probabilities instead of {want.size}")
-worst = float(np.abs(got - want).max())
-print(f"  largest difference to ONNX Runtime's probabilities: {worst:.1e}")
-sys.exit("demo: FAILED: more than 1e-3 apart" if worst > 1e-3 else 0)
+want = np.loadtxt(sys.argv[1])
+for path in sys.argv[2:]:
+    got = np.loadtxt(path)
+    if got.shape != want.shape:
+        sys.exit(f"demo: FAILED: {got.size} probabilities instead of {want.size}")
+    worst = float(np.abs(got - want).max())
+    where = "the Vulkan device" if path.endswith("probs_vulkan.txt") else "the processor"
+    print(f"  largest difference to ONNX Runtime's probabilities, on {where}: {worst:.1e}")
+    if worst > 1e-3:
+        sys.exit("demo: FAILED: more than 1e-3 apart")
 PYTHON
 else
   echo "demo: Silero VAD is left out: $models has no silero_vad_16k_op15.onnx and speech_16k.wav"

@@ -111,9 +111,10 @@ void add_devices(CLI::App& app, Action& action) {
   CLI::App* command = command_line::add_command(
       app, "devices", "Show the devices of this machine",
       {.details = "With --json each device has its record, which hearth emit and hearth explain take as --target "
-                  "RECORD.json. Plans run on cpu and null; for Vulkan devices kernels can be emitted. Starts no "
-                  "daemon.",
-       .examples = {{"hearth devices", "Lists the processor and every Vulkan device."}},
+                  "RECORD.json. The names are what --device of the other commands takes; vulkan alone is the first that "
+                  "can be used. Starts no daemon.",
+       .examples = {{"hearth devices", "Lists the processor and every Vulkan device."},
+                    {"hearth run model.onnx --device vulkan:0", "Runs a model on the first of them."}},
        .environment = {{"HEARTH_VULKAN_VALIDATION", "1: Vulkan's validation layer is loaded."}}});
   add_json_to(*command, *json);
   command->callback([json, &action] { action = [json] { return devices(*json); }; });

@@ -53,6 +53,67 @@ TEST_CASE("devices: lavapipe of Debian 12 says of itself what the target vulkan:
   SKIP_CASE("this machine has no lavapipe of Mesa 22.3");
 }
 
+TEST_CASE("devices: of several the first that can is used, which is said on standard error and in JSON") {
+  Place place;
+  const std::string model = (source_dir() / "examples/digits/digits.onnx").string();
+  const Ran ran = place.run({"hearth", "run", model, "--device", "vulkan:99,cpu", "--json"});
+  REQUIRE(ran.code == 0);
+  CHECK_THAT(ran.err, Contains("on cpu, because not on vulkan:99: "));
+  const Json json = Json::parse(ran.out);
+  CHECK(json["device"] == "cpu");
+  REQUIRE(json["passed_over"].size() == 1);
+  CHECK_THAT(json["passed_over"][0].get<std::string>(), Contains("vulkan:99: "));
+  const Ran none = place.run({"hearth", "run", model, "--device", "vulkan:98,vulkan:99"});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, Contains("vulkan:98: ") && Contains("; vulkan:99: "));
+  CHECK(place.json({"hearth", "run", model, "--device", "cpu,vulkan", "--json"})["passed_over"].empty());
+  for (const char* wrong : {"vulkan,,cpu", "cpu,gpu", ","}) {
+    const Ran refused = place.run({"hearth", "run", model, "--device", wrong});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, Contains("expected"));
+  }
+}
+
+TEST_CASE("devices: what is compiled ahead for a named target is there for the device that has this record") {
+  Place place;
+  const std::string model = (source_dir() / "examples/digits/digits.onnx").string();
+  place.environment()["VK_ICD_FILENAMES"] = place.file("none.json");  // on a machine without one
+  const Json ahead = place.json({"hearth", "prewarm", model, "--target", "vulkan:lavapipe", "--json"})["models"][0];
+  CHECK(ahead["compiled_kernels"] == ahead["kernels"]);
+  CHECK(place.run({"hearth", "prewarm", model, "--target", "vulkan:lavapip"}).code == 2);
+  CHECK(place.run({"hearth", "prewarm", model, "--target", "vulkan:lavapipe", "--tune"}).code == 2);
+  const Ran nowhere = place.run({"hearth", "run", model, "--device", "vulkan"});
+  CHECK(nowhere.code == 1);
+  CHECK_THAT(nowhere.err, Contains("install"));
+  place.environment().erase("VK_ICD_FILENAMES");
+  const Json answer = place.json({"hearth", "devices", "--json"});
+  for (const Json& device : answer["devices"]) {
+    if (!device.contains("target") || device["target"].value("arch", "") != "lavapipe") continue;
+    const Json run = place.json({"hearth", "run", model, "--device", device["device"], "--json"});
+    CHECK(run["compiled_kernels"] == 0);
+    CHECK(run["device"] == device["device"]);
+    return;
+  }
+  SKIP_CASE("this machine has no lavapipe");
+}
+
+TEST_CASE("devices: a plan file runs on the device of its kind that is named, and on no other") {
+  Place place;
+  const std::string model = (source_dir() / "examples/digits/digits.onnx").string();
+  if (place.run({"hearth", "run", model, "--device", "vulkan"}).code != 0) SKIP_CASE("there is no Vulkan device");
+  const std::string plan = place.file("digits.hearth");
+  place.run_ok({"hearth", "export", model, "--device", "vulkan", "-o", plan});
+  const std::string device = place.json({"hearth", "run", plan, "--json"})["device"];
+  CHECK(device.rfind("vulkan:", 0) == 0);
+  CHECK(place.json({"hearth", "run", plan, "--device", device, "--json"})["device"] == device);
+  const Ran other = place.run({"hearth", "run", plan, "--device", "vulkan:99"});
+  CHECK(other.code == 1);
+  CHECK_THAT(other.err, Contains(plan) && Contains("'vulkan:99'"));
+  CHECK_THAT(place.run({"hearth", "run", plan, "--device", "cpu"}).err, Contains("was compiled when it was exported"));
+  place.environment()["VK_ICD_FILENAMES"] = place.file("none.json");
+  CHECK_THAT(place.run({"hearth", "run", plan}).err, Contains(plan) && Contains("install"));
+}
+
 TEST_CASE("devices: without a driver the others are listed, and it is said what is missing") {
   Place place;
   place.environment()["VK_ICD_FILENAMES"] = place.file("none.json");

@@ -1,6 +1,5 @@
-// PipelineCache: what a device's driver made of kernels, kept in a file for the next process: one file a device and
-// driver version, in `hearth/vulkan` of XDG_CACHE_HOME, else of ~/.cache. A file that is not what was written (its
-// digest says so) is not given to the driver. Without a writable folder it is for this process alone. Thread-safe.
+// PipelineCache: what a device's driver made of kernels, kept in a file for the next process (cache_file.h). Without a
+// place for it, it is for this process alone. Thread-safe.
 //
 //   absl::StatusOr<VulkanPipeline> pipeline = cache.make_pipeline(spirv);
 //   cache.save();
@@ -35,7 +34,6 @@ class PipelineCache {
 
  private:
   absl::Status open();
-  std::string file_name() const;
 
   std::shared_ptr<const VulkanContext> context_;
   std::mutex mutex_;  // of all below

@@ -82,6 +82,7 @@ absl::StatusOr<VulkanDevice::Opened*> VulkanDevice::opened() const {
   if (!context.ok()) return context.status();
   opened_.memory = std::make_shared<VulkanMemory>(*context, options_.always_stage);
   opened_.pipelines = std::make_unique<PipelineCache>(*context);
+  opened_.trials = std::make_unique<PipelineTrials>(info_);
   opened_.context = *std::move(context);
   return &opened_;
 }
@@ -106,8 +107,8 @@ absl::StatusOr<std::unique_ptr<Executable>> VulkanDevice::load(const Plan& plan,
   if (absl::Status fits = check_target(plan.target, info_); !fits.ok()) return fits;
   const absl::StatusOr<Opened*> device = opened();
   if (!device.ok()) return device.status();
-  absl::StatusOr<std::unique_ptr<VulkanExecutable>> executable =
-      VulkanExecutable::load((*device)->context, (*device)->memory, *(*device)->pipelines, plan, artifacts);
+  absl::StatusOr<std::unique_ptr<VulkanExecutable>> executable = VulkanExecutable::load(
+      (*device)->context, (*device)->memory, *(*device)->pipelines, *(*device)->trials, plan, artifacts);
   if (!executable.ok()) return executable.status();
   return std::unique_ptr<Executable>(*std::move(executable));
 }

@@ -13,6 +13,7 @@
 
 #include "runtime/hal/device.h"
 #include "runtime/hal/vulkan/pipeline_cache.h"
+#include "runtime/hal/vulkan/pipeline_trials.h"
 #include "runtime/hal/vulkan/vulkan_context.h"
 #include "runtime/hal/vulkan/vulkan_memory.h"
 
@@ -42,6 +43,7 @@ class VulkanDevice final : public Device {
     std::shared_ptr<VulkanContext> context;
     std::shared_ptr<VulkanMemory> memory;
     std::unique_ptr<PipelineCache> pipelines;
+    std::unique_ptr<PipelineTrials> trials;
   };
   absl::StatusOr<Opened*> opened() const;
 

@@ -5,6 +5,7 @@
 
 #include "runtime/hal/device.h"
 #include "runtime/hal/vulkan/pipeline_cache.h"
+#include "runtime/hal/vulkan/pipeline_trials.h"
 #include "runtime/hal/vulkan/vulkan_context.h"
 #include "runtime/hal/vulkan/vulkan_memory.h"
 
@@ -15,7 +16,8 @@ class VulkanExecutable final : public Executable {
   // Errors: NOT_FOUND, DATA_LOSS naming the kernel and its artifact; the driver's, naming the kernel.
   static absl::StatusOr<std::unique_ptr<VulkanExecutable>> load(const std::shared_ptr<const VulkanContext>& context,
                                                                 const std::shared_ptr<VulkanMemory>& memory,
-                                                                PipelineCache& cache, const Plan& plan,
+                                                                PipelineCache& cache, PipelineTrials& trials,
+                                                                const Plan& plan,
                                                                 const std::vector<ArtifactSource>& artifacts);
   absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const override;
 

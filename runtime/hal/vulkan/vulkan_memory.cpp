@@ -58,8 +58,8 @@ absl::StatusOr<Buffer> VulkanMemory::make(std::size_t size_bytes, std::string_vi
   }
   auto block = std::make_shared<Block>(context_);
   const auto failed = [&](const absl::Status& status) {
-    return absl::Status(status.code(), str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ",
-                                               status.message()));
+    return absl::Status(status.code(),
+                        str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ", status.message()));
   };
   const VkBufferCreateInfo create = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = aligned_size(std::max<std::size_t>(size_bytes, 1)),

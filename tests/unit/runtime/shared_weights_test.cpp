@@ -191,6 +191,31 @@ TEST_CASE("plans share weights although they differ in what the weights are not 
   CHECK_FALSE(load_sharing(made, weights, &c)->weights().found);
 }
 
+TEST_CASE("plans of the same bytes have one block on a device with memory of its own, as long as one of them lives") {
+  const bool is_far = testing::device_of_tests() != nullptr;
+  const PackingPlan made = packing_plan();
+  Weights weights(1);
+  const Weights other(1);
+  {
+    auto first = load_sharing(made, weights, nullptr);
+    const auto second = load_sharing(made, weights, nullptr), third = load_sharing(made, other, nullptr);
+    CHECK((!first->weights().found && first->weights().once_launches == 1));
+    CHECK(second->weights().found == is_far);
+    CHECK(second->weights().once_launches == (is_far ? 0 : 1));
+    CHECK_FALSE(third->weights().found);  // equal bytes, but nobody promised that they stay so together
+    first = nullptr;
+    CHECK((is_right(second, weights) && is_right(third, other)));
+    CHECK(load_sharing(made, weights, nullptr)->weights().found == is_far);
+    PackingPlan less = made;
+    less.plan.mutable_launches(0)->mutable_grid()->mutable_tokens(0)->set_value(kLength - 1);  // packs less
+    CHECK_FALSE(load_sharing(less, weights, nullptr)->weights().found);
+  }
+  weights.w[5] = 77;  // which nobody uses any more
+  const auto anew = load_sharing(made, weights, nullptr);
+  CHECK_FALSE(anew->weights().found);
+  CHECK(is_right(anew, weights));
+}
+
 TEST_CASE("small weights, and those of a plan without a daemon, stay the process's own") {
   const Weights weights(1), small(1, 1000);
   CHECK(is_right(load_sharing(packing_plan(), weights, nullptr), weights));

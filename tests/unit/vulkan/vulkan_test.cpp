@@ -1,9 +1,15 @@
 // Plans on a Vulkan device, seen from its entry points: how often a replay calls them, and what comes of it when they
 // fail. The plans are hand-made; what kernels compute is the runtime's tests'.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
+#include "base/sha256.h"
 #include "runtime/hal/vulkan/vulkan_device.h"
 #include "runtime/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"
@@ -253,6 +259,80 @@ TEST_CASE("an artifact that is no SPIR-V, or is damaged, is refused by its kerne
   made.artifacts[1].bytes[40] ^= 1;
   CHECK_THAT(std::string(load_on(*opened.device, made).status().message()),
              Catch::Contains("kernel 'twice'") && Catch::Contains("was not delivered"));
+}
+
+TEST_CASE("a process that was forked after a device was used is refused by name, and its parent goes on") {
+  const Opened opened;
+  const SaxpyPlan made = long_plan(4);
+  const auto plan = load_on(*opened.device, made);
+  REQUIRE(plan.ok());
+  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  REQUIRE((instance.ok() && computes(*instance, 256)));
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto is_refused = [](const absl::Status& status) {
+      return absl::IsFailedPrecondition(status) && status.message().find("forked") != absl::string_view::npos;
+    };
+    const bool all = is_refused(instance->execute()) && is_refused(load_on(*opened.device, made).status()) &&
+                     is_refused(opened.device->allocate(16, "a test", MemoryUse::kShared).status());
+    {
+      absl::StatusOr<Instance> dropped = std::move(instance);
+    }  // frees nothing of the parent's
+    _exit(all ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(computes(*instance, 256));
+}
+
+TEST_CASE("a kernel whose compile ends the driver is tried in a child, once, and refused by name from then on") {
+  const std::string folder = testing::scratch_folder() + "/trials";
+  const auto use_cache = [&](const std::string& name) {
+    std::filesystem::create_directories(folder + "/" + name);
+    REQUIRE(setenv("XDG_CACHE_HOME", (folder + "/" + name).c_str(), 1) == 0);
+  };
+  // A program that counts its starts and then does `what`.
+  const auto use_program = [&](const std::string& what) {
+    std::ofstream(folder + "/program") << "#!/bin/sh\necho start >> " << folder << "/starts\n" << what << "\n";
+    std::filesystem::permissions(folder + "/program", std::filesystem::perms::owner_all);
+    std::filesystem::remove(folder + "/starts");
+    REQUIRE(setenv("HEARTH_VULKAN_TRIAL", (folder + "/program").c_str(), 1) == 0);
+  };
+  const auto starts = [&] {
+    std::ifstream file(folder + "/starts");
+    int count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  };
+  const SaxpyPlan made = long_plan(4);
+  use_cache("crash");
+  use_program("printf +\nkill -SEGV $$");
+  for (int process = 0; process < 2; ++process) {
+    const Opened opened;
+    const absl::Status status = load_on(*opened.device, made).status();
+    CHECK(absl::IsFailedPrecondition(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("kernel 'add': ") &&
+                                                  Catch::Contains("crashes or hangs") &&
+                                                  Catch::Contains(to_hex(made.artifacts[1].digest)) &&
+                                                  Catch::Contains("To try again, remove " + folder + "/crash/"));
+    CHECK(starts() == 2);  // the third kernel survived, and nothing is tried twice
+  }
+  use_program("kill -TERM $$");  // says nothing about the driver
+  use_cache("killed");
+  {
+    CHECK(load_on(*Opened().device, made).ok());
+  }
+  CHECK(starts() == 1);
+  use_cache("real");
+  use_program("exec " + std::string(std::getenv("HEARTH_BIN_DIR")) + "/hearth-vulkan-trial \"$@\"");
+  for (int process = 0; process < 2; ++process) CHECK(load_on(*Opened().device, made).ok());
+  CHECK(starts() == 1);
+  use_program("kill -SEGV $$");
+  REQUIRE(setenv("HEARTH_VULKAN_TRIAL", "0", 1) == 0);
+  use_cache("crash");  // whose verdict nobody asks for
+  CHECK(load_on(*Opened().device, made).ok());
+  REQUIRE(unsetenv("XDG_CACHE_HOME") == 0);
 }
 
 TEST_CASE("devices are found by number, UUID and name, and an unknown one is answered with what there is") {
