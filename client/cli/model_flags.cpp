@@ -124,7 +124,7 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
                   "that can: "
                   "vulkan,cpu; null computes nothing. Without it HEARTH_DEVICE, else cpu")
       ->type_name("DEVICE")
-      ->check(CLI::Validator(device_error, ""));
+      ->check(CLI::Validator(device_error, "{cpu,null,vulkan}"));
   if (threads_flag == Threads::kOne) {
     command.add_option("--threads", threads, "Threads of a replay; 0: every CPU. Without it HEARTH_THREADS, else 0")
         ->type_name("N")

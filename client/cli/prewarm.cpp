@@ -2,6 +2,7 @@
 // compiled, so each number that clients use is filled for. Goes on after a failure; exits 1 if any.
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_join.h"
@@ -87,8 +88,10 @@ class DimShares {
 
 class Prewarmer {
  public:
-  Prewarmer(const PrewarmFlags& flags, const DimShares& dims, std::vector<client::PrepareConfig> configs)
-      : flags_(flags), dims_(dims), configs_(std::move(configs)) {}
+  // `target`: to compile for instead of this machine.
+  Prewarmer(const PrewarmFlags& flags, const DimShares& dims, std::vector<client::PrepareConfig> configs,
+            std::optional<v1::Target> target)
+      : flags_(flags), dims_(dims), configs_(std::move(configs)), target_(std::move(target)) {}
 
   void prewarm(const std::string& path) {
     if (client::is_plan_file(path)) return check_plan_file(path);
@@ -120,7 +123,7 @@ class Prewarmer {
       const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, model, config, progress, flags_.tune);
       if (!tuned.ok()) return tuned.status();
     }
-    if (!flags_.target.empty()) return prewarm_target(path, model, config);
+    if (target_) return prewarm_target(path, model, config);
     const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, model, config, progress);
     if (!plan.ok()) return plan.status();
     threads_.insert(plan->threads());
@@ -139,9 +142,7 @@ class Prewarmer {
 
   // For machines that may have another CPU, or a device that this one has not.
   absl::Status prewarm_target(const std::string& path, const Model& model, const client::PrepareConfig& config) {
-    const absl::StatusOr<v1::Target> target = target_of(flags_.target, config);
-    if (!target.ok()) return target.status();
-    const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target, config);
+    const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target_, config);
     if (!stats.ok()) return stats.status();
     models_.push_back({{"model", path},
                        {"target", flags_.target},
@@ -178,6 +179,7 @@ class Prewarmer {
   const PrewarmFlags& flags_;
   const DimShares& dims_;
   const std::vector<client::PrepareConfig> configs_;  // one a number of threads
+  const std::optional<v1::Target> target_;
   Json models_ = Json::array();
   std::vector<Failure> failures_;
   std::set<int> threads_;
@@ -199,9 +201,15 @@ absl::StatusOr<std::vector<client::PrepareConfig>> configs_of(const PrewarmFlags
 absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
   const auto configs = configs_of(flags);
   if (!configs.ok()) return configs.status();
+  std::optional<v1::Target> target;
+  if (!flags.target.empty()) {
+    absl::StatusOr<v1::Target> named = target_of(flags.target, configs->front());
+    if (!named.ok()) return named.status();
+    target = *std::move(named);
+  }
   const absl::StatusOr<DimShares> dims = DimShares::of(flags);
   if (!dims.ok()) return dims.status();
-  Prewarmer prewarmer(flags, *dims, *configs);
+  Prewarmer prewarmer(flags, *dims, *configs, std::move(target));
   for (const std::string& path : flags.paths) prewarmer.prewarm(path);
   return prewarmer.finish();
 }
