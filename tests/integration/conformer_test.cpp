@@ -141,7 +141,7 @@ TEST_CASE("a layer of the example Conformer with the benchmark's weights gives O
   }
 }
 
-TEST_CASE("one plan of the example Conformer equals those of exact shapes, and compiles nothing more") {
+TEST_CASE("one plan of the example Conformer equals those of exact shapes, and compiles nothing more", "[exact]") {
   LiveDaemon daemon;
   const Weights weights = Weights::seeded(3);
   const ConformerJit wrapper(Conformer(small(), weights));

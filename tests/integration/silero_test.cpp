@@ -80,7 +80,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 
 }  // namespace
 
-TEST_CASE("silero: the official file, whose rate chooses between two networks, at both rates", "[device]") {
+TEST_CASE("silero: the official file, whose rate chooses between two networks, at both rates") {
   const fs::path model = shared_model("silero_vad.onnx"), wav = shared_model("speech_16k.wav");
   const fs::path list = shared_model("silero_probs_speech_16k.txt");
   if (model.empty() || wav.empty() || list.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
