@@ -99,8 +99,8 @@ class LoadedPlan {
   std::vector<std::string_view> given_;  // parameters' bytes as the caller has them, by buffer
   std::vector<std::shared_ptr<const void>> owners_;
   WeightLayout layout_;
-  std::shared_ptr<WeightBlock>
-      block_;                         // of this plan, or of a device with memory of its own, of all that have the same
+  // This plan's own; on a device with memory of its own, that of all plans which have the same.
+  std::shared_ptr<WeightBlock> block_;
   std::shared_ptr<const void> hold_;  // keeps the block for other processes
   WeightFacts weights_;
   mutable std::mutex copies_mutex_;

@@ -34,6 +34,18 @@ Blocks lay_out(const Plan& plan, bool one_after_the_other) {
   return blocks;
 }
 
+// For an error about their memory: which of them takes most of it.
+std::string name_of_io(const Plan& plan) {
+  const PlanBuffer* largest = nullptr;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
+    if (is_io && (largest == nullptr || buffer.max_bytes > largest->max_bytes)) largest = &buffer;
+  }
+  if (largest == nullptr) return "inputs and outputs";
+  return str_cat("inputs and outputs, of which ", word(largest->kind), " '", largest->name, "' takes ",
+                 largest->max_bytes);
+}
+
 void* at(void* begin, std::size_t offset) { return begin == nullptr ? nullptr : static_cast<char*>(begin) + offset; }
 
 }  // namespace
@@ -66,7 +78,7 @@ absl::StatusOr<Instance> Instance::create(std::shared_ptr<const LoadedPlan> plan
   absl::StatusOr<Buffer> arena = device.allocate(blocks.arena_bytes, "the arena", MemoryUse::kDevice);
   if (!arena.ok()) return arena.status();
   state->arena = *std::move(arena);
-  absl::StatusOr<Buffer> io = device.allocate(blocks.io_bytes, "inputs and outputs", MemoryUse::kShared);
+  absl::StatusOr<Buffer> io = device.allocate(blocks.io_bytes, name_of_io(wire), MemoryUse::kShared);
   if (!io.ok()) return io.status();
   state->io = *std::move(io);
   state->copied.reserve(wire.buffers.size());

@@ -63,7 +63,8 @@ sys.exit("demo: FAILED: " + "; ".join(wrong) if wrong else 0)
 PYTHON
 
 has_vulkan=
-if hearth "$bin/hearth" devices | grep -q '^vulkan:'; then
+devices=$(hearth "$bin/hearth" devices 2>&1)
+if grep -q '^vulkan:' <<<"$devices"; then
   has_vulkan=1
   echo "demo: digits on a Vulkan device"
   hearth "$bin/hearth" run "$root/examples/digits/digits.onnx" --input image="$root/examples/digits/digits_images.npy" \

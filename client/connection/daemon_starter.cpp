@@ -1,6 +1,5 @@
 #include "client/connection/daemon_starter.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,10 +7,9 @@
 #include <optional>
 #include <random>
 #include <thread>
-#include <vector>
 
-#include "absl/strings/str_split.h"
 #include "base/file_lock.h"
+#include "base/find_program.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/detached_daemon.h"
@@ -28,33 +26,14 @@ void sleep_jittered(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::microseconds(500 * milliseconds + random() % (1000 * milliseconds)));
 }
 
-bool is_program(const fs::path& path) { return access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path); }
-
 }  // namespace
 
 absl::StatusOr<std::string> find_daemon_program() {
   if (const char* named = secure_getenv("HEARTH_DAEMON"); named && *named) {
-    if (is_program(named)) return std::string(named);
+    if (runtime::is_program(named)) return std::string(named);
     return absl::NotFoundError(str_cat("HEARTH_DAEMON names '", named, "', which is not a program"));
   }
-  std::vector<fs::path> places;
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  if (!self.empty()) places.push_back(self.parent_path());
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&find_daemon_program), &info) && info.dli_fname) {
-    const fs::path folder = fs::absolute(info.dli_fname, ignored).parent_path();
-    places.push_back(folder);
-    places.push_back(folder.parent_path() / "bin");
-  }
-  if (const char* path = secure_getenv("PATH")) {
-    for (absl::string_view folder : absl::StrSplit(path, ':', absl::SkipEmpty())) {
-      if (folder[0] == '/') places.emplace_back(std::string(folder));
-    }
-  }
-  for (const fs::path& place : places) {
-    if (is_program(place / "hearthd")) return (place / "hearthd").string();
-  }
+  if (std::optional<std::string> found = runtime::find_program("hearthd")) return *std::move(found);
   return absl::NotFoundError(
       "no hearthd beside this program or on PATH; install it, start one, or set HEARTH_DAEMON to its path");
 }

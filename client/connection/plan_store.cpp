@@ -109,9 +109,9 @@ absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareReq
   const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stats);
   if (!result.ok()) return result.status();
   channel.release_lease(result->lease_id());
-  stats.kernels = static_cast<std::uint32_t>(result->artifacts_size());
-  v1::Plan plan;
-  if (plan.ParseFromString(result->plan())) stats.kernels = static_cast<std::uint32_t>(plan.kernels_size());
+  const absl::StatusOr<runtime::Plan> plan = runtime::parse_plan(result->plan());
+  if (!plan.ok()) return plan.status();
+  stats.kernels = static_cast<std::uint32_t>(plan->kernels.size());
   return stats;
 }
 

@@ -40,7 +40,7 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
     if (!names.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", names.status().message()));
     if (names->size() == 1) {  // of several, prepare() takes one that is there
       const absl::Status known = runtime::find_device(device).status();
-      if (!known.ok()) return absl::Status(known.code(), str_cat("HEARTH_DEVICE: ", known.message()));
+      if (!known.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", known.message()));
     }
     config.device = device;
   }

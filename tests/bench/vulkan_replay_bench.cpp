@@ -109,9 +109,7 @@ class ByHand {
 };
 
 void measure(const VulkanDeviceInfo& info, int launches) {
-  testing::SaxpyPlan made = testing::saxpy_plan(kLength, true);
-  const v1::Launch first = made.plan.launches(1), second = made.plan.launches(2);
-  for (int i = 2; i < launches; ++i) *made.plan.add_launches() = i % 2 == 0 ? first : second;
+  const testing::SaxpyPlan made = testing::saxpy_plan(kLength, true, launches);
   const VulkanDevice device(info, {.hook = EntryPoints::install});
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;

@@ -17,8 +17,8 @@ constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
 // Made where it is missing; empty where there is no place for it. A folder of another user is none.
 std::string cache_folder() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
+  const char* const cache = ::secure_getenv("XDG_CACHE_HOME");
+  const char* const home = ::secure_getenv("HOME");
   std::string folder;
   if (cache != nullptr && cache[0] == '/') {
     folder = cache;

@@ -12,10 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <sstream>
 
 #include "base/file.h"
+#include "base/find_program.h"
 #include "base/memory_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -28,34 +27,18 @@ extern char** environ;
 namespace hearth::runtime {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kProgram = "hearth-vulkan-trial";
 constexpr const char* kKind = "trials";
 // Of one module, the driver's start included.
 constexpr std::chrono::seconds kPatience{60};
 
-bool is_program(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
-
 const char* wish() {
-  const char* const wanted = std::getenv("HEARTH_VULKAN_TRIAL");
+  const char* const wanted = ::secure_getenv("HEARTH_VULKAN_TRIAL");
   return wanted == nullptr ? "" : wanted;
 }
 
 // Empty: there is none.
-std::string find_program() {
-  if (*wish() != '\0') return wish();
-  std::error_code failed;
-  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
-  if (!failed && is_program(self.parent_path() / kProgram)) return (self.parent_path() / kProgram).string();
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && folder[0] == '/' && is_program(fs::path(folder) / kProgram))
-      return (fs::path(folder) / kProgram).string();
-  }
-  return "";
-}
+std::string trial_program() { return *wish() != '\0' ? wish() : find_program(kProgram).value_or(""); }
 
 // The modules, each behind its length, at the beginning of a memory file.
 UniqueFd written(const std::vector<std::string_view>& modules, std::size_t first) {
@@ -147,7 +130,7 @@ void PipelineTrials::run(const std::vector<std::string_view>& modules) {
   const std::lock_guard lock(mutex_);
   if (std::strcmp(wish(), "0") == 0) return;
   read();
-  const std::string program = find_program();
+  const std::string program = trial_program();
   if (program.empty()) return;
   std::vector<std::string_view> untried;
   std::vector<Digest> digests;

@@ -81,9 +81,10 @@ absl::Status VulkanProgram::record_into(VkCommandBuffer commands, VkQueryPool qu
       .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
       .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
       .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+  // For the host, for copies, and for later runs: carried state, what `once` launches made, the arena used again.
   VkMemoryBarrier2 last = between;
-  last.dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
-  last.dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
+  last.dstStageMask |= VK_PIPELINE_STAGE_2_HOST_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+  last.dstAccessMask |= VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
   const auto depend = [&](const VkMemoryBarrier2& barrier) {
     const VkDependencyInfo dependency = {
         .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};

@@ -85,7 +85,7 @@ void push_var(v1::Expr* expr, std::int64_t index) {
 
 void push_op(v1::Expr* expr, v1::ExprToken::Kind kind) { expr->add_tokens()->set_kind(kind); }
 
-SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic) {
+SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic, int launches) {
   // Slots: scale: t, x, a. add: out, t, y. twice (once): a2 = a * 2 is not needed by the maths and checks ordering:
   // the parameter is doubled at prepare and halved by the kernel.
   const runtime::ArtifactSource scale = compile_map("scale", {"t", "x", "a2"}, "t[i] = a2[0] * 0.5f * x[i];"),
@@ -135,6 +135,10 @@ SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic) {
   launch(2, {5, 3}, true);
   launch(0, {4, 0, 5}, false);
   launch(1, {2, 4, 1}, false);
+  for (int i = 2; i < launches; ++i) {
+    const v1::Launch again = plan.launches(1 + i % 2);  // behind the one that runs once
+    *plan.add_launches() = again;
+  }
   set_target(plan, 4);
   return result;
 }

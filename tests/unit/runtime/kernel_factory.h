@@ -29,7 +29,8 @@ struct SaxpyPlan {
   std::vector<runtime::ArtifactSource> artifacts;
 };
 // The length is variable "n" in [0, max_n], or the constant max_n.
-SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic);
+// `launches`: of a replay; more than the two come again in turn.
+SaxpyPlan saxpy_plan(std::int64_t max_n, bool symbolic, int launches = 2);
 
 void push_const(v1::Expr* expr, std::int64_t value);
 void push_var(v1::Expr* expr, std::int64_t index);

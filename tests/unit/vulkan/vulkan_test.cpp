@@ -50,13 +50,7 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_on(const Device& device, 
   return LoadedPlan::create(request);
 }
 
-// The plan whose two launches come again until there are `launches` of them.
-SaxpyPlan long_plan(int launches) {
-  SaxpyPlan made = testing::saxpy_plan(256, true);
-  const v1::Launch first = made.plan.launches(1), second = made.plan.launches(2);
-  for (int i = 2; i < launches; ++i) *made.plan.add_launches() = i % 2 == 0 ? first : second;
-  return made;
-}
+SaxpyPlan long_plan(int launches) { return testing::saxpy_plan(256, true, launches); }
 
 bool computes(Instance& instance, std::int64_t n) {
   auto* x = static_cast<float*>(instance.input("x")->data);
