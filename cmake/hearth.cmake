@@ -161,14 +161,20 @@ function(hearth_test name)
   hearth_test_properties(${name} "${A_TIMEOUT}" "${A_LABELS}")
 endfunction()
 
-# hearth_on_vulkan(NAME): the test runs on this machine's Vulkan device; its program is linked with what ends it, as
-# skipped with the reason, where there is none. Under AddressSanitizer leaks of the driver are none of ours.
-function(hearth_on_vulkan name)
-  set(_environment HEARTH_TEST_DEVICE=vulkan HEARTH_VULKAN_TRIAL=0)
+# hearth_ignores_driver_leaks(NAME): what AddressSanitizer finds of a Vulkan driver's leaks, in the test's program or in
+# those that it starts, is none of ours.
+function(hearth_ignores_driver_leaks name)
   if("address" IN_LIST HEARTH_SANITIZE)
-    list(APPEND _environment "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/vulkan_leaks.txt")
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+      "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/vulkan_leaks.txt")
   endif()
-  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "${_environment}" ${ARGN})
+endfunction()
+
+# hearth_on_vulkan(NAME): the test runs on this machine's Vulkan device; its program is linked with what ends it, as
+# skipped with the reason, where there is none.
+function(hearth_on_vulkan name)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT HEARTH_TEST_DEVICE=vulkan HEARTH_VULKAN_TRIAL=0 ${ARGN})
+  hearth_ignores_driver_leaks(${name})
 endfunction()
 function(hearth_skips_without_device program)
   target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/device_listener.cpp)
