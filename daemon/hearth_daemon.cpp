@@ -1,6 +1,7 @@
 #include "daemon/hearth_daemon.h"
 
 #include <absl/strings/str_cat.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,8 +15,11 @@
 #include <system_error>
 #include <thread>
 
+#include "daemon/build/explainer.h"
+#include "daemon/build/leases.h"
 #include "daemon/health.h"
 #include "daemon/installation.h"
+#include "daemon/pool_options.h"
 #include "daemon/serve/admin_service.h"
 #include "daemon/serve/compiler_service.h"
 #include "daemon/serve/listener.h"
@@ -23,8 +27,7 @@
 #include "daemon/trusted_file.h"
 #include "daemon/tune/tuner.h"
 #include "daemon/weights/weight_server.h"
-#include "daemon/workers/readable_paths.h"
-#include "daemon/workers/sandbox_layers.h"
+#include "daemon/workers/worker_usage.h"
 #include "proto/socket_path.h"
 #include "runtime/build_id.h"
 
@@ -38,6 +41,8 @@ constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
+constexpr std::uint64_t kTrimAfterBytes = 64u << 20;   // resident, and used by nobody
+constexpr std::size_t kTrimSlackBytes = 16u << 20;     // memory that is not used and may stay for the next request
 constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
 
 absl::Status make_folders(const std::string& path) {
@@ -51,63 +56,12 @@ absl::Status make_folders(const std::string& path) {
   return absl::OkStatus();
 }
 
-SecretFolders secret_folders(const Config& config) {
-  const char* home = std::getenv("HOME");
-  return {.cache = config.cache_dir, .home = home != nullptr ? home : ""};
-}
-
-WorkerPoolOptions pool_options(const Config& config, const char* workers) {
-  WorkerPoolOptions options;
-  options.command.path = config.worker;
-  options.command.temp_folder = config.temp_dir;
-  options.command.build_id = std::string(build_id());
-  options.command.limits.memory_bytes = config.worker_memory_bytes;
-  options.command.limits.hang_limit = std::chrono::milliseconds(config.hang_limit_ms);
-  options.command.wall_limit = std::chrono::milliseconds(config.compile_limit_ms);
-  options.command.secrets = secret_folders(config);
-  options.command.sandbox = std::make_shared<SandboxStatus>(config.sandbox, workers);
-  options.command.cgroups = WorkerCgroups::of_this_process();
-  if (config.sandbox == SandboxSetting::kOff) {
-    options.command.without = {std::begin(kWorkerLayers), std::end(kWorkerLayers)};
-    options.command.without.erase(layer::kLimits);
-  }
-  options.num_workers = config.workers;
-  options.max_queued_lowerings = config.queue_limit;
-  options.idle_limit = std::chrono::milliseconds(config.worker_idle_ms);
-  return options;
-}
-
-WorkerPoolOptions compiler_pool_options(const Config& config) {
-  WorkerPoolOptions options = pool_options(config, "compiler workers");
-  for (const std::string& folder : config.blob_libraries) {
-    const Paths paths = library_paths(folder, options.command.secrets);
-    options.command.reads.insert(options.command.reads.end(), paths.begin(), paths.end());
-  }
-  return options;
-}
-
-WorkerPoolOptions blob_pool_options(const Config& config) {
-  // The worker itself tells of a compiler that takes too long; this is for when it does not.
-  constexpr std::chrono::milliseconds kMargin{5'000};
-  constexpr std::uint64_t kTasks = 1'024;  // drivers, their passes and what those start
-  WorkerPoolOptions options = pool_options(config, "blob workers");
-  options.command.path = config.blob_worker;
-  options.command.setting = "--blob-worker";
-  options.command.limits.memory_bytes = config.blob_worker_memory_bytes;
-  options.time_setting = "blob_compile_limit_s";
-  options.memory_setting = "blob_worker_memory";
-  options.command.limits.tasks = kTasks;
-  options.command.runs = compiler_paths(options.command.secrets);
-  options.command.runs.insert(options.command.runs.end(), config.sandbox_read.begin(), config.sandbox_read.end());
-  options.command.program_limit = std::chrono::milliseconds(config.blob_compile_limit_ms);
-  options.command.wall_limit = options.command.program_limit + kMargin;
-  // All processors for as long as a compile may take, from the time on at which a worker would be replaced: at half.
-  const auto wall_s =
-      static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(options.command.wall_limit).count());
-  options.command.limits.processor_s = 2 * (wall_s + 1) * std::max(1u, std::thread::hardware_concurrency());
-  options.num_workers = config.blob_workers;
-  options.max_queued_lowerings = config.blob_queue_limit;
-  return options;
+// Of rpc_memory gRPC's buffers have half, which cancels calls when it is full; parsed requests and answers that are not
+// read yet have a quarter each, which calls wait for. One client gets at most an eighth of each quarter.
+constexpr std::uint64_t kBufferShares = 2, kCallShares = 4, kClientShares = 8;
+MemoryBudget::Limits share_of(const Config& config) {
+  const std::uint64_t share = config.rpc_memory_bytes / kCallShares;
+  return {share, share / kClientShares};
 }
 
 // With `sandbox = required`: starts one worker of each class and lets it go, so that a machine that cannot confine them
@@ -148,7 +102,9 @@ class HearthDaemon::Impl {
                   config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers),
-        calls_{&preparer_, &leases_, &metrics_, &store_, &activity_},
+        requests_(share_of(config), &executor_),
+        answers_(share_of(config), &executor_),
+        calls_{&preparer_, &leases_, &metrics_, &store_, &activity_, &clients_, &requests_, &answers_},
         compiler_service_(calls_, &explainer_, &tuner_, &blobs_),
         client_admin_service_(admin_services(), AdminRights::kRead),
         owner_admin_service_(admin_services(), AdminRights::kOwner) {}
@@ -162,7 +118,7 @@ class HearthDaemon::Impl {
 
   absl::Status serve() {
     RpcLimits limits;
-    limits.memory_bytes = config_.rpc_memory_bytes;
+    limits.memory_bytes = config_.rpc_memory_bytes / kBufferShares;
     limits.message_bytes = config_.limits.graph_bytes + kMessageSlackBytes;
     absl::StatusOr<std::unique_ptr<RpcServer>> clients =
         RpcServer::start({&compiler_service_, &client_admin_service_}, limits);
@@ -172,8 +128,8 @@ class HearthDaemon::Impl {
     client_server_ = *std::move(clients);
     owner_server_ = *std::move(owner);
     accept_thread_ = std::thread([this] {
-      listener_->accept_until_stopped([this](int fd, const Peer&) { client_server_->add_connection(fd); },
-                                      [this](int fd, const Peer&) { owner_server_->add_connection(fd); });
+      listener_->accept_until_stopped([this](int fd, const Peer& peer) { connect(*client_server_, fd, peer); },
+                                      [this](int fd, const Peer& peer) { connect(*owner_server_, fd, peer); });
     });
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
@@ -219,6 +175,11 @@ class HearthDaemon::Impl {
   int stop_event() const { return stop_event_; }
 
  private:
+  void connect(RpcServer& server, int fd, const Peer& peer) {
+    clients_.add(fd, {peer.uid, peer.pid});
+    server.add_connection(fd);
+  }
+
   AdminServices admin_services() {
     return {.calls = calls_,
             .pool = &pool_,
@@ -274,6 +235,9 @@ class HearthDaemon::Impl {
     while (!changed_.wait_for(lock, tick, [this] { return ended_; })) {
       lock.unlock();
       if (config_.idle_exit_ms > 0 && activity_.idle_for() >= idle_exit) ask_to_stop("idle");
+      requests_.cancel_stalled();
+      answers_.cancel_stalled();
+      give_memory_back();
       if (!listener_->is_reachable()) ask_to_stop("its socket was removed");
       if (installation_ && installation_->is_replaced()) ask_to_stop("its program was replaced on disk");
       if (Clock::now() - last_flush >= kFlushEvery) {
@@ -283,6 +247,12 @@ class HearthDaemon::Impl {
       }
       lock.lock();
     }
+  }
+
+  // What large requests took would stay with malloc for good.
+  static void give_memory_back() {
+    const struct mallinfo2 heap = ::mallinfo2();
+    if (resident_bytes(::getpid()) > heap.uordblks + heap.hblkhd + kTrimAfterBytes) ::malloc_trim(kTrimSlackBytes);
   }
 
   void tell_health() {
@@ -318,6 +288,9 @@ class HearthDaemon::Impl {
   Preparer preparer_;
   Explainer explainer_;
   Tuner tuner_;
+  ConnectedClients clients_;
+  MemoryBudget requests_;
+  MemoryBudget answers_;
   const CallServices calls_;
   CompilerServiceImpl compiler_service_;
   AdminServiceImpl client_admin_service_;

@@ -4,6 +4,8 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -37,12 +39,24 @@ class PrintableFormatter : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> inner_;
 };
 
+// Descriptor 2 is the current log too, also after a rotation: what the C library has to say of a crash goes there. A
+// terminal, or what a service manager reads, stays.
+spdlog::file_event_handlers standard_error_follows(const std::string& file) {
+  spdlog::file_event_handlers handlers;
+  struct stat log{}, error{};
+  if (::stat(file.c_str(), &log) != 0 || ::fstat(STDERR_FILENO, &error) != 0) return handlers;
+  if (log.st_dev != error.st_dev || log.st_ino != error.st_ino) return handlers;
+  handlers.after_open = [](const spdlog::filename_t&, std::FILE* opened) { ::dup2(::fileno(opened), STDERR_FILENO); };
+  return handlers;
+}
+
 }  // namespace
 
 absl::Status start_log(const Config& config) {
   try {
     auto log = config.log_file.empty() ? spdlog::stderr_logger_mt("hearthd")
-                                       : spdlog::rotating_logger_mt("hearthd", config.log_file, kLogBytes, kOldLogs);
+                                       : spdlog::rotating_logger_mt("hearthd", config.log_file, kLogBytes, kOldLogs,
+                                                                    false, standard_error_follows(config.log_file));
     log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
     log->flush_on(spdlog::level::trace);
     log->set_formatter(std::make_unique<PrintableFormatter>(std::make_unique<spdlog::pattern_formatter>(

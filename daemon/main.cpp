@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -15,8 +16,10 @@
 #include "base/printable.h"
 #include "base/standard_output.h"
 #include "daemon/config.h"
+#include "daemon/exit_deadline.h"
 #include "daemon/hearth_daemon.h"
 #include "daemon/log.h"
+#include "daemon/serve/library_log.h"
 #include "daemon/version.h"
 #include "runtime/build_id.h"
 
@@ -79,6 +82,7 @@ int hearthd_main(int argc, char** argv) {
     return 0;
   }
   if (absl::Status status = hearth::daemon::start_log(*config); !status.ok()) return complain(status, 2);
+  hearth::daemon::route_library_logs();
   const int signals = block_signals();
   raise_descriptor_limit();
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
@@ -91,6 +95,8 @@ int hearthd_main(int argc, char** argv) {
                hearth::build_id().substr(0, 12), config->socket, config->workers, config->cache_dir);
   tell_ready(config->ready_fd, "1");
   wait_for_end(**daemon, signals);
+  constexpr std::chrono::seconds kEnding{4};  // for what comes after the drain
+  const hearth::daemon::ExitDeadline deadline(std::chrono::milliseconds(config->drain_ms) + kEnding);
   const bool all_ended = (*daemon)->drain();
   daemon->reset();
   spdlog::info(all_ended ? "drained" : "drained with cancelled calls");

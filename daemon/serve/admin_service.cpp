@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/build/leases.h"
+#include "daemon/metrics.h"
 #include "daemon/version.h"
 #include "daemon/workers/worker_usage.h"
 #include "kernels_cache/blob_key.h"
@@ -16,15 +18,7 @@
 namespace hearth::daemon {
 namespace {
 
-// A unary call that has begun; keeps the daemon from being idle until gRPC is done with it.
-class AdminCall : public grpc::ServerUnaryReactor {
- public:
-  explicit AdminCall(Activity* activity) : token_(activity->begin()) {}
-  void OnDone() override { delete this; }
-
- private:
-  const Activity::Token token_;
-};
+constexpr std::size_t kOwnersRequestBytes = 4u << 20;  // names of blobs that are to be removed
 
 const char* name_of(cache::EntryKind kind) {
   switch (kind) {
@@ -44,148 +38,172 @@ const char* name_of(cache::EntryKind kind) {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AdminServiceImpl::later(std::function<void()> work) {
-  auto* call = new AdminCall(services_.calls.activity);
+template <class Response>
+grpc::ServerUnaryReactor* AdminServiceImpl::later(UnaryCall* call, std::function<void(Response&)> work) {
   services_.executor->post([call, work = std::move(work)] {
-    work();
-    call->Finish(grpc::Status::OK);
+    Response response;
+    work(response);
+    call->finish(response);
   });
   return call;
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::later_for_owner(const char* what, std::function<void()> work) {
-  const grpc::Status allowed = check_owner(what);
-  return allowed.ok() ? later(std::move(work)) : finish_now(allowed);
+bool AdminServiceImpl::begin(UnaryCall* call, const Bytes* bytes, google::protobuf::Message& request,
+                             const char* owners) {
+  absl::Status status = owners != nullptr ? check_owner(owners) : absl::OkStatus();
+  if (status.ok()) {
+    status = read_small_request(*const_cast<Bytes*>(bytes), request,
+                                owners != nullptr ? kOwnersRequestBytes : kSmallRequestBytes);
+  }
+  if (!status.ok()) call->finish(status);
+  return status.ok();
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::finish_now(const grpc::Status& status) {
-  auto* call = new AdminCall(services_.calls.activity);
-  call->Finish(status);
-  return call;
+absl::Status AdminServiceImpl::check_owner(const char* what) const {
+  if (rights_ == AdminRights::kOwner) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(what, " is the owner's right: ask on ", admin_socket_path(services_.listener->path())));
 }
 
-grpc::Status AdminServiceImpl::check_owner(const char* what) const {
-  if (rights_ == AdminRights::kOwner) return grpc::Status::OK;
-  return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat(what, " is the owner's right: ask on ",
-                                                                        admin_socket_path(services_.listener->path())));
-}
-
-grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,
-                                                  v1::StatsResponse* response) {
+v1::StatsResponse AdminServiceImpl::stats() const {
+  v1::StatsResponse stats;
   const Counters counters = services_.calls.metrics->snapshot();
   const cache::CacheStats cache = services_.cache->stats();
-  response->set_pid(static_cast<std::uint64_t>(::getpid()));
-  response->set_version(kVersion);
-  response->set_build_id(services_.build_id);
-  response->set_uptime_s(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - services_.started_at).count());
-  response->set_cache_dir(services_.cache_dir);
-  response->set_cache_bytes(cache.bytes);
-  response->set_cache_limit_bytes(cache.limit_bytes);
-  response->set_cache_entries(cache.entries);
-  response->set_requests(counters.requests);
-  response->set_plan_hits(counters.plan_hits);
-  response->set_plan_misses(counters.plan_misses);
-  response->set_plan_joined(counters.plan_joined);
-  response->set_plan_errors(counters.plan_errors);
-  response->set_requests_in_flight(counters.requests_in_flight);
-  response->set_kernels_compiled(counters.kernels_compiled);
-  response->set_kernel_hits(counters.kernel_hits);
-  response->set_kernel_joined(counters.kernel_joined);
-  response->set_quarantined(cache.quarantined);
-  response->set_workers(services_.pool->num_live_workers());
-  response->set_worker_crashes(counters.worker_crashes);
-  response->set_worker_timeouts(counters.worker_timeouts);
-  response->set_leases(services_.calls.leases->num_leases());
-  response->set_sessions(services_.calls.leases->num_sessions());
-  response->set_health(services_.health());
-  response->set_workers_checked(services_.workers_checked());
-  response->set_log_file(services_.log_file);
-  response->set_connections(services_.listener->num_connections());
-  response->set_rss_bytes(static_cast<double>(resident_bytes(::getpid())));
-  response->set_blob_requests(counters.blob_requests);
-  response->set_blob_hits(counters.blob_hits);
-  response->set_blob_misses(counters.blob_misses);
-  response->set_blob_joined(counters.blob_joined);
-  response->set_blob_errors(counters.blob_errors);
-  response->set_blobs_compiled(counters.blobs_compiled);
-  response->set_blob_workers(services_.blob_pool->num_live_workers());
+  stats.set_pid(static_cast<std::uint64_t>(::getpid()));
+  stats.set_version(kVersion);
+  stats.set_build_id(services_.build_id);
+  stats.set_uptime_s(std::chrono::duration<double>(std::chrono::steady_clock::now() - services_.started_at).count());
+  stats.set_cache_dir(services_.cache_dir);
+  stats.set_cache_bytes(cache.bytes);
+  stats.set_cache_limit_bytes(cache.limit_bytes);
+  stats.set_cache_entries(cache.entries);
+  stats.set_requests(counters.requests);
+  stats.set_plan_hits(counters.plan_hits);
+  stats.set_plan_misses(counters.plan_misses);
+  stats.set_plan_joined(counters.plan_joined);
+  stats.set_plan_errors(counters.plan_errors);
+  stats.set_requests_in_flight(counters.requests_in_flight);
+  stats.set_kernels_compiled(counters.kernels_compiled);
+  stats.set_kernel_hits(counters.kernel_hits);
+  stats.set_kernel_joined(counters.kernel_joined);
+  stats.set_quarantined(cache.quarantined);
+  stats.set_workers(services_.pool->num_live_workers());
+  stats.set_worker_crashes(counters.worker_crashes);
+  stats.set_worker_timeouts(counters.worker_timeouts);
+  stats.set_leases(services_.calls.leases->num_leases());
+  stats.set_sessions(services_.calls.leases->num_sessions());
+  stats.set_health(services_.health());
+  stats.set_workers_checked(services_.workers_checked());
+  stats.set_log_file(services_.log_file);
+  stats.set_connections(services_.listener->num_connections());
+  stats.set_rss_bytes(static_cast<double>(resident_bytes(::getpid())));
+  stats.set_blob_requests(counters.blob_requests);
+  stats.set_blob_hits(counters.blob_hits);
+  stats.set_blob_misses(counters.blob_misses);
+  stats.set_blob_joined(counters.blob_joined);
+  stats.set_blob_errors(counters.blob_errors);
+  stats.set_blobs_compiled(counters.blobs_compiled);
+  stats.set_blob_workers(services_.blob_pool->num_live_workers());
   const SandboxStatus &sandbox = *services_.pool->command().sandbox, &blobs = *services_.blob_pool->command().sandbox;
-  response->set_sandbox(std::string(name_of(sandbox.setting())));
-  *response->mutable_worker_sandbox() = sandbox.last();
-  *response->mutable_blob_worker_sandbox() = blobs.last();
-  response->set_blob_requests_in_flight(counters.blob_requests_in_flight);
+  stats.set_sandbox(std::string(name_of(sandbox.setting())));
+  *stats.mutable_worker_sandbox() = sandbox.last();
+  *stats.mutable_blob_worker_sandbox() = blobs.last();
+  stats.set_blob_requests_in_flight(counters.blob_requests_in_flight);
   const WeightStats weights = services_.weights->stats();
-  response->set_weight_blocks(weights.blocks);
-  response->set_weight_bytes(weights.bytes);
-  response->set_weight_limit_bytes(services_.weights_limit_bytes);
-  response->set_weight_users(weights.users);
-  response->set_weights_found(weights.found);
-  response->set_max_leases(services_.calls.leases->max_leases());
-  return finish_now(grpc::Status::OK);
+  stats.set_weight_blocks(weights.blocks);
+  stats.set_weight_bytes(weights.bytes);
+  stats.set_weight_limit_bytes(services_.weights_limit_bytes);
+  stats.set_weight_users(weights.users);
+  stats.set_weights_found(weights.found);
+  stats.set_max_leases(services_.calls.leases->max_leases());
+  return stats;
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext*, const v1::CacheListRequest* request,
-                                                      v1::CacheListResponse* response) {
-  return later([cache = services_.cache, limit = request->limit(), response] {
-    for (const cache::CacheEntryInfo& info : cache->list(limit)) {
-      v1::CacheEntry& entry = *response->add_entries();
-      entry.set_key(to_bytes(info.key));
-      entry.set_kind(name_of(info.kind));
-      entry.set_bytes(info.bytes);
-      entry.set_created_unix_s(info.created_unix_s);
-      entry.set_last_used_unix_s(info.last_used_unix_s);
-      entry.set_leased(info.leased);
-    }
-  });
+grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                  Bytes* response) {
+  auto* call = new UnaryCall(services_.calls, context, response);
+  v1::StatsRequest request;
+  if (begin(call, bytes, request)) call->finish(stats());
+  return call;
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext*, const v1::CacheVerifyRequest*,
-                                                        v1::CacheVerifyResponse* response) {
-  return later_for_owner("CacheVerify", [cache = services_.cache, tuning = services_.tuning, response] {
-    const cache::VerifyReport report = cache->verify();
-    tuning->forget();
-    response->set_checked(report.checked);
-    response->set_quarantined(report.quarantined);
-    for (const std::string& problem : report.problems) response->add_problems(problem);
-  });
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                      Bytes* response) {
+  auto* call = new UnaryCall(services_.calls, context, response);
+  v1::CacheListRequest request;
+  if (!begin(call, bytes, request)) return call;
+  return later<v1::CacheListResponse>(call,
+                                      [cache = services_.cache, limit = request.limit()](v1::CacheListResponse& list) {
+                                        for (const cache::CacheEntryInfo& info : cache->list(limit)) {
+                                          v1::CacheEntry& entry = *list.add_entries();
+                                          entry.set_key(to_bytes(info.key));
+                                          entry.set_kind(name_of(info.kind));
+                                          entry.set_bytes(info.bytes);
+                                          entry.set_created_unix_s(info.created_unix_s);
+                                          entry.set_last_used_unix_s(info.last_used_unix_s);
+                                          entry.set_leased(info.leased);
+                                        }
+                                      });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext*,
-                                                       const v1::CacheClearRequest* request,
-                                                       v1::CacheClearResponse* response) {
-  const bool records_too = request->tuning();
-  return later_for_owner("CacheClear", [cache = services_.cache, tuning = services_.tuning, records_too, response] {
-    if (records_too) tuning->forget();
-    const cache::ClearReport report = cache->clear(/*keep_tuning=*/!records_too);
-    response->set_kept_tuning(report.kept_tuning);
-    response->set_removed(report.removed);
-    response->set_kept_leased(report.kept_leased);
-    response->set_freed_bytes(report.freed_bytes);
-  });
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                        Bytes* response) {
+  auto* call = new UnaryCall(services_.calls, context, response);
+  v1::CacheVerifyRequest request;
+  if (!begin(call, bytes, request, "CacheVerify")) return call;
+  return later<v1::CacheVerifyResponse>(
+      call, [cache = services_.cache, tuning = services_.tuning](v1::CacheVerifyResponse& verified) {
+        const cache::VerifyReport report = cache->verify();
+        tuning->forget();
+        verified.set_checked(report.checked);
+        verified.set_quarantined(report.quarantined);
+        for (const std::string& problem : report.problems) verified.add_problems(problem);
+      });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerContext*,
-                                                        const v1::RemoveBlobsRequest* request,
-                                                        v1::RemoveBlobsResponse* response) {
-  std::set<std::string> stems(request->stems().begin(), request->stems().end());
-  const bool all = request->all();
-  return later_for_owner("RemoveBlobs", [cache = services_.cache, stems = std::move(stems), all, response] {
-    const cache::ClearReport report = cache->remove_blobs([&](const cache::KeyMaterial& material) {
-      const std::string stem = cache::blob_stem(material);
-      return all || (!stem.empty() && stems.count(stem) > 0);
-    });
-    response->set_removed(report.removed);
-    response->set_kept_leased(report.kept_leased);
-    response->set_freed_bytes(report.freed_bytes);
-  });
+grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                       Bytes* response) {
+  auto* call = new UnaryCall(services_.calls, context, response);
+  v1::CacheClearRequest request;
+  if (!begin(call, bytes, request, "CacheClear")) return call;
+  const bool records_too = request.tuning();
+  return later<v1::CacheClearResponse>(
+      call, [cache = services_.cache, tuning = services_.tuning, records_too](v1::CacheClearResponse& cleared) {
+        if (records_too) tuning->forget();
+        const cache::ClearReport report = cache->clear(/*keep_tuning=*/!records_too);
+        cleared.set_kept_tuning(report.kept_tuning);
+        cleared.set_removed(report.removed);
+        cleared.set_kept_leased(report.kept_leased);
+        cleared.set_freed_bytes(report.freed_bytes);
+      });
 }
 
-grpc::ServerUnaryReactor* AdminServiceImpl::Shutdown(grpc::CallbackServerContext*, const v1::ShutdownRequest*,
-                                                     v1::ShutdownResponse*) {
-  const grpc::Status allowed = check_owner("Shutdown");
-  if (allowed.ok()) services_.shut_down();
-  return finish_now(allowed);
+grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                        Bytes* response) {
+  auto* call = new UnaryCall(services_.calls, context, response);
+  v1::RemoveBlobsRequest request;
+  if (!begin(call, bytes, request, "RemoveBlobs")) return call;
+  std::set<std::string> stems(request.stems().begin(), request.stems().end());
+  return later<v1::RemoveBlobsResponse>(
+      call, [cache = services_.cache, stems = std::move(stems), all = request.all()](v1::RemoveBlobsResponse& removed) {
+        const cache::ClearReport report = cache->remove_blobs([&](const cache::KeyMaterial& material) {
+          const std::string stem = cache::blob_stem(material);
+          return all || (!stem.empty() && stems.count(stem) > 0);
+        });
+        removed.set_removed(report.removed);
+        removed.set_kept_leased(report.kept_leased);
+        removed.set_freed_bytes(report.freed_bytes);
+      });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::Shutdown(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                     Bytes* response) {
+  auto* call = new UnaryCall(services_.calls, context, response);
+  v1::ShutdownRequest request;
+  if (!begin(call, bytes, request, "Shutdown")) return call;
+  services_.shut_down();
+  call->finish(v1::ShutdownResponse());
+  return call;
 }
 
 }  // namespace hearth::daemon

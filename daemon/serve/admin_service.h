@@ -9,8 +9,10 @@
 #include <functional>
 #include <string>
 
+#include "daemon/build/executor.h"
 #include "daemon/serve/listener.h"
-#include "daemon/serve/prepare_call.h"
+#include "daemon/serve/unary_call.h"
+#include "daemon/tune/tuning_table.h"
 #include "daemon/weights/weight_server.h"
 #include "daemon/workers/worker_pool.h"
 #include "hearth/v1/admin_service.grpc.pb.h"
@@ -39,29 +41,33 @@ struct AdminServices {
   std::function<void()> shut_down;
 };
 
-class AdminServiceImpl : public v1::AdminService::CallbackService {
+using AdminServiceOfBytes = v1::AdminService::WithRawCallbackMethod_Stats<
+    v1::AdminService::WithRawCallbackMethod_CacheList<v1::AdminService::WithRawCallbackMethod_CacheVerify<
+        v1::AdminService::WithRawCallbackMethod_CacheClear<v1::AdminService::WithRawCallbackMethod_RemoveBlobs<
+            v1::AdminService::WithRawCallbackMethod_Shutdown<v1::AdminService::Service>>>>>>;
+
+class AdminServiceImpl : public AdminServiceOfBytes {
  public:
+  using Bytes = grpc::ByteBuffer;
+
   AdminServiceImpl(AdminServices services, AdminRights rights) : services_(std::move(services)), rights_(rights) {}
 
-  grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext*, const v1::StatsRequest*, v1::StatsResponse*) override;
-  grpc::ServerUnaryReactor* CacheList(grpc::CallbackServerContext*, const v1::CacheListRequest*,
-                                      v1::CacheListResponse*) override;
-  grpc::ServerUnaryReactor* CacheVerify(grpc::CallbackServerContext*, const v1::CacheVerifyRequest*,
-                                        v1::CacheVerifyResponse*) override;
-  grpc::ServerUnaryReactor* CacheClear(grpc::CallbackServerContext*, const v1::CacheClearRequest*,
-                                       v1::CacheClearResponse*) override;
-  grpc::ServerUnaryReactor* RemoveBlobs(grpc::CallbackServerContext*, const v1::RemoveBlobsRequest*,
-                                        v1::RemoveBlobsResponse*) override;
-  grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const v1::ShutdownRequest*,
-                                     v1::ShutdownResponse*) override;
+  grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* CacheList(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* CacheVerify(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* CacheClear(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* RemoveBlobs(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
 
  private:
-  // Runs `work` on the executor, then finishes the call with OK.
-  grpc::ServerUnaryReactor* later(std::function<void()> work);
-  // The same of work that only the owner may ask for.
-  grpc::ServerUnaryReactor* later_for_owner(const char* what, std::function<void()> work);
-  grpc::ServerUnaryReactor* finish_now(const grpc::Status& status);
-  grpc::Status check_owner(const char* what) const;
+  // Runs `work(response)` on the executor, then finishes the call with the response.
+  template <class Response>
+  grpc::ServerUnaryReactor* later(UnaryCall* call, std::function<void(Response&)> work);
+  // A call whose request is read into `request`; of one that only the owner may make when `owners` names it. The call
+  // is there in any case; false when it is finished already.
+  bool begin(UnaryCall* call, const Bytes* bytes, google::protobuf::Message& request, const char* owners = nullptr);
+  v1::StatsResponse stats() const;
+  absl::Status check_owner(const char* what) const;
 
   const AdminServices services_;
   const AdminRights rights_;

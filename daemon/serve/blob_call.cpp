@@ -5,17 +5,22 @@
 namespace hearth::daemon {
 
 BlobCall::BlobCall(const CallServices& services, BlobBuilder* blobs, grpc::CallbackServerContext* context,
-                   const v1::CompileBlobRequest* request)
-    : EventStream(services.activity, context),
+                   const grpc::ByteBuffer* request)
+    : RequestStream(services, context, request),
       services_(services),
+      blobs_(blobs),
       counted_(services.metrics->arrived(RequestKind::kBlob)) {
+  start();
+}
+
+void BlobCall::begin() {
   BlobBuilder::Caller caller;
   caller.done = callback(&BlobCall::answer);
-  if (request->want_progress()) {
+  if (request().want_progress()) {
     caller.progress = callback(&BlobCall::report);
     caller.progress(BlobStage::kQueued);
   }
-  on_cancel([job = blobs->compile(*request, std::move(caller))] { job->cancel(); });
+  on_cancel([job = blobs_->compile(request(), std::move(caller))] { job->cancel(); });
 }
 
 void BlobCall::report(BlobStage stage) {

@@ -1,37 +1,43 @@
-// CompilerService of the protos on gRPC's callback API: no call owns a thread. Translates only; the work is in
-// Preparer, Explainer, Tuner, BlobBuilder, Leases and ResultStore. Thread-safe.
+// CompilerService of the protos on gRPC's callback API: no call owns a thread. Requests and answers are bytes here: a
+// request is measured before it is parsed (daemon/serve/message_bytes). Translates only; the work is in Preparer,
+// Explainer, Tuner, BlobBuilder, Leases and ResultStore. Thread-safe.
 //   CompilerServiceImpl service(calls, &explainer, &tuner, &blobs);
 //   builder.RegisterService(&service);
 #pragma once
+#include <mutex>
 #include <set>
 
-#include "daemon/build/explainer.h"
-#include "daemon/serve/blob_call.h"
-#include "daemon/serve/prepare_call.h"
-#include "daemon/serve/tune_call.h"
+#include "daemon/serve/call_services.h"
 #include "hearth/v1/compiler_service.grpc.pb.h"
 
 namespace hearth::daemon {
 
+class BlobBuilder;
+class Explainer;
 class SessionCall;
+class Tuner;
 
-class CompilerServiceImpl : public v1::CompilerService::CallbackService {
+using CompilerServiceOfBytes = v1::CompilerService::WithRawCallbackMethod_Prepare<
+    v1::CompilerService::WithRawCallbackMethod_FetchArtifact<v1::CompilerService::WithRawCallbackMethod_Session<
+        v1::CompilerService::WithRawCallbackMethod_Explain<v1::CompilerService::WithRawCallbackMethod_Tune<
+            v1::CompilerService::WithRawCallbackMethod_CompileBlob<v1::CompilerService::Service>>>>>>;
+
+class CompilerServiceImpl : public CompilerServiceOfBytes {
  public:
   CompilerServiceImpl(const CallServices& services, Explainer* explainer, Tuner* tuner, BlobBuilder* blobs)
       : services_(services), explainer_(explainer), tuner_(tuner), blobs_(blobs) {}
 
-  grpc::ServerWriteReactor<v1::PrepareEvent>* Prepare(grpc::CallbackServerContext* context,
-                                                      const v1::PrepareRequest* request) override;
-  grpc::ServerWriteReactor<v1::FetchArtifactChunk>* FetchArtifact(grpc::CallbackServerContext* context,
-                                                                  const v1::FetchArtifactRequest* request) override;
-  grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
-      grpc::CallbackServerContext* context) override;
-  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context, const v1::ExplainRequest* request,
-                                    v1::ExplainResponse* response) override;
-  grpc::ServerWriteReactor<v1::TuneEvent>* Tune(grpc::CallbackServerContext* context,
-                                                const v1::TuneRequest* request) override;
-  grpc::ServerWriteReactor<v1::CompileBlobEvent>* CompileBlob(grpc::CallbackServerContext* context,
-                                                              const v1::CompileBlobRequest* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Prepare(grpc::CallbackServerContext* context,
+                                                      const grpc::ByteBuffer* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* FetchArtifact(grpc::CallbackServerContext* context,
+                                                            const grpc::ByteBuffer* request) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Tune(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* CompileBlob(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request) override;
 
   // Ends every Session stream with UNAVAILABLE: their clients must not hold the drain up.
   void end_sessions();

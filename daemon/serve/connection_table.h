@@ -1,7 +1,8 @@
 // ConnectionTable: how many connections are open, in all and for each client process, and the limits on both.
 //
-// A connection's descriptor belongs to gRPC; the table keeps a duplicate of it to see when it ends. Belongs to one
-// thread, except size(). Example:
+// A connection's descriptor belongs to gRPC; the table keeps a duplicate of it to see when it ends. When the table is
+// full the process with the most connections loses one to who that has at least two fewer: nobody is kept out by who
+// has many. Belongs to one thread, except size() and num_refused(). Example:
 //   if (!table.admit(fd, peer_of(fd))) ::close(fd);
 //   poll({table.event_fd(), POLLIN}); table.forget_closed();
 #pragma once
@@ -9,14 +10,17 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <set>
 
+#include "daemon/log_limit.h"
 #include "daemon/serve/unix_socket.h"
 
 namespace hearth::daemon {
 
 struct ConnectionLimits {
-  std::size_t total = 8192;
+  std::size_t total = 512;
   std::size_t per_process = 256;
 };
 
@@ -27,18 +31,24 @@ class ConnectionTable {
   ConnectionTable(const ConnectionTable&) = delete;
   ConnectionTable& operator=(const ConnectionTable&) = delete;
 
-  // False, and a line in the log, when the connection would exceed a limit; the caller keeps `fd` either way.
+  // False, and a line in the log a minute and process, when the connection would exceed a limit; the caller keeps `fd`
+  // either way.
   bool admit(int fd, const Peer& peer);
   void forget_closed();
   // Readable when forget_closed() has something to do.
   int event_fd() const { return epoll_; }
   std::size_t size() const { return size_.load(); }
+  std::uint64_t num_refused() const { return refused_.total(); }
 
  private:
   const ConnectionLimits limits_;
   const int epoll_;
   std::map<int, pid_t> open_;  // duplicate -> client
-  std::map<pid_t, std::size_t> per_process_;
+  bool make_room(pid_t newcomer);
+  void forget(int fd);
+
+  std::map<pid_t, std::set<int>> per_process_;  // duplicates
+  LogLimit refused_;
   std::atomic<std::size_t> size_{0};
 };
 

@@ -1,5 +1,7 @@
 // EventStream: what calls that answer with a stream of events share: a reactor of gRPC's callback API with a queue of
-// events, one write under way at a time and one outcome. Deletes itself when gRPC is done with it.
+// events, one write under way at a time and one outcome. Deletes itself when gRPC is done with it. What is written is
+// charged to the memory for answers until the client has read it: progress that finds no room is left out, the outcome
+// waits for it, and a client that reads nothing for too long is cancelled.
 //
 // Threads: callbacks run the derived call's methods with the lock held, and not at all once the outcome is known;
 // events, finish() and fail() are for such methods. A caller that leaves is an outcome too (CANCELLED). Example:
@@ -16,17 +18,20 @@
 #include <utility>
 
 #include "daemon/activity.h"
+#include "daemon/serve/call_services.h"
 #include "daemon/serve/grpc_status.h"
+#include "daemon/serve/message_bytes.h"
 
 namespace hearth::daemon {
 
 template <class Event>
-class EventStream : public grpc::ServerWriteReactor<Event> {
+class EventStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   void OnWriteDone(bool ok) final {
     std::lock_guard lock(link_->mutex);
-    busy_ = false;
-    if (!ok) pending_.clear();  // the stream is broken; OnCancel settles it
+    writing_ = false;
+    charge_ = {};
+    if (!ok) drop_pending();  // the stream is broken; OnCancel settles it
     write_next();
   }
 
@@ -34,10 +39,14 @@ class EventStream : public grpc::ServerWriteReactor<Event> {
     std::function<void()> cancel;  // run and destroyed unlocked: it may call back
     {
       std::lock_guard lock(link_->mutex);
-      if (settled_) return;
-      cancel = std::move(cancel_);
-      pending_.clear();
-      fail(absl::CancelledError("the caller left or its deadline passed"));
+      if (!settled_) {
+        cancel = std::move(cancel_);
+        drop_pending();
+        fail(absl::CancelledError("the caller left or its deadline passed"));
+      } else if (last_) {  // it waited for room to be written
+        drop_pending();
+        write_next();
+      }
     }
     if (cancel) cancel();
   }
@@ -51,10 +60,16 @@ class EventStream : public grpc::ServerWriteReactor<Event> {
   }
 
  protected:
-  EventStream(Activity* activity, grpc::CallbackServerContext* context)
-      : context_(context), token_(activity->begin()), link_(std::make_shared<Link>()) {
+  EventStream(const CallServices& services, grpc::CallbackServerContext* context)
+      : context_(context),
+        answers_(services.answers),
+        client_(services.clients->of(*context)),
+        token_(services.activity->begin()),
+        link_(std::make_shared<Link>()) {
     link_->stream = this;
   }
+
+  const ClientId& client() const { return client_; }
 
   // What others may call at any time, also when the call is gone: runs `method` of this call, or nothing.
   template <class Call, class... Args>
@@ -67,18 +82,18 @@ class EventStream : public grpc::ServerWriteReactor<Event> {
     };
   }
 
-  // As callback(), but runs `method` unlocked; only while nothing was sent. The call stays until it returns.
+  // As callback(), but runs `method` unlocked. The call stays until it returns.
   template <class Call>
   std::function<void()> unlocked_callback(void (Call::*method)()) {
     return [link = link_, method] {
       std::unique_lock lock(link->mutex);
       EventStream* stream = link->stream;
       if (stream == nullptr || stream->settled_) return;
-      stream->busy_ = true;  // holds Finish back, and so OnDone
+      ++stream->num_unlocked_;  // holds Finish back, and so OnDone
       lock.unlock();
       (static_cast<Call*>(stream)->*method)();
       lock.lock();
-      stream->busy_ = false;
+      --stream->num_unlocked_;
       stream->write_next();
     };
   }
@@ -95,21 +110,28 @@ class EventStream : public grpc::ServerWriteReactor<Event> {
     cancel();
   }
 
-  void send(Event event) {
-    pending_.push_back(std::move(event));
+  void send(Event progress) {
+    pending_.push_back(std::move(progress));
     write_next();
   }
   // Takes the place of progress that still waits to be written.
-  void send_newest(Event event) {
-    if (!pending_.empty() && pending_.back().has_progress()) pending_.pop_back();
-    send(std::move(event));
+  void send_newest(Event progress) {
+    if (!pending_.empty()) pending_.pop_back();
+    send(std::move(progress));
   }
   std::size_t num_pending() const { return pending_.size(); }
 
-  // The outcome: `last` event or an error.
-  void finish(Event last) {
+  // The outcome: an event, made when there is room for its `bytes`, or an error.
+  void finish(std::uint64_t bytes, std::function<Event()> last) {
     settled_ = true;
-    send(std::move(last));
+    last_ = std::move(last);
+    last_bytes_ = bytes;
+    write_next();
+  }
+  void finish(Event last) {
+    const std::uint64_t bytes = last.ByteSizeLong();
+    auto shared = std::make_shared<Event>(std::move(last));
+    finish(bytes, [shared] { return std::move(*shared); });
   }
   void fail(const absl::Status& status) {
     settled_ = true;
@@ -128,33 +150,71 @@ class EventStream : public grpc::ServerWriteReactor<Event> {
   // For whoever counts outcomes; the lock is held.
   virtual void count_failure() {}
 
+  void drop_pending() {
+    pending_.clear();
+    if (last_) status_ = grpc::Status(grpc::StatusCode::CANCELLED, "the caller left or its deadline passed");
+    last_ = nullptr;
+    if (!writing_) charge_ = {};
+  }
+
+  // What takes the call's place in callbacks of the budget, also when its outcome is known.
+  std::function<void()> while_open(void (EventStream::*method)()) {
+    return [link = link_, method] {
+      std::lock_guard lock(link->mutex);
+      if (link->stream != nullptr) (link->stream->*method)();
+    };
+  }
+  void cancel_call() { context_->TryCancel(); }
   void write_next() {
-    if (busy_ || finished_) return;
-    if (pending_.empty()) {
-      if (!settled_) return;
+    if (writing_ || num_unlocked_ > 0 || finished_) return;
+    if (!pending_.empty()) {
+      Event event = std::move(pending_.front());
+      pending_.pop_front();
+      charge_ = answers_->try_take(client_, event.ByteSizeLong(), while_open(&EventStream::cancel_call));
+      if (!charge_.has_room()) return write_next();
+      bytes_ = to_byte_buffer(event);
+      writing_ = true;
+      StartWrite(&bytes_);
+    } else if (last_) {
+      write_last();
+    } else if (settled_) {
       finished_ = true;
-      this->Finish(status_);
-      return;
+      Finish(status_);
     }
-    writing_ = std::move(pending_.front());
-    pending_.pop_front();
-    busy_ = true;
-    if (settled_ && pending_.empty()) {
+  }
+  void write_last() {
+    if (last_bytes_ > answers_->total_bytes()) {
+      last_ = nullptr;
       finished_ = true;
-      this->StartWriteAndFinish(&writing_, grpc::WriteOptions(), status_);
-    } else {
-      this->StartWrite(&writing_);
+      return Finish(too_large(last_bytes_, answers_->total_bytes()));
     }
+    if (!waits_) {
+      waits_ = true;
+      charge_ = answers_->take(client_, last_bytes_, while_open(&EventStream::write_next),
+                               while_open(&EventStream::cancel_call));
+    }
+    if (!charge_.has_room()) return;
+    bytes_ = to_byte_buffer(last_());
+    last_ = nullptr;
+    finished_ = writing_ = true;
+    StartWriteAndFinish(&bytes_, grpc::WriteOptions(), status_);
   }
 
   grpc::CallbackServerContext* const context_;
+  MemoryBudget* const answers_;
+  const ClientId client_;
   const Activity::Token token_;
   const std::shared_ptr<Link> link_;
   std::function<void()> cancel_;
   std::deque<Event> pending_;
-  Event writing_;
+  std::function<Event()> last_;
+  std::uint64_t last_bytes_ = 0;
+  MemoryBudget::Charge charge_;  // of what is written, or of last_
+  grpc::ByteBuffer bytes_;
   grpc::Status status_;
-  bool busy_ = false;      // a write is under way
+  int num_unlocked_ = 0;
+  bool writing_ = false;   // a write is under way
+  bool waits_ = false;     // last_ has a charge, or a place in line
   bool settled_ = false;   // outcome known
   bool finished_ = false;  // Finish was called
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include "proto/socket_path.h"
@@ -59,7 +60,11 @@ void Listener::accept_until_stopped(const std::function<void(int, const Peer&)>&
       const int fd = ::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) {
         // Out of descriptors: the connection stays in the backlog until some are closed.
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) std::this_thread::sleep_for(kAcceptPause);
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+          if (const auto times = no_descriptors_.count(0))
+            spdlog::warn("cannot accept connections: {} ({} times in the last minute)", std::strerror(errno), *times);
+          std::this_thread::sleep_for(kAcceptPause);
+        }
         continue;
       }
       const Peer peer = peer_of(fd);

@@ -50,6 +50,7 @@ class Listener {
   std::optional<UnixSocket> clients_;
   std::optional<UnixSocket> owner_;
   ConnectionTable connections_;
+  LogLimit no_descriptors_;
   int stop_event_ = -1;
 };
 

@@ -9,8 +9,7 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::size_t kMaxPendingProgress = 64;
-// Hashing a graph larger than this is not for a network thread.
-constexpr std::size_t kInlineRequestBytes = 1u << 20;
+constexpr std::uint64_t kArtifactBytes = 512;  // of an answer, for each artifact that it names
 
 v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultStore& store) {
   v1::PrepareEvent event;
@@ -36,26 +35,20 @@ v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultS
 }  // namespace
 
 PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerContext* context,
-                         const v1::PrepareRequest* request)
-    : EventStream(services.activity, context),
+                         const grpc::ByteBuffer* request)
+    : RequestStream(services, context, request),
       services_(services),
-      counted_(services.metrics->arrived(RequestKind::kPrepare)),
-      request_(request) {
-  if (request->ByteSizeLong() <= kInlineRequestBytes) {
-    begin();
-  } else {
-    // The request lives as long as the call.
-    services_.preparer->services().executor->post(unlocked_callback(&PrepareCall::begin));
-  }
+      counted_(services.metrics->arrived(RequestKind::kPrepare)) {
+  start();
 }
 
 void PrepareCall::begin() {
   Preparer::Caller caller;
   caller.done = callback(&PrepareCall::answer);
-  if (request_->want_progress()) caller.progress = callback(&PrepareCall::report);
-  auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(*request_, std::move(caller)));
+  if (request().want_progress()) caller.progress = callback(&PrepareCall::report);
+  auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(request(), std::move(caller)));
   on_cancel([ticket] { ticket->leave(); });
-  if (request_->want_progress()) std::invoke(callback(&PrepareCall::report_queued));
+  if (request().want_progress()) std::invoke(callback(&PrepareCall::report_queued));
 }
 
 void PrepareCall::report_queued() {
@@ -95,12 +88,15 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
                   took_ms);
   }
   std::uint64_t lease = 0;
-  if (request_->session_id() != 0) {
+  if (request().session_id() != 0) {
     // A session that ended meanwhile (a draining daemon, a client on its way out) costs the lease, not the plan.
-    lease = services_.leases->add(request_->session_id(), prepared->built->plan.hold).value_or(0);
+    lease = services_.leases->add(request().session_id(), prepared->built->plan.hold).value_or(0);
   }
   services_.metrics->count(prepared->outcome);
-  finish(to_event(*prepared, lease, *services_.store));
+  const std::uint64_t bytes = built.plan.plan->size() + kArtifactBytes * (1 + built.plan.artifacts.size());
+  finish(bytes, [prepared = *std::move(prepared), lease, store = services_.store] {
+    return to_event(prepared, lease, *store);
+  });
 }
 
 }  // namespace hearth::daemon

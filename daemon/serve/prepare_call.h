@@ -1,6 +1,6 @@
 // PrepareCall: one Prepare stream: translates between protos and Preparer, takes the lease, counts the outcome,
 // streams progress. Lives as EventStream says.
-//   return new PrepareCall(calls, context, request);
+//   return new PrepareCall(calls, context, bytes);
 #pragma once
 #include <chrono>
 
@@ -8,26 +8,17 @@
 #include "daemon/build/leases.h"
 #include "daemon/build/preparer.h"
 #include "daemon/metrics.h"
-#include "daemon/serve/event_stream.h"
+#include "daemon/serve/request_stream.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {
 
-// What calls need of the daemon; everything outlives the server.
-struct CallServices {
-  Preparer* preparer = nullptr;
-  Leases* leases = nullptr;
-  Metrics* metrics = nullptr;
-  ResultStore* store = nullptr;
-  Activity* activity = nullptr;
-};
-
-class PrepareCall final : public EventStream<v1::PrepareEvent> {
+class PrepareCall final : public RequestStream<v1::PrepareRequest, v1::PrepareEvent> {
  public:
-  PrepareCall(const CallServices& services, grpc::CallbackServerContext* context, const v1::PrepareRequest* request);
+  PrepareCall(const CallServices& services, grpc::CallbackServerContext* context, const grpc::ByteBuffer* request);
 
  private:
-  void begin();
+  void begin() override;
   void report_queued();
   void report(const BuildProgress& progress);
   void answer(absl::StatusOr<Prepared> prepared);
@@ -35,7 +26,6 @@ class PrepareCall final : public EventStream<v1::PrepareEvent> {
 
   const CallServices services_;
   const Metrics::Call counted_;
-  const v1::PrepareRequest* const request_;
   std::uint32_t kernels_told_ = 0;
   bool told_queued_ = false;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

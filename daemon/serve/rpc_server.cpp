@@ -1,6 +1,5 @@
 #include "daemon/serve/rpc_server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
@@ -14,16 +13,12 @@ namespace hearth::daemon {
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::start(const std::vector<grpc::Service*>& services,
                                                             const RpcLimits& limits) {
   grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // No service here has a thread of its own for a call; gRPC's reflection would, one a stream.
   grpc::ServerBuilder builder;
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::uint64_t>(limits.message_bytes, 1u << 30)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.streams_per_connection);
   builder.SetResourceQuota(grpc::ResourceQuota("hearthd").Resize(static_cast<std::size_t>(limits.memory_bytes)));
-  // Reflection is the only synchronous service.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (!server) return absl::InternalError("gRPC could not start its server");
   return std::unique_ptr<RpcServer>(new RpcServer(std::move(server)));

@@ -23,9 +23,9 @@ class Service;
 namespace hearth::daemon {
 
 struct RpcLimits {
-  std::uint64_t memory_bytes = 1ull << 30;    // of all connections' buffers together
+  std::uint64_t memory_bytes = 256ull << 20;  // of all connections' buffers together
   std::uint64_t message_bytes = 65ull << 20;  // of one request
-  int streams_per_connection = 1024;          // calls at once, sessions included
+  int streams_per_connection = 64;            // calls at once, sessions included
 };
 
 class RpcServer {

@@ -5,10 +5,14 @@
 namespace hearth::daemon {
 
 TuneCall::TuneCall(const CallServices& services, Tuner* tuner, grpc::CallbackServerContext* context,
-                   const v1::TuneRequest* request)
-    : EventStream(services.activity, context) {
+                   const grpc::ByteBuffer* request)
+    : RequestStream(services, context, request), tuner_(tuner) {
+  start();
+}
+
+void TuneCall::begin() {
   std::shared_ptr<Tuner::Job> job =
-      tuner->tune(*request, {.done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
+      tuner_->tune(request(), {.done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
   if (job) on_cancel([job] { job->cancel(); });
 }
 

@@ -1,20 +1,22 @@
 // TuneCall: one Tune stream: translates between protos and Tuner, streams progress. Lives as EventStream says.
-//   return new TuneCall(calls, &tuner, context, request);
+//   return new TuneCall(calls, &tuner, context, bytes);
 #pragma once
-#include "daemon/serve/event_stream.h"
-#include "daemon/serve/prepare_call.h"
+#include "daemon/serve/request_stream.h"
 #include "daemon/tune/tuner.h"
 
 namespace hearth::daemon {
 
-class TuneCall final : public EventStream<v1::TuneEvent> {
+class TuneCall final : public RequestStream<v1::TuneRequest, v1::TuneEvent> {
  public:
   TuneCall(const CallServices& services, Tuner* tuner, grpc::CallbackServerContext* context,
-           const v1::TuneRequest* request);
+           const grpc::ByteBuffer* request);
 
  private:
+  void begin() override;
   void report(const v1::TuneProgress& progress);
   void answer(absl::StatusOr<v1::TuneResult> result);
+
+  Tuner* const tuner_;
 };
 
 }  // namespace hearth::daemon

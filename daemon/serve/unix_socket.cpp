@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "daemon/log_limit.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -98,7 +100,9 @@ Peer peer_of(int fd) {
 
 bool is_trusted(const Peer& peer) {
   if (peer.uid == ::geteuid() || peer.uid == 0) return true;
-  spdlog::warn("refused a connection of user {} (pid {})", peer.uid, peer.pid);
+  static LogLimit refused;
+  if (const auto times = refused.count(peer.uid))
+    spdlog::warn("refused a connection of user {} (pid {}; {} times in the last minute)", peer.uid, peer.pid, *times);
   return false;
 }
 

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 // An open Session stream.
 class Session {
  public:
-  explicit Session(DaemonFixture& fixture) : stream_(fixture.compiler().Session(&context_)) {
+  explicit Session(DaemonFixture& fixture) : Session(fixture.compiler()) {}
+  explicit Session(v1::CompilerService::Stub& stub) : stream_(stub.Session(&context_)) {
     v1::SessionRequest request;
     request.set_protocol_version(kProtocolVersion);
     REQUIRE(stream_->Write(request));
@@ -107,8 +108,10 @@ TEST_CASE("session: 300 open sessions take no thread each and do not hold the dr
   };
   Session one(fixture);
   const auto before = num_threads();
+  std::vector<std::unique_ptr<v1::CompilerService::Stub>> stubs;  // a connection has 64 calls at most
+  for (int i = 0; i < 10; ++i) stubs.push_back(v1::CompilerService::NewStub(fixture.channel()));
   std::vector<std::unique_ptr<Session>> sessions;
-  for (int i = 0; i < 300; ++i) sessions.push_back(std::make_unique<Session>(fixture));
+  for (std::size_t i = 0; i < 300; ++i) sessions.push_back(std::make_unique<Session>(*stubs[i % stubs.size()]));
   CHECK(num_threads() < before + 50);
   CHECK(fixture.stats().sessions() == 301);
   CHECK(fixture.daemon().drain());  // false when a session had to be cut off

@@ -1,0 +1,13 @@
+// What the daemon's two pools of workers are, by its configuration: programs, limits, what they may read. Reads the
+// environment and the file system. Example:
+//   WorkerPool pool(compiler_pool_options(config), &poison, &metrics);
+#pragma once
+#include "daemon/config.h"
+#include "daemon/workers/worker_pool.h"
+
+namespace hearth::daemon {
+
+WorkerPoolOptions compiler_pool_options(const Config& config);
+WorkerPoolOptions blob_pool_options(const Config& config);
+
+}  // namespace hearth::daemon
