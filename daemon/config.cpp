@@ -123,6 +123,7 @@ std::vector<Setting> settings_of(Config& c) {
       {"hang_limit_s", "longest time without progress of a worker", seconds(&c.hang_limit_ms)},
       {"refuse_s", "how long a request that killed three workers is refused", seconds(&c.refuse_ms)},
       {"queue_limit", "graphs that may wait to be compiled", count(&c.queue_limit)},
+      {"tune_turn_s", "how long a tuning run goes on while one of another process waits", seconds(&c.tune_turn_ms)},
       {"sandbox", "what confines workers: all of the sandbox, or none starts; what the machine offers of it; nothing",
        Value([&c](const std::string& value) { return parse_sandbox(value, &c.sandbox); }, "required|best-effort|off",
              std::string(name_of(c.sandbox)))},

@@ -38,6 +38,7 @@ struct Config {
   std::uint64_t hang_limit_ms = 10'000;
   std::uint64_t refuse_ms = 600'000;
   std::uint64_t queue_limit = 256;
+  std::uint64_t tune_turn_ms = 10'000;
 
   SandboxSetting sandbox = SandboxSetting::kBestEffort;
   std::vector<std::string> sandbox_read;  // what blob compilers may read and run beside what they need

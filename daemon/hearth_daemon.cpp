@@ -101,7 +101,7 @@ class HearthDaemon::Impl {
                    &blob_libraries_},
                   config.limits),
         explainer_(&preparer_),
-        tuner_(&preparer_, config.workers),
+        tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms)),
         requests_(share_of(config), &executor_),
         answers_(share_of(config), &executor_),
         calls_{&preparer_, &leases_, &metrics_, &store_, &activity_, &clients_, &requests_, &answers_},

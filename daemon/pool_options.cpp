@@ -45,6 +45,7 @@ WorkerPoolOptions pool_options(const Config& config, const char* workers) {
 
 WorkerPoolOptions compiler_pool_options(const Config& config) {
   WorkerPoolOptions options = pool_options(config, "compiler workers");
+  options.num_spare = 1;
   for (const std::string& folder : config.blob_libraries) {
     const Paths paths = library_paths(folder, options.command.secrets);
     options.command.reads.insert(options.command.reads.end(), paths.begin(), paths.end());
@@ -57,6 +58,7 @@ WorkerPoolOptions blob_pool_options(const Config& config) {
   constexpr std::chrono::milliseconds kMargin{5'000};
   constexpr std::uint64_t kTasks = 1'024;  // drivers, their passes and what those start
   WorkerPoolOptions options = pool_options(config, "blob workers");
+  options.one_job_a_worker = true;  // its compilers run programs, which may leave some behind
   options.command.path = config.blob_worker;
   options.command.setting = "--blob-worker";
   options.command.limits.memory_bytes = config.blob_worker_memory_bytes;

@@ -51,7 +51,7 @@ void BlobBuilder::Job::read_source() {
   const absl::StatusOr<Digest> source = builder_.files_.digest(spec_.root() + "/" + spec_.source());
   if (!source.ok()) return answer(source_problem(spec_, source.status()));
   const std::shared_ptr<Job> self = shared_from_this();
-  keep(builder_.toolchains_.find(spec_.toolchain(),
+  keep(builder_.toolchains_.find(spec_.toolchain(), caller_.client,
                                  [self, source = *source](const BlobToolchains::Outcome& toolchain) {
                                    self->builder_.services_.executor->post(
                                        [self, source, toolchain] { self->look_up(source, toolchain); });
@@ -106,6 +106,7 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   CompileJob job;
   absl::StatusOr<Paths> reads = blob_paths(spec_, builder_.services_.pool->command().secrets);
   if (!reads.ok()) return flight->complete(reads.status());
+  job.client = caller_.client;
   job.reads = *std::move(reads);
   *job.request.mutable_blob() = spec_;
   job.key = flight_key_;

@@ -5,7 +5,7 @@
 // compile that nobody waits for any more is stopped. Thread-safe; what it uses outlives it. Errors: blob_check.h's,
 // INVALID_ARGUMENT for a source that cannot be read, the worker's (blobs/build/blob_compiler.h, worker_pool.h), of a
 // failure a moment ago (blob_failures.h); NOT_FOUND with only_if_cached; after close() UNAVAILABLE. Example:
-//   auto job = builder.compile(request, {.done = on_done, .progress = on_stage});
+//   auto job = builder.compile(request, {.client = client, .done = on_done, .progress = on_stage});
 //   job->cancel();   // the caller hung up
 #pragma once
 #include <absl/status/statusor.h>
@@ -54,6 +54,7 @@ bool is_absence(const absl::Status& status);
 class BlobBuilder {
  public:
   struct Caller {
+    ClientId client;
     std::function<void(absl::StatusOr<BlobAnswer>)> done;  // at most once; not after cancel()
     std::function<void(BlobStage)> progress;               // may be null
   };

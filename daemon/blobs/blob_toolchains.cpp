@@ -6,7 +6,7 @@
 
 namespace hearth::daemon {
 
-BlobToolchains::Flights::Ticket BlobToolchains::find(const std::string& kind,
+BlobToolchains::Flights::Ticket BlobToolchains::find(const std::string& kind, const ClientId& client,
                                                      std::function<void(const Outcome&)> done) {
   std::shared_ptr<const v1::ToolchainInfo> info;
   {
@@ -23,11 +23,12 @@ BlobToolchains::Flights::Ticket BlobToolchains::find(const std::string& kind,
   Flights::Waiter waiter;
   waiter.done = [done = std::move(done)](const Outcome& outcome, bool) { done(outcome); };
   return flights_.join(sha256("toolchain " + kind), std::move(waiter),
-                       [&](std::shared_ptr<Flights::Flight> flight) { ask(kind, std::move(flight)); });
+                       [&](std::shared_ptr<Flights::Flight> flight) { ask(kind, client, std::move(flight)); });
 }
 
-void BlobToolchains::ask(const std::string& kind, std::shared_ptr<Flights::Flight> flight) {
+void BlobToolchains::ask(const std::string& kind, const ClientId& client, std::shared_ptr<Flights::Flight> flight) {
   CompileJob job;
+  job.client = client;
   job.request.mutable_toolchain()->set_kind(kind);
   job.key = sha256("toolchain " + kind);
   job.what = absl::StrCat("the question for a compiler of '", kind, "' blobs");

@@ -1,7 +1,8 @@
 // BlobToolchains: which compiler makes blobs of a kind, asked of a blob worker once and remembered while the compiler's
 // file stays as it is. Thread-safe. Errors: the worker's (NOT_FOUND: no compiler, with the package that has it), which
 // are not remembered. Example:
-//   ticket = toolchains.find("c++", [](const BlobToolchains::Outcome& toolchain) { use((*toolchain)->digest()); });
+//   ticket = toolchains.find("c++", client, [](const BlobToolchains::Outcome& toolchain) { use((*toolchain)->digest());
+//   });
 #pragma once
 #include <functional>
 #include <map>
@@ -25,7 +26,7 @@ class BlobToolchains {
 
   // `done` runs before this returns when the answer is known, else on a pool thread; not at all once the ticket is
   // left.
-  Flights::Ticket find(const std::string& kind, std::function<void(const Outcome&)> done);
+  Flights::Ticket find(const std::string& kind, const ClientId& client, std::function<void(const Outcome&)> done);
   // The next find() asks again.
   void forget(const std::string& kind);
 
@@ -34,7 +35,7 @@ class BlobToolchains {
     files::FileStamp stamp;
     std::shared_ptr<const v1::ToolchainInfo> info;
   };
-  void ask(const std::string& kind, std::shared_ptr<Flights::Flight> flight);
+  void ask(const std::string& kind, const ClientId& client, std::shared_ptr<Flights::Flight> flight);
   void remember(const std::string& kind, const std::shared_ptr<const v1::ToolchainInfo>& info);
 
   WorkerPool* const pool_;

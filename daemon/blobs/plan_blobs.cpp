@@ -35,7 +35,8 @@ void PlanBuild::found(PlanResult plan) {
     auto done = [self = shared_from_this(), artifact = kernel.artifact()](const absl::StatusOr<BlobAnswer>& answer) {
       self->blob_checked(answer.ok() && to_bytes(answer->built->blob.artifact.digest) == artifact);
     };
-    blob_jobs_.add(services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr}));
+    blob_jobs_.add(
+        services_.blobs->compile(*request, {.client = client_, .done = std::move(done), .progress = nullptr}));
   }
   blob_checked(true);
 }
@@ -69,7 +70,7 @@ void PlanBuild::build_blob(std::size_t index) {
     self->kernel_ready(index, std::shared_ptr<const BuiltKernel>(std::move(kernel)),
                        answer->outcome == BlobOutcome::kMiss);
   };
-  blob_jobs_.add(services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr}));
+  blob_jobs_.add(services_.blobs->compile(*request, {.client = client_, .done = std::move(done), .progress = nullptr}));
 }
 
 void PlanBuild::blob_failed(const v1::PlanBlob& blob, const absl::Status& why) {

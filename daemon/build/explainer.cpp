@@ -18,8 +18,12 @@ namespace {
 
 class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<ExplainJob> {
  public:
-  ExplainJob(Preparer* preparer, const v1::ExplainRequest& request, Explainer::Done done)
-      : preparer_(preparer), services_(preparer->services()), request_(request), done_(std::move(done)) {}
+  ExplainJob(Preparer* preparer, const v1::ExplainRequest& request, const ClientId& client, Explainer::Done done)
+      : preparer_(preparer),
+        services_(preparer->services()),
+        request_(request),
+        client_(client),
+        done_(std::move(done)) {}
 
   void start() {
     const v1::CompileOptions options = without_dump(request_.options());
@@ -57,6 +61,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
   // One worker job, with dumps; `step` runs on the executor with its reply.
   void submit(CompileJob job, Step step) {
+    job.client = client_;
     *job.request.mutable_target() = request_.target();
     *job.request.mutable_options() = request_.options();
     job.request.mutable_options()->set_dump(true);
@@ -182,7 +187,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
         }
         one_less();
       };
-      services_.blobs->compile(*request, {.done = std::move(done), .progress = nullptr});
+      services_.blobs->compile(*request, {.client = client_, .done = std::move(done), .progress = nullptr});
     }
     one_less();
   }
@@ -212,7 +217,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     *request.mutable_target() = request_.target();
     *request.mutable_options() = without_dump(request_.options());
     PlanFlights::Ticket ticket = preparer_->prepare(
-        request, {.done = [self = shared_from_this()](absl::StatusOr<Prepared> plan) { self->prepared(plan); },
+        request, {.client = client_,
+                  .done = [self = shared_from_this()](absl::StatusOr<Prepared> plan) { self->prepared(plan); },
                   .progress = nullptr});
     std::lock_guard lock(mutex_);
     if (!ended_) ticket_ = std::move(ticket);
@@ -286,6 +292,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
   Preparer* const preparer_;
   const BuildServices& services_;
   v1::ExplainRequest request_;  // its graph goes into the Prepare
+  const ClientId client_;
   std::mutex mutex_;
   bool ended_ = false;
   Explainer::Done done_;
@@ -299,13 +306,14 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
 }  // namespace
 
-std::shared_ptr<Explainer::Job> Explainer::explain(const v1::ExplainRequest& request, Done done) {
+std::shared_ptr<Explainer::Job> Explainer::explain(const v1::ExplainRequest& request, const ClientId& client,
+                                                   Done done) {
   absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
   if (!status.ok()) {
     done(status);
     return nullptr;
   }
-  auto job = std::make_shared<ExplainJob>(preparer_, request, std::move(done));
+  auto job = std::make_shared<ExplainJob>(preparer_, request, client, std::move(done));
   // It walks over the cache to explain a miss: nothing for a network thread.
   preparer_->services().executor->post([job] { job->start(); });
   return job;

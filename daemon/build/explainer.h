@@ -3,7 +3,7 @@
 // were asked for come from compiling these once more, with dumps; same input, same code. Thread-safe; the callback
 // comes once, on a daemon thread or before explain() returns. Errors: Preparer's; NOT_FOUND naming a kernel that the
 // plan has not. Example:
-//   auto job = explainer.explain(request, [](absl::StatusOr<v1::ExplainResponse> explained) { … });
+//   auto job = explainer.explain(request, client, [](absl::StatusOr<v1::ExplainResponse> explained) { … });
 //   job->cancel();
 #pragma once
 #include <absl/status/statusor.h>
@@ -27,7 +27,7 @@ class Explainer {
 
   explicit Explainer(Preparer* preparer) : preparer_(preparer) {}
 
-  std::shared_ptr<Job> explain(const v1::ExplainRequest& request, Done done);
+  std::shared_ptr<Job> explain(const v1::ExplainRequest& request, const ClientId& client, Done done);
 
  private:
   Preparer* const preparer_;

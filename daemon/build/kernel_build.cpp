@@ -22,7 +22,8 @@ void store_kernel(const BuildServices& services, const cache::KeyMaterial& mater
 }  // namespace
 
 void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
-                  const v1::CompileOptions& options, cache::KeyMaterial material, Flight flight) {
+                  const v1::CompileOptions& options, const ClientId& client, cache::KeyMaterial material,
+                  Flight flight) {
   // Another flight may have stored it between the caller's look-up and this flight's start.
   if (std::optional<KernelResult> found = services.store->find_kernel(material)) {
     BuiltKernel built;
@@ -35,6 +36,7 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
   *job.request.mutable_compile() = spec;
   *job.request.mutable_target() = target;
   *job.request.mutable_options() = options;
+  job.client = client;
   job.key = cache::key(material);
   job.what = absl::StrCat("kernel '", spec.symbol(), "'");
   job.done = [services, material = std::move(material), symbol = spec.symbol(),

@@ -60,12 +60,14 @@ PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, co
 }
 
 PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                     const v1::CompileOptions& options, PlanInputs inputs, std::shared_ptr<PlanFlights::Flight> flight)
+                     const v1::CompileOptions& options, PlanInputs inputs, const ClientId& client,
+                     std::shared_ptr<PlanFlights::Flight> flight)
     : services_(services),
       material_(std::move(inputs.material)),
       libraries_(std::move(inputs.libraries)),
       target_(target),
       options_(without_dump(options)),
+      client_(client),
       flight_(std::move(flight)) {
   *request_.mutable_lower() = graph;
   *request_.mutable_target() = target_;
@@ -90,6 +92,7 @@ void PlanBuild::lower() {
   CompileJob job;
   const int num_nodes = request_.lower().nodes_size();
   job.request = libraries_.empty() ? std::move(request_) : request_;
+  job.client = client_;
   job.key = cache::key(material_);
   job.what = absl::StrCat("a graph of ", num_nodes, " nodes");
   job.done = [self = shared_from_this()](absl::StatusOr<v1::WorkerReply> reply) {
@@ -142,7 +145,7 @@ void PlanBuild::find_or_compile(std::size_t index) {
   };
   KernelFlights::Ticket ticket = services_.kernel_flights->join(
       cache::key(material), std::move(waiter), [&](std::shared_ptr<KernelFlights::Flight> flight) {
-        build_kernel(services_, spec, target_, options_, std::move(material), std::move(flight));
+        build_kernel(services_, spec, target_, options_, client_, std::move(material), std::move(flight));
       });
   std::lock_guard lock(mutex_);
   if (!ended_) tickets_.push_back(std::move(ticket));

@@ -83,7 +83,8 @@ std::vector<v1::PlanKernel> blobs_of(const std::string& plan, const BlobLibraryR
 class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
  public:
   PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-            const v1::CompileOptions& options, PlanInputs inputs, std::shared_ptr<PlanFlights::Flight> flight);
+            const v1::CompileOptions& options, PlanInputs inputs, const ClientId& client,
+            std::shared_ptr<PlanFlights::Flight> flight);
 
   void start();
   void cancel();
@@ -113,6 +114,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   BlobLibraryRefs libraries_;
   const v1::Target target_;
   const v1::CompileOptions options_;
+  const ClientId client_;  // whose turns its jobs take
   const std::shared_ptr<PlanFlights::Flight> flight_;
 
   v1::LoweredPlan lowered_;  // written before the kernel flights start, then read only until publish()
@@ -136,7 +138,7 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options);
 
 // One kernel, found or compiled: the body of a kernel flight.
 void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
-                  const v1::CompileOptions& options, cache::KeyMaterial material,
+                  const v1::CompileOptions& options, const ClientId& client, cache::KeyMaterial material,
                   std::shared_ptr<KernelFlights::Flight> flight);
 
 }  // namespace hearth::daemon

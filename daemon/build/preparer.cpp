@@ -38,8 +38,8 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     done(Prepared{key, *outcome, how});
   };
   return flights_.join(key, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
-    auto build =
-        std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, std::move(inputs), flight);
+    auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, std::move(inputs),
+                                             caller.client, flight);
     flight->on_cancel([build] { build->cancel(); });
     build->start();
   });

@@ -28,6 +28,7 @@ struct Prepared {
 class Preparer {
  public:
   struct Caller {
+    ClientId client;
     std::function<void(absl::StatusOr<Prepared>)> done;  // at most once; never after the ticket was left before
     std::function<void(const BuildProgress&)> progress;  // may be null
   };

@@ -15,6 +15,7 @@ BlobCall::BlobCall(const CallServices& services, BlobBuilder* blobs, grpc::Callb
 
 void BlobCall::begin() {
   BlobBuilder::Caller caller;
+  caller.client = client();
   caller.done = callback(&BlobCall::answer);
   if (request().want_progress()) {
     caller.progress = callback(&BlobCall::report);

@@ -30,14 +30,16 @@ ExplainCall::ExplainCall(const CallServices& services, Explainer* explainer, grp
 
 void ExplainCall::begin(const std::shared_ptr<Link>& link, Explainer* explainer) {
   v1::ExplainRequest request;
+  ClientId client;
   {
     std::lock_guard lock(link->mutex);
     ExplainCall* const call = link->call;
     if (call == nullptr || call->finished_ || std::exchange(call->begun_, true)) return;
+    client = call->client();
     if (absl::Status read = from_byte_buffer(*call->bytes_, request); !read.ok()) return call->settle(read);
   }
   std::shared_ptr<Explainer::Job> job = explainer->explain(
-      request, [link](absl::StatusOr<v1::ExplainResponse> explained) { answer(link, std::move(explained)); });
+      request, client, [link](absl::StatusOr<v1::ExplainResponse> explained) { answer(link, std::move(explained)); });
   if (!job) return;
   {
     std::lock_guard lock(link->mutex);

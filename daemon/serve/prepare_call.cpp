@@ -44,6 +44,7 @@ PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerConte
 
 void PrepareCall::begin() {
   Preparer::Caller caller;
+  caller.client = client();
   caller.done = callback(&PrepareCall::answer);
   if (request().want_progress()) caller.progress = callback(&PrepareCall::report);
   auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(request(), std::move(caller)));

@@ -11,8 +11,8 @@ TuneCall::TuneCall(const CallServices& services, Tuner* tuner, grpc::CallbackSer
 }
 
 void TuneCall::begin() {
-  std::shared_ptr<Tuner::Job> job =
-      tuner_->tune(request(), {.done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
+  std::shared_ptr<Tuner::Job> job = tuner_->tune(
+      request(), {.client = client(), .done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
   if (job) on_cancel([job] { job->cancel(); });
 }
 

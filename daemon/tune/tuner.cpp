@@ -12,13 +12,6 @@
 #include "proto/launch_runs.h"
 
 namespace hearth::daemon {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t kDefaultBudgetMs = 60'000, kMostBudgetMs = 24 * 3600 * 1000;
-constexpr double kLeastShare = 0.01;         // of the work, for a kernel to be worth a search
-constexpr double kOpsPerByte = 0.5;          // what moving a byte counts beside an operation
-constexpr std::size_t kCandidatesAWave = 2;  // for each worker
 
 // One flat kernel of a plan.
 struct Tunable {
@@ -26,6 +19,14 @@ struct Tunable {
   v1::TunedKernel told;
   double work = 0;
 };
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kDefaultBudgetMs = 60'000, kMostBudgetMs = 24 * 3600 * 1000;
+constexpr double kLeastShare = 0.01;         // of the work, for a kernel to be worth a search
+constexpr double kOpsPerByte = 0.5;          // what moving a byte counts beside an operation
+constexpr std::size_t kCandidatesAWave = 2;  // for each worker
 
 // Distinct flat kernels that run at every replay, most estimated work first.
 std::vector<Tunable> tunables_of(const v1::LoweredPlan& lowered) {
@@ -69,21 +70,33 @@ class Tuner::Run : public Tuner::Job {
         request_(request),
         options_(without_dump(request.options())),
         caller_(std::move(caller)),
-        bench_(services.pool, request.target(), options_) {}
+        bench_(services.pool, caller_.client, request.target(), options_) {}
 
   void cancel() override { bench_.cancel(); }
 
   void report_queued() { report(v1::TuneProgress::QUEUED); }
 
-  void perform() {
-    absl::StatusOr<v1::TuneResult> result = tune();
-    if (bench_.cancelled()) result = absl::CancelledError("the tuning run was cancelled");
-    caller_.done(std::move(result));
+  const ClientId& client() const { return caller_.client; }
+
+  // Goes on until it has ended, which it tells its caller, or until `turn_is_over`; then false.
+  bool take_turn(std::function<bool()> turn_is_over) {
+    bench_.set_turn(std::move(turn_is_over));
+    absl::Status status = is_lowered_ ? absl::OkStatus() : lower();
+    const Clock::time_point began = Clock::now();
+    bench_.set_deadline(began + budget_left_);
+    if (status.ok() && !tune()) {
+      budget_left_ -= std::min(budget_left_, Clock::now() - began);
+      report_queued();
+      return false;
+    }
+    if (bench_.cancelled()) status = absl::CancelledError("the tuning run was cancelled");
+    caller_.done(status.ok() ? absl::StatusOr<v1::TuneResult>(std::move(result_)) : status);
+    return true;
   }
   void refuse(const absl::Status& status) { caller_.done(status); }
 
  private:
-  absl::StatusOr<v1::TuneResult> tune() {
+  absl::Status lower() {
     report(v1::TuneProgress::LOWERING);
     v1::WorkerRequest lower;
     *lower.mutable_lower() = request_.graph();
@@ -93,27 +106,32 @@ class Tuner::Run : public Tuner::Job {
     const std::string what = absl::StrCat("a graph of ", request_.graph().nodes_size(), " nodes");
     absl::StatusOr<v1::WorkerReply> reply = bench_.perform(std::move(lower), what);
     if (!reply.ok()) return reply.status();
-    std::vector<Tunable> tunables = tunables_of(reply->lowered());
-    reply->Clear();
-    const std::uint64_t budget_ms =
-        request_.budget_ms() ? std::min(request_.budget_ms(), kMostBudgetMs) : kDefaultBudgetMs;
-    bench_.set_deadline(Clock::now() + std::chrono::milliseconds(budget_ms));
-    progress_.set_kernels_total(static_cast<std::uint32_t>(tunables.size()));
-    v1::TuneResult result;
-    for (Tunable& tunable : tunables) {
-      if (bench_.cancelled()) break;
-      tune_one(tunable, budget_ms);
-      *result.add_kernels() = std::move(tunable.told);
-      progress_.set_kernels_done(progress_.kernels_done() + 1);
-    }
-    return result;
+    tunables_ = tunables_of(reply->lowered());
+    progress_.set_kernels_total(static_cast<std::uint32_t>(tunables_.size()));
+    is_lowered_ = true;
+    return absl::OkStatus();
   }
 
-  void tune_one(Tunable& tunable, std::uint64_t budget_ms) {
+  // False when the turn ended before the run.
+  bool tune() {
+    for (; next_ < tunables_.size() && !bench_.cancelled(); ++next_) {
+      Tunable& tunable = tunables_[next_];
+      if (!tune_one(tunable)) return false;
+      is_going_on_ = false;
+      *result_.add_kernels() = std::move(tunable.told);
+      progress_.set_kernels_done(progress_.kernels_done() + 1);
+    }
+    return true;
+  }
+
+  // False when the turn ended before the search; the next turn goes on with it.
+  bool tune_one(Tunable& tunable) {
     v1::TunedKernel& told = tunable.told;
     progress_.set_symbol(told.symbol());
-    progress_.set_candidates(0);
-    progress_.set_speedup(1);
+    if (!is_going_on_) {
+      progress_.set_candidates(0);
+      progress_.set_speedup(1);
+    }
     report(v1::TuneProgress::TUNING);
     told.set_outcome(v1::TunedKernel::SKIPPED);
     const v1::TuningRecord known =
@@ -129,30 +147,35 @@ class Tuner::Run : public Tuner::Job {
       told.set_detail(absl::StrCat("an earlier search tried ", known.candidates(), " candidates"));
     } else if (told.share() < kLeastShare) {
       told.set_detail(absl::StrCat("has less than ", kLeastShare * 100, " % of the work"));
-    } else if (has_searched_ && bench_.is_over()) {
-      told.set_detail(absl::StrCat("the budget of ", static_cast<double>(budget_ms) / 1000, " s was used up before"));
+    } else if (has_searched_ && bench_.is_past_deadline()) {
+      const double budget_s = std::chrono::duration<double>(budget_).count();
+      told.set_detail(absl::StrCat("the budget of ", budget_s, " s was used up before"));
     } else {
       SearchOptions options;
       options.wave = kCandidatesAWave * std::max(1u, num_workers_);
       options.threads = std::max(1u, request_.target().threads());
-      options.progress = [this](std::uint32_t candidates, double speedup) {
-        progress_.set_candidates(candidates);
+      const std::uint32_t before = told.candidates();  // in earlier turns
+      options.progress = [this, before](std::uint32_t candidates, double speedup) {
+        progress_.set_candidates(before + candidates);
         progress_.set_speedup(speedup);
         report(v1::TuneProgress::TUNING);
       };
-      if (!request_.again()) {
+      if (!request_.again() || is_going_on_) {
         options.from = known.rest();
         *options.best.mutable_opts() = known.opts();
       }
-      tell(search(tunable.choice.flat(), bench_, options), known, tunable);
+      const SearchResult found = search(tunable.choice.flat(), bench_, options);
+      tell(found, known, tunable);
+      is_going_on_ = found.status.ok() && !found.finished && !bench_.is_past_deadline();
     }
+    return !is_going_on_;
   }
 
   // `known`: what earlier searches have found.
   void tell(const SearchResult& found, const v1::TuningRecord& known, Tunable& tunable) {
     v1::TunedKernel& told = tunable.told;
-    told.set_candidates(found.candidates);
-    told.set_failed_candidates(found.failed);
+    told.set_candidates(told.candidates() + found.candidates);
+    told.set_failed_candidates(told.failed_candidates() + found.failed);
     told.set_detail(found.detail);
     if (!found.status.ok()) {
       told.set_outcome(v1::TunedKernel::FAILED);
@@ -217,9 +240,18 @@ class Tuner::Run : public Tuner::Job {
   WorkerBench bench_;
   v1::TuneProgress progress_;
   bool has_searched_ = false;
+  bool is_lowered_ = false;
+  bool is_going_on_ = false;  // with the search of tunables_[next_]
+  std::vector<Tunable> tunables_;
+  std::size_t next_ = 0;
+  v1::TuneResult result_;
+  const Clock::duration budget_ = std::chrono::milliseconds(
+      request_.budget_ms() ? std::min(request_.budget_ms(), kMostBudgetMs) : kDefaultBudgetMs);
+  Clock::duration budget_left_ = budget_;
 };
 
-Tuner::Tuner(const Preparer* preparer, unsigned num_workers) : preparer_(preparer), num_workers_(num_workers) {}
+Tuner::Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::milliseconds turn)
+    : preparer_(preparer), num_workers_(num_workers), turn_(turn) {}
 
 std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller caller) {
   absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
@@ -232,11 +264,16 @@ std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller c
     run = std::make_shared<Run>(preparer_->services(), num_workers_, request, std::move(caller));
     run->report_queued();
     std::lock_guard lock(mutex_);
+    const auto own = std::count_if(waiting_.begin(), waiting_.end(),
+                                   [&](const auto& other) { return other->client() == run->client(); });
     if (stopping_) {
       status = absl::UnavailableError("the daemon is shutting down");
     } else if (waiting_.size() >= kMaxWaitingRuns) {
       status = absl::ResourceExhaustedError(
           absl::StrCat(waiting_.size(), " tuning runs wait already, as many as may; try again later"));
+    } else if (static_cast<std::size_t>(own) >= kMaxWaitingRuns / 2) {
+      status = absl::ResourceExhaustedError(
+          absl::StrCat(own, " tuning runs of this process wait already, as many as one process may have"));
     } else {
       waiting_.push_back(run);
       if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
@@ -263,16 +300,28 @@ void Tuner::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Tuner::is_awaited_by_others(const ClientId& client) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& run) { return run->client() != client; });
+}
+
 void Tuner::work() {
   std::unique_lock lock(mutex_);
+  ClientId last;
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     if (stopping_) return;
-    current_ = std::move(waiting_.front());
-    waiting_.pop_front();
+    auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& run) { return run->client() != last; });
+    if (next == waiting_.end()) next = waiting_.begin();
+    current_ = *next;
+    waiting_.erase(next);
+    last = current_->client();
     lock.unlock();
-    current_->perform();
+    const Clock::time_point end = Clock::now() + turn_;
+    const bool has_ended =
+        current_->take_turn([this, end, client = last] { return Clock::now() >= end && is_awaited_by_others(client); });
     lock.lock();
+    if (!has_ended) waiting_.push_back(current_);
     current_ = nullptr;
   }
 }

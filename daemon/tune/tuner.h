@@ -1,16 +1,18 @@
 // Tuner: what Tune means, without gRPC: lower the graph, search for better opts for the kernels that have most of its
 // work (daemon/tune/tune_search), write a tuning record for each that was found.
 //
-// One run at a time, on a thread of its own: two would time each other's noise. Up to kMaxWaitingRuns wait in line.
-// Compiling and timing happen in workers, behind everybody else's work. Callbacks come on the tuner's thread, `done`
-// exactly once unless the request is refused, then before tune() returns. Thread-safe. Errors: Preparer's;
-// UNIMPLEMENTED for other devices than cpu; RESOURCE_EXHAUSTED when the line is full; UNAVAILABLE after stop().
-// Example:
-//   auto job = tuner.tune(request, {.done = on_done, .progress = on_progress});
+// One run at a time, on a thread of its own: two would time each other's noise. Up to kMaxWaitingRuns wait in line, of
+// one client half of them. While another client waits a run has its turn, then it goes on behind the others; its
+// budget is of its own turns. Compiling and timing happen in workers, behind everybody else's work. Callbacks come on
+// the tuner's thread, `done` exactly once unless the request is refused, then before tune() returns. Thread-safe.
+// Errors: Preparer's; UNIMPLEMENTED for other devices than cpu; RESOURCE_EXHAUSTED when the line is full; UNAVAILABLE
+// after stop(). Example:
+//   auto job = tuner.tune(request, {.client = client, .done = on_done, .progress = on_progress});
 //   job->cancel();   // the caller hung up
 #pragma once
 #include <absl/status/statusor.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -28,6 +30,7 @@ class Tuner {
   static constexpr std::size_t kMaxWaitingRuns = 32;  // each holds its graph
 
   struct Caller {
+    ClientId client;
     std::function<void(absl::StatusOr<v1::TuneResult>)> done;
     std::function<void(const v1::TuneProgress&)> progress;  // may be null
   };
@@ -37,7 +40,7 @@ class Tuner {
     virtual void cancel() = 0;
   };
 
-  Tuner(const Preparer* preparer, unsigned num_workers);
+  Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::milliseconds turn);
   ~Tuner() { stop(); }
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
@@ -50,9 +53,11 @@ class Tuner {
  private:
   class Run;
   void work();
+  bool is_awaited_by_others(const ClientId& client);
 
   const Preparer* const preparer_;
   const unsigned num_workers_;
+  const std::chrono::milliseconds turn_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Run>> waiting_;

@@ -41,6 +41,7 @@ std::vector<absl::StatusOr<v1::WorkerReply>> WorkerBench::perform_all(std::vecto
   };
   for (std::size_t i = 0; i < work.size(); ++i) {
     CompileJob job;
+    job.client = client_;
     job.request.Swap(&work[i].request);
     *job.request.mutable_target() = target_;
     if (!job.request.has_options()) *job.request.mutable_options() = options_;

@@ -53,8 +53,9 @@ bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
 WorkerPool::WorkerPool(WorkerPoolOptions options, PoisonList* poison, Metrics* metrics)
     : options_(std::move(options)), poison_(poison), metrics_(metrics), queue_(options_.max_queued_lowerings) {
   const unsigned num_slots = std::max(1u, options_.num_workers);
-  for (unsigned i = 0; i < num_slots; ++i) {
+  for (unsigned i = 0; i < num_slots + options_.num_spare; ++i) {
     slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->role = i < num_slots ? WorkerRole::kRegular : WorkerRole::kSpare;
     slots_.back()->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   }
   for (auto& slot : slots_) slot->thread = std::thread([this, &slot = *slot] { run(slot); });
@@ -120,6 +121,7 @@ void WorkerPool::warm(unsigned num_workers) {
     std::lock_guard lock(mutex_);
     for (auto& slot : slots_) {
       if (num_workers == 0) break;
+      if (slot->role == WorkerRole::kSpare) continue;
       if (slot->pid < 0) slot->warm = true;
       --num_workers;
     }
@@ -140,12 +142,12 @@ void WorkerPool::run(Slot& slot) {
   Clock::time_point idle_since = Clock::now();
   while (!stopping_) {
     if (take_warm_request(slot)) {
-      if (absl::Status status = ensure_worker(slot, {}); !status.ok()) {
+      if (absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, {}); !status.ok()) {
         spdlog::warn("cannot start a compiler worker ahead of need: {}", std::string(status.message()));
       }
       idle_since = Clock::now();
     }
-    std::optional<CompileJob> job = queue_.pop(slot.worker ? options_.idle_limit : kLongSleep);
+    std::optional<CompileJob> job = queue_.pop(slot.worker ? options_.idle_limit : kLongSleep, slot.role);
     if (!job) {
       idle(slot, idle_since);
       continue;
@@ -154,6 +156,8 @@ void WorkerPool::run(Slot& slot) {
     absl::StatusOr<v1::WorkerReply> reply = absl::CancelledError("cancelled before it was compiled");
     if (begin_job(slot, job->id)) reply = perform(slot, *job);
     end_job(slot, job->id, Clock::now() - begin);
+    queue_.ended(job->client);
+    if (options_.one_job_a_worker) drop_worker(slot);
     spdlog::debug("{}: {} after {} ms", job->what, reply.ok() ? "done" : std::string(reply.status().message()),
                   milliseconds_since(begin));
     job->done(std::move(reply));
@@ -171,9 +175,16 @@ bool WorkerPool::take_warm_request(Slot& slot) {
   return std::exchange(slot.warm, false);
 }
 
-absl::Status WorkerPool::ensure_worker(Slot& slot, const std::vector<std::string>& reads) {
-  if (slot.worker && !(slot.worker->idle_and_alive() && slot.worker->may_read(reads))) drop_worker(slot);
-  if (slot.worker) return absl::OkStatus();
+absl::Status WorkerPool::ensure_worker(Slot& slot, const CompileJob& job) {
+  const bool is_others = slot.uid != job.client.uid && slot.uid != static_cast<uid_t>(-1);
+  if (slot.worker && (is_others || !slot.worker->idle_and_alive() || !slot.worker->may_read(job.reads)))
+    drop_worker(slot);
+  absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, job.reads);
+  slot.uid = job.client.uid;
+  return status;
+}
+
+absl::Status WorkerPool::start_worker(Slot& slot, const std::vector<std::string>& reads) {
   WorkerCommand command = options_.command;
   command.reads.insert(command.reads.end(), reads.begin(), reads.end());
   const Clock::time_point begin = Clock::now();
@@ -198,13 +209,14 @@ void WorkerPool::drop_worker(Slot& slot) {
   }
   spdlog::debug("worker {} ends", slot.worker->pid());
   slot.worker.reset();
+  slot.uid = static_cast<uid_t>(-1);
   --live_workers_;
 }
 
 absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job) {
   // Identical jobs that were queued before the key was refused.
   if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
-  if (absl::Status status = ensure_worker(slot, job.reads); !status.ok()) return status;
+  if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
   if (job.started) job.started();
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
   if (exchange.end == WorkerEnd::kKilled) {
@@ -212,7 +224,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     drop_worker(slot);
     metrics_->worker_crashed();
     spdlog::warn("a compiler worker {} while compiling {}: trying once more", exchange.detail, job.what);
-    if (absl::Status status = ensure_worker(slot, job.reads); !status.ok()) return status;
+    if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
     exchange = slot.worker->exchange(job.request, slot.wake_fd);
   }
   if (exchange.end != WorkerEnd::kReply) {

@@ -1,7 +1,8 @@
 // WorkerPool: compiles by handing jobs to hearth-worker processes, one thread and at most one process a slot.
 //
 // Workers are started when first needed (or warm()), leave after the idle limit, and are replaced when they crash, hang
-// or outgrow their limits; the job then ends with one typed error, nothing else suffers. Owns threads and processes;
+// or outgrow their limits; the job then ends with one typed error, nothing else suffers. A worker does jobs of one user
+// only. Owns threads and processes;
 // the destructor cancels what runs. Thread-safe. `done` is called exactly once for every accepted job, on a pool
 // thread or the one that cancels. Example:
 //   WorkerPool pool(options, &poison, &metrics);
@@ -31,6 +32,8 @@ namespace hearth::daemon {
 struct WorkerPoolOptions {
   WorkerCommand command;
   unsigned num_workers = 1;
+  unsigned num_spare = 0;         // beside them, for clients that all workers keep waiting
+  bool one_job_a_worker = false;  // no worker outlives its job: what the job has left behind meets no other
   std::size_t max_queued_lowerings = 256;
   std::chrono::milliseconds idle_limit{60'000};
   // The daemon's settings that bound a job's time and memory: the remedy of a job that met one of them.
@@ -66,9 +69,11 @@ class WorkerPool {
  private:
   struct Slot {
     int wake_fd = -1;
-    std::uint64_t job = 0;  // guarded by mutex_
-    pid_t pid = -1;         // guarded by mutex_
-    bool warm = false;      // guarded by mutex_
+    WorkerRole role = WorkerRole::kRegular;
+    uid_t uid = static_cast<uid_t>(-1);  // whose jobs its worker has done
+    std::uint64_t job = 0;               // guarded by mutex_
+    pid_t pid = -1;                      // guarded by mutex_
+    bool warm = false;                   // guarded by mutex_
     std::unique_ptr<WorkerProcess> worker;
     std::thread thread;
   };
@@ -76,8 +81,9 @@ class WorkerPool {
   void run(Slot& slot);
   void idle(Slot& slot, std::chrono::steady_clock::time_point idle_since);
   bool take_warm_request(Slot& slot);
-  // One that may read `reads`; the slot's is replaced by one that may when it may not.
-  absl::Status ensure_worker(Slot& slot, const std::vector<std::string>& reads);
+  // One that may do this job; the slot's is replaced when it may not.
+  absl::Status ensure_worker(Slot& slot, const CompileJob& job);
+  absl::Status start_worker(Slot& slot, const std::vector<std::string>& reads);
   void drop_worker(Slot& slot);
   absl::StatusOr<v1::WorkerReply> perform(Slot& slot, const CompileJob& job);
   absl::Status describe_failure(const CompileJob& job, const Exchange& exchange);

@@ -128,6 +128,56 @@ TEST_CASE("pool: compiles and lowers through a worker") {
   CHECK(waiting.wait()->lowered().kernels_size() == 2);
 }
 
+TEST_CASE("pool: a worker does jobs of one user only") {
+  Fixture fixture([](WorkerPoolOptions& options) { options.num_workers = 1; });
+  const auto compile_for = [&](uid_t uid) {
+    Waiting waiting;
+    CompileJob job = fixture.kernel_job("k", waiting);
+    job.client = {uid, 7};
+    REQUIRE(fixture.pool->submit(std::move(job)).ok());
+    CHECK(waiting.wait().ok());
+    return fixture.pool->worker_pids();
+  };
+  const std::vector<pid_t> first = compile_for(1000);
+  CHECK(compile_for(1000) == first);
+  const std::vector<pid_t> second = compile_for(1001);
+  REQUIRE(second.size() == 1);
+  CHECK(second != first);
+}
+
+TEST_CASE("pool: where no worker outlives its job, each job has a worker of its own") {
+  Fixture fixture([](WorkerPoolOptions& options) { options.one_job_a_worker = true; });
+  for (int i = 0; i < 3; ++i) CHECK(fixture.compile("k" + std::to_string(i)).ok());
+  const auto give_up = std::chrono::steady_clock::now() + 30s;
+  while (fixture.pool->num_live_workers() > 0 && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::sleep_for(1ms);
+  CHECK(fixture.pool->num_live_workers() == 0);
+}
+
+TEST_CASE("pool: a client that keeps all workers busy does not keep another one waiting") {
+  Fixture fixture([](WorkerPoolOptions& options) {
+    options.num_spare = 1;
+    options.command.wall_limit = 60s;
+  });
+  std::vector<std::unique_ptr<Waiting>> hung;
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 6; ++i) {
+    hung.push_back(std::make_unique<Waiting>());
+    CompileJob job = fixture.kernel_job("hang", *hung.back());
+    job.key = sha256("hang" + std::to_string(i));
+    job.client = {1000, 1};
+    ids.push_back(*fixture.pool->submit(std::move(job)));
+  }
+  Waiting waiting;
+  CompileJob job = fixture.kernel_job("k", waiting);
+  job.client = {1000, 2};
+  REQUIRE(fixture.pool->submit(std::move(job)).ok());
+  CHECK(waiting.wait().ok());  // none of those that hang has ended
+  CHECK(fixture.pool->num_queued() == 4);
+  for (const std::uint64_t id : ids) fixture.pool->cancel(id);
+  for (const auto& each : hung) CHECK(absl::IsCancelled(each->wait().status()));
+}
+
 TEST_CASE("pool: every way to die is a typed error, and the next job works") {
   struct Case {
     const char* symbol;
@@ -240,7 +290,9 @@ TEST_CASE("pool: a full queue says when to come back") {
   REQUIRE(hang.ok());
   while (fixture.pool->num_queued() > 0) std::this_thread::sleep_for(1ms);
   REQUIRE(fixture.pool->submit(lowering(a, "lower:a")).ok());
-  REQUIRE(fixture.pool->submit(lowering(b, "lower:b")).ok());
+  CompileJob of_another = lowering(b, "lower:b");
+  of_another.client.pid = 2;
+  REQUIRE(fixture.pool->submit(std::move(of_another)).ok());
   const absl::Status full = fixture.pool->submit(lowering(c, "lower:c")).status();
   CHECK(absl::IsResourceExhausted(full));
   REQUIRE(full.GetPayload(kRetryAfterMsPayload).has_value());
