@@ -16,10 +16,21 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::chrono::seconds kMakeLimit{60};  // then another one that waits makes them
+constexpr std::chrono::seconds kMakeLimit{10};  // then another one that waits makes them
+constexpr int kMostRanges = 256;                // of a packet
 constexpr int kLookEvery_ms = 500;              // for blocks nobody uses and makers that are too slow
 constexpr std::size_t kKeyBytes = 32;
 constexpr std::size_t kDigestBytes = 32;
+
+FileRangeKey key_of(const v1::FileRange& range) {
+  return {range.device(),
+          range.inode(),
+          range.size_bytes(),
+          static_cast<std::uint64_t>(range.modified_ns()),
+          static_cast<std::uint64_t>(range.changed_ns()),
+          range.offset(),
+          range.length()};
+}
 
 WeightStore::Time now() { return std::chrono::steady_clock::now(); }
 
@@ -144,22 +155,27 @@ bool WeightServer::answer(Connection& connection, const v1::WeightsRequest& requ
 }
 
 bool WeightServer::find_digests(Connection& connection, const v1::FindDigests& request) {
+  if (request.ranges_size() > kMostRanges) return refuse(connection, "too many ranges in a packet");
   v1::WeightsResponse response;
   response.set_outcome(v1::WeightsResponse::DONE);
   for (const v1::FileRange& range : request.ranges()) {
-    response.add_digests(store_.find_digest(connection.peer.uid, range.SerializeAsString()));
+    const Digest* found = store_.find_digest(connection.peer.uid, key_of(range));
+    response.add_digests(found != nullptr ? to_bytes(*found) : std::string());
   }
   return send(connection.socket.get(), response);
 }
 
 bool WeightServer::store_digests(Connection& connection, const v1::StoreDigests& request) {
   const auto is_digest = [](const std::string& bytes) { return bytes.size() == kDigestBytes; };
+  if (request.ranges_size() > kMostRanges) return refuse(connection, "too many ranges in a packet");
   if (request.ranges_size() != request.digests_size() ||
       !std::all_of(request.digests().begin(), request.digests().end(), is_digest)) {
     return refuse(connection, "digests and ranges do not fit");
   }
   for (int i = 0; i < request.ranges_size(); ++i) {
-    store_.store_digest(connection.peer.uid, request.ranges(i).SerializeAsString(), request.digests(i));
+    Digest digest;
+    std::copy(request.digests(i).begin(), request.digests(i).end(), digest.begin());
+    store_.store_digest(connection.peer.uid, key_of(request.ranges(i)), digest);
   }
   return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE);
 }
@@ -202,7 +218,8 @@ bool WeightServer::give(Connection& connection, UniqueFd file) {
   if (!connection.makes || !file) return refuse(connection, "weights were given that were not asked for, or no file");
   const std::string key = std::exchange(connection.asked, "");
   connection.makes = false;
-  const absl::Status put = store_.put(connection.peer.uid, key, connection.asked_bytes, std::move(file), now());
+  const absl::Status put =
+      store_.put({connection.peer.uid, connection.peer.pid}, key, connection.asked_bytes, std::move(file), now());
   if (!put.ok()) return refuse(connection, std::string(put.message()));
   hold(connection, key);
   return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE);

@@ -1,6 +1,7 @@
 #include "daemon/weights/weight_store.h"
 
 #include <absl/strings/str_cat.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <tuple>
@@ -11,7 +12,18 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::size_t kMostDigests = 100'000;  // of one user; then it starts over
+constexpr std::size_t kMostDigests = 100'000;  // of one user, 14 MB; then it starts over
+
+// A file that is mostly holes would take its place from others for nothing. An eighth may be: what is between weights.
+absl::Status check_filled(int file, std::uint64_t size_bytes) {
+  constexpr std::uint64_t kBlockBytes = 512;  // of stat(2)
+  struct stat info{};
+  if (::fstat(file, &info) != 0) return absl::FailedPreconditionError("the memory file cannot be looked at");
+  const std::uint64_t filled = static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+  if (filled >= size_bytes - size_bytes / 8) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the memory file has ", filled, " of its ", size_bytes, " bytes filled"));
+}
 
 }  // namespace
 
@@ -31,29 +43,45 @@ int WeightStore::find(uid_t uid, const std::string& key, std::uint64_t size_byte
   return found->file.get();
 }
 
-absl::Status WeightStore::put(uid_t uid, const std::string& key, std::uint64_t size_bytes, UniqueFd file, Time now) {
+absl::Status WeightStore::put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file,
+                              Time now) {
   if (absl::Status sealed = runtime::check_sealed(file.get(), size_bytes); !sealed.ok()) return sealed;
+  if (absl::Status filled = check_filled(file.get(), size_bytes); !filled.ok()) return filled;
   if (!takes(size_bytes)) {
     return absl::ResourceExhaustedError(absl::StrCat("weights of ", size_bytes, " bytes are more than weights_memory, ",
                                                      limits_.bytes, " bytes, allows"));
   }
-  Account& account = accounts_[uid];
+  Account& account = accounts_[maker.uid];
   if (account.blocks.count(key) != 0) return absl::OkStatus();
-  make_room(account, size_bytes);
-  account.blocks[key] = Block{std::move(file), size_bytes, 0, now};
+  if (!make_room(account, size_bytes, maker.pid)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the weights of process ", maker.pid,
+                                                     " would be more than half of weights_memory, ", limits_.bytes,
+                                                     " bytes, in place of others' that are in use"));
+  }
+  account.blocks[key] = Block{std::move(file), size_bytes, 0, now, maker.pid};
   account.bytes += size_bytes;
   count();
   return absl::OkStatus();
 }
 
-void WeightStore::make_room(Account& account, std::uint64_t size_bytes) {
+bool WeightStore::make_room(Account& account, std::uint64_t size_bytes, pid_t maker) {
+  std::uint64_t own_bytes = size_bytes, own_blocks = 1;
+  for (const auto& [key, block] : account.blocks) {
+    if (block.maker != maker) continue;
+    own_bytes += block.size_bytes;
+    ++own_blocks;
+  }
+  const bool has_most = own_bytes > limits_.bytes / 2 || own_blocks > std::max<std::uint64_t>(1, limits_.blocks / 2);
   const auto is_before = [](const auto& a, const auto& b) {
     return std::tuple(a.second.holders > 0, a.second.last_used) < std::tuple(b.second.holders > 0, b.second.last_used);
   };
   while (!account.blocks.empty() &&
          (account.bytes + size_bytes > limits_.bytes || account.blocks.size() >= limits_.blocks)) {
-    drop(account, std::min_element(account.blocks.begin(), account.blocks.end(), is_before));
+    const auto last = std::min_element(account.blocks.begin(), account.blocks.end(), is_before);
+    if (has_most && last->second.holders > 0 && last->second.maker != maker) return false;
+    drop(account, last);
   }
+  return true;
 }
 
 WeightStore::Blocks::iterator WeightStore::drop(Account& account, Blocks::iterator block) {
@@ -100,14 +128,14 @@ void WeightStore::drop_all() {
   count();
 }
 
-std::string WeightStore::find_digest(uid_t uid, const std::string& range) const {
+const Digest* WeightStore::find_digest(uid_t uid, const FileRangeKey& range) const {
   const auto user = digests_.find(uid);
-  if (user == digests_.end()) return "";
+  if (user == digests_.end()) return nullptr;
   const auto found = user->second.find(range);
-  return found == user->second.end() ? "" : found->second;
+  return found == user->second.end() ? nullptr : &found->second;
 }
 
-void WeightStore::store_digest(uid_t uid, const std::string& range, const std::string& digest) {
+void WeightStore::store_digest(uid_t uid, const FileRangeKey& range, const Digest& digest) {
   auto& known = digests_[uid];
   if (known.size() >= kMostDigests) known.clear();
   known[range] = digest;

@@ -3,22 +3,28 @@
 //
 // A block is kept while somebody holds it and for a while afterwards; beyond the limits the least recently used go
 // first, those that nobody holds before the others. Mappings outlive their block. Belongs to one thread, except
-// stats(). Errors: those of check_sealed; RESOURCE_EXHAUSTED for a block beyond the limit. Example:
-//   if (int file = store.find(uid, key, size, now); file < 0) status = store.put(uid, key, size, received, now);
+// stats(). Errors: those of check_sealed, FAILED_PRECONDITION too for one
+// with less memory than it has bytes; RESOURCE_EXHAUSTED for a block beyond the limit. Example:
+//   if (int file = store.find(uid, key, size, now); file < 0) status = store.put(client, key, size, received, now);
 #pragma once
 #include <absl/status/status.h>
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 
+#include "base/sha256.h"
 #include "base/unique_fd.h"
+#include "daemon/client_id.h"
 
 namespace hearth::daemon {
+
+// Of a part of a file: device, inode, size, times of change, offset and length.
+using FileRangeKey = std::array<std::uint64_t, 7>;
 
 struct WeightLimits {
   std::uint64_t bytes = 0;     // of one user's blocks
@@ -40,8 +46,9 @@ class WeightStore {
 
   // The block's descriptor, which stays the store's; -1 when there is none of this size.
   int find(uid_t uid, const std::string& key, std::uint64_t size_bytes, Time now);
-  // Keeps the first of two.
-  absl::Status put(uid_t uid, const std::string& key, std::uint64_t size_bytes, UniqueFd file, Time now);
+  // Keeps the first of two. `maker` is the process that gives it: with more than half of the limit it puts nobody
+  // else's blocks out that are held.
+  absl::Status put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file, Time now);
   // Every hold() of a block that is there is followed by one release().
   void hold(uid_t uid, const std::string& key);
   void release(uid_t uid, const std::string& key, Time now);
@@ -52,9 +59,9 @@ class WeightStore {
   // Whether a block of this size may be put at all.
   bool takes(std::uint64_t size_bytes) const { return size_bytes <= limits_.bytes && limits_.blocks > 0; }
 
-  // Empty when not known.
-  std::string find_digest(uid_t uid, const std::string& range) const;
-  void store_digest(uid_t uid, const std::string& range, const std::string& digest);
+  // Null when not known.
+  const Digest* find_digest(uid_t uid, const FileRangeKey& range) const;
+  void store_digest(uid_t uid, const FileRangeKey& range, const Digest& digest);
 
   WeightStats stats() const;
 
@@ -64,6 +71,7 @@ class WeightStore {
     std::uint64_t size_bytes = 0;
     std::uint64_t holders = 0;
     Time last_used;
+    pid_t maker = 0;
   };
   struct Account {
     std::map<std::string, Block> blocks;
@@ -72,12 +80,13 @@ class WeightStore {
   using Blocks = std::map<std::string, Block>;
   Block* block(uid_t uid, const std::string& key);
   Blocks::iterator drop(Account& account, Blocks::iterator block);
-  void make_room(Account& account, std::uint64_t size_bytes);
+  // False when there is none but where others hold blocks that `maker` may not put out.
+  bool make_room(Account& account, std::uint64_t size_bytes, pid_t maker);
   void count();
 
   const WeightLimits limits_;
   std::map<uid_t, Account> accounts_;
-  std::map<uid_t, std::unordered_map<std::string, std::string>> digests_;
+  std::map<uid_t, std::map<FileRangeKey, Digest>> digests_;
   mutable std::mutex mutex_;  // of stats_
   WeightStats stats_;
 };

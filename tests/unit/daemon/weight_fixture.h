@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
@@ -32,9 +33,12 @@ inline constexpr int kShort_ms = 100;    // for what must not
 
 inline std::string key(char letter) { return std::string(32, letter); }
 
-inline UniqueFd sealed(std::uint64_t size = kSize) {
+// With all of its bytes, or with the first `filled` of them.
+inline UniqueFd sealed(std::uint64_t size = kSize, std::uint64_t filled = ~0ull) {
   absl::StatusOr<UniqueFd> file = runtime::create_memory_file("test", size);
   REQUIRE(file.ok());
+  const std::string bytes(std::min(size, filled), 'w');
+  REQUIRE(::write(file->get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   REQUIRE(runtime::seal_memory_file(file->get()).ok());
   return *std::move(file);
 }

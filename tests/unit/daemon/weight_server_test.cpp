@@ -124,6 +124,67 @@ TEST_CASE("weights: a digest that one process tells the next one finds, for exac
   CHECK(answer.response.digests(1).empty());
 }
 
+TEST_CASE("weights: a range with fields that nobody knows is the same range, and takes no more memory") {
+  Served served;
+  v1::WeightsRequest store, find;
+  v1::FileRange range;
+  range.set_inode(7);
+  *find.mutable_find_digests()->add_ranges() = range;
+  range.GetReflection()->MutableUnknownFields(&range)->AddLengthDelimited(100, std::string(30'000, 'x'));
+  *store.mutable_store_digests()->add_ranges() = range;
+  store.mutable_store_digests()->add_digests(key('d'));
+  const Client client(served.path());
+  client.send(store);
+  REQUIRE(client.outcome() == Response::DONE);
+  client.send(find);
+  CHECK(client.answer().response.digests(0) == key('d'));
+}
+
+TEST_CASE("weights: a packet has at most 256 ranges") {
+  Served served;
+  v1::WeightsRequest request;
+  for (int i = 0; i < 256; ++i) request.mutable_find_digests()->add_ranges();
+  const Client client(served.path());
+  client.send(request);
+  CHECK(client.answer().response.digests_size() == 256);
+  request.mutable_find_digests()->add_ranges();
+  client.send(request);
+  CHECK(client.outcome() == Response::REFUSED);
+}
+
+TEST_CASE("weights: a file of holes takes nobody's place") {
+  Served served;
+  served.make('a');
+  const Client hollow(served.path());
+  hollow.ask('b', 9 * kSize);
+  REQUIRE(hollow.outcome() == Response::MAKE);
+  hollow.give(sealed(9 * kSize, kSize).get());
+  const Client::Answer answer = hollow.answer();
+  CHECK(answer.outcome == Response::REFUSED);
+  CHECK(answer.response.message().find("of its 589824 bytes filled") != std::string::npos);
+  CHECK(served.has('a'));
+}
+
+TEST_CASE("weights: one process's weights put out what others use up to half of the memory, and no more") {
+  WeightStore store({.bytes = 4 * kSize, .blocks = 100});
+  const ClientId victim{1000, 1}, other{1000, 2};
+  const WeightStore::Time now = std::chrono::steady_clock::now();
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    REQUIRE(store.put(victim, key(letter), kSize, sealed(), now).ok());
+    store.hold(1000, key(letter));
+  }
+  CHECK(store.put(other, key('e'), kSize, sealed(), now).ok());
+  store.hold(1000, key('e'));
+  CHECK(store.put(other, key('f'), kSize, sealed(), now).ok());
+  store.hold(1000, key('f'));
+  const absl::Status refused = store.put(other, key('g'), kSize, sealed(), now);
+  CHECK(absl::IsResourceExhausted(refused));
+  CHECK(std::string(refused.message()).find("process 2") != std::string::npos);
+  CHECK(store.stats().blocks == 4);
+  store.release(1000, key('c'), now);  // nobody uses it any more: it may go
+  CHECK(store.put(other, key('g'), kSize, sealed(), now).ok());
+}
+
 TEST_CASE("weights: what breaks the protocol is closed, leaks no descriptor and disturbs nobody") {
   Served served;
   served.make('a');
