@@ -104,10 +104,10 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   // The job stays for the flight, also when its own caller leaves.
   const std::shared_ptr<Job> self = shared_from_this();
   CompileJob job;
-  absl::StatusOr<Paths> reads = blob_paths(spec_, builder_.services_.pool->command().secrets);
-  if (!reads.ok()) return flight->complete(reads.status());
+  absl::StatusOr<std::vector<ReadableTree>> trees = blob_paths(spec_, builder_.services_.pool->command().secrets);
+  if (!trees.ok()) return flight->complete(trees.status());
   job.client = caller_.client;
-  job.reads = *std::move(reads);
+  job.trees = *std::move(trees);
   *job.request.mutable_blob() = spec_;
   job.key = flight_key_;
   job.what = absl::StrCat("blob '", spec_.stem(), "'");

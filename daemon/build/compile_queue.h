@@ -28,6 +28,7 @@
 
 #include "base/sha256.h"
 #include "daemon/client_id.h"
+#include "daemon/workers/readable_tree.h"
 #include "hearth/v1/worker.pb.h"
 
 namespace hearth::daemon {
@@ -36,9 +37,9 @@ struct CompileJob {
   std::uint64_t id = 0;  // set by the pool
   ClientId client;       // whose turn it takes
   v1::WorkerRequest request;
-  Digest key{};                    // what it is refused by when it keeps killing workers
-  std::string what;                // for errors, e.g. "kernel 'sum_4'"
-  std::vector<std::string> reads;  // files and folders that its worker must be allowed to read
+  Digest key{};                     // what it is refused by when it keeps killing workers
+  std::string what;                 // for errors, e.g. "kernel 'sum_4'"
+  std::vector<ReadableTree> trees;  // files and folders that its worker must be allowed to read
   std::function<void(absl::StatusOr<v1::WorkerReply>)> done;
   std::function<void()> started;                      // called when a worker takes it; may be null
   std::chrono::steady_clock::time_point queued_at{};  // set by push()

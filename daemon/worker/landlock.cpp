@@ -63,18 +63,28 @@ class Ruleset {
     }
     return true;
   }
+  bool allow(const std::vector<ReadableTree>& trees, std::uint64_t rights) {
+    for (const ReadableTree& tree : trees) {
+      const UniqueFd place = open_tree(tree);
+      if (place && !allow(place.get(), rights)) return false;
+    }
+    return true;
+  }
   bool enforce() { return ::syscall(SYS_landlock_restrict_self, fd_, 0) == 0; }
 
  private:
-  bool allow(const std::string& path, std::uint64_t rights) {
-    const int place = ::open(path.c_str(), O_PATH | O_CLOEXEC);
-    if (place < 0) return errno == ENOENT || errno == EACCES || errno == ENOTDIR;
+  bool allow(int place, std::uint64_t rights) {
     struct stat info{};
-    bool allowed = ::fstat(place, &info) == 0;
+    if (::fstat(place, &info) != 0) return false;
     landlock_path_beneath_attr rule{};
     rule.allowed_access = rights & known_ & (S_ISDIR(info.st_mode) ? ~0ull : kOfFiles);
     rule.parent_fd = place;
-    allowed = allowed && ::syscall(SYS_landlock_add_rule, fd_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+    return ::syscall(SYS_landlock_add_rule, fd_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+  }
+  bool allow(const std::string& path, std::uint64_t rights) {
+    const int place = ::open(path.c_str(), O_PATH | O_CLOEXEC);
+    if (place < 0) return errno == ENOENT || errno == EACCES || errno == ENOTDIR;
+    const bool allowed = allow(place, rights);
     // A rule is for an inode, and /proc makes new ones at need: an open descriptor keeps those of its files.
     if (!path.starts_with("/proc/")) ::close(place);
     return allowed;
@@ -112,7 +122,7 @@ LandlockResult restrict_files(const FileRights& rights) {
   Ruleset rules(static_cast<int>(fd), known.files);
   constexpr std::uint64_t kDevice = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
   if (!rules.allow(rights.writes, kWrite) || !rules.allow(rights.runs, kRun) || !rules.allow(rights.reads, kRead) ||
-      !rules.allow(rights.devices, kDevice))
+      !rules.allow(rights.trees, kRead) || !rules.allow(rights.devices, kDevice))
     return off("landlock_add_rule");
   if (!rules.enforce()) return off("landlock_restrict_self");
   return {static_cast<int>(abi), ""};

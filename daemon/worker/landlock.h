@@ -10,12 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "daemon/workers/readable_tree.h"
+
 namespace hearth::daemon {
 
 struct FileRights {
   std::vector<std::string> writes;   // folders in which anything but running may be done
   std::vector<std::string> reads;    // files and trees
-  std::vector<std::string> runs;     // likewise, and programs may be started
+  std::vector<ReadableTree> trees;   // likewise; one that another has taken the place of is left out
+  std::vector<std::string> runs;     // files and trees that may be read, and whose programs may be started
   std::vector<std::string> devices;  // read and written
 };
 

@@ -38,14 +38,16 @@ absl::Status make_place(const std::string& place, bool folder) {
   return absl::OkStatus();
 }
 
-// With everything mounted below it: the kernel shows no unprivileged user what a mount hides.
-absl::Status mount_tree(const std::string& from, const std::string& to) {
+// With everything mounted below it: the kernel shows no unprivileged user what a mount hides. `from` names what is
+// called `name`.
+absl::Status mount_tree(const std::string& from, const std::string& to, const std::string& name) {
   struct stat info{};
-  if (::stat(from.c_str(), &info) != 0) return failed("looking at " + from);
+  if (::stat(from.c_str(), &info) != 0) return failed("looking at " + name);
   if (absl::Status place = make_place(to, S_ISDIR(info.st_mode)); !place.ok()) return place;
-  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return failed("mounting " + from);
+  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return failed("mounting " + name);
   return absl::OkStatus();
 }
+absl::Status mount_tree(const std::string& from, const std::string& to) { return mount_tree(from, to, from); }
 
 absl::Status restrict_mount(const std::string& place, std::uint64_t attributes, unsigned flags) {
   mount_attr attr{};
@@ -57,26 +59,72 @@ absl::Status restrict_mount(const std::string& place, std::uint64_t attributes, 
 
 using Links = std::map<std::string, std::string>;  // place → target
 
-void add_links(const RealPath& path, Links& links) {
-  for (const RealPath::Link& link : path.links) links[link.place] = link.target;
+void add_links(const std::vector<RealPath::Link>& links, Links& all) {
+  for (const RealPath::Link& link : links) all[link.place] = link.target;
 }
 
-absl::Status add_trees(const std::vector<std::string>& trees, Links& links, const std::string& root) {
-  std::vector<std::string> places;
-  for (const std::string& tree : trees) {
-    const std::optional<RealPath> path = follow(tree);
-    if (!path) continue;
-    places.push_back(path->real);
-    add_links(*path, links);
+// What is to be at a place of the new root: a tree, by name or already open, or nothing.
+struct Place {
+  UniqueFd tree;  // closed: by its name
+  bool is_cover = false;
+};
+// In the order of a walk: what holds something comes before it.
+struct WalkOrder {
+  bool operator()(const fs::path& a, const fs::path& b) const { return a < b; }
+};
+using Places = std::map<fs::path, Place, WalkOrder>;
+
+Places places_of(const PrivateRoot& wanted, Links& links) {
+  Places places;
+  for (const std::string& name : wanted.covers) {
+    if (const std::optional<RealPath> path = follow(name)) places[path->real].is_cover = true;
   }
-  std::sort(places.begin(), places.end());
-  std::string last;
-  for (const std::string& place : places) {
-    if (!last.empty() && is_within(place, last)) continue;  // it came with the tree above it
-    if (absl::Status bound = mount_tree(place, root + place); !bound.ok()) return bound;
-    constexpr std::uint64_t kSafe = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    if (absl::Status status = restrict_mount(root + place, kSafe, AT_RECURSIVE); !status.ok()) return status;
-    last = place;
+  for (const std::string& name : wanted.names) {
+    const std::optional<RealPath> path = follow(name);
+    if (!path) continue;
+    add_links(path->links, links);
+    places.try_emplace(path->real);
+  }
+  for (const ReadableTree& tree : wanted.trees) {
+    UniqueFd fd = open_tree(tree);
+    if (!fd) continue;
+    add_links(tree.links, links);
+    places.try_emplace(tree.path, Place{std::move(fd), false});  // not in place of a cover
+  }
+  return places;
+}
+
+// Over what came with a tree above it.
+absl::Status cover(const std::string& place) {
+  struct stat info{};
+  if (::stat(place.c_str(), &info) != 0) return absl::OkStatus();  // it is not there
+  if (::mount("tmpfs", place.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, kSkeletonOptions) != 0)
+    return failed("covering " + place);
+  return absl::OkStatus();
+}
+
+// `covers`: where the covers are; they can still be mounted in.
+absl::Status add_trees(const PrivateRoot& wanted, Links& links, const std::string& root,
+                       std::vector<std::string>& covers) {
+  const Places places = places_of(wanted, links);
+  std::vector<const Places::value_type*> done;  // what holds the place that is looked at, outermost first
+  for (const Places::value_type& entry : places) {
+    const std::string place = entry.first.native();
+    while (!done.empty() && !is_within(place, done.back()->first.native())) done.pop_back();
+    const bool comes_along = !done.empty() && !done.back()->second.is_cover;
+    if (entry.second.is_cover == comes_along) {  // a tree that is not there yet, or a cover over something that is
+      if (entry.second.is_cover) {
+        covers.push_back(root + place);
+        if (absl::Status covered = cover(covers.back()); !covered.ok()) return covered;
+      } else {
+        const int fd = entry.second.tree.get();
+        const std::string from = fd < 0 ? place : "/proc/self/fd/" + std::to_string(fd);
+        if (absl::Status bound = mount_tree(from, root + place, place); !bound.ok()) return bound;
+        constexpr std::uint64_t kSafe = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+        if (absl::Status status = restrict_mount(root + place, kSafe, AT_RECURSIVE); !status.ok()) return status;
+      }
+    }
+    done.push_back(&entry);
   }
   return absl::OkStatus();
 }
@@ -93,7 +141,7 @@ absl::Status make_links(const Links& links, const std::string& root) {
 }
 
 absl::Status add_devices(const std::string& root) {
-  for (const char* name : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
+  for (const char* name : {"/dev/null", "/dev/full", "/dev/random", "/dev/urandom"}) {
     if (absl::Status bound = mount_tree(name, root + name); !bound.ok()) return bound;
   }
   // What shells and compilers know by these names.
@@ -130,11 +178,15 @@ absl::Status add_folder(const PrivateRoot& wanted, const std::string& root) {
 }
 
 absl::Status fill(const PrivateRoot& wanted, Links links, const std::string& root) {
-  if (absl::Status status = add_trees(wanted.trees, links, root); !status.ok()) return status;
+  std::vector<std::string> covers;
+  if (absl::Status status = add_trees(wanted, links, root, covers); !status.ok()) return status;
   if (absl::Status status = make_links(links, root); !status.ok()) return status;
   if (absl::Status status = add_devices(root); !status.ok()) return status;
   if (absl::Status status = add_proc(root); !status.ok()) return status;
   if (absl::Status status = add_folder(wanted, root); !status.ok()) return status;
+  for (const std::string& covered : covers) {
+    if (absl::Status status = restrict_mount(covered, MOUNT_ATTR_RDONLY, 0); !status.ok()) return status;
+  }
   return restrict_mount(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, 0);
 }
 
@@ -151,7 +203,7 @@ absl::Status enter_private_root(const PrivateRoot& wanted) {
   PrivateRoot resolved = wanted;
   resolved.folder = folder->real;
   Links links;
-  add_links(*folder, links);
+  add_links(folder->links, links);
   absl::Status status = fill(resolved, std::move(links), root);
   if (status.ok() && ::chdir(root.c_str()) != 0) status = failed("entering the root");
   if (status.ok() && ::syscall(SYS_pivot_root, ".", ".") != 0) status = failed("changing the root");

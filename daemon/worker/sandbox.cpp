@@ -90,8 +90,11 @@ class Entrance {
     std::vector<std::string> trees = joined(options_.programs ? kSystem : kLibraries, options_.reads);
     trees = joined(std::move(trees), options_.runs);
     trees.emplace_back(kProcessors);
-    const absl::Status made = enter_private_root(
-        {.folder = options_.folder, .folder_bytes = options_.folder_bytes, .trees = std::move(trees)});
+    const absl::Status made = enter_private_root({.folder = options_.folder,
+                                                  .folder_bytes = options_.folder_bytes,
+                                                  .names = std::move(trees),
+                                                  .trees = options_.trees,
+                                                  .covers = options_.covers});
     made.ok() ? on(layer::kMountNamespace, "") : off(layer::kMountNamespace, made.message());
   }
 
@@ -117,7 +120,8 @@ class Entrance {
     } else {
       rights.reads = joined(std::move(rights.reads), kLibraries);
     }
-    rights.devices = {"/dev/null", "/dev/zero", "/dev/full"};
+    rights.trees = options_.trees;
+    rights.devices = {"/dev/null", "/dev/full"};  // zero can be mapped, as anonymous shared memory
     const LandlockResult result = restrict_files(rights);
     if (result.abi == 0) return off(layer::kLandlock, result.why);
     const std::string lacks = result.lacks();

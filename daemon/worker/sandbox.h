@@ -14,24 +14,27 @@
 #include <string>
 #include <vector>
 
+#include "daemon/workers/readable_tree.h"
 #include "daemon/workers/sandbox_layers.h"
 
 namespace hearth::daemon {
 
 struct SandboxOptions {
-  int parent = 0;                  // the daemon's pid; 0: not checked
-  int socket = -1;                 // to the daemon, which ends the worker by closing its end
-  std::string folder;              // all that may be written is below it; empty: nothing may
-  std::vector<std::string> reads;  // files and folders that may be read, beside the system's libraries
-  std::vector<std::string> runs;   // likewise, and programs in them may be started
-  std::uint64_t memory_bytes = 0;  // resident memory the daemon allows; address space gets head-room; 0: unlimited
-  std::uint64_t output_bytes = 0;  // the largest file; 0: unlimited
-  std::uint64_t folder_bytes = 0;  // all files together; 0: unlimited
-  std::uint64_t processor_s = 0;   // processor time of a process; 0: unlimited
-  std::uint64_t tasks = 0;         // processes and threads; 0: unlimited
-  bool programs = false;           // it may start programs, which are in the same cage
-  bool remove_folder = false;      // the keeper removes the folder at the end
-  std::set<std::string> without;   // layers to leave out: the setting `sandbox = off`, and tests
+  int parent = 0;                   // the daemon's pid; 0: not checked
+  int socket = -1;                  // to the daemon, which ends the worker by closing its end
+  std::string folder;               // all that may be written is below it; empty: nothing may
+  std::vector<std::string> reads;   // files and folders that may be read, beside the system's libraries
+  std::vector<ReadableTree> trees;  // likewise, as they were when they were allowed: what took their place is not read
+  std::vector<std::string> runs;    // likewise, and programs in them may be started
+  std::vector<std::string> covers;  // folders that are empty inside, whatever may be read; trees in them excepted
+  std::uint64_t memory_bytes = 0;   // resident memory the daemon allows; address space gets head-room; 0: unlimited
+  std::uint64_t output_bytes = 0;   // the largest file; 0: unlimited
+  std::uint64_t folder_bytes = 0;   // all files together; 0: unlimited
+  std::uint64_t processor_s = 0;    // processor time of a process; 0: unlimited
+  std::uint64_t tasks = 0;          // processes and threads; 0: unlimited
+  bool programs = false;            // it may start programs, which are in the same cage
+  bool remove_folder = false;       // the keeper removes the folder at the end
+  std::set<std::string> without;    // layers to leave out: the setting `sandbox = off`, and tests
 };
 
 std::optional<v1::SandboxReport> enter_sandbox(const SandboxOptions& options);

@@ -104,12 +104,20 @@ void allow_own_signals(Rules& rules) {
   rules.allow("tgkill", {{0, SCMP_CMP_EQ, self, 0}});
 }
 
-// Memory that is written is not run, so code that is smuggled in has to be loaded from a file.
-void allow_memory(Rules& rules) {
-  for (const char* name : {"mmap", "mprotect"}) {
-    rules.allow(name, {bits(2, PROT_EXEC, 0)});
-    rules.allow(name, {bits(2, PROT_EXEC | PROT_WRITE, PROT_EXEC)});
+// Memory that is nobody's (anonymous) and shared is in no process's count once its pages are dropped, though it is
+// there: no mapping of it.
+void allow_mapping(Rules& rules, std::initializer_list<scmp_arg_cmp> protections) {
+  for (const scmp_arg_cmp& protection : protections) {
+    rules.allow("mmap", {protection, bits(3, MAP_SHARED, 0)});
+    rules.allow("mmap", {protection, bits(3, MAP_ANONYMOUS, 0)});
   }
+}
+
+// No mapping is writable and executable, and none becomes executable: code that is smuggled in has to be loaded from a
+// file, be it one in memory.
+void allow_memory(Rules& rules) {
+  allow_mapping(rules, {bits(2, PROT_EXEC, 0), bits(2, PROT_EXEC | PROT_WRITE, PROT_EXEC)});
+  rules.allow("mprotect", {bits(2, PROT_EXEC, 0)});
 }
 
 void allow_compiler(Rules& rules) {
@@ -124,6 +132,7 @@ void allow_compiler(Rules& rules) {
 }
 
 void allow_programs(Rules& rules) {
+  allow_mapping(rules, {bits(2, 0, 0)});
   rules.allow("clone", {bits(0, kNewNamespaces, 0)});
   rules.allow("prlimit64", {{0, SCMP_CMP_EQ, 0, 0}});
   rules.allow_values("prctl", 0,

@@ -31,7 +31,7 @@ inline constexpr std::string_view kOfEveryone =
 
 // Only those that start compilers: processes, links, and what shells and drivers do with both.
 inline constexpr std::string_view kOfPrograms =
-    "fork vfork execve wait4 waitid kill tkill tgkill setpgid getpgid getpgrp setsid getsid setrlimit mmap mprotect "
+    "fork vfork execve wait4 waitid kill tkill tgkill setpgid getpgid getpgrp setsid getsid setrlimit mprotect "
     "symlink symlinkat mlock munlock timer_create timer_settime timer_gettime timer_getoverrun timer_delete "
     "timerfd_create timerfd_settime timerfd_gettime tee signalfd4 epoll_create epoll_pwait2 eventfd creat";
 

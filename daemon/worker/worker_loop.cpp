@@ -75,6 +75,12 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       ok = absl::SimpleAtoi(value, &sandbox.processor_s);
     } else if (take(argument, "--read=", &value)) {
       ok = add(value, &sandbox.reads);
+    } else if (take(argument, "--tree=", &value)) {
+      std::optional<ReadableTree> tree = from_argument({value.data(), value.size()});
+      ok = tree.has_value();
+      if (ok) sandbox.trees.push_back(*std::move(tree));
+    } else if (take(argument, "--cover=", &value)) {
+      ok = add(value, &sandbox.covers);
     } else if (take(argument, "--run=", &value)) {
       ok = add(value, &sandbox.runs);
     } else if (take(argument, "--without=", &value)) {

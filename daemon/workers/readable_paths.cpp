@@ -53,11 +53,13 @@ class PathList {
  public:
   explicit PathList(const SecretFolders& secrets) : secrets_(secrets) {}
 
-  // As named, if it exists; the worker finds it by that name.
+  // As named, if it exists. What it is now is what is given: who changes a link later gives nothing away.
   void add(const fs::path& path) {
-    std::error_code error;
-    if (!path.is_absolute() || !fs::exists(path, error) || is_secret(real(path), secrets_)) return;
-    if (std::find(paths_.begin(), paths_.end(), path.native()) == paths_.end()) paths_.push_back(path);
+    if (std::find(paths_.begin(), paths_.end(), path.native()) != paths_.end()) return;
+    std::optional<ReadableTree> tree = identify_tree(path);
+    if (!tree || is_secret(tree->path, secrets_)) return;
+    paths_.push_back(path);
+    trees_.push_back(*std::move(tree));
   }
   // And where links lead that lie in it.
   void add_with_links(const fs::path& folder) {
@@ -80,10 +82,12 @@ class PathList {
     for (const char* part : {"include", "lib", "lib64", "libexec"}) add(prefix / part);
   }
   Paths take() { return std::move(paths_); }
+  std::vector<ReadableTree> take_trees() { return std::move(trees_); }
 
  private:
   const SecretFolders& secrets_;
   Paths paths_;
+  std::vector<ReadableTree> trees_;  // what these were
 };
 
 std::string variable(const char* name) {
@@ -129,7 +133,7 @@ Paths compiler_paths(const SecretFolders& secrets) {
   return list.take();
 }
 
-absl::StatusOr<Paths> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets) {
+absl::StatusOr<std::vector<ReadableTree>> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets) {
   if (is_secret(real(spec.root()), secrets)) {
     return absl::InvalidArgumentError(
         absl::StrCat("blob '", spec.stem(), "': its root '", spec.root(),
@@ -146,7 +150,7 @@ absl::StatusOr<Paths> blob_paths(const v1::BlobSpec& spec, const SecretFolders& 
     // The root's own are there already, unless they are links.
     if (!is_within(real(path), real(spec.root()))) list.add(path);
   }
-  return list.take();
+  return list.take_trees();
 }
 
 }  // namespace hearth::daemon

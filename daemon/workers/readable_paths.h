@@ -5,13 +5,14 @@
 // Neither the cache nor the user's home is given to a compiler: a tree that has one of them in it is left out, or
 // refused where a request names it. Reads the file system; no state. Example:
 //   command.runs = compiler_paths({.cache = cache_dir, .home = home});
-//   absl::StatusOr<Paths> reads = blob_paths(spec, {.cache = cache_dir, .home = home});
+//   absl::StatusOr<std::vector<ReadableTree>> trees = blob_paths(spec, {.cache = cache_dir, .home = home});
 #pragma once
 #include <absl/status/statusor.h>
 
 #include <string>
 #include <vector>
 
+#include "daemon/workers/readable_tree.h"
 #include "hearth/v1/blob.pb.h"
 
 namespace hearth::daemon {
@@ -31,7 +32,8 @@ Paths library_paths(const std::string& folder, const SecretFolders& secrets);
 // they were installed in.
 Paths compiler_paths(const SecretFolders& secrets);
 
-// The blob's root, and what its flags name. INVALID_ARGUMENT when the root has the cache or the home in it.
-absl::StatusOr<Paths> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets);
+// The blob's root, and what its flags name, as they are now. INVALID_ARGUMENT when the root has the cache or the home
+// in it.
+absl::StatusOr<std::vector<ReadableTree>> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets);
 
 }  // namespace hearth::daemon

@@ -50,6 +50,9 @@ std::vector<std::string> arguments_of(const WorkerCommand& command) {
     arguments.push_back(absl::StrCat("--programs-ms=", command.program_limit.count()));
   }
   for (const std::string& path : command.reads) arguments.push_back("--read=" + path);
+  for (const ReadableTree& tree : command.trees) arguments.push_back("--tree=" + to_argument(tree));
+  for (const std::string& secret : {command.secrets.cache, command.secrets.home})
+    if (secret.starts_with('/')) arguments.push_back("--cover=" + secret);
   for (const std::string& path : command.runs) arguments.push_back("--run=" + path);
   for (const std::string& layer : command.without) arguments.push_back("--without=" + layer);
   return arguments;

@@ -177,16 +177,16 @@ bool WorkerPool::take_warm_request(Slot& slot) {
 
 absl::Status WorkerPool::ensure_worker(Slot& slot, const CompileJob& job) {
   const bool is_others = slot.uid != job.client.uid && slot.uid != static_cast<uid_t>(-1);
-  if (slot.worker && (is_others || !slot.worker->idle_and_alive() || !slot.worker->may_read(job.reads)))
+  if (slot.worker && (is_others || !slot.worker->idle_and_alive() || !slot.worker->may_read(job.trees)))
     drop_worker(slot);
-  absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, job.reads);
+  absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, job.trees);
   slot.uid = job.client.uid;
   return status;
 }
 
-absl::Status WorkerPool::start_worker(Slot& slot, const std::vector<std::string>& reads) {
+absl::Status WorkerPool::start_worker(Slot& slot, const std::vector<ReadableTree>& trees) {
   WorkerCommand command = options_.command;
-  command.reads.insert(command.reads.end(), reads.begin(), reads.end());
+  command.trees = trees;
   const Clock::time_point begin = Clock::now();
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(command, slot.wake_fd);
   if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(command, slot.wake_fd);

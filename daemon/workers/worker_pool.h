@@ -83,7 +83,7 @@ class WorkerPool {
   bool take_warm_request(Slot& slot);
   // One that may do this job; the slot's is replaced when it may not.
   absl::Status ensure_worker(Slot& slot, const CompileJob& job);
-  absl::Status start_worker(Slot& slot, const std::vector<std::string>& reads);
+  absl::Status start_worker(Slot& slot, const std::vector<ReadableTree>& trees);
   void drop_worker(Slot& slot);
   absl::StatusOr<v1::WorkerReply> perform(Slot& slot, const CompileJob& job);
   absl::Status describe_failure(const CompileJob& job, const Exchange& exchange);

@@ -132,9 +132,9 @@ bool WorkerProcess::idle_and_alive() const {
   return pid_ > 0 && ::poll(ends, 3, 0) == 0 && !watch_->is_worn_out();
 }
 
-bool WorkerProcess::may_read(const std::vector<std::string>& paths) const {
-  return std::all_of(paths.begin(), paths.end(), [this](const std::string& path) {
-    return std::find(command_.reads.begin(), command_.reads.end(), path) != command_.reads.end();
+bool WorkerProcess::may_read(const std::vector<ReadableTree>& trees) const {
+  return std::all_of(trees.begin(), trees.end(), [this](const ReadableTree& tree) {
+    return std::find(command_.trees.begin(), command_.trees.end(), tree) != command_.trees.end();
   });
 }
 

@@ -42,8 +42,9 @@ struct WorkerCommand {
   std::string setting = "--worker";  // the flag that names the program
 
   std::vector<std::string> reads;          // what it may read beside the system's libraries
+  std::vector<ReadableTree> trees;         // likewise, of the request
   std::vector<std::string> runs;           // likewise, and start programs of
-  SecretFolders secrets;                   // what no request may have it read
+  SecretFolders secrets;                   // what no request may have it read: empty where it looks
   std::set<std::string> without;           // layers of the sandbox to leave out: `sandbox = off`, and tests
   std::shared_ptr<SandboxStatus> sandbox;  // judges what it reports; null: nobody does
   std::shared_ptr<WorkerCgroups> cgroups;  // null: none
@@ -81,7 +82,7 @@ class WorkerProcess {
   // False once it has died (or spoken unasked, or computed unasked) while idle, or is worn out.
   bool idle_and_alive() const;
   // Whether it was started with the right to read all of these.
-  bool may_read(const std::vector<std::string>& paths) const;
+  bool may_read(const std::vector<ReadableTree>& trees) const;
 
   pid_t pid() const { return worker_pid_; }
 

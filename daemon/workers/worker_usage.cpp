@@ -1,5 +1,6 @@
 #include "daemon/workers/worker_usage.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
@@ -7,12 +8,14 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <map>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -135,19 +138,55 @@ std::uint64_t num_tasks(pid_t pid) { return field(stat_of(pid), kThreads); }
 
 pid_t parent_of(pid_t pid) { return static_cast<pid_t>(field(stat_of(pid), kParent)); }
 
+namespace {
+
+using FileId = std::pair<dev_t, ino_t>;
+
+// Of a line of proc(5)'s maps: what is mapped of a file that has no name any more, memory files among them; nothing of
+// other lines. "7f0-7f8 rw-s 00001000 00:01 42 /memfd:x (deleted)"
+std::optional<std::pair<FileId, std::uint64_t>> mapped_nameless(absl::string_view line) {
+  if (!absl::EndsWith(line, "(deleted)")) return std::nullopt;
+  const std::vector<absl::string_view> fields = absl::StrSplit(line, absl::MaxSplits(' ', 5));
+  if (fields.size() < 6) return std::nullopt;
+  const std::vector<absl::string_view> addresses = absl::StrSplit(fields[0], '-'),
+                                       device = absl::StrSplit(fields[3], ':');
+  std::uint64_t begin = 0, end = 0, offset = 0, major_number = 0, minor_number = 0, inode = 0;
+  if (addresses.size() != 2 || device.size() != 2 || !absl::SimpleHexAtoi(addresses[0], &begin) ||
+      !absl::SimpleHexAtoi(addresses[1], &end) || !absl::SimpleHexAtoi(fields[2], &offset) ||
+      !absl::SimpleHexAtoi(device[0], &major_number) || !absl::SimpleHexAtoi(device[1], &minor_number) ||
+      !absl::SimpleAtoi(fields[4], &inode))
+    return std::nullopt;
+  const FileId file{makedev(static_cast<unsigned>(major_number), static_cast<unsigned>(minor_number)), inode};
+  return std::pair(file, offset + end - begin);
+}
+
+}  // namespace
+
 std::uint64_t nameless_bytes(pid_t pid) {
-  std::set<std::pair<dev_t, ino_t>> seen;
-  std::uint64_t bytes = 0;
+  std::map<FileId, std::uint64_t> files, mapped_files;  // open, and mapped only
   std::error_code error;
   std::filesystem::directory_iterator it(absl::StrCat("/proc/", pid, "/fd"), error), end;
   for (; !error && it != end; it.increment(error)) {
     struct stat info{};
     if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 0) continue;
     constexpr std::uint64_t kBlockBytes = 512;  // of stat(2), whatever the file system
-    if (seen.emplace(info.st_dev, info.st_ino).second)
-      bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+    files[{info.st_dev, info.st_ino}] = static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
   }
-  return bytes;
+  // A file that is mapped needs no descriptor, and pages that were dropped are not resident; how far it is mapped
+  // bounds what is in it.
+  std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
+  for (std::string line; std::getline(maps, line);) {
+    if (const auto mapped = mapped_nameless(line); mapped && mapped->first.second != 0) {
+      const auto known = files.find(mapped->first);
+      if (known != files.end()) continue;  // its own word counts
+      std::uint64_t& bytes = mapped_files[mapped->first];
+      bytes = std::max(bytes, mapped->second);
+    }
+  }
+  std::uint64_t total = 0;
+  for (const auto& [file, bytes] : files) total += bytes;
+  for (const auto& [file, bytes] : mapped_files) total += bytes;
+  return total;
 }
 
 std::optional<ProcessId> identify(pid_t pid) {

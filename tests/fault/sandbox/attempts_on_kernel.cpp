@@ -83,6 +83,23 @@ std::string raise_limit(const Targets&) {
   return told(::setrlimit(RLIMIT_NOFILE, &low) == 0 && ::setrlimit(RLIMIT_NOFILE, &high) == 0);
 }
 
+std::string make_memory_executable(const Targets&) {
+  void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return told(false);
+  *static_cast<volatile char*>(memory) = 0;
+  return told(::mprotect(memory, 4096, PROT_READ | PROT_EXEC) == 0);
+}
+
+// Its pages are in nobody's count once they are dropped, and there all the same.
+std::string share_nobodys_memory(const Targets&) {
+  return told(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+}
+
+std::string share_zeros(const Targets&) {
+  const int fd = ::open("/dev/zero", O_RDWR | O_CLOEXEC);
+  return told(fd >= 0 && ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED);
+}
+
 std::string run_written_memory(const Targets&) {
   void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return told(memory != MAP_FAILED);
@@ -128,6 +145,9 @@ const AttemptTable& attempts_on_kernel() {
       {"personality", [](const Targets&) { return told(::personality(READ_IMPLIES_EXEC) != -1); }},
       {"raise a limit", raise_limit},
       {"run written memory", run_written_memory},
+      {"make written memory executable", make_memory_executable},
+      {"share nobody's memory", share_nobodys_memory},
+      {"share zeros", share_zeros},
       {"32-bit system calls", call_as_32_bit_program},
   };
   return table;

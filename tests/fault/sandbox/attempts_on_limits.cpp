@@ -77,6 +77,18 @@ std::string fill_memory_files(const Targets& t) {
   return stay(true);
 }
 
+std::string fill_mapped_memory_files(const Targets& t) {
+  constexpr std::size_t kFileBytes = 32 * kBlock;
+  for (int i = 0; i < t.number("files") / 32; ++i) {
+    const int fd = ::memfd_create("hidden", 0);
+    if (fd < 0 || !write_blocks(fd, 32)) return told(false);
+    void* mapped = ::mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, fd, 0);
+    ::close(fd);
+    if (mapped == MAP_FAILED) return told(false);
+  }
+  return stay(true);
+}
+
 std::string one_large_file(const Targets& t) {
   const int fd = ::open(own("large").c_str(), O_WRONLY | O_CREAT, 0600);
   return told(fd >= 0 && write_blocks(fd, t.number("files")));
@@ -142,6 +154,7 @@ const AttemptTable& attempts_on_limits() {
       {"fill a folder that cannot be listed", fill_hidden_folder},
       {"fill files without names", fill_nameless_files},
       {"fill memory files", fill_memory_files},
+      {"fill mapped memory files", fill_mapped_memory_files},
       {"one large file", one_large_file},
       {"take memory", take_memory},
       {"reserve memory", reserve_memory},

@@ -117,6 +117,9 @@ const Row kRows[] = {
     {"personality", kAnswer, "seccomp", "seccomp"},
     {"raise a limit", kAnswer, "seccomp limits user_ns", "limits user_ns", CAP_SYS_RESOURCE},
     {"run written memory", kAnswer, "seccomp", ""},
+    {"make written memory executable", kAnswer, "seccomp", ""},
+    {"share nobody's memory", kAnswer, "seccomp", "seccomp"},
+    {"share zeros", kAnswer, "landlock mount_ns", "landlock mount_ns"},
     {"32-bit system calls", kAnswer, "seccomp", "seccomp"},
 };
 

@@ -88,12 +88,14 @@ TEST_CASE("worker limits: files that no folder shows count") {
   }
 }
 
-TEST_CASE("worker limits: memory in files that are mapped nowhere counts") {
-  const Greed greed{.attempt = "fill memory files", .files = 320};
-  for (const Conditions& conditions : {kAll, kNone}) {
-    const Stop stopped = stop(greed, conditions);
-    CHECK(stopped.end == WorkerEnd::kOverLimit);
-    CHECK(stopped.went == "used more than 256 MiB of memory and was killed");
+TEST_CASE("worker limits: memory in files counts, mapped nowhere, or mapped and open nowhere") {
+  for (const char* attempt : {"fill memory files", "fill mapped memory files"}) {
+    INFO(attempt);
+    for (const Conditions& conditions : {kAll, kNone}) {
+      const Stop stopped = stop({.attempt = attempt, .files = 320}, conditions);
+      CHECK(stopped.end == WorkerEnd::kOverLimit);
+      CHECK(stopped.went == "used more than 256 MiB of memory and was killed");
+    }
   }
 }
 

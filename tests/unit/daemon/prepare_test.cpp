@@ -218,7 +218,7 @@ TEST_CASE("prepare: versions, limits and nonsense are refused before any work") 
 TEST_CASE("prepare: overload is refused with a hint, hits are answered") {
   DaemonFixture fixture([](Config& config) {
     config.workers = 1;
-    config.queue_limit = 2;
+    config.queue_limit = 4;  // of one process: two
   });
   const v1::PrepareRequest known = test_request({"kernel:known"});
   REQUIRE(fixture.prepare(known).status.ok());

@@ -16,6 +16,11 @@ bool has(const Paths& paths, const std::string& path) {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
 
+bool has(const std::vector<ReadableTree>& trees, const std::string& path) {
+  const std::string real = fs::canonical(path).native();
+  return std::any_of(trees.begin(), trees.end(), [&](const ReadableTree& tree) { return tree.path == real; });
+}
+
 // A home with a cache and a library in it, and things elsewhere.
 struct Machine {
   TestFolder folder;
@@ -51,8 +56,8 @@ TEST_CASE("readable paths: of a blob its root, what its links lead to and what i
   CHECK(has(*paths, headers));
   CHECK(has(*paths, other));
   CHECK_FALSE(has(*paths, "/etc"));
-  CHECK_FALSE(has(*paths, "/nowhere"));
-  CHECK(std::count(paths->begin(), paths->end(), headers) == 1);
+  const auto is_headers = [&](const ReadableTree& tree) { return tree.path == headers; };
+  CHECK(std::count_if(paths->begin(), paths->end(), is_headers) == 1);
 }
 
 TEST_CASE("readable paths: neither the cache nor the whole home is ever given") {
@@ -61,12 +66,12 @@ TEST_CASE("readable paths: neither the cache nor the whole home is ever given") 
                                               "-I" + machine.cache + "/x", "-I" + machine.home + "/../home"}),
                                 machine.secrets);
   REQUIRE(paths.ok());
-  for (const std::string& path : *paths) CHECK(fs::canonical(path).native().starts_with(machine.root));
+  for (const ReadableTree& tree : *paths) CHECK(tree.path.starts_with(machine.root));
   // Nor through a link.
   fs::create_directory_symlink(machine.home, machine.root + "/up");
   const auto linked = blob_paths(machine.spec(), machine.secrets);
   REQUIRE(linked.ok());
-  for (const std::string& path : *linked) CHECK(fs::canonical(path).native().starts_with(machine.root));
+  for (const ReadableTree& tree : *linked) CHECK(tree.path.starts_with(machine.root));
   for (const std::string& root : {machine.home, machine.cache, std::string("/"), machine.folder.path()}) {
     v1::BlobSpec spec = machine.spec();
     spec.set_root(root);
@@ -75,6 +80,46 @@ TEST_CASE("readable paths: neither the cache nor the whole home is ever given") 
     CHECK(std::string(refused.message()).find("'" + root + "' holds the daemon's cache or this user's home") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("readable tree: who opens it later gets what it was, or nothing") {
+  const Machine machine;
+  const std::string link = machine.folder / "link";
+  fs::create_directory_symlink(machine.folder / "headers", link);
+  const std::optional<ReadableTree> tree = identify_tree(link);
+  REQUIRE(tree.has_value());
+  CHECK(tree->path == machine.folder / "headers");
+  REQUIRE(tree->links.size() >= 1);
+  CHECK(tree->links.back().place == link);
+  CHECK(open_tree(*tree));
+  fs::remove(link);  // the link may lead elsewhere, which changes nothing
+  fs::create_directory_symlink(machine.cache, link);
+  CHECK(open_tree(*tree));
+  fs::rename(machine.folder / "headers", machine.folder / "away");
+  CHECK_FALSE(open_tree(*tree));
+  fs::create_directory_symlink(machine.cache, machine.folder / "headers");  // a link where the folder was
+  CHECK_FALSE(open_tree(*tree));
+  fs::remove(machine.folder / "headers");
+  fs::create_directory(machine.folder / "headers");  // another folder
+  CHECK_FALSE(open_tree(*tree));
+  fs::remove(machine.folder / "headers");
+  fs::create_directory_symlink(machine.folder / "away", machine.folder / "headers");  // itself, but through a link
+  CHECK_FALSE(open_tree(*tree));
+  CHECK_FALSE(identify_tree(machine.folder / "nowhere").has_value());
+}
+
+TEST_CASE("readable tree: as an argument and back, whatever its names hold") {
+  const ReadableTree tree{"/a: b/12:\n", 2049, 77, {{"/x:1:/y", "../3:z"}, {"/q", ""}}};
+  const std::optional<ReadableTree> back = from_argument(to_argument(tree));
+  REQUIRE(back.has_value());
+  CHECK(*back == tree);
+  const std::string whole = to_argument(tree);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::optional<ReadableTree> cut = from_argument(whole.substr(0, size));
+    if (cut) CHECK(cut->links.size() < tree.links.size());  // an end between two links
+  }
+  for (const char* wrong : {"", "1", "1:2", "1:2:", "1:2:3:ab", "1:2:3:abc", "x:2:1:/", "1:2:1:/1", "-1:2:1:/"})
+    CHECK_FALSE(from_argument(wrong).has_value());
 }
 
 TEST_CASE("readable paths: compilers on PATH and named by variables, with what they were installed with") {
