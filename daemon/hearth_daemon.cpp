@@ -41,6 +41,7 @@ constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
+constexpr unsigned kBlobThreads = 2;                   // that read sources and look blobs up
 constexpr std::uint64_t kTrimAfterBytes = 64u << 20;   // resident, and used by nobody
 constexpr std::size_t kTrimSlackBytes = 16u << 20;     // memory that is not used and may stay for the next request
 constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
@@ -90,9 +91,10 @@ class HearthDaemon::Impl {
         cache_(std::move(cache)),
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
-        blobs_({&store_, &blob_pool_, &executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
+        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
+        blob_executor_(kBlobThreads),
         maintenance_executor_(1),
         pool_(with_hooks(compiler_pool_options(config)), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
@@ -112,6 +114,7 @@ class HearthDaemon::Impl {
   ~Impl() {
     drain();
     executor_.stop();  // its steps use the pools, which are destroyed before it
+    blob_executor_.stop();
     maintenance_executor_.stop();
     ::close(stop_event_);
   }
@@ -281,6 +284,7 @@ class HearthDaemon::Impl {
   BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
   BlobLibraries blob_libraries_;
   Executor executor_;
+  Executor blob_executor_;  // reads sources, which may take long: no other call waits for it
   Executor maintenance_executor_;
   WorkerPool pool_;
   WorkerPool blob_pool_;

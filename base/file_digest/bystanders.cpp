@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -55,9 +56,10 @@ class Look {
   Look(FileMemo* files, Watched* watched) : files_(files), watched_(watched) {}
 
   void into(const std::string& folder, const Names& names, std::set<std::string>& found) {
-    const Listing& entries = list(folder);
+    const Listing entries = list(folder);
     if (!entries) return;
-    for (const std::string& entry : *entries) {
+    if (entries->too_many) return look_for_each(folder, names, found);
+    for (const std::string& entry : entries->names) {
       if (names.files.contains(entry)) found.insert(folder + "/" + entry);
       if (auto next = names.folders.find(entry); next != names.folders.end()) {
         into(folder + "/" + entry, *next->second, found);
@@ -66,7 +68,21 @@ class Look {
   }
 
  private:
-  using Listing = std::shared_ptr<const std::vector<std::string>>;
+  using Listing = std::shared_ptr<const FolderNames>;
+
+  // In a folder of more names than there are to look for.
+  void look_for_each(const std::string& folder, const Names& names, std::set<std::string>& found) {
+    std::error_code error;
+    for (const std::string_view name : names.files) {
+      const std::string path = folder + "/" + std::string(name);
+      if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found)
+        found.insert(path);
+    }
+    for (const auto& [name, next] : names.folders) {
+      const std::string path = folder + "/" + std::string(name);
+      if (std::filesystem::exists(path, error)) into(path, *next, found);
+    }
+  }
 
   const Listing& list(const std::string& folder) {
     const auto [listing, is_new] = listed_.try_emplace(folder);

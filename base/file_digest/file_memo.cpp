@@ -12,20 +12,26 @@ namespace hearth::files {
 namespace {
 
 // Null when it cannot be read to its end.
-std::shared_ptr<const std::vector<std::string>> list(const std::string& folder) {
+std::shared_ptr<const FolderNames> list(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
   if (!listing) return nullptr;
-  auto names = std::make_shared<std::vector<std::string>>();
+  auto found = std::make_shared<FolderNames>();
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(listing.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names->emplace_back(name);
+    if (name == "." || name == "..") continue;
+    if (found->names.size() == FileMemo::kMostNames) {
+      found->names = {};
+      found->too_many = true;
+      return found;
+    }
+    found->names.emplace_back(name);
   }
   if (errno != 0) return nullptr;
-  std::sort(names->begin(), names->end());
-  return names;
+  std::sort(found->names.begin(), found->names.end());
+  return found;
 }
 
 }  // namespace
@@ -45,9 +51,10 @@ absl::StatusOr<Digest> FileMemo::digest(const std::string& path, Watched* watche
   if (::stat(path.c_str(), &info) != 0) return file_error(path, errno);
   // Should the file be another one below, this stamp is not its any more.
   if (watched != nullptr) watched->add(path, stamp_of(info));
+  const FileId id(info.st_dev, info.st_ino);
   {
     std::lock_guard lock(mutex_);
-    const auto known = digests_.find(path);
+    const auto known = digests_.find(id);
     if (known != digests_.end() && known->second.stamp == stamp_of(info)) return known->second.value;
   }
   // Looked at before it is opened too: opening a device may do things.
@@ -57,27 +64,33 @@ absl::StatusOr<Digest> FileMemo::digest(const std::string& path, Watched* watche
   if (is_settled(file->stamp)) {
     std::lock_guard lock(mutex_);
     if (digests_.size() >= kMaxRemembered) digests_.clear();
-    digests_[path] = {file->stamp, file->digest};
+    digests_[{file->stamp.device, file->stamp.inode}] = {file->stamp, file->digest};
   }
   return file->digest;
 }
 
-std::shared_ptr<const std::vector<std::string>> FileMemo::names_in(const std::string& folder, Watched* watched) {
+std::shared_ptr<const FolderNames> FileMemo::names_in(const std::string& folder, Watched* watched) {
   const std::optional<FileStamp> stamp = stamp_of(folder);
   if (watched != nullptr) watched->add(folder, stamp);
   if (!stamp) return nullptr;
+  const FileId id(stamp->device, stamp->inode);
   {
     std::lock_guard lock(mutex_);
-    const auto known = folders_.find(folder);
+    const auto known = folders_.find(id);
     if (known != folders_.end() && known->second.stamp == *stamp) return known->second.value;
   }
-  auto names = list(folder);
-  if (names && is_settled(*stamp)) {
+  auto found = list(folder);
+  if (found && is_settled(*stamp)) {
     std::lock_guard lock(mutex_);
-    if (folders_.size() >= kMaxRemembered) folders_.clear();
-    folders_[folder] = {*stamp, names};
+    if (const auto old = folders_.find(id); old != folders_.end()) num_names_ -= old->second.value->names.size();
+    if (folders_.size() >= kMaxRemembered || num_names_ + found->names.size() > kMostNamesRemembered) {
+      folders_.clear();
+      num_names_ = 0;
+    }
+    folders_[id] = {*stamp, found};
+    num_names_ += found->names.size();
   }
-  return names;
+  return found;
 }
 
 }  // namespace hearth::files

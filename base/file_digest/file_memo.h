@@ -2,18 +2,19 @@
 // question costs one stat. Device, inode, size and both times must be as before; what changed a moment ago is not
 // remembered, since another change could leave the same times. Thread-safe. Errors: NOT_FOUND, PERMISSION_DENIED,
 // INVALID_ARGUMENT for anything but a regular file or for one over the limit (256 MiB); messages begin with the path.
+// Files are remembered by device and inode: a path may be spelled in many ways.
 // Example:
 //   absl::StatusOr<Digest> digest = files.digest("/opt/rocm/include/hip/hip_runtime.h");
-//   std::shared_ptr<const std::vector<std::string>> names = files.names_in("/opt/rocm/include");
+//   std::shared_ptr<const FolderNames> folder = files.names_in("/opt/rocm/include");
 #pragma once
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,17 +37,24 @@ class Watched {
   bool settled_ = true;
 };
 
+struct FolderNames {
+  std::vector<std::string> names;  // sorted
+  bool too_many = false;           // more than kMostNames: then there are none here, and each is to be looked for
+};
+
 class FileMemo {
  public:
   explicit FileMemo(std::uint64_t max_file_bytes = kMaxFileBytes) : max_file_bytes_(max_file_bytes) {}
 
   // `watched`, when given, gets what the answer depends on.
   absl::StatusOr<Digest> digest(const std::string& path, Watched* watched = nullptr);
-  // Sorted; null when there is no such folder or it cannot be read.
-  std::shared_ptr<const std::vector<std::string>> names_in(const std::string& folder, Watched* watched = nullptr);
+  // Null when there is no such folder or it cannot be read.
+  std::shared_ptr<const FolderNames> names_in(const std::string& folder, Watched* watched = nullptr);
 
   static constexpr std::uint64_t kMaxFileBytes = 256u << 20;
-  static constexpr std::size_t kMaxRemembered = 200'000;  // of each kind; then it starts over
+  static constexpr std::size_t kMaxRemembered = 200'000;          // of each kind; then it starts over
+  static constexpr std::size_t kMostNames = 10'000;               // of a folder
+  static constexpr std::size_t kMostNamesRemembered = 1'000'000;  // of all folders, 60 MB
 
  private:
   template <class Value>
@@ -56,8 +64,10 @@ class FileMemo {
   };
   const std::uint64_t max_file_bytes_;
   std::mutex mutex_;
-  std::unordered_map<std::string, Known<Digest>> digests_;
-  std::unordered_map<std::string, Known<std::shared_ptr<const std::vector<std::string>>>> folders_;
+  using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
+  std::map<FileId, Known<Digest>> digests_;
+  std::map<FileId, Known<std::shared_ptr<const FolderNames>>> folders_;
+  std::size_t num_names_ = 0;  // of all folders_
 };
 
 }  // namespace hearth::files

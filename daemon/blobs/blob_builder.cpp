@@ -12,6 +12,7 @@
 namespace hearth::daemon {
 namespace {
 
+constexpr std::uint64_t kMostSourceBytes = 32u << 20;  // of a source or header; what has more is no text of anybody's
 constexpr char kAbsence[] = "' is not in the cache";
 
 // Two installations may differ in their headers, so they do not share a compile; their blobs, once made, they do.
@@ -32,14 +33,18 @@ bool is_absence(const absl::Status& status) {
 }
 
 BlobBuilder::BlobBuilder(const BlobServices& services, std::chrono::milliseconds retry_after)
-    : services_(services), records_(services.store, &files_), failures_(retry_after), toolchains_(services.pool) {}
+    : services_(services),
+      files_(kMostSourceBytes),
+      records_(services.store, &files_),
+      failures_(retry_after),
+      toolchains_(services.pool) {}
 BlobBuilder::~BlobBuilder() = default;
 
 std::shared_ptr<BlobBuilder::Job> BlobBuilder::compile(const v1::CompileBlobRequest& request, Caller caller) {
   absl::Status status = closed_ ? absl::UnavailableError("the daemon is shutting down") : check_blob_request(request);
   auto job = std::make_shared<Job>(this, request, std::move(caller));
   if (status.ok()) {
-    services_.executor->post([job] { job->read_source(); });
+    services_.executor->post_for(job->caller_.client, [job] { job->read_source(); });
   } else {
     job->answer(std::move(status));
   }
@@ -48,12 +53,15 @@ std::shared_ptr<BlobBuilder::Job> BlobBuilder::compile(const v1::CompileBlobRequ
 
 void BlobBuilder::Job::read_source() {
   if (ended()) return;
+  if (absl::Status secret = check_blob_root(spec_, builder_.services_.pool->command().secrets); !secret.ok())
+    return answer(std::move(secret));
   const absl::StatusOr<Digest> source = builder_.files_.digest(spec_.root() + "/" + spec_.source());
   if (!source.ok()) return answer(source_problem(spec_, source.status()));
   const std::shared_ptr<Job> self = shared_from_this();
   keep(builder_.toolchains_.find(spec_.toolchain(), caller_.client,
                                  [self, source = *source](const BlobToolchains::Outcome& toolchain) {
-                                   self->builder_.services_.executor->post(
+                                   self->builder_.services_.executor->post_for(
+                                       self->caller_.client,
                                        [self, source, toolchain] { self->look_up(source, toolchain); });
                                  }),
        &toolchain_ticket_);
@@ -121,7 +129,8 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
       return flight->complete(reply.status());
     }
     auto compiled = std::make_shared<v1::CompiledBlob>(std::move(*reply->mutable_blob()));
-    self->builder_.services_.executor->post([self, flight, compiled] { self->store(*compiled, flight); });
+    self->builder_.services_.executor->post_for(self->caller_.client,
+                                                [self, flight, compiled] { self->store(*compiled, flight); });
   };
   absl::StatusOr<std::uint64_t> id = builder_.services_.pool->submit(std::move(job));
   if (!id.ok()) return flight->complete(id.status());

@@ -10,11 +10,13 @@ Executor::Executor(unsigned num_threads) {
 
 Executor::~Executor() { stop(); }
 
-void Executor::post(std::function<void()> task) {
+void Executor::post_for(const ClientId& client, std::function<void()> task) {
   {
     std::lock_guard lock(mutex_);
     if (!stopping_) {
-      tasks_.push_back(std::move(task));
+      std::deque<std::function<void()>>& own = tasks_[client];
+      if (own.empty()) turns_.push_back(client);
+      own.push_back(std::move(task));
       changed_.notify_one();
       return;
     }
@@ -35,10 +37,18 @@ void Executor::stop() {
 void Executor::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
+    changed_.wait(lock, [this] { return stopping_ || !turns_.empty(); });
+    if (turns_.empty()) return;
+    const ClientId client = turns_.front();
+    turns_.pop_front();
+    const auto own = tasks_.find(client);
+    std::function<void()> task = std::move(own->second.front());
+    own->second.pop_front();
+    if (own->second.empty()) {
+      tasks_.erase(own);
+    } else {
+      turns_.push_back(client);
+    }
     lock.unlock();
     task();
     task = nullptr;

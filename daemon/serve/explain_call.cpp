@@ -13,7 +13,7 @@ ExplainCall::ExplainCall(const CallServices& services, Explainer* explainer, grp
   MemoryBudget* const budget = services.requests;
   link_->call = this;
   // Measuring is not for a network thread: whoever asks for an explanation can wait for the executor.
-  executor->post([link = link_, explainer, budget] {
+  executor->post_for(client(), [link = link_, explainer, budget] {
     std::unique_lock lock(link->mutex);
     ExplainCall* const call = link->call;
     if (call == nullptr || call->finished_) return;

@@ -34,8 +34,9 @@ FetchCall::FetchCall(const CallServices& services, grpc::CallbackServerContext* 
     std::lock_guard lock(link->mutex);
     if (link->call != nullptr) link->call->context_->TryCancel();
   };
-  charge_ = services.answers->take(services.clients->of(*context), kChunkBytes, open_later, cancel);
-  if (charge_.has_room()) services.preparer->services().executor->post(open_later);
+  const ClientId client = services.clients->of(*context);
+  charge_ = services.answers->take(client, kChunkBytes, open_later, cancel);
+  if (charge_.has_room()) services.preparer->services().executor->post_for(client, open_later);
 }
 
 void FetchCall::open() {

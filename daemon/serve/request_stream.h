@@ -26,7 +26,7 @@ class RequestStream : public EventStream<Event> {
     if (bytes_->Length() <= kInlineBytes) {
       measure();
     } else {
-      executor_->post(this->unlocked_callback(&RequestStream::measure));
+      executor_->post_for(this->client(), this->unlocked_callback(&RequestStream::measure));
     }
   }
   const Request& request() const { return request_; }

@@ -133,13 +133,16 @@ Paths compiler_paths(const SecretFolders& secrets) {
   return list.take();
 }
 
+absl::Status check_blob_root(const v1::BlobSpec& spec, const SecretFolders& secrets) {
+  if (!is_secret(real(spec.root()), secrets)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("blob '", spec.stem(), "': its root '", spec.root(),
+                   "' holds the daemon's cache or this user's home, which compilers may not read; install the "
+                   "library in a folder of its own"));
+}
+
 absl::StatusOr<std::vector<ReadableTree>> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets) {
-  if (is_secret(real(spec.root()), secrets)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("blob '", spec.stem(), "': its root '", spec.root(),
-                     "' holds the daemon's cache or this user's home, which compilers may not read; install the "
-                     "library in a folder of its own"));
-  }
+  if (absl::Status status = check_blob_root(spec, secrets); !status.ok()) return status;
   PathList list(secrets);
   list.add_with_links(spec.root());
   list.add(fs::path(real(spec.root() + "/" + spec.source())).parent_path());

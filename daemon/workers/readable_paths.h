@@ -32,6 +32,9 @@ Paths library_paths(const std::string& folder, const SecretFolders& secrets);
 // they were installed in.
 Paths compiler_paths(const SecretFolders& secrets);
 
+// INVALID_ARGUMENT when the blob's root has the cache or the home in it, or lies in the cache.
+absl::Status check_blob_root(const v1::BlobSpec& spec, const SecretFolders& secrets);
+
 // The blob's root, and what its flags name, as they are now. INVALID_ARGUMENT when the root has the cache or the home
 // in it.
 absl::StatusOr<std::vector<ReadableTree>> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets);

@@ -12,7 +12,7 @@ constexpr char kCompiler[] = R"(#!/bin/sh
 case "$*" in
   *src/hang*) sleep 3600 & sleep 3600 ;;
   *src/crash*) kill -SEGV $$ ;;
-  *src/eater*) for i in 1 2 3 4; do (tail /dev/zero; sleep 3600) & done; wait ;;
+  *src/eater*) for i in 1 2 3 4; do (tail /dev/full; sleep 3600) & done; wait ;;
 esac
 exec c++ "$@"
 )";

@@ -95,7 +95,7 @@ absl::Status act(const std::string& name) {
     const std::string number = name.substr(std::min(name.find_last_not_of("0123456789") + 1, name.size()));
     std::system(("(sleep 3600." + number + " &) ; sleep 3601." + number).c_str());
   }
-  if (starts_with(name, "eater")) std::system("tail /dev/zero");
+  if (starts_with(name, "eater")) std::system("tail /dev/full");
   if (starts_with(name, "garbage")) {
     const std::string frame = std::string("\x05\0\0\0", 4) + "\xff\xff\xff\xff\xff";
     ::send(3, frame.data(), frame.size(), 0);

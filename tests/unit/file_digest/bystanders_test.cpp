@@ -35,6 +35,24 @@ TEST_CASE("bystanders: files an include could have found, wherever it looks") {
   }
 }
 
+TEST_CASE("bystanders: they are found in a folder of more names than are listed") {
+  TestFolder folder;
+  const std::string root = folder / "root";
+  write(root + "/x.cpp", "");
+  write(root + "/include/ck/a.h", "");
+  for (std::size_t i = 0; i <= FileMemo::kMostNames; ++i) write(root + "/first/n" + std::to_string(i), "");
+  const auto now = [&] {
+    FileMemo files;
+    return bystanders_of({.root = root, .source = "x.cpp", .flags = {"-I{root}/first", "-I{root}/include"}},
+                         {"{root}/x.cpp", "{root}/include/ck/a.h"}, files);
+  };
+  CHECK(now().empty());
+  write(root + "/first/ck/a.h", "");
+  CHECK(now() == std::vector<std::string>{"{root}/first/ck/a.h"});
+  write(root + "/first/a.h", "");
+  CHECK(now() == std::vector<std::string>{"{root}/first/a.h", "{root}/first/ck/a.h"});
+}
+
 TEST_CASE("bystanders: every way to name a folder of the search") {
   TestFolder folder;
   const std::string root = folder / "root";

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <fstream>
+#include <thread>
 
 #include "tests/support/skip.h"
 #include "tests/unit/file_digest/files.h"
@@ -30,11 +32,44 @@ TEST_CASE("file memo: a file that changes under the same size and time is read a
   CHECK(absl::IsInvalidArgument(files.digest(folder.path()).status()));
   CHECK(absl::IsInvalidArgument(files.digest("/dev/null").status()));
   CHECK(files.names_in(folder / "none") == nullptr);
-  CHECK(files.names_in(folder.path())->empty());
+  CHECK(files.names_in(folder.path())->names.empty());
   write(folder / "b", "");
   write(folder / "a", "");
-  CHECK(*files.names_in(folder.path()) == std::vector<std::string>{"a", "b"});
+  CHECK(files.names_in(folder.path())->names == std::vector<std::string>{"a", "b"});
   CHECK(files.names_in(folder / "a") == nullptr);
+}
+
+// Bytes that this process has read.
+std::uint64_t bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::uint64_t count = 0;
+  io >> name >> count;
+  return count;
+}
+
+TEST_CASE("file memo: a file is read once, in however many ways its path is spelled") {
+  TestFolder folder;
+  const std::string path = folder / "x";
+  write(path, std::string(1 << 20, 'x'));
+  while (!is_settled(*stamp_of(path)))
+    std::this_thread::sleep_for(10ms);  // what changed a moment ago is not remembered
+  FileMemo files;
+  const std::uint64_t before = bytes_read();
+  std::string spelled = folder.path();
+  for (int i = 0; i < 64; ++i, spelled += "/.")
+    CHECK(*files.digest(spelled + "/x") == sha256(std::string(1 << 20, 'x')));
+  CHECK(bytes_read() - before < (2u << 20));
+}
+
+TEST_CASE("file memo: a folder of more names than are kept is said to have too many") {
+  TestFolder folder;
+  FileMemo files;
+  for (std::size_t i = 0; i < FileMemo::kMostNames; ++i) write(folder / ("n" + std::to_string(i)), "");
+  CHECK_FALSE(files.names_in(folder.path())->too_many);
+  write(folder / "one more", "");
+  CHECK(files.names_in(folder.path())->too_many);
+  CHECK(files.names_in(folder.path())->names.empty());
 }
 
 TEST_CASE("file memo: the limit is the memo's own") {
