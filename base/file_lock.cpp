@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 namespace hearth::runtime {
 namespace {
@@ -26,6 +27,14 @@ absl::StatusOr<std::optional<FileLock>> FileLock::try_acquire(const std::string&
   for (;;) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return absl::PermissionDeniedError("cannot open lock file " + path + ": " + std::strerror(errno));
+    // In a folder that others write too, somebody may have put a file there first, and hold it.
+    struct stat info{};
+    if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || (info.st_uid != ::geteuid() && info.st_uid != 0)) {
+      ::close(fd);
+      return absl::PermissionDeniedError("lock file " + path + " is no file of yours (user " +
+                                         std::to_string(info.st_uid) +
+                                         "): choose a folder that only you can write, with --socket or HEARTH_SOCKET");
+    }
     const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
     const int error = errno;
     if (locked && is_at(fd, path)) return FileLock(path, fd);

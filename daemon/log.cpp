@@ -39,14 +39,39 @@ class PrintableFormatter : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> inner_;
 };
 
-// Descriptor 2 is the current log too, also after a rotation: what the C library has to say of a crash goes there. A
-// terminal, or what a service manager reads, stays.
-spdlog::file_event_handlers standard_error_follows(const std::string& file) {
-  spdlog::file_event_handlers handlers;
+// Throws unless `info` is of a file of this user's own under one name, or of a device.
+void check_own(const std::string& file, const struct stat& info) {
+  if (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode)) return;
+  if (S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && info.st_nlink == 1) return;
+  spdlog::throw_spdlog_ex(file + " is no file of yours alone (user " + std::to_string(info.st_uid) + ", " +
+                          std::to_string(info.st_nlink) +
+                          " names): remove it, or choose a folder that only you can write");
+}
+
+// The same of what a path names now; a link must be this user's or root's.
+void check_path(const std::string& file) {
+  struct stat info{};
+  if (::lstat(file.c_str(), &info) != 0) return;  // it is made
+  if (S_ISLNK(info.st_mode) && info.st_uid != ::geteuid() && info.st_uid != 0) check_own(file, info);
+  if (::stat(file.c_str(), &info) == 0) check_own(file, info);
+}
+
+// The log is looked at before and after it is opened, also at each rotation: others may write the folder it lies in.
+// Where descriptor 2 is the log it follows: what the C library has to say of a crash goes there. A terminal, or what a
+// service manager reads, stays.
+spdlog::file_event_handlers handlers_of(const std::string& log_file) {
   struct stat log{}, error{};
-  if (::stat(file.c_str(), &log) != 0 || ::fstat(STDERR_FILENO, &error) != 0) return handlers;
-  if (log.st_dev != error.st_dev || log.st_ino != error.st_ino) return handlers;
-  handlers.after_open = [](const spdlog::filename_t&, std::FILE* opened) { ::dup2(::fileno(opened), STDERR_FILENO); };
+  const bool error_follows = ::stat(log_file.c_str(), &log) == 0 && ::fstat(STDERR_FILENO, &error) == 0 &&
+                             S_ISREG(log.st_mode) && log.st_dev == error.st_dev && log.st_ino == error.st_ino;
+  spdlog::file_event_handlers handlers;
+  handlers.before_open = check_path;
+  handlers.after_open = [error_follows](const spdlog::filename_t& file, std::FILE* opened) {
+    struct stat info{};
+    if (::fstat(::fileno(opened), &info) != 0) return;
+    check_own(file, info);
+    check_path(file);
+    if (error_follows) ::dup2(::fileno(opened), STDERR_FILENO);
+  };
   return handlers;
 }
 
@@ -56,7 +81,7 @@ absl::Status start_log(const Config& config) {
   try {
     auto log = config.log_file.empty() ? spdlog::stderr_logger_mt("hearthd")
                                        : spdlog::rotating_logger_mt("hearthd", config.log_file, kLogBytes, kOldLogs,
-                                                                    false, standard_error_follows(config.log_file));
+                                                                    false, handlers_of(config.log_file));
     log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
     log->flush_on(spdlog::level::trace);
     log->set_formatter(std::make_unique<PrintableFormatter>(std::make_unique<spdlog::pattern_formatter>(

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
@@ -48,6 +50,48 @@ absl::Status make_private(FileSystem& file_system, const std::string& dir) {
   return ::chmod(dir.c_str(), 0700) == 0 ? absl::OkStatus() : errno_status(errno, "chmod 700");
 }
 
+// What this package keeps in a cache directory, and what a file system may put into its root.
+constexpr std::string_view kOwnNames[] = {"cas",
+                                          "tmp",
+                                          "quarantine",
+                                          "repro",
+                                          "lock",
+                                          "lock.wanted",
+                                          "index.sqlite",
+                                          "index.sqlite-wal",
+                                          "index.sqlite-shm",
+                                          "index.sqlite-journal",
+                                          "lost+found"};
+
+// A directory of something else is left alone: this one's parts are swept and rebuilt at need.
+absl::Status check_is_cache(FileSystem& file_system, const std::string& dir) {
+  absl::StatusOr<std::vector<std::string>> names = file_system.list_dir(dir);
+  if (!names.ok()) return names.status();
+  if (std::find(names->begin(), names->end(), "index.sqlite") != names->end()) return absl::OkStatus();
+  for (const std::string& name : *names) {
+    if (std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("is not empty and holds no cache of Hearth, but '", name, "'; nothing in it was touched"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A link of somebody else's leads where they want, now and later.
+absl::Status check_links(const std::string& dir) {
+  std::filesystem::path path;
+  for (const std::filesystem::path& part : std::filesystem::path(dir)) {
+    path /= part;
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0) return absl::OkStatus();  // from here on it is made
+    if (S_ISLNK(info.st_mode) && info.st_uid != ::geteuid() && info.st_uid != 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("is reached through '", path.string(), "', a link that belongs to uid ", info.st_uid));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status refuse_network(FileSystem& file_system, const Options& options) {
   if (options.allow_network_fs) return absl::OkStatus();
   absl::StatusOr<std::uint64_t> magic = file_system.type_magic(options.dir);
@@ -75,10 +119,15 @@ absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options
   options.dir = std::filesystem::absolute(options.dir, error).lexically_normal().string();
   while (options.dir.size() > 1 && options.dir.back() == '/') options.dir.pop_back();
   FileSystem& file_system = options.file_system ? *options.file_system : posix_file_system();
-  absl::Status usable = make_dirs(file_system, options.dir);
+  absl::Status usable = check_links(options.dir);
+  if (usable.ok()) usable = make_dirs(file_system, options.dir);
   if (usable.ok()) usable = refuse_network(file_system, options);
   if (usable.ok()) usable = make_private(file_system, options.dir);
+  if (usable.ok()) usable = check_is_cache(file_system, options.dir);
   if (!usable.ok()) return with_remedy(usable, options.dir);
+  // Where this user's own links lead: the index is opened through none.
+  if (const std::filesystem::path real = std::filesystem::canonical(options.dir, error); !error)
+    options.dir = real.string();
   absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir, options.lock_patience);
   if (absl::IsFailedPrecondition(lock.status())) return lock.status();
   if (!lock.ok()) return with_remedy(lock.status(), options.dir);

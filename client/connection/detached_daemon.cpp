@@ -128,6 +128,13 @@ absl::StatusOr<DetachedDaemon> DetachedDaemon::start(const std::string& program,
     return absl::UnavailableError(
         str_cat("cannot write the daemon's log ", daemon.log_path_, ": ", std::strerror(errno)));
   }
+  struct stat info{};
+  if (fstat(log, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() || info.st_nlink != 1) {
+    close(log);
+    return absl::PermissionDeniedError(
+        str_cat("the daemon's log ", daemon.log_path_, " is no file of yours alone (user ", info.st_uid, ", ",
+                info.st_nlink, " names): remove it, or choose a folder that only you can write, with HEARTH_SOCKET"));
+  }
   daemon.log_begin_ = std::max<off_t>(0, lseek(log, 0, SEEK_END));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {

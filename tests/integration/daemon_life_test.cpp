@@ -269,6 +269,44 @@ TEST_CASE("the log tells of daemons that are gone, in UTC, and every report says
   CHECK_FALSE(contains(failed.err, "prepare "));
 }
 
+TEST_CASE("a log or a lock that is no file of this user's alone is refused by name, and not written to") {
+  if (::geteuid() != 0) SKIP_CASE("only root can make another user's files");
+  constexpr uid_t kNobody = 65534;
+  for (const std::string suffix : {".log", ".start", ".lock"}) {
+    Place place;
+    INFO(suffix);
+    const std::string planted = place.socket() + suffix;
+    std::ofstream(planted) << "planted";
+    REQUIRE(::chown(planted.c_str(), kNobody, kNobody) == 0);
+    REQUIRE(::chmod(planted.c_str(), 0666) == 0);
+    const Ran refused = place.run(run_digits());
+    CHECK(refused.code == 1);
+    CHECK(contains(refused.err, planted));
+    CHECK(contains(refused.err, "HEARTH_SOCKET"));
+    CHECK(content(planted) == "planted");
+    CHECK(place.daemons().empty());
+  }
+  Place place;  // a log with a second name: what is written to it would be written to the other file
+  std::ofstream(place.file("other")) << "precious";
+  fs::create_hard_link(place.file("other"), place.socket() + ".log");
+  CHECK(contains(place.run(run_digits()).err, "2 names"));
+  CHECK(content(place.file("other")) == "precious");
+}
+
+TEST_CASE("the daemon's error output follows its log when that is rotated") {
+  Place place;
+  place.run_ok({"hearth", "daemon", "start"});
+  const std::string fd = "/proc/" + std::to_string(place.daemons().at(0)) + "/fd/2";
+  CHECK(fs::read_symlink(fd) == fs::canonical(place.socket() + ".log"));
+  place.stop_daemon();
+  std::ofstream(place.socket() + ".log") << std::string((8 << 20) - 100, 'x');  // the next lines are one too many
+  place.run_ok({"hearth", "daemon", "start"});
+  place.run_ok(run_digits());
+  CHECK(fs::exists(place.socket() + ".1.log"));
+  const std::string now = "/proc/" + std::to_string(place.daemons().at(0)) + "/fd/2";
+  CHECK(fs::read_symlink(now) == fs::canonical(place.socket() + ".log"));
+}
+
 TEST_CASE("stop waits for the daemon's end, restart starts another, and no file is left but the log") {
   Place place;
   place.run_ok({"hearth", "daemon", "start"});

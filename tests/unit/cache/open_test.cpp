@@ -118,6 +118,49 @@ TEST_CASE("directories that cannot be used are refused in one clear line") {
   }
 }
 
+TEST_CASE("a directory that holds something else is left as it is") {
+  CacheFixture fixture;
+  const std::string dir = fixture.options.dir;
+  std::filesystem::create_directories(dir + "/tmp");
+  std::ofstream(dir + "/tmp/mine.txt") << "x";
+  std::ofstream(dir + "/letter.txt") << "x";
+  const absl::Status refused = fixture.try_open();
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK(says(refused, "holds no cache of Hearth, but 'letter.txt'"));
+  CHECK(says(refused, "choose another cache directory"));
+  CHECK(std::filesystem::exists(dir + "/tmp/mine.txt"));
+  CHECK(std::distance(std::filesystem::directory_iterator(dir), {}) == 2);  // nothing was made either
+}
+
+TEST_CASE("a cache whose index is gone, or that something was put into, is still one") {
+  CacheFixture fixture;
+  fixture.open();
+  fixture.put_kernel(1);
+  fixture.cache.reset();
+  std::ofstream(fixture.options.dir + "/CACHEDIR.TAG") << "x";
+  fixture.open();
+  fixture.cache.reset();
+  std::filesystem::remove(fixture.options.dir + "/CACHEDIR.TAG");
+  for (const char* suffix : {"", "-wal", "-shm"})
+    std::filesystem::remove(fixture.options.dir + "/index.sqlite" + suffix);
+  fixture.open();
+}
+
+TEST_CASE("a directory behind another user's link is refused") {
+  if (::geteuid() != 0) SKIP_CASE("only root can make another user's link");
+  CacheFixture fixture;
+  const std::string real = fixture.options.dir + ".real";
+  std::filesystem::create_directory(real);
+  std::filesystem::create_directory_symlink(real, fixture.options.dir);
+  fixture.open();  // a link of one's own is as good as a folder
+  fixture.cache.reset();
+  REQUIRE(::lchown(fixture.options.dir.c_str(), 65534, 65534) == 0);
+  CHECK(says(fixture.try_open(), "a link that belongs to uid 65534"));
+  fixture.options.dir += "/below";
+  CHECK(says(fixture.try_open(), "a link that belongs to uid 65534"));
+  CHECK_FALSE(std::filesystem::exists(real + "/below"));
+}
+
 TEST_CASE("an empty directory of ours with a lax mode is tightened; missing parents are made") {
   CacheFixture fixture;
   std::filesystem::create_directory(fixture.options.dir);
