@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -23,11 +24,16 @@ std::uint64_t random_id() {
 
 }  // namespace
 
-std::uint64_t Leases::open_session() {
+std::uint64_t Leases::open_session(const ClientId& client) {
   std::lock_guard lock(mutex_);
   std::uint64_t id = random_id();
-  while (!sessions_.try_emplace(id).second) id = random_id();
+  while (!sessions_.try_emplace(id, Session{client, {}}).second) id = random_id();
   return id;
+}
+
+void Leases::give_back(const ClientId& client, std::size_t count) {
+  const auto own = of_client_.find(client);
+  if (own != of_client_.end() && (own->second -= std::min(own->second, count)) == 0) of_client_.erase(own);
 }
 
 void Leases::close_session(std::uint64_t session) {
@@ -35,8 +41,9 @@ void Leases::close_session(std::uint64_t session) {
   std::lock_guard lock(mutex_);
   auto it = sessions_.find(session);
   if (it == sessions_.end()) return;
-  released.swap(it->second);
+  released.swap(it->second.leases);
   num_leases_ -= released.size();
+  give_back(it->second.client, released.size());
   sessions_.erase(it);
 }
 
@@ -50,9 +57,15 @@ absl::StatusOr<std::uint64_t> Leases::add(std::uint64_t session, Held held) {
   if (num_leases_ >= max_leases_) {
     return absl::ResourceExhaustedError(absl::StrCat("clients hold ", num_leases_, " leases, as many as are allowed"));
   }
+  std::size_t& own = of_client_[it->second.client];
+  if (own >= std::max<std::size_t>(1, max_leases_ / 2)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("process ", it->second.client.pid, " holds ", own, " leases, as many as one process may"));
+  }
   std::uint64_t id = random_id();
-  while (!it->second.try_emplace(id, held).second) id = random_id();
+  while (!it->second.leases.try_emplace(id, held).second) id = random_id();
   ++num_leases_;
+  ++own;
   return id;
 }
 
@@ -61,11 +74,12 @@ void Leases::release(std::uint64_t session, std::uint64_t lease) {
   std::lock_guard lock(mutex_);
   auto it = sessions_.find(session);
   if (it == sessions_.end()) return;
-  auto entry = it->second.find(lease);
-  if (entry == it->second.end()) return;
+  auto entry = it->second.leases.find(lease);
+  if (entry == it->second.leases.end()) return;
   released = std::move(entry->second);
-  it->second.erase(entry);
+  it->second.leases.erase(entry);
   --num_leases_;
+  give_back(it->second.client, 1);
 }
 
 std::size_t Leases::num_sessions() const {

@@ -16,7 +16,8 @@ namespace hearth::daemon {
 
 class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  SessionCall(CompilerServiceImpl* service) : service_(service), token_(service->services_.activity->begin()) {
+  SessionCall(CompilerServiceImpl* service, const ClientId& client)
+      : service_(service), client_(client), token_(service->services_.activity->begin()) {
     {
       std::lock_guard lock(service_->mutex_);
       service_->sessions_.insert(this);
@@ -32,7 +33,7 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
       if (absl::Status status = check_protocol_version(request.protocol_version()); !status.ok()) {
         return end(to_status(status));
       }
-      session_ = service_->services_.leases->open_session();
+      session_ = service_->services_.leases->open_session(client_);
       spdlog::trace("a session opens, {} are open", service_->services_.leases->num_sessions());
       v1::SessionResponse response;
       response.set_session_id(session_);
@@ -71,6 +72,7 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   }
 
   CompilerServiceImpl* const service_;
+  const ClientId client_;
   const Activity::Token token_;
   std::mutex mutex_;
   bool finished_ = false;
@@ -89,8 +91,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* CompilerServiceImpl::FetchArtifact(g
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CompilerServiceImpl::Session(
-    grpc::CallbackServerContext*) {
-  return new SessionCall(this);
+    grpc::CallbackServerContext* context) {
+  return new SessionCall(this, services_.clients->of(*context));
 }
 
 grpc::ServerUnaryReactor* CompilerServiceImpl::Explain(grpc::CallbackServerContext* context,

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""A daemon under attack: each attack of attacks.py in turn, with another client beside it whose answers must keep coming.
+
+attack_test.py [--seconds 2] [--no-bounds] [NAME …]
+
+Bounds, of the whole run: 512 MB of memory, 2,000 descriptors and 64 threads of the daemon, its log and two older ones of
+8 MiB, no crash. Of each attack: the other client's 99th percentile of a plan that is found is at most 3 times what it is
+beside a process that is as busy with something else (or kFloorMs, where that is less than scheduling itself costs). At
+the end SIGTERM ends the daemon within 35 s and the next one on its cache starts at once. Then what an attacker must not
+get: `stolen` and `tampered`. With --no-bounds, for sanitizers, only what is right or wrong counts.
+Exits with 77 (skipped) where Python has no protobuf.
+"""
+import argparse
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+import skipping
+from http2 import SERVICE, CallFailed, Connection
+
+try:
+    import google.protobuf  # noqa: F401
+except ImportError:
+    sys.exit(skipping.skip("Python's protobuf is not installed"))
+from attacks import ALL
+from messages import Messages
+
+BIN = pathlib.Path(os.environ["HEARTH_BIN_DIR"])
+MOST_MEMORY_MB, MOST_DESCRIPTORS, MOST_THREADS, MOST_LOG_BYTES = 512, 2000, 64, 3 * (8 << 20)
+FLOOR_MS = 20.0
+EVIL_COMPILER = r"""#!/bin/sh
+# A compiler that was taken over: with -DPERSIST it leaves a process behind that adds to every source it finds, and kills
+# the process that would have ended it.
+case "$*" in
+*--version*) exec /usr/bin/c++ --version ;;
+*-DPERSIST*)
+  (setsid sh -c 'while :; do for f in "$TMPDIR"/* "$TMPDIR"/*/*; do case "$f" in
+     *.cpp|*.cc|*.inc) grep -qs PWNED "$f" || echo "extern \"C\" __attribute__((used)) int PWNED = 1;" >> "$f" ;; esac
+     done; done' </dev/null >/dev/null 2>&1 &)
+  for p in /proc/[0-9]*; do [ "$(cat $p/comm 2>/dev/null)" = blob-supervisor ] && kill -9 "${p#/proc/}"; done
+  sleep 2; exit 1 ;;
+esac
+exec /usr/bin/c++ "$@"
+"""
+
+
+class Failures:
+    def __init__(self):
+        self.count = 0
+
+    def check(self, right, what):
+        if not right:
+            self.count += 1
+            print(f"FAILED: {what}", flush=True)
+
+
+class Daemon:
+    def __init__(self, folder, environment=None):
+        self.folder = pathlib.Path(folder)
+        self.socket, self.log = str(self.folder / "s.sock"), self.folder / "hearthd.log"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("HEARTH_")}
+        self.environment = {**clean, "HEARTH_SOCKET": self.socket, "HEARTH_CACHE_DIR": str(self.folder / "cache"),
+                            **(environment or {})}
+        self.start()
+
+    def start(self):
+        ready, told = os.pipe()
+        began = time.monotonic()
+        self.process = subprocess.Popen([BIN / "hearthd", "--log", self.log, "--ready-fd", str(told)], pass_fds=[told],
+                                        env=self.environment, stderr=open(self.folder / "errors", "ab"))
+        os.close(told)
+        if os.read(ready, 1) != b"1":
+            raise RuntimeError("the daemon did not start: " + (self.folder / "errors").read_text()[-2000:])
+        os.close(ready)
+        self.start_s = time.monotonic() - began
+
+    def stop(self):
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        return time.monotonic() - began
+
+    def usage(self):
+        pid = self.process.pid
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        field = lambda name: int(re.search(rf"^{name}:\s+(\d+)", status, re.M).group(1))
+        return field("VmRSS") / 1024, len(os.listdir(f"/proc/{pid}/fd")), field("Threads")
+
+    def log_bytes(self):
+        return sum(path.stat().st_size for path in self.folder.glob("hearthd*.log")) + (self.folder / "errors").stat().st_size
+
+
+class Watch(threading.Thread):
+    """The most that the daemon uses, looked at ten times a second."""
+
+    def __init__(self, daemon):
+        super().__init__(daemon=True)
+        self.daemon_process, self.most, self.ended = daemon, (0, 0, 0), False
+        self.start()
+
+    def run(self):
+        while not self.ended:
+            try:
+                self.most = tuple(map(max, self.most, self.daemon_process.usage()))
+            except (OSError, AttributeError):
+                return
+            time.sleep(0.1)
+
+    def end(self):
+        self.ended = True
+        self.join()
+        return self.most
+
+
+class Victim(threading.Thread):
+    """Another client at work: a plan that is found, again and again, on a connection of its own."""
+
+    def __init__(self, daemon, messages, seconds):
+        super().__init__(daemon=True)
+        self.path, self.messages, self.end = daemon.socket, messages, time.monotonic() + seconds
+        self.times_ms, self.failed = [], []
+        self.start()
+
+    def run(self):
+        request = self.messages.prepare(self.messages.chain(length=77, constant=3.25))
+        connection = None
+        while time.monotonic() < self.end:
+            began = time.monotonic()
+            try:
+                connection = connection or Connection(self.path, timeout=30)
+                answer, status = connection.call("Prepare", request)
+                if status not in (0, None) or self.messages.result_of(answer) is None:
+                    self.failed.append(f"status {status}")
+            except (CallFailed, OSError) as error:
+                self.failed.append(str(error))
+                connection = None
+            self.times_ms.append(1e3 * (time.monotonic() - began))
+            time.sleep(0.005)
+
+    def p99_ms(self):
+        self.join()
+        times = sorted(self.times_ms)
+        return times[min(len(times) - 1, int(len(times) * 0.99))], statistics.median(times)
+
+
+def beside(daemon, messages, seconds, program):
+    """The victim's times while `program` runs, and how that ended."""
+    other = subprocess.Popen(program, env={**os.environ, "PYTHONPATH": str(HERE)}, stderr=subprocess.PIPE)
+    victim = Victim(daemon, messages, seconds)
+    p99, median = victim.p99_ms()
+    try:
+        _, said = other.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        other.kill()
+        _, said = other.communicate()
+    return p99, median, victim, said.decode(errors="replace").strip()[-300:]
+
+
+def stolen(daemon, messages, folder, failures):
+    """Through a link that leads elsewhere by the time a compiler comes: the cache, the home folder."""
+    home = folder / "home"
+    home.mkdir()
+    (home / "secret.txt").write_text("SECRET OF THE HOME FOLDER")
+    root = folder / "library"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.cpp").write_text('extern "C" int f() { return 1; }\n')
+    slow = 'constexpr long g(long n) { long s = 0; for (long i = 0; i < n; i++) s += i * i % 7; return s; }\n' \
+           'extern "C" int f() { constexpr long v = g(3000000); return v; }\n'
+    (root / "src" / "slow.cpp").write_text(slow)
+    (folder / "harmless").mkdir()
+    for secret, name in ((folder / "cache", "index.sqlite"), (home, "secret.txt")):
+        link = root / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder / "harmless")
+        connection = Connection(daemon.socket, timeout=60)
+        flags = ["-fconstexpr-ops-limit=999999999", "-fconstexpr-loop-limit=999999999"]
+        busy = [connection.open_call(SERVICE + "CompileBlob", messages.blob(
+            root, "src/slow.cpp", [*flags, f"-DI={name}{i}"], False, f"slow{i}")) for i in range(4)]
+        time.sleep(0.3)
+        glue = f'asm(".section .rodata\\n.incbin \\"{link}/{name}\\"\\n.text\\n");'.encode()
+        steal = connection.open_call(SERVICE + "CompileBlob", messages.blob(
+            root, "src/a.cpp", ["-I{root}/link", f"-DT={name}"], False, "steal", glue))
+        time.sleep(0.2)
+        link.unlink()
+        link.symlink_to(secret)
+        content = (secret / name).read_bytes()[:64]
+        for stream in [steal, *busy]:
+            answer, status = connection.finish(stream)
+            if stream != steal:
+                continue
+            failures.check(status == 9, f"a compile that reads {secret}/{name} through a link ended with {status}")
+            failures.check(not any(content in part for part in answer), f"{name} was stolen")
+
+
+def tampered(messages, folder, failures):
+    """What a taken-over compile leaves behind must not meet another client's blob."""
+    compiler = folder / "tools" / "evil"
+    compiler.parent.mkdir(parents=True)
+    compiler.write_text(EVIL_COMPILER)
+    compiler.chmod(0o755)
+    root = folder / "library"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.cpp").write_text('extern "C" int f() { return 1; }\n')
+    daemon = Daemon(folder, {"HEARTH_BLOB_CXX": str(compiler), "HEARTH_BLOB_WORKERS": "1"})
+    try:
+        attacker, victim = Connection(daemon.socket, timeout=60), Connection(daemon.socket, timeout=60)
+        _, status = attacker.call("CompileBlob", messages.blob(root, "src/a.cpp", ["-DPERSIST"], False, "hostile"))
+        failures.check(status not in (0, None), "a hostile compile is no success")
+        for i in range(4):
+            answer, status = victim.call("CompileBlob", messages.blob(
+                root, "src/a.cpp", [f"-DN={i}"], False, f"victim{i}", b'extern "C" int glued() { return 5; }\n'))
+            failures.check(status == 0, f"another client's blob: status {status} {victim.said[:200]!r}")
+            for event in answer if status == 0 else []:
+                parsed = messages.compiler.CompileBlobEvent.FromString(event)
+                if parsed.HasField("result"):
+                    artifact = pathlib.Path(parsed.result.artifact.path).read_bytes()
+                    failures.check(b"PWNED" not in artifact, f"blob {i} of another client was tampered with")
+    finally:
+        daemon.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--no-bounds", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    failures = Failures()
+    with tempfile.TemporaryDirectory(prefix="hearth-attack-") as temporary:
+        folder = pathlib.Path(temporary)
+        (folder / "messages").mkdir()
+        messages = Messages(folder / "messages")
+        daemon = Daemon(folder, {"HOME": str(folder / "home")})
+        watch = Watch(daemon)
+        busy = [sys.executable, "-c", f"import time\ne=time.time()+{options.seconds}\nwhile time.time()<e: pass"]
+        alone = beside(daemon, messages, options.seconds, ["sleep", str(options.seconds)])
+        loaded = beside(daemon, messages, options.seconds, busy)
+        bound = max(3 * loaded[0], FLOOR_MS)
+        print(f"undisturbed p99 {alone[0]:.2f} ms (median {alone[1]:.2f}), beside a busy process {loaded[0]:.2f} "
+              f"({loaded[1]:.2f}); bound {bound:.1f}", flush=True)
+        worst = 0.0
+        for name in options.names or ALL:
+            (folder / name).mkdir()
+            p99, median, victim, said = beside(daemon, messages, options.seconds, [
+                sys.executable, str(HERE / "attacks.py"), name, daemon.socket, str(folder / name), str(options.seconds)])
+            memory, descriptors, threads = daemon.usage() if daemon.process.poll() is None else (0, 0, 0)
+            print(f"{name}: p99 {p99:.2f} ms (median {median:.2f}, {len(victim.times_ms)} calls), {memory:.0f} MB, "
+                  f"{descriptors} descriptors, {threads} threads{'; ' + said if said else ''}", flush=True)
+            failures.check(daemon.process.poll() is None, f"{name}: the daemon ended with {daemon.process.returncode}")
+            failures.check(not victim.failed, f"{name}: another client's calls failed: {victim.failed[:3]}")
+            worst = max(worst, p99)
+            if not options.no_bounds:
+                failures.check(p99 <= bound, f"{name}: another client's p99 {p99:.1f} ms is over {bound:.1f}")
+            if daemon.process.poll() is not None:
+                daemon.start()
+        stolen(daemon, messages, folder, failures)
+        memory, descriptors, threads = watch.end()
+        stop_s = daemon.stop()
+        daemon.start()
+        start_s = daemon.start_s
+        daemon.stop()
+        log_bytes = daemon.log_bytes()
+        forged = any("\n2026-01-01T00:00:00.000Z" in path.read_text(errors="replace") for path in folder.glob("*.log"))
+        print(f"at most {memory:.0f} MB, {descriptors} descriptors, {threads} threads, log {log_bytes / 1e6:.1f} MB, worst "
+              f"p99 {worst:.1f} ms; ended in {stop_s:.1f} s, the next started in {start_s:.1f} s", flush=True)
+        failures.check(not forged, "a line of the log is an attacker's")
+        failures.check(stop_s <= 35 and start_s <= 5, f"SIGTERM took {stop_s:.1f} s, the next start {start_s:.1f} s")
+        if not options.no_bounds:
+            failures.check(memory <= MOST_MEMORY_MB, f"the daemon took {memory:.0f} MB")
+            failures.check(descriptors <= MOST_DESCRIPTORS, f"the daemon had {descriptors} descriptors")
+            failures.check(threads <= MOST_THREADS, f"the daemon had {threads} threads")
+            failures.check(log_bytes <= MOST_LOG_BYTES, f"the log has {log_bytes} bytes")
+        tampered(messages, folder / "tampered", failures)
+    print(f"{failures.count} failed" if failures.count else "held")
+    return 1 if failures.count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
