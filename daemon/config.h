@@ -61,7 +61,7 @@ struct Config {
   RequestLimits limits;
   std::uint64_t max_connections = 512;
   std::uint64_t max_connections_per_process = 256;
-  std::uint64_t rpc_memory_bytes = 512ull << 20;  // of gRPC's buffers, requests and answers under way
+  std::uint64_t rpc_memory_bytes = 256ull << 20;  // of requests and answers under way
 
   std::uint64_t idle_exit_ms = 0;  // 0: never
   std::uint64_t drain_ms = 30'000;

@@ -21,6 +21,7 @@
 #include "daemon/installation.h"
 #include "daemon/pool_options.h"
 #include "daemon/serve/admin_service.h"
+#include "daemon/serve/client_servers.h"
 #include "daemon/serve/compiler_service.h"
 #include "daemon/serve/listener.h"
 #include "daemon/serve/rpc_server.h"
@@ -41,7 +42,7 @@ constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
-constexpr unsigned kBlobThreads = 2;                   // that read sources and look blobs up
+constexpr unsigned kMaxBlobThreads = 4;                // that read sources and look blobs up
 constexpr std::uint64_t kTrimAfterBytes = 64u << 20;   // resident, and used by nobody
 constexpr std::size_t kTrimSlackBytes = 16u << 20;     // memory that is not used and may stay for the next request
 constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
@@ -57,12 +58,19 @@ absl::Status make_folders(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Of rpc_memory gRPC's buffers have half, which cancels calls when it is full; parsed requests and answers that are not
-// read yet have a quarter each, which calls wait for. One client gets at most an eighth of each quarter.
-constexpr std::uint64_t kBufferShares = 2, kCallShares = 4, kClientShares = 8;
+// Of rpc_memory parsed requests and answers that are not read yet have a half each, which calls wait for. One client
+// gets at most an eighth of each.
+constexpr std::uint64_t kMemoryShares = 2, kClientShares = 8;
 MemoryBudget::Limits share_of(const Config& config) {
-  const std::uint64_t share = config.rpc_memory_bytes / kCallShares;
+  const std::uint64_t share = config.rpc_memory_bytes / kMemoryShares;
   return {share, share / kClientShares};
+}
+
+RpcLimits rpc_limits(const Config& config) {
+  RpcLimits limits;
+  limits.message_bytes = config.limits.graph_bytes + kMessageSlackBytes;
+  limits.memory_bytes = 2 * limits.message_bytes;  // of one process: two of its largest requests at once
+  return limits;
 }
 
 // With `sandbox = required`: starts one worker of each class and lets it go, so that a machine that cannot confine them
@@ -94,7 +102,7 @@ class HearthDaemon::Impl {
         blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
-        blob_executor_(kBlobThreads),
+        blob_executor_(std::clamp(config.workers / 2, 1u, kMaxBlobThreads)),  // calls keep the other processors
         maintenance_executor_(1),
         pool_(with_hooks(compiler_pool_options(config)), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
@@ -107,8 +115,7 @@ class HearthDaemon::Impl {
         requests_(share_of(config), &executor_),
         answers_(share_of(config), &executor_),
         calls_{&preparer_, &leases_, &metrics_, &store_, &activity_, &clients_, &requests_, &answers_},
-        compiler_service_(calls_, &explainer_, &tuner_, &blobs_),
-        client_admin_service_(admin_services(), AdminRights::kRead),
+        client_servers_([this] { return std::make_unique<ClientServices>(*this); }, rpc_limits(config)),
         owner_admin_service_(admin_services(), AdminRights::kOwner) {}
 
   ~Impl() {
@@ -120,19 +127,14 @@ class HearthDaemon::Impl {
   }
 
   absl::Status serve() {
-    RpcLimits limits;
-    limits.memory_bytes = config_.rpc_memory_bytes / kBufferShares;
-    limits.message_bytes = config_.limits.graph_bytes + kMessageSlackBytes;
-    absl::StatusOr<std::unique_ptr<RpcServer>> clients =
-        RpcServer::start({&compiler_service_, &client_admin_service_}, limits);
-    if (!clients.ok()) return clients.status();
-    absl::StatusOr<std::unique_ptr<RpcServer>> owner = RpcServer::start({&owner_admin_service_}, limits);
+    if (absl::Status started = client_servers_.start(); !started.ok()) return started;
+    absl::StatusOr<std::unique_ptr<RpcServer>> owner = RpcServer::start({&owner_admin_service_}, rpc_limits(config_));
     if (!owner.ok()) return owner.status();
-    client_server_ = *std::move(clients);
     owner_server_ = *std::move(owner);
     accept_thread_ = std::thread([this] {
-      listener_->accept_until_stopped([this](int fd, const Peer& peer) { connect(*client_server_, fd, peer); },
-                                      [this](int fd, const Peer& peer) { connect(*owner_server_, fd, peer); });
+      listener_->accept_until_stopped([this](int fd, const Peer& peer) { add_client(fd, peer); },
+                                      [this](int fd, const Peer& peer) { add_owner(fd, peer); },
+                                      [this](pid_t pid) { client_servers_.forget(pid); });
     });
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
@@ -148,8 +150,8 @@ class HearthDaemon::Impl {
     if (drained_) return true;
     drained_ = true;
     bool all_ended = true;
-    if (client_server_) {
-      client_server_->set_serving(false);
+    if (owner_server_) {
+      client_servers_.set_serving(false);
       owner_server_->set_serving(false);
       cache_->begin_leaving();  // before the socket is free: a successor must know that it need not wait for long
       weights_->stop();
@@ -158,11 +160,11 @@ class HearthDaemon::Impl {
       preparer_.close();
       blobs_.close();
       tuner_.stop();
-      compiler_service_.end_sessions();
+      sessions_.end_all();
       const Clock::time_point give_up = Clock::now() + std::chrono::milliseconds(config_.drain_ms);
       while (!(all_ended = activity_.wait_until_idle(kHandOverEvery)) && Clock::now() < give_up) hand_over();
       if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
-      client_server_->shut_down(kHangUp);
+      client_servers_.shut_down(kHangUp);
       owner_server_->shut_down(kHangUp);
     }
     {
@@ -178,9 +180,24 @@ class HearthDaemon::Impl {
   int stop_event() const { return stop_event_; }
 
  private:
-  void connect(RpcServer& server, int fd, const Peer& peer) {
+  // What one client process's server serves.
+  struct ClientServices : ServiceSet {
+    explicit ClientServices(Impl& impl)
+        : compiler(impl.calls_, &impl.explainer_, &impl.tuner_, &impl.blobs_, &impl.sessions_),
+          admin(impl.admin_services(), AdminRights::kRead) {}
+    std::vector<grpc::Service*> services() override { return {&compiler, &admin}; }
+    CompilerServiceImpl compiler;
+    AdminServiceImpl admin;
+  };
+
+  void add_client(int fd, const Peer& peer) {
     clients_.add(fd, {peer.uid, peer.pid});
-    server.add_connection(fd);
+    if (absl::Status added = client_servers_.add_connection(fd, peer.pid); !added.ok())
+      spdlog::warn("refused a connection of process {}: {}", peer.pid, std::string(added.message()));
+  }
+  void add_owner(int fd, const Peer& peer) {
+    clients_.add(fd, {peer.uid, peer.pid});
+    owner_server_->add_connection(fd);
   }
 
   AdminServices admin_services() {
@@ -296,10 +313,9 @@ class HearthDaemon::Impl {
   MemoryBudget requests_;
   MemoryBudget answers_;
   const CallServices calls_;
-  CompilerServiceImpl compiler_service_;
-  AdminServiceImpl client_admin_service_;
+  OpenSessions sessions_;
+  ClientServers client_servers_;
   AdminServiceImpl owner_admin_service_;
-  std::unique_ptr<RpcServer> client_server_;
   std::unique_ptr<RpcServer> owner_server_;
   std::thread accept_thread_;
   std::thread maintenance_thread_;

@@ -16,11 +16,11 @@ namespace hearth::daemon {
 
 class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  SessionCall(CompilerServiceImpl* service, const ClientId& client)
-      : service_(service), client_(client), token_(service->services_.activity->begin()) {
+  SessionCall(OpenSessions* sessions, const CallServices& services, const ClientId& client)
+      : sessions_(sessions), leases_(services.leases), client_(client), token_(services.activity->begin()) {
     {
-      std::lock_guard lock(service_->mutex_);
-      service_->sessions_.insert(this);
+      std::lock_guard lock(sessions_->mutex);
+      sessions_->calls.insert(this);
     }
     StartRead(&bytes_);
   }
@@ -33,8 +33,8 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
       if (absl::Status status = check_protocol_version(request.protocol_version()); !status.ok()) {
         return end(to_status(status));
       }
-      session_ = service_->services_.leases->open_session(client_);
-      spdlog::trace("a session opens, {} are open", service_->services_.leases->num_sessions());
+      session_ = leases_->open_session(client_);
+      spdlog::trace("a session opens, {} are open", leases_->num_sessions());
       v1::SessionResponse response;
       response.set_session_id(session_);
       std::lock_guard lock(mutex_);
@@ -42,7 +42,7 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
       response_ = to_byte_buffer(response);
       StartWrite(&response_);
     }
-    for (std::uint64_t lease : request.release_lease_ids()) service_->services_.leases->release(session_, lease);
+    for (std::uint64_t lease : request.release_lease_ids()) leases_->release(session_, lease);
     std::lock_guard lock(mutex_);
     if (!finished_) StartRead(&bytes_);
   }
@@ -51,12 +51,12 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
 
   void OnDone() override {
     {
-      std::lock_guard lock(service_->mutex_);
-      service_->sessions_.erase(this);
+      std::lock_guard lock(sessions_->mutex);
+      sessions_->calls.erase(this);
     }
     if (session_ != 0) {
-      service_->services_.leases->close_session(session_);
-      spdlog::trace("a session ends, {} are open", service_->services_.leases->num_sessions());
+      leases_->close_session(session_);
+      spdlog::trace("a session ends, {} are open", leases_->num_sessions());
     }
     delete this;
   }
@@ -71,7 +71,8 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
     return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
   }
 
-  CompilerServiceImpl* const service_;
+  OpenSessions* const sessions_;
+  Leases* const leases_;
   const ClientId client_;
   const Activity::Token token_;
   std::mutex mutex_;
@@ -92,7 +93,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* CompilerServiceImpl::FetchArtifact(g
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CompilerServiceImpl::Session(
     grpc::CallbackServerContext* context) {
-  return new SessionCall(this, services_.clients->of(*context));
+  return new SessionCall(sessions_, services_, services_.clients->of(*context));
 }
 
 grpc::ServerUnaryReactor* CompilerServiceImpl::Explain(grpc::CallbackServerContext* context,
@@ -110,9 +111,9 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* CompilerServiceImpl::CompileBlob(grp
   return new BlobCall(services_, blobs_, context, request);
 }
 
-void CompilerServiceImpl::end_sessions() {
-  std::lock_guard lock(mutex_);
-  for (SessionCall* session : sessions_) {
+void OpenSessions::end_all() {
+  std::lock_guard lock(mutex);
+  for (SessionCall* session : calls) {
     session->end(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon is shutting down"));
   }
 }

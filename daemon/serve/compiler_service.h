@@ -1,7 +1,7 @@
 // CompilerService of the protos on gRPC's callback API: no call owns a thread. Requests and answers are bytes here: a
 // request is measured before it is parsed (daemon/serve/message_bytes). Translates only; the work is in Preparer,
 // Explainer, Tuner, BlobBuilder, Leases and ResultStore. Thread-safe.
-//   CompilerServiceImpl service(calls, &explainer, &tuner, &blobs);
+//   CompilerServiceImpl service(calls, &explainer, &tuner, &blobs, &sessions);
 //   builder.RegisterService(&service);
 #pragma once
 #include <mutex>
@@ -22,10 +22,20 @@ using CompilerServiceOfBytes = v1::CompilerService::WithRawCallbackMethod_Prepar
         v1::CompilerService::WithRawCallbackMethod_Explain<v1::CompilerService::WithRawCallbackMethod_Tune<
             v1::CompilerService::WithRawCallbackMethod_CompileBlob<v1::CompilerService::Service>>>>>>;
 
+// Of all servers, so that a drain ends them.
+struct OpenSessions {
+  std::mutex mutex;
+  std::set<SessionCall*> calls;
+
+  // Ends every Session stream with UNAVAILABLE: their clients must not hold the drain up.
+  void end_all();
+};
+
 class CompilerServiceImpl : public CompilerServiceOfBytes {
  public:
-  CompilerServiceImpl(const CallServices& services, Explainer* explainer, Tuner* tuner, BlobBuilder* blobs)
-      : services_(services), explainer_(explainer), tuner_(tuner), blobs_(blobs) {}
+  CompilerServiceImpl(const CallServices& services, Explainer* explainer, Tuner* tuner, BlobBuilder* blobs,
+                      OpenSessions* sessions)
+      : services_(services), explainer_(explainer), tuner_(tuner), blobs_(blobs), sessions_(sessions) {}
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Prepare(grpc::CallbackServerContext* context,
                                                       const grpc::ByteBuffer* request) override;
@@ -39,17 +49,12 @@ class CompilerServiceImpl : public CompilerServiceOfBytes {
   grpc::ServerWriteReactor<grpc::ByteBuffer>* CompileBlob(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request) override;
 
-  // Ends every Session stream with UNAVAILABLE: their clients must not hold the drain up.
-  void end_sessions();
-
  private:
-  friend class SessionCall;
   const CallServices services_;
   Explainer* const explainer_;
   Tuner* const tuner_;
   BlobBuilder* const blobs_;
-  std::mutex mutex_;
-  std::set<SessionCall*> sessions_;
+  OpenSessions* const sessions_;
 };
 
 }  // namespace hearth::daemon

@@ -74,8 +74,11 @@ void ConnectionTable::forget(int fd) {
   ::close(fd);
   const auto process = per_process_.find(entry->second);
   process->second.erase(fd);
-  if (process->second.empty()) per_process_.erase(process);
+  const pid_t pid = process->first;
+  const bool was_last = process->second.empty();
+  if (was_last) per_process_.erase(process);
   open_.erase(entry);
+  if (was_last && on_gone_) on_gone_(pid);
 }
 
 void ConnectionTable::forget_closed() {

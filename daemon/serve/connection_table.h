@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "daemon/log_limit.h"
 #include "daemon/serve/unix_socket.h"
@@ -35,6 +37,8 @@ class ConnectionTable {
   // either way.
   bool admit(int fd, const Peer& peer);
   void forget_closed();
+  // `gone` is told of each process whose last connection has ended.
+  void set_on_gone(std::function<void(pid_t)> gone) { on_gone_ = std::move(gone); }
   // Readable when forget_closed() has something to do.
   int event_fd() const { return epoll_; }
   std::size_t size() const { return size_.load(); }
@@ -48,6 +52,7 @@ class ConnectionTable {
   void forget(int fd);
 
   std::map<pid_t, std::set<int>> per_process_;  // duplicates
+  std::function<void(pid_t)> on_gone_;
   LogLimit refused_;
   std::atomic<std::size_t> size_{0};
 };

@@ -47,7 +47,9 @@ Listener::~Listener() {
 }
 
 void Listener::accept_until_stopped(const std::function<void(int, const Peer&)>& on_client,
-                                    const std::function<void(int, const Peer&)>& on_owner) {
+                                    const std::function<void(int, const Peer&)>& on_owner,
+                                    const std::function<void(pid_t)>& on_gone) {
+  connections_.set_on_gone(on_gone);
   for (;;) {
     pollfd entries[] = {{stop_event_, POLLIN, 0},
                         {clients_->fd(), POLLIN, 0},

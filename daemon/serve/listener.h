@@ -31,8 +31,10 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  // `on_gone` is told, on the same thread, of processes whose last connection, of either socket, has ended.
   void accept_until_stopped(const std::function<void(int, const Peer&)>& on_client,
-                            const std::function<void(int, const Peer&)>& on_owner);
+                            const std::function<void(int, const Peer&)>& on_owner,
+                            const std::function<void(pid_t)>& on_gone = nullptr);
   // No connection is accepted from now on; the sockets' files and the lock are gone, so that another daemon may serve
   // the path at once. Files that another daemon put in their place stay.
   void stop();

@@ -23,7 +23,7 @@ class Service;
 namespace hearth::daemon {
 
 struct RpcLimits {
-  std::uint64_t memory_bytes = 256ull << 20;  // of all connections' buffers together
+  std::uint64_t memory_bytes = 130ull << 20;  // of all connections' buffers together
   std::uint64_t message_bytes = 65ull << 20;  // of one request
   int streams_per_connection = 64;            // calls at once, sessions included
 };

@@ -20,7 +20,6 @@ class Messages:
         self.compiler = load("hearth.v1.compiler_service_pb2")
         self.admin = load("hearth.v1.admin_service_pb2")
         self.weights = load("hearth.v1.weights_pb2")
-        self.blob = load("hearth.v1.blob_pb2")
 
     def target(self):
         return self.artifact.Target(device="cpu", triple="x86_64-unknown-linux-gnu", features=["avx2", "fma"],

@@ -88,7 +88,7 @@ TEST_CASE("hostile calls: a large request is refused unread where none is needed
 }
 
 TEST_CASE("hostile calls: requests wait for memory instead of taking it, and all are answered") {
-  DaemonFixture fixture([](Config& config) { config.rpc_memory_bytes = 96u << 20; });
+  DaemonFixture fixture([](Config& config) { config.rpc_memory_bytes = 48u << 20; });
   v1::PrepareRequest request = test_request({"kernel:a"});
   request.mutable_graph()->mutable_nodes(0)->set_data(std::string(3 << 20, 'x'));
   REQUIRE(fixture.prepare(request).status.ok());

@@ -1,0 +1,16 @@
+#!/bin/bash
+# Long runs of what ctest runs for seconds, on the release build. Each prints its figures and exits with 1 when something
+# was wrong, lost, or over its bound.
+#   scripts/soak.sh kills [SECONDS]     clients at work while daemon and workers are killed (tests/fault/daemon/soak.py)
+#   scripts/soak.sh attack [SECONDS]    all attacks in turn beside another client (tests/fault/attack), SECONDS in all
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export HEARTH_BIN_DIR=$PWD/build/release/bin
+case ${1:-} in
+kills) exec /usr/bin/python3 -B tests/fault/daemon/soak.py "$HEARTH_BIN_DIR" --seconds "${2:-180}" ;;
+attack) exec /usr/bin/python3 -B tests/fault/attack/attack_test.py --total "${2:-600}" ;;
+*)
+  sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+  ;;
+esac
