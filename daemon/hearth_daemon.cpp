@@ -42,10 +42,11 @@ constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
-constexpr unsigned kMaxBlobThreads = 4;                // that read sources and look blobs up
-constexpr std::uint64_t kTrimAfterBytes = 64u << 20;   // resident, and used by nobody
-constexpr std::size_t kTrimSlackBytes = 16u << 20;     // memory that is not used and may stay for the next request
-constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
+constexpr unsigned kMaxBlobThreads = 4;                 // that read sources and look blobs up
+constexpr std::uint64_t kTrimAfterBytes = 64u << 20;    // resident, and used by nobody
+constexpr std::size_t kTrimSlackBytes = 16u << 20;      // memory that is not used and may stay for the next request
+constexpr std::uint64_t kLeastBufferBytes = 64u << 20;  // of one process, in gRPC
+constexpr std::uint64_t kMessageSlackBytes = 1 << 20;   // of a request beside its graph
 
 absl::Status make_folders(const std::string& path) {
   std::error_code error;
@@ -69,7 +70,8 @@ MemoryBudget::Limits share_of(const Config& config) {
 RpcLimits rpc_limits(const Config& config) {
   RpcLimits limits;
   limits.message_bytes = config.limits.graph_bytes + kMessageSlackBytes;
-  limits.memory_bytes = 2 * limits.message_bytes;  // of one process: two of its largest requests at once
+  // Of one process: two of its largest requests at once; gRPC itself takes some for each call.
+  limits.memory_bytes = std::max(2 * limits.message_bytes, kLeastBufferBytes);
   return limits;
 }
 

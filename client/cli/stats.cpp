@@ -57,6 +57,7 @@ Json to_json(const v1::StatsResponse& s) {
           {"weights_found", s.weights_found()},
           {"leases", s.leases()},
           {"sessions", s.sessions()},
+          {"refused_connections", s.refused_connections()},
           {"sandbox", sandbox_json(s)}};
 }
 
@@ -89,7 +90,10 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
                       std::to_string(s->worker_timeouts()) + " timeouts"},
       {"sandbox", sandbox_text(*s)},
       {"weights", weights_text(*s)},
-      {"clients", std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases"},
+      {"clients",
+       std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases" +
+           (s->refused_connections() > 0 ? ", " + std::to_string(s->refused_connections()) + " connections refused"
+                                         : "")},
   });
   return 0;
 }

@@ -96,6 +96,7 @@ v1::StatsResponse AdminServiceImpl::stats() const {
   stats.set_workers_checked(services_.workers_checked());
   stats.set_log_file(services_.log_file);
   stats.set_connections(services_.listener->num_connections());
+  stats.set_refused_connections(services_.listener->num_refused_connections());
   stats.set_rss_bytes(static_cast<double>(resident_bytes(::getpid())));
   stats.set_blob_requests(counters.blob_requests);
   stats.set_blob_hits(counters.blob_hits);

@@ -43,6 +43,7 @@ class Listener {
 
   const std::string& path() const { return path_; }
   std::size_t num_connections() const { return connections_.size(); }
+  std::uint64_t num_refused_connections() const { return connections_.num_refused(); }
 
  private:
   Listener(std::string path, ConnectionLimits limits) : path_(std::move(path)), connections_(limits) {}

@@ -5,6 +5,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/proto_buffer_writer.h>
 
+#include <algorithm>
 #include <string>
 
 #include "daemon/serve/wire_cost.h"
@@ -41,9 +42,11 @@ absl::Status read_small_request(grpc::ByteBuffer& bytes, google::protobuf::Messa
 
 absl::StatusOr<std::uint64_t> request_cost(grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,
                                            std::uint64_t limit) {
-  grpc::ProtoBufferReader stream(&bytes);
-  if (!stream.status().ok()) return absl::InvalidArgumentError("the request cannot be read: it is compressed wrongly");
-  const absl::StatusOr<WireCost> cost = wire_cost(stream, type);
+  if (bytes.Length() <= kUnmeasuredBytes) return std::min<std::uint64_t>(limit, kMostPerByte * bytes.Length());
+  grpc::Slice whole;
+  if (!bytes.TrySingleSlice(&whole).ok() && !bytes.DumpToSingleSlice(&whole).ok())
+    return absl::InvalidArgumentError("the request cannot be read: it is compressed wrongly");
+  const absl::StatusOr<WireCost> cost = wire_cost({reinterpret_cast<const char*>(whole.begin()), whole.size()}, type);
   if (!cost.ok()) return cost.status();
   if (cost->bytes <= limit) return cost->bytes;
   return absl::ResourceExhaustedError(absl::StrCat("the request would take ", cost->bytes, " bytes of memory, with ",

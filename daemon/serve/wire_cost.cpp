@@ -1,10 +1,9 @@
 #include "daemon/serve/wire_cost.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include <limits>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +27,7 @@ struct Field {
   const pb::FieldDescriptor* descriptor = nullptr;  // null: no such field
   std::uint64_t element_bytes = 0;                  // of a scalar
   bool is_text = false;
+  bool is_repeated = false;
   Kind* message = nullptr;
   std::size_t place = 0;  // among all fields, for counting
 };
@@ -88,6 +88,7 @@ class Kinds {
       known.place = all_.size();
       all_.push_back(&field);
       known.is_text = field.cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING;
+      known.is_repeated = field.is_repeated();
       known.element_bytes = element_bytes(field);
       if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE) known.message = add(*field.message_type());
       kind->fields[number] = known;
@@ -107,19 +108,21 @@ Kinds& kinds() {
 
 class Scan {
  public:
-  Scan(pb::io::ZeroCopyInputStream& stream, std::size_t num_fields) : input_(&stream), per_field_(num_fields) {
-    input_.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  }
+  explicit Scan(std::size_t num_fields) : per_field_(num_fields) {}
 
-  bool message(const Kind& kind, int depth) {
+  // Of all bytes up to `end`; false where they are no such message.
+  bool message(const Kind& kind, const char* at, const char* end, int depth) {
     if (depth > WireCost::kDeepest) return false;
-    while (const std::uint32_t tag = input_.ReadTag()) {
-      const auto number = static_cast<std::size_t>(Wire::GetTagFieldNumber(tag));
+    while (at < end) {
+      std::uint64_t tag = 0;
+      if (!take_varint(at, end, &tag) || tag >> 32 != 0) return false;
+      const std::uint64_t number = tag >> 3;
+      if (number == 0) return false;
       const Field* field =
           number < kind.fields.size() && kind.fields[number].descriptor != nullptr ? &kind.fields[number] : nullptr;
-      if (!value(field, tag, depth)) return false;
+      if (!value(field, static_cast<Wire::WireType>(tag & 7), at, end, depth)) return false;
     }
-    return input_.ConsumedEntireMessage();
+    return true;
   }
 
   std::uint64_t bytes = 0;
@@ -129,25 +132,45 @@ class Scan {
   const std::vector<Count>& per_field() const { return per_field_; }
 
  private:
-  bool value(const Field* field, std::uint32_t tag, int depth) {
-    const Wire::WireType type = Wire::GetTagWireType(tag);
-    if (type == Wire::WIRETYPE_START_GROUP || type == Wire::WIRETYPE_END_GROUP)
-      return false;  // no message of ours has any
-    if (type != Wire::WIRETYPE_LENGTH_DELIMITED) {
-      charge(field, field != nullptr ? scalar_bytes(*field, 1) : kUnknown, 1);
-      return Wire::SkipField(&input_, tag);
+  static bool take_varint(const char*& at, const char* end, std::uint64_t* value) {
+    *value = 0;
+    for (unsigned shift = 0; at < end && shift < 70; shift += 7) {
+      const auto byte = static_cast<std::uint8_t>(*at++);
+      *value |= shift < 64 ? static_cast<std::uint64_t>(byte & 127) << shift : 0;
+      if (byte < 128) return true;
     }
-    std::uint32_t length = 0;
-    if (!input_.ReadVarint32(&length) || length > static_cast<std::uint32_t>(std::numeric_limits<int>::max()))
-      return false;
+    return false;
+  }
+  static bool skip(const char*& at, const char* end, std::uint64_t count) {
+    if (count > static_cast<std::uint64_t>(end - at)) return false;
+    at += count;
+    return true;
+  }
+
+  bool value(const Field* field, Wire::WireType type, const char*& at, const char* end, int depth) {
+    if (type == Wire::WIRETYPE_LENGTH_DELIMITED) return delimited(field, at, end, depth);
+    charge(field, field != nullptr ? scalar_bytes(*field, 1) : kUnknown, 1);
+    std::uint64_t ignored = 0;
+    switch (type) {
+      case Wire::WIRETYPE_VARINT:
+        return take_varint(at, end, &ignored);
+      case Wire::WIRETYPE_FIXED64:
+        return skip(at, end, 8);
+      case Wire::WIRETYPE_FIXED32:
+        return skip(at, end, 4);
+      default:  // groups, which no message of ours has, and what is none
+        return false;
+    }
+  }
+
+  bool delimited(const Field* field, const char*& at, const char* end, int depth) {
+    std::uint64_t length = 0;
+    if (!take_varint(at, end, &length)) return false;
+    const char* const begin = at;
+    if (!skip(at, end, length)) return false;
     if (field != nullptr && field->message != nullptr) {
       charge(field, field->message->object_bytes + sizeof(void*) * kGrowth, 1);
-      const int left = input_.BytesUntilLimit();
-      if (left >= 0 && length > static_cast<std::uint32_t>(left)) return false;
-      const auto limit = input_.PushLimit(static_cast<int>(length));
-      const bool read = message(*field->message, depth + 1) && input_.BytesUntilLimit() == 0;
-      input_.PopLimit(limit);
-      return read;
+      return message(*field->message, begin, at, depth + 1);
     }
     if (field != nullptr && !field->is_text) {
       charge(field, scalar_bytes(*field, length), length);  // packed: a value has at least a byte
@@ -155,11 +178,11 @@ class Scan {
       const std::uint64_t text = kString + (length > kInlineString ? length + kAllocation : 0);
       charge(field, field != nullptr ? text : text + kUnknown, 1);
     }
-    return input_.Skip(static_cast<int>(length));
+    return true;
   }
 
   static std::uint64_t scalar_bytes(const Field& field, std::uint64_t count) {
-    return field.descriptor->is_repeated() ? field.element_bytes * kGrowth * count : 0;
+    return field.is_repeated ? field.element_bytes * kGrowth * count : 0;
   }
 
   void charge(const Field* field, std::uint64_t cost, std::uint64_t values) {
@@ -169,16 +192,15 @@ class Scan {
     per_field_[field->place].values += values;
   }
 
-  pb::io::CodedInputStream input_;
   std::vector<Count> per_field_;
 };
 
 }  // namespace
 
-absl::StatusOr<WireCost> wire_cost(pb::io::ZeroCopyInputStream& stream, const pb::Descriptor& message) {
+absl::StatusOr<WireCost> wire_cost(std::string_view bytes, const pb::Descriptor& message) {
   const Kind& kind = kinds().of(message);
-  Scan scan(stream, kinds().num_fields());
-  if (!scan.message(kind, 0))
+  Scan scan(kinds().num_fields());
+  if (!scan.message(kind, bytes.data(), bytes.data() + bytes.size(), 0))
     return absl::InvalidArgumentError("the request cannot be read: it is no " + message.full_name());
   WireCost cost;
   cost.bytes = scan.bytes + kind.object_bytes;

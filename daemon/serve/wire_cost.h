@@ -2,15 +2,14 @@
 // wire may become an object of two hundred. What the message does not know counts too. An upper estimate within a
 // factor of two of what Protobuf 3.21 allocates; to make it takes next to no memory. Pure functions; thread-safe.
 // Errors: INVALID_ARGUMENT for bytes that are no such message, or nested more than kDeepest times.
-//   google::protobuf::io::ArrayInputStream stream(bytes, size);
-//   absl::StatusOr<WireCost> cost = wire_cost(stream, *v1::PrepareRequest::descriptor());
+//   absl::StatusOr<WireCost> cost = wire_cost(bytes, *v1::PrepareRequest::descriptor());
 #pragma once
 #include <absl/status/statusor.h>
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/io/zero_copy_stream.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace hearth::daemon {
 
@@ -23,7 +22,6 @@ struct WireCost {
   std::uint64_t most_values = 0;
 };
 
-absl::StatusOr<WireCost> wire_cost(google::protobuf::io::ZeroCopyInputStream& stream,
-                                   const google::protobuf::Descriptor& message);
+absl::StatusOr<WireCost> wire_cost(std::string_view bytes, const google::protobuf::Descriptor& message);
 
 }  // namespace hearth::daemon

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "daemon/serve/message_bytes.h"
 #include "daemon/workers/worker_usage.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
@@ -69,6 +70,21 @@ TEST_CASE("hostile calls: a request that would take gigabytes is refused by the 
   }
   CHECK(resident_bytes(::getpid()) < before + (400u << 20));  // parsed, it is 1.5 GB
   CHECK(fixture.prepare(test_request({"kernel:a"})).status.ok());
+}
+
+TEST_CASE("hostile calls: no message takes more than is charged for small ones that are not measured") {
+  const auto check = [](const auto& self, const google::protobuf::Descriptor& type, int depth) -> void {
+    const google::protobuf::Message* prototype =
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
+    // As the element of a list it is two bytes on the wire, and a pointer and an allocation in memory.
+    INFO(type.full_name());
+    CHECK(prototype->SpaceUsedLong() + 32 <= 2 * kMostPerByte);
+    for (int i = 0; i < type.field_count() && depth < 8; ++i)
+      if (type.field(i)->message_type() != nullptr) self(self, *type.field(i)->message_type(), depth + 1);
+  };
+  for (const google::protobuf::Descriptor* type : {v1::PrepareRequest::descriptor(), v1::ExplainRequest::descriptor(),
+                                                   v1::TuneRequest::descriptor(), v1::CompileBlobRequest::descriptor()})
+    check(check, *type, 0);
 }
 
 TEST_CASE("hostile calls: a large request is refused unread where none is needed") {
