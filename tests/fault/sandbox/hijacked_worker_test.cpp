@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -206,6 +207,29 @@ void check_no_sandbox() {
 TEST_CASE("hijacked worker: a compiler worker can do no harm") { check_whole_sandbox(false); }
 
 TEST_CASE("hijacked worker: a worker that starts compilers can do no harm") { check_whole_sandbox(true); }
+
+TEST_CASE("hijacked worker: the cache and the home folder are empty inside, whatever else may be read") {
+  const Conditions conditions{.on = std::set<std::string>{"mount_ns"}, .programs = false};
+  Hijack hijack(conditions);
+  if (!hijack.has_layers()) SKIP_CASE("this machine has no mount namespaces");
+  for (const bool covered : {false, true}) {
+    const Victim victim;
+    const daemon::TestFolder folder;
+    daemon::WorkerCommand command = hijacked_command(folder.path(), conditions);
+    const std::string above = std::filesystem::path(victim.home()).parent_path();
+    command.trees = {*daemon::identify_tree(above)};  // as if the daemon had allowed too much
+    if (covered) command.secrets = {.cache = victim.cache(), .home = victim.home()};
+    auto worker = daemon::WorkerProcess::spawn(command, -1);
+    REQUIRE(worker.ok());
+    for (const char* attempt : {"read the cache", "read a secret in the home folder"}) {
+      const daemon::Exchange exchange = (*worker)->exchange(hijacked_request(attempt, victim.targets().text()), -1);
+      REQUIRE(exchange.end == daemon::WorkerEnd::kReply);
+      const std::string went = exchange.reply.compiled().artifact().data();
+      INFO(attempt << ": " << went);
+      CHECK((went.rfind("done", 0) == 0) == !covered);
+    }
+  }
+}
 
 TEST_CASE("hijacked worker: each layer alone denies what it is said to") {
   check_single_layers(false);

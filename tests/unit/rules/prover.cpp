@@ -1,8 +1,8 @@
 #include "tests/unit/rules/prover.h"
 
 #include <optional>
-#include <sstream>
 
+#include "tests/unit/rules/known_answers.h"
 #include "tests/unit/rules/narrow_floats.h"
 #include "tests/unit/rules/rule_encoding.h"
 
@@ -50,7 +50,7 @@ class Prover {
   Proof premise() {
     const z3::expr_vector none(context_);
     z3::solver solver = premises(none, none);
-    const z3::check_result found = solver.check();
+    const z3::check_result found = ask(solver);
     if (found == z3::sat) return {Verdict::Proved, ""};
     if (found == z3::unsat) return {Verdict::Vacuous, ""};
     return {Verdict::Unknown, "whether the condition ever holds: " + solver.reason_unknown()};
@@ -66,17 +66,19 @@ class Prover {
       }
       z3::solver solver = premises(from, to);
       solver.add((!(*encoding_.lhs == *encoding_.rhs)).substitute(from, to));
-      const z3::check_result found = solver.check();
+      const z3::check_result found = ask(solver);
       if (found == z3::unknown) return {Verdict::Unknown, solver.reason_unknown()};
       if (found == z3::unsat) continue;
-      std::ostringstream model;
-      model << solver.get_model();
-      return {Verdict::Refuted, model.str()};
+      return {Verdict::Refuted, model_of(solver)};
     } while (next(chosen));
     return {Verdict::Proved, ""};
   }
 
  private:
+  z3::check_result ask(z3::solver& solver) const {
+    return known_answers().check(solver, to_string(encoding_.domain()) + ", " + std::to_string(attempt_.limit));
+  }
+
   // Counts through all combinations of cases; false after the last.
   bool next(std::vector<std::size_t>& chosen) const {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
