@@ -8,7 +8,7 @@ Bounds, of the whole run: 512 MB of memory, 2,000 descriptors and 64 threads of 
 beside as many processes as processors that are busy with something else (--floor-ms where that is less), and a new plan
 takes no longer than MOST_MISS_MS. At
 the end SIGTERM ends the daemon within 35 s and the next one on its cache starts at once. Then what an attacker must not
-get: `stolen` and `tampered`. With --no-bounds, for sanitizers, only what is right or wrong counts.
+get: `stolen`, `tampered`, and all of the tuner (`tuned`). With --no-bounds, for sanitizers, only what is right or wrong counts.
 Exits with 77 (skipped) where Python has no protobuf.
 """
 import argparse
@@ -238,6 +238,29 @@ def tampered(messages, folder, failures):
         daemon.stop()
 
 
+def tuned(messages, folder, failures):
+    """Another client's tuning gets its turns beside one that goes on for a day."""
+    (folder / "tuning_for_a_day").mkdir(parents=True)
+    os.symlink(folder.parent / "messages", folder / "messages")  # where an attack looks for them
+    daemon = Daemon(folder, {"HEARTH_TUNE_TURN_S": "0.5"})
+    attack = subprocess.Popen([sys.executable, str(HERE / "attacks.py"), "tuning_for_a_day", daemon.socket,
+                               str(folder / "tuning_for_a_day"), "60"], env={**os.environ, "PYTHONPATH": str(HERE)})
+    try:
+        time.sleep(1.5)
+        request = messages.compiler.TuneRequest(protocol_version=1, graph=messages.product(96),
+                                                target=messages.target(), budget_ms=1500)
+        answer, status = Connection(daemon.socket, timeout=50).call("Tune", request.SerializeToString())
+        events = [messages.compiler.TuneEvent.FromString(event) for event in answer]
+        results = [event.result for event in events if event.HasField("result")]
+        failures.check(status == 0 and len(results) == 1 and results[0].kernels[0].candidates > 0,
+                       f"another client's tuning ended with status {status}: {results}")
+    except CallFailed as error:
+        failures.check(False, f"another client's tuning waits for one of a day: {error}")
+    finally:
+        attack.kill()
+        daemon.stop()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2, help="of each attack")
@@ -298,6 +321,7 @@ def main():
             failures.check(threads <= MOST_THREADS, f"the daemon had {threads} threads")
             failures.check(log_bytes <= MOST_LOG_BYTES, f"the log has {log_bytes} bytes")
         tampered(messages, folder / "tampered", failures)
+        tuned(messages, folder / "tuned", failures)
     print(f"{failures.count} failed" if failures.count else "held")
     return 1 if failures.count else 0
 
