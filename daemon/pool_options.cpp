@@ -15,11 +15,6 @@
 namespace hearth::daemon {
 namespace {
 
-SecretFolders secret_folders(const Config& config) {
-  const char* home = std::getenv("HOME");
-  return {.cache = config.cache_dir, .home = home != nullptr ? home : ""};
-}
-
 WorkerPoolOptions pool_options(const Config& config, const char* workers) {
   WorkerPoolOptions options;
   options.command.path = config.worker;
@@ -28,7 +23,8 @@ WorkerPoolOptions pool_options(const Config& config, const char* workers) {
   options.command.limits.memory_bytes = config.worker_memory_bytes;
   options.command.limits.hang_limit = std::chrono::milliseconds(config.hang_limit_ms);
   options.command.wall_limit = std::chrono::milliseconds(config.compile_limit_ms);
-  options.command.secrets = secret_folders(config);
+  const char* home = std::getenv("HOME");
+  options.command.secrets = secret_folders(config.cache_dir, home != nullptr ? home : "");
   options.command.sandbox = std::make_shared<SandboxStatus>(config.sandbox, workers);
   options.command.cgroups = WorkerCgroups::of_this_process();
   if (config.sandbox == SandboxSetting::kOff) {

@@ -38,25 +38,27 @@ const char* name_of(cache::EntryKind kind) {
 
 }  // namespace
 
-template <class Response>
-grpc::ServerUnaryReactor* AdminServiceImpl::later(UnaryCall* call, std::function<void(Response&)> work) {
-  services_.executor->post([call, work = std::move(work)] {
-    Response response;
-    work(response);
-    call->finish(response);
-  });
-  return call;
-}
-
-bool AdminServiceImpl::begin(UnaryCall* call, const Bytes* bytes, google::protobuf::Message& request,
-                             const char* owners) {
+template <class Request, class Response>
+grpc::ServerUnaryReactor* AdminServiceImpl::answer(const Call& call, Executor* executor, const char* owners,
+                                                   std::function<void(const Request&, Response&)> work) {
+  auto* reactor = new UnaryCall(services_.calls, call.context, call.response);
+  Request request;
   absl::Status status = owners != nullptr ? check_owner(owners) : absl::OkStatus();
   if (status.ok()) {
-    status = read_small_request(*const_cast<Bytes*>(bytes), request,
+    status = read_small_request(*const_cast<Bytes*>(call.bytes), request,
                                 owners != nullptr ? kOwnersRequestBytes : kSmallRequestBytes);
   }
-  if (!status.ok()) call->finish(status);
-  return status.ok();
+  if (!status.ok()) {
+    reactor->finish(status);
+    return reactor;
+  }
+  const auto perform = [reactor, request = std::move(request), work = std::move(work)] {
+    Response response;
+    work(request, response);
+    reactor->finish(response);
+  };
+  executor != nullptr ? executor->post(perform) : perform();
+  return reactor;
 }
 
 absl::Status AdminServiceImpl::check_owner(const char* what) const {
@@ -122,38 +124,34 @@ v1::StatsResponse AdminServiceImpl::stats() const {
 
 grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* context, const Bytes* bytes,
                                                   Bytes* response) {
-  auto* call = new UnaryCall(services_.calls, context, response);
-  v1::StatsRequest request;
-  if (begin(call, bytes, request)) call->finish(stats());
-  return call;
+  return answer<v1::StatsRequest, v1::StatsResponse>(
+      {context, bytes, response}, nullptr, nullptr,
+      [this](const v1::StatsRequest&, v1::StatsResponse& answer) { answer = stats(); });
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext* context, const Bytes* bytes,
                                                       Bytes* response) {
-  auto* call = new UnaryCall(services_.calls, context, response);
-  v1::CacheListRequest request;
-  if (!begin(call, bytes, request)) return call;
-  return later<v1::CacheListResponse>(call,
-                                      [cache = services_.cache, limit = request.limit()](v1::CacheListResponse& list) {
-                                        for (const cache::CacheEntryInfo& info : cache->list(limit)) {
-                                          v1::CacheEntry& entry = *list.add_entries();
-                                          entry.set_key(to_bytes(info.key));
-                                          entry.set_kind(name_of(info.kind));
-                                          entry.set_bytes(info.bytes);
-                                          entry.set_created_unix_s(info.created_unix_s);
-                                          entry.set_last_used_unix_s(info.last_used_unix_s);
-                                          entry.set_leased(info.leased);
-                                        }
-                                      });
+  return answer<v1::CacheListRequest, v1::CacheListResponse>(
+      {context, bytes, response}, services_.executor, nullptr,
+      [cache = services_.cache](const v1::CacheListRequest& request, v1::CacheListResponse& list) {
+        for (const cache::CacheEntryInfo& info : cache->list(request.limit())) {
+          v1::CacheEntry& entry = *list.add_entries();
+          entry.set_key(to_bytes(info.key));
+          entry.set_kind(name_of(info.kind));
+          entry.set_bytes(info.bytes);
+          entry.set_created_unix_s(info.created_unix_s);
+          entry.set_last_used_unix_s(info.last_used_unix_s);
+          entry.set_leased(info.leased);
+        }
+      });
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerContext* context, const Bytes* bytes,
                                                         Bytes* response) {
-  auto* call = new UnaryCall(services_.calls, context, response);
-  v1::CacheVerifyRequest request;
-  if (!begin(call, bytes, request, "CacheVerify")) return call;
-  return later<v1::CacheVerifyResponse>(
-      call, [cache = services_.cache, tuning = services_.tuning](v1::CacheVerifyResponse& verified) {
+  return answer<v1::CacheVerifyRequest, v1::CacheVerifyResponse>(
+      {context, bytes, response}, services_.executor, "CacheVerify",
+      [cache = services_.cache, tuning = services_.tuning](const v1::CacheVerifyRequest&,
+                                                           v1::CacheVerifyResponse& verified) {
         const cache::VerifyReport report = cache->verify();
         tuning->forget();
         verified.set_checked(report.checked);
@@ -164,14 +162,12 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerCont
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerContext* context, const Bytes* bytes,
                                                        Bytes* response) {
-  auto* call = new UnaryCall(services_.calls, context, response);
-  v1::CacheClearRequest request;
-  if (!begin(call, bytes, request, "CacheClear")) return call;
-  const bool records_too = request.tuning();
-  return later<v1::CacheClearResponse>(
-      call, [cache = services_.cache, tuning = services_.tuning, records_too](v1::CacheClearResponse& cleared) {
-        if (records_too) tuning->forget();
-        const cache::ClearReport report = cache->clear(/*keep_tuning=*/!records_too);
+  return answer<v1::CacheClearRequest, v1::CacheClearResponse>(
+      {context, bytes, response}, services_.executor, "CacheClear",
+      [cache = services_.cache, tuning = services_.tuning](const v1::CacheClearRequest& request,
+                                                           v1::CacheClearResponse& cleared) {
+        if (request.tuning()) tuning->forget();
+        const cache::ClearReport report = cache->clear(/*keep_tuning=*/!request.tuning());
         cleared.set_kept_tuning(report.kept_tuning);
         cleared.set_removed(report.removed);
         cleared.set_kept_leased(report.kept_leased);
@@ -181,15 +177,13 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerConte
 
 grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerContext* context, const Bytes* bytes,
                                                         Bytes* response) {
-  auto* call = new UnaryCall(services_.calls, context, response);
-  v1::RemoveBlobsRequest request;
-  if (!begin(call, bytes, request, "RemoveBlobs")) return call;
-  std::set<std::string> stems(request.stems().begin(), request.stems().end());
-  return later<v1::RemoveBlobsResponse>(
-      call, [cache = services_.cache, stems = std::move(stems), all = request.all()](v1::RemoveBlobsResponse& removed) {
+  return answer<v1::RemoveBlobsRequest, v1::RemoveBlobsResponse>(
+      {context, bytes, response}, services_.executor, "RemoveBlobs",
+      [cache = services_.cache](const v1::RemoveBlobsRequest& request, v1::RemoveBlobsResponse& removed) {
+        const std::set<std::string> stems(request.stems().begin(), request.stems().end());
         const cache::ClearReport report = cache->remove_blobs([&](const cache::KeyMaterial& material) {
           const std::string stem = cache::blob_stem(material);
-          return all || (!stem.empty() && stems.count(stem) > 0);
+          return request.all() || (!stem.empty() && stems.count(stem) > 0);
         });
         removed.set_removed(report.removed);
         removed.set_kept_leased(report.kept_leased);
@@ -199,12 +193,9 @@ grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerCont
 
 grpc::ServerUnaryReactor* AdminServiceImpl::Shutdown(grpc::CallbackServerContext* context, const Bytes* bytes,
                                                      Bytes* response) {
-  auto* call = new UnaryCall(services_.calls, context, response);
-  v1::ShutdownRequest request;
-  if (!begin(call, bytes, request, "Shutdown")) return call;
-  services_.shut_down();
-  call->finish(v1::ShutdownResponse());
-  return call;
+  return answer<v1::ShutdownRequest, v1::ShutdownResponse>(
+      {context, bytes, response}, nullptr, "Shutdown",
+      [this](const v1::ShutdownRequest&, v1::ShutdownResponse&) { services_.shut_down(); });
 }
 
 }  // namespace hearth::daemon

@@ -60,12 +60,16 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
 
  private:
-  // Runs `work(response)` on the executor, then finishes the call with the response.
-  template <class Response>
-  grpc::ServerUnaryReactor* later(UnaryCall* call, std::function<void(Response&)> work);
-  // A call whose request is read into `request`; of one that only the owner may make when `owners` names it. The call
-  // is there in any case; false when it is finished already.
-  bool begin(UnaryCall* call, const Bytes* bytes, google::protobuf::Message& request, const char* owners = nullptr);
+  struct Call {
+    grpc::CallbackServerContext* context;
+    const Bytes* bytes;
+    Bytes* response;
+  };
+  // Reads the request and answers with what `work` makes of it: on the executor, or now where that is null. `owners`
+  // names a call that only the owner may make.
+  template <class Request, class Response>
+  grpc::ServerUnaryReactor* answer(const Call& call, Executor* executor, const char* owners,
+                                   std::function<void(const Request&, Response&)> work);
   v1::StatsResponse stats() const;
   absl::Status check_owner(const char* what) const;
 

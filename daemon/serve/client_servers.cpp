@@ -81,9 +81,4 @@ void ClientServers::shut_down(std::chrono::milliseconds patience) {
   for (auto& server : idle) server->rpc->shut_down(left());
 }
 
-std::size_t ClientServers::num_servers() const {
-  std::lock_guard lock(mutex_);
-  return of_client_.size() + idle_.size();
-}
-
 }  // namespace hearth::daemon

@@ -1,8 +1,8 @@
 // ClientServers: a gRPC server for each client process, so that the memory gRPC holds for one process's requests is its
 // own: when that is full gRPC cancels calls and closes connections at random, which must not be another process's.
 //
-// A server is made for the first connection of a process and used by another one when its last is gone: there are as many
-// as processes were ever connected at once. None is ended before the end, which would wait for its calls.
+// A server is made for the first connection of a process and used by another one when its last is gone: there are as
+// many as processes were ever connected at once. None is ended before the end, which would wait for its calls.
 // add_connection() and forget() belong to one thread, the others are thread-safe. Errors:
 // INTERNAL when gRPC cannot start. Example:
 //   ClientServers servers([&] { return std::make_unique<ServiceSet>(...); }, limits);
@@ -48,7 +48,6 @@ class ClientServers {
   void set_serving(bool serving);
   // Calls that still run after `patience` are cancelled; returns when all have ended. Nothing is added afterwards.
   void shut_down(std::chrono::milliseconds patience);
-  std::size_t num_servers() const;
 
  private:
   struct Server {
@@ -59,7 +58,7 @@ class ClientServers {
 
   const Factory factory_;
   const RpcLimits limits_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   bool serving_ = true;
   bool ended_ = false;
   std::map<pid_t, std::unique_ptr<Server>> of_client_;

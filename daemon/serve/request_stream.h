@@ -30,7 +30,6 @@ class RequestStream : public EventStream<Event> {
     }
   }
   const Request& request() const { return request_; }
-  Request& request() { return request_; }
   virtual void begin() = 0;
 
  private:

@@ -68,11 +68,7 @@ struct Place {
   UniqueFd tree;  // closed: by its name
   bool is_cover = false;
 };
-// In the order of a walk: what holds something comes before it.
-struct WalkOrder {
-  bool operator()(const fs::path& a, const fs::path& b) const { return a < b; }
-};
-using Places = std::map<fs::path, Place, WalkOrder>;
+using Places = std::map<fs::path, Place>;  // paths go name by name: what holds something comes before it
 
 Places places_of(const PrivateRoot& wanted, Links& links) {
   Places places;

@@ -110,6 +110,13 @@ std::string path_of_flag(const google::protobuf::RepeatedPtrField<std::string>& 
 
 }  // namespace
 
+SecretFolders secret_folders(const std::string& cache, const std::string& home) {
+  const std::string place = real(home);
+  for (const char* system : {"/usr", "/bin", "/sbin", "/lib", "/dev"})
+    if (is_within(place, real(system))) return {.cache = cache, .home = ""};
+  return {.cache = cache, .home = home};
+}
+
 Paths library_paths(const std::string& folder, const SecretFolders& secrets) {
   PathList list(secrets);
   list.add_with_links(folder);

@@ -24,6 +24,9 @@ struct SecretFolders {
   std::string home;   // folders in it may be given
 };
 
+// `home` unless it is a system account's (/usr/sbin, /bin), which is no home: what lies there is everybody's.
+SecretFolders secret_folders(const std::string& cache, const std::string& home);
+
 // A library's folder and what the links in its upper two levels lead to: a library that was not installed yet is made
 // of links.
 Paths library_paths(const std::string& folder, const SecretFolders& secrets);

@@ -162,30 +162,28 @@ std::optional<std::pair<FileId, std::uint64_t>> mapped_nameless(absl::string_vie
 
 }  // namespace
 
-std::uint64_t nameless_bytes(pid_t pid) {
-  std::map<FileId, std::uint64_t> files, mapped_files;  // open, and mapped only
-  std::error_code error;
-  std::filesystem::directory_iterator it(absl::StrCat("/proc/", pid, "/fd"), error), end;
-  for (; !error && it != end; it.increment(error)) {
-    struct stat info{};
-    if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 0) continue;
-    constexpr std::uint64_t kBlockBytes = 512;  // of stat(2), whatever the file system
-    files[{info.st_dev, info.st_ino}] = static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
-  }
-  // A file that is mapped needs no descriptor, and pages that were dropped are not resident; how far it is mapped
-  // bounds what is in it.
-  std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
-  for (std::string line; std::getline(maps, line);) {
-    if (const auto mapped = mapped_nameless(line); mapped && mapped->first.second != 0) {
-      const auto known = files.find(mapped->first);
-      if (known != files.end()) continue;  // its own word counts
-      std::uint64_t& bytes = mapped_files[mapped->first];
-      bytes = std::max(bytes, mapped->second);
+std::uint64_t nameless_bytes(const std::vector<pid_t>& pids) {
+  std::map<FileId, std::uint64_t> open, mapped;
+  for (const pid_t pid : pids) {
+    std::error_code error;
+    std::filesystem::directory_iterator it(absl::StrCat("/proc/", pid, "/fd"), error), end;
+    for (; !error && it != end; it.increment(error)) {
+      struct stat info{};
+      if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 0) continue;
+      constexpr std::uint64_t kBlockBytes = 512;  // of stat(2), whatever the file system
+      open[{info.st_dev, info.st_ino}] = static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+    }
+    // A file that is mapped needs no descriptor, and pages that were dropped are not resident; how far it is mapped
+    // bounds what is in it.
+    std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
+    for (std::string line; std::getline(maps, line);) {
+      const auto file = mapped_nameless(line);
+      if (file && file->first.second != 0) mapped[file->first] = std::max(mapped[file->first], file->second);
     }
   }
   std::uint64_t total = 0;
-  for (const auto& [file, bytes] : files) total += bytes;
-  for (const auto& [file, bytes] : mapped_files) total += bytes;
+  for (const auto& [file, bytes] : open) total += bytes;
+  for (const auto& [file, bytes] : mapped) total += open.count(file) == 0 ? bytes : 0;  // its own word counts
   return total;
 }
 

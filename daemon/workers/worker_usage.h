@@ -20,8 +20,9 @@ bool is_runnable(pid_t pid);
 // Its threads.
 std::uint64_t num_tasks(pid_t pid);
 
-// What files hold that it has open and that have no name, so that no folder shows them: memory files, removed files.
-std::uint64_t nameless_bytes(pid_t pid);
+// What files hold that these processes have open or mapped and that have no name, so that no folder shows them: memory
+// files, removed files. Each counts once.
+std::uint64_t nameless_bytes(const std::vector<pid_t>& pids);
 
 // 0 when it is gone.
 pid_t parent_of(pid_t pid);

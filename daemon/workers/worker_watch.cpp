@@ -57,14 +57,13 @@ bool WorkerWatch::is_hung(const std::vector<pid_t>& pids) {
 std::optional<WorkerWatch::Breach> WorkerWatch::look() {
   const std::vector<pid_t> pids = processes();
   std::vector<ProcessId> seen;
-  std::uint64_t memory_bytes = folder_->is_in_memory() ? folder_->used_bytes() : 0, file_bytes = 0, tasks = 0;
+  std::uint64_t memory_bytes = folder_->is_in_memory() ? folder_->used_bytes() : 0, tasks = 0;
   for (const pid_t pid : pids) {
     if (const std::optional<ProcessId> process = identify(pid)) seen.push_back(*process);
     memory_bytes += resident_bytes(pid);
-    file_bytes += nameless_bytes(pid);
     tasks += num_tasks(pid);
   }
-  memory_bytes += file_bytes;
+  memory_bytes += nameless_bytes(pids);
   seen_ = std::move(seen);
   if (memory_bytes > limits_.memory_bytes) return over(absl::StrCat(limits_.memory_bytes >> 20, " MiB of memory"));
   if (!folder_->is_in_memory() && folder_->used_bytes() > limits_.folder_bytes)

@@ -82,6 +82,15 @@ TEST_CASE("readable paths: neither the cache nor the whole home is ever given") 
   }
 }
 
+TEST_CASE("readable paths: a system account's home is no secret: compilers are there") {
+  for (const char* home : {"/usr/sbin", "/bin", "/usr", "/usr/games/", "/lib"})
+    CHECK(secret_folders("/cache", home).home.empty());
+  for (const std::string home : {"/home/anna", "/root", "/usrlocal", "/var/lib/hearth"}) {
+    CHECK(secret_folders("/cache", home).home == home);
+    CHECK(secret_folders("/cache", home).cache == "/cache");
+  }
+}
+
 TEST_CASE("readable tree: who opens it later gets what it was, or nothing") {
   const Machine machine;
   const std::string link = machine.folder / "link";

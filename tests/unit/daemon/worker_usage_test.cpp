@@ -45,10 +45,11 @@ TEST_CASE("worker usage: only the very process that was meant is killed") {
 
 TEST_CASE("worker usage: files without names are counted once, files with names are not") {
   const int fd = ::memfd_create("x", MFD_CLOEXEC), copy = ::dup(fd);
-  const std::uint64_t before = nameless_bytes(::getpid());
+  const std::uint64_t before = nameless_bytes({::getpid()});
   const std::string block(1 << 20, 'x');
   REQUIRE(::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size()));
-  const std::uint64_t after = nameless_bytes(::getpid());
+  const std::uint64_t after = nameless_bytes({::getpid()});
+  CHECK(nameless_bytes({::getpid(), ::getpid()}) == after);  // what two have is one file
   CHECK(after - before >= block.size());
   CHECK(after - before < 2 * block.size());
   ::close(fd), ::close(copy);
