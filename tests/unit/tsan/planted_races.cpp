@@ -30,7 +30,12 @@ struct Shared {
   std::mutex mutex;
   long counter = 0, started = 0, done = 0, written = 0;
   daemon::Activity activity;
+  daemon::Executor executor{1};
+  daemon::ConnectedClients clients;
+  daemon::MemoryBudget answers{{.total_bytes = 1 << 20, .of_client_bytes = 1 << 20}, &executor};
   std::vector<std::thread> pool;
+
+  daemon::CallServices services() { return {.activity = &activity, .clients = &clients, .answers = &answers}; }
 
   std::unique_lock<std::mutex> lock(const char* race) {
     std::unique_lock guard(mutex, std::defer_lock);
@@ -72,7 +77,7 @@ class Admin final : public v1::AdminService::CallbackService {
 // Answered by a thread of our own, as the daemon's calls are; its end is told to `shared`.
 class Streaming final : public daemon::EventStream<v1::TuneEvent> {
  public:
-  Streaming(Shared* shared, grpc::CallbackServerContext* context) : EventStream(&shared->activity, context) {
+  Streaming(Shared* shared, grpc::CallbackServerContext* context) : EventStream(shared->services(), context) {
     shared_ = shared;
     auto answer = callback(&Streaming::answer);
     std::lock_guard lock(shared->mutex);
@@ -131,10 +136,14 @@ class Chunks final : public grpc::ServerWriteReactor<v1::FetchArtifactChunk> {
   int sent_ = 0;
 };
 
-class Compiler final : public v1::CompilerService::CallbackService {
+using CompilerService = v1::CompilerService::WithRawCallbackMethod_Tune<
+    v1::CompilerService::WithCallbackMethod_FetchArtifact<v1::CompilerService::Service>>;
+
+class Compiler final : public CompilerService {
  public:
   explicit Compiler(Shared* shared) : shared_(shared) {}
-  grpc::ServerWriteReactor<v1::TuneEvent>* Tune(grpc::CallbackServerContext* context, const v1::TuneRequest*) override {
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Tune(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer*) override {
     return new Streaming(shared_, context);
   }
   grpc::ServerWriteReactor<v1::FetchArtifactChunk>* FetchArtifact(grpc::CallbackServerContext*,
