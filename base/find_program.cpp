@@ -27,6 +27,7 @@ std::optional<std::string> find_program(std::string_view name) {
     const fs::path folder = fs::absolute(info.dli_fname, ignored).parent_path();
     places.push_back(folder);
     places.push_back(folder.parent_path() / "bin");
+    places.push_back(folder.parent_path().parent_path() / "bin");  // of /usr/lib/x86_64-linux-gnu
   }
   if (const char* path = ::secure_getenv("PATH")) {
     std::istringstream folders(path);

@@ -10,7 +10,7 @@ endif()
 option(HEARTH_PCH "Precompile the headers that most files include" ON)
 
 add_library(hearth_options INTERFACE)
-target_include_directories(hearth_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(hearth_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 # GCC 12's array-bounds reports false positives in absl's inlined_vector once it comes from a precompiled header.
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-array-bounds
   -fno-semantic-interposition)

@@ -237,6 +237,14 @@ absl::Status check_paths(const Config& config) {
   return absl::OkStatus();
 }
 
+// A worker lies beside hearthd, or where packages have programs that are not for people.
+std::string program_near(const std::filesystem::path& self, const char* name) {
+  const std::filesystem::path beside = self.parent_path() / name;
+  const std::filesystem::path apart = self.parent_path().parent_path() / "libexec" / "hearth" / name;
+  std::error_code error;
+  return (!std::filesystem::exists(beside, error) && std::filesystem::exists(apart, error) ? apart : beside).string();
+}
+
 absl::Status resolve(Config& config) {
   absl::StatusOr<std::string> socket = resolve_socket_path(config.socket);
   if (!socket.ok()) return socket.status();
@@ -260,8 +268,8 @@ absl::Status resolve(Config& config) {
     return absl::InvalidArgumentError(
         "cannot tell where hearthd lies (is /proc mounted?): give the worker programs with --worker and --blob-worker");
   }
-  if (config.worker.empty()) config.worker = (self.parent_path() / "hearth-worker").string();
-  if (config.blob_worker.empty()) config.blob_worker = (self.parent_path() / "hearth-blob-worker").string();
+  if (config.worker.empty()) config.worker = program_near(self, "hearth-worker");
+  if (config.blob_worker.empty()) config.blob_worker = program_near(self, "hearth-blob-worker");
   config.worker = std::filesystem::absolute(config.worker, error).lexically_normal().string();
   config.blob_worker = std::filesystem::absolute(config.blob_worker, error).lexically_normal().string();
   if (config.log_file.empty()) config.log_file = config.default_log;

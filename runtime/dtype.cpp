@@ -1,4 +1,4 @@
-#include "runtime/dtype.h"
+#include "hearth/dtype.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-// Inputs whose value was known when the plan was prepared (FixedInput of runtime/replay.h).
+// Inputs whose value was known when the plan was prepared (FixedInput of hearth/instance.h).
 #include <cstring>
 
 #include "base/text.h"

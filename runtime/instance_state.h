@@ -1,4 +1,4 @@
-// What an Instance (runtime/replay.h) is made of. Inside runtime/ only.
+// What an Instance (hearth/instance.h) is made of. Inside runtime/ only.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "hearth/instance.h"
 #include "runtime/buffer.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/replay.h"
 
 namespace hearth::runtime {
 

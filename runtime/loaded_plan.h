@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hearth/instance.h"
 #include "runtime/buffer.h"
 #include "runtime/hal/device.h"
 #include "runtime/plan.h"
-#include "runtime/replay.h"
 #include "runtime/weight_block.h"
 #include "runtime/weight_layout.h"
 #include "runtime/weight_sharing.h"
@@ -107,5 +107,8 @@ class LoadedPlan {
   // Small constants and copies of parameters; also copies that tools asked for.
   mutable std::map<std::uint32_t, Buffer> copies_;
 };
+
+// An instance of its own memory; it keeps the plan.
+absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan, const InstanceConfig& config);
 
 }  // namespace hearth::runtime

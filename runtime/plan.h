@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hearth/dtype.h"
 #include "hearth/v1/plan.pb.h"
-#include "runtime/dtype.h"
 #include "runtime/expr.h"
 
 namespace hearth::runtime {

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "blobs/build/installed_library.h"
 #include "blobs/build/post_build.h"
 #include "blobs/build/shipped_adapters.h"
 #include "blobs/library/adapter.h"
@@ -65,7 +66,7 @@ absl::Status copy_programs(const std::string& hearth, const fs::path& to) {
     fs::permissions(program, static_cast<fs::perms>(0755), error);
     if (error) return failed(program, error);
   }
-  const fs::path client = bin.parent_path() / "lib/libhearth_blob_client.so";
+  const fs::path client = installed_library(bin, "libhearth_blob_client.so");
   return fs::is_regular_file(client, error) ? copy_one(client, to / client.filename()) : absl::OkStatus();
 }
 

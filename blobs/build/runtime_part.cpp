@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "blobs/build/command_line.h"
+#include "blobs/build/installed_library.h"
 #include "blobs/build/run_command.h"
 
 namespace hearth::blobs {
@@ -71,12 +72,11 @@ absl::StatusOr<std::string> find_loader(const InterceptConfig& config, const std
     compiles->push_back(compile_loader(config, library, path, object));
     return object;
   }
-  const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  for (const char* folder : {"lib", "lib64", "lib/hearth"})
-    if (const fs::path archive = prefix / folder / "libhearth_blob.a"; fs::is_regular_file(archive, error))
-      return archive.string();
-  return absl::NotFoundError(str_cat("libhearth_blob.a: not found in ", (prefix / "lib").string(),
-                                     "; install it there or name one with CK_JIT_RUNTIME_SRC"));
+  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const std::string archive = installed_library(bin, "libhearth_blob.a");
+  if (fs::is_regular_file(archive, error)) return archive;
+  return absl::NotFoundError(
+      str_cat(archive, ": there is no such file; install it there or name one with CK_JIT_RUNTIME_SRC"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "blobs/build/installed_library.h"
 
 namespace hearth::blobs {
 namespace {
@@ -61,7 +62,8 @@ absl::Status stage_root(const Mapping& given, const std::string& root, const std
         if (!error) fs::create_symlink(entry.path(), fs::path(root) / entry.path().filename(), error);
     }
   }
-  for (const fs::path& ours : {fs::path(bin) / "hearth-blobc", fs::path(bin) / "../lib/libhearth_blob_client.so"}) {
+  for (const fs::path& ours :
+       {fs::path(bin) / "hearth-blobc", fs::path(installed_library(bin, "libhearth_blob_client.so"))}) {
     std::error_code absent;
     if (!error && fs::is_regular_file(ours, absent))
       fs::create_symlink(fs::canonical(ours, absent), fs::path(root) / ours.filename(), error);

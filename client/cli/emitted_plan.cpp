@@ -11,7 +11,7 @@
 #include "client/cli/kernel_rows.h"
 #include "client/cli/load_model.h"
 #include "client/cli/plan_facts.h"
-#include "client/tensor/errors.h"
+#include "hearth/error.h"
 
 namespace hearth::cli {
 namespace {

@@ -7,7 +7,8 @@
 #include "client/cli/kernel_rows.h"
 #include "client/cli/plan_facts.h"
 #include "client/cli/print.h"
-#include "client/files/plan_file.h"
+#include "client/files/plan_file_contents.h"
+#include "hearth/plan_file.h"
 
 namespace hearth::cli {
 namespace {

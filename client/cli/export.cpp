@@ -12,8 +12,8 @@
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
 #include "client/cli/terminal.h"
-#include "client/files/plan_file.h"
 #include "command_line/command.h"
+#include "hearth/plan_file.h"
 
 namespace hearth::cli {
 namespace {

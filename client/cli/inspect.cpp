@@ -13,11 +13,11 @@
 #include "client/cli/model_needs.h"
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
-#include "client/files/plan_file.h"
 #include "client/onnx/dim_search.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "command_line/command.h"
+#include "hearth/plan_file.h"
 
 namespace hearth::cli {
 namespace {
@@ -81,8 +81,7 @@ std::string obstacle(const Inspected& model) {
     return str_cat("operators that are not supported: ", absl::StrJoin(missing, ", "));
   }
   if (const auto inputs = sequences(model.summary); !inputs.empty()) {
-    return str_cat("input '", inputs[0]->name,
-                   "' is a sequence, which only client/onnx/importer.h takes (sequence_lengths)");
+    return str_cat("input '", inputs[0]->name, "' is a sequence, which only hearth/onnx.h takes (sequence_lengths)");
   }
   return std::string(model.dims.status().message());
 }

@@ -11,6 +11,7 @@
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
+#include "client/files/plan_file_contents.h"
 #include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::cli {

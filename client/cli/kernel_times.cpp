@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 
+#include "client/jit/prepared_state.h"
 #include "runtime/loaded_plan.h"
 
 namespace hearth::cli {
@@ -43,7 +44,7 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
   replays = middle_third(std::move(replays));
   std::map<std::uint32_t, KernelTime> by_kernel;
   std::size_t next = 0;  // the profile has the launches of a replay: those that are not run once
-  for (const runtime::PlanLaunch& launch : plan.loaded().plan().launches) {
+  for (const runtime::PlanLaunch& launch : loaded_plan(plan).plan().launches) {
     if (launch.once || next == replays[0].launches.size()) continue;
     KernelTime& kernel = by_kernel[launch.kernel];
     kernel.kernel = launch.kernel;

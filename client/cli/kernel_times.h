@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/jit/jit.h"
+#include "hearth/prepare.h"
 
 namespace hearth::cli {
 

@@ -11,10 +11,12 @@
 #include "client/cli/plan_parameters.h"
 #include "client/cli/print.h"
 #include "client/cli/weights_report.h"
-#include "client/files/npy.h"
+#include "client/files/plan_file_contents.h"
 #include "client/onnx/model_file.h"
 #include "client/tensor/elements.h"
-#include "client/tensor/errors.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/error.h"
+#include "hearth/npy.h"
 
 namespace hearth::cli {
 namespace {

@@ -11,14 +11,15 @@
 #include "absl/status/statusor.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/output_files.h"
-#include "client/files/plan_file.h"
-#include "client/tensor/array.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/array.h"
+#include "hearth/plan_file.h"
 
 namespace hearth::cli {
 
 struct Model {
   onnx::ImportedModel imported;
-  client::TracedGraph traced;                   // empty for a plan file
+  client::EncodedGraph traced;                  // empty for a plan file
   std::map<std::string, client::Array> arrays;  // of --input
   OutputFiles files;                            // what it was read from, and the arrays
 };

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 
 namespace CLI {
 class App;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "client/onnx/dim_search.h"
-#include "client/tensor/array.h"
+#include "hearth/array.h"
 
 namespace hearth::cli {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
-#include "client/tensor/array.h"
+#include "hearth/array.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 
 namespace hearth::cli {
 

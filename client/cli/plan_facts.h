@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 #include "hearth/v1/plan.pb.h"
 
 namespace hearth::cli {

@@ -11,9 +11,11 @@
 #include "base/text.h"
 #include "client/cli/load_model.h"
 #include "client/cli/print.h"
-#include "client/files/safetensors.h"
+#include "client/files/plan_file_contents.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/safetensors.h"
 
 namespace hearth::cli {
 namespace {

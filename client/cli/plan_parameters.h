@@ -11,7 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/model_flags.h"
-#include "client/files/plan_file.h"
+#include "client/files/plan_file_contents.h"
+#include "hearth/plan_file.h"
 
 namespace hearth::cli {
 

@@ -6,6 +6,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
+#include "client/jit/prepare_encoded.h"
 #include "client/jit/request.h"
 
 namespace hearth::cli {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "client/cli/status_line.h"
-#include "client/jit/jit.h"
+#include "hearth/prepare.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::cli {

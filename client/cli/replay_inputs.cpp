@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
-#include "client/files/npy.h"
 #include "client/tensor/elements.h"
+#include "hearth/npy.h"
 
 namespace hearth::cli {
 namespace {

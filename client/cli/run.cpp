@@ -19,8 +19,9 @@
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/cli/weights_report.h"
-#include "client/files/npy.h"
+#include "client/jit/prepared_state.h"
 #include "command_line/command.h"
+#include "hearth/npy.h"
 #include "runtime/loaded_plan.h"
 
 namespace hearth::cli {
@@ -186,7 +187,7 @@ std::vector<KernelRow> rows_of(const PreparedModel& prepared, const client::Prep
          explained.ok() ? "the daemon has another plan by now" : explained.status().message());
   }
   std::vector<KernelRow> rows;
-  for (const runtime::PlanKernel& kernel : prepared.plan.loaded().plan().kernels) {
+  for (const runtime::PlanKernel& kernel : loaded_plan(prepared.plan).plan().kernels) {
     KernelRow& row = rows.emplace_back();
     row.place = static_cast<std::uint32_t>(rows.size() - 1);
     row.symbol = kernel.symbol;

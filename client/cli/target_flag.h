@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/jit/jit.h"
+#include "hearth/prepare.h"
 #include "hearth/v1/artifact.pb.h"
 
 namespace CLI {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "client/connection/daemon_weights.h"
+#include "client/trace/encoded_graph.h"
 
 namespace hearth::client {
 namespace {
@@ -45,7 +46,7 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 }
 
 // Fills in `stored`'s plan and source.
-absl::Status load(DaemonChannel& channel, const TracedGraph& traced, const v1::PrepareResult& result, int threads,
+absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::PrepareResult& result, int threads,
                   const PrepareConfig& config, bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
   if (!artifacts.ok()) return artifacts.status();
@@ -115,7 +116,7 @@ absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareReq
   return stats;
 }
 
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const EncodedGraph& traced,
                                       const PrepareConfig& config, DaemonChannel::Deadline deadline) {
   const int threads = static_cast<int>(request.target().threads());
   absl::Status last;

@@ -8,7 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/connection/daemon_channel.h"
-#include "client/jit/jit.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/prepare.h"
 #include "runtime/loaded_plan.h"
 
 namespace hearth::client {
@@ -22,7 +23,7 @@ struct StoredPlan {
 };
 
 // `request`: of request_for(traced, config).
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const TracedGraph& traced,
+absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const EncodedGraph& traced,
                                       const PrepareConfig& config, DaemonChannel::Deadline deadline);
 
 // Compiles into the daemon's cache and loads nothing: no lease, no weights, and any target.

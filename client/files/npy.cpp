@@ -1,4 +1,4 @@
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 
 #include <cctype>
 #include <cstring>

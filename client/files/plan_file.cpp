@@ -1,4 +1,4 @@
-#include "client/files/plan_file.h"
+#include "hearth/plan_file.h"
 
 #include <google/protobuf/stubs/logging.h>
 
@@ -15,8 +15,9 @@
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "client/files/plan_file_contents.h"
 #include "client/jit/prepared_state.h"
-#include "client/tensor/array.h"
+#include "hearth/array.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "proto/versions.h"
 

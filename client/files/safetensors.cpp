@@ -1,4 +1,4 @@
-#include "client/files/safetensors.h"
+#include "hearth/safetensors.h"
 
 #include <algorithm>
 #include <cstring>

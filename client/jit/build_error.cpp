@@ -1,4 +1,4 @@
-#include "client/jit/build_error.h"
+#include "hearth/build_error.h"
 
 #include <cxxabi.h>
 
@@ -8,8 +8,8 @@
 
 #include "absl/strings/cord.h"
 #include "base/text.h"
-#include "client/jit/jit_error.h"
-#include "client/tensor/errors.h"
+#include "hearth/error.h"
+#include "hearth/error_kind.h"
 
 namespace hearth::client {
 namespace {

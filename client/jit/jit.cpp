@@ -1,166 +1,115 @@
-#include "client/jit/jit.h"
+#include "hearth/jit.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <condition_variable>
+#include <optional>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_join.h"
+#include "base/fork.h"
 #include "base/text.h"
-#include "client/connection/plan_store.h"
-#include "client/jit/prepared_state.h"
-#include "client/jit/request.h"
-#include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/hal/device.h"
 
 namespace hearth::client {
 
-namespace {
-
-constexpr int kMaxThreads = 4096;
-
-// Sets `value` from the environment, if it is set.
-template <typename T>
-absl::Status read_env(const char* name, T lowest, T greatest, T* value) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return absl::OkStatus();
-  std::int64_t number = 0;
-  if (!absl::SimpleAtoi(text, &number) || number < lowest || number > greatest) {
-    return absl::InvalidArgumentError(
-        str_cat(name, " is '", text, "'; expected a number from ", lowest, " to ", greatest));
+std::string JitCache::key_of(std::span<const ArrayView> arrays, const std::string& scalars) const {
+  std::string key = str_cat(options_.config.device, "|", scalars.size(), "|", scalars);
+  for (const ArrayView& array : arrays) {
+    str_append(&key, "|", dtype_name(array.dtype));
+    for (std::int64_t length : array.shape) str_append(&key, ",", length);
   }
-  *value = static_cast<T>(number);
-  return absl::OkStatus();
+  return key;
 }
 
-}  // namespace
+struct JitCache::Flight {
+  std::string key;
+  std::condition_variable landed;
+  bool is_over = false;
+  std::optional<absl::StatusOr<TracedFunction>> result;  // none when the function threw
+  const std::uint32_t generation = runtime::fork_generation();
+};
 
-absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
-  PrepareConfig config;
-  if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) {
-    const auto names = device_names(device);
-    if (!names.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", names.status().message()));
-    if (names->size() == 1) {  // of several, prepare() takes one that is there
-      const absl::Status known = runtime::find_device(device).status();
-      if (!known.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", known.message()));
+// Null: the function threw, and whoever waited tries for himself.
+void JitCache::land(Flight& flight, const absl::StatusOr<TracedFunction>* result) {
+  const std::lock_guard lock(mutex_);
+  if (result != nullptr) flight.result = *result;
+  flight.is_over = true;
+  flight.landed.notify_all();
+  if (const auto at = flights_.find(flight.key); at != flights_.end() && at->second.get() == &flight) {
+    flights_.erase(at);
+  }
+  if (result == nullptr || !result->ok()) return;
+  ++stats_.traces;
+  entries_.push_front({flight.key, **result});
+  by_key_[flight.key] = entries_.begin();
+  while (entries_.size() > std::max<std::size_t>(1, options_.capacity)) {
+    by_key_.erase(entries_.back().key);
+    entries_.pop_back();
+    ++stats_.evictions;
+  }
+}
+
+absl::StatusOr<TracedFunction> JitCache::find_or_trace(const TensorFunction& fn, std::span<const ArrayView> arrays,
+                                                       const std::string& scalars, Loc loc) {
+  std::unique_lock lock(mutex_);
+  const PrepareConfig config = options_.config;
+  const std::string key = key_of(arrays, scalars);
+  for (;;) {
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+      entries_.splice(entries_.begin(), entries_, found->second);
+      ++stats_.hits;
+      return entries_.front().function;
     }
-    config.device = device;
+    const auto other = flights_.find(key);
+    // In a forked child nobody goes on with what the parent's threads had begun.
+    if (other == flights_.end() || other->second->generation != runtime::fork_generation()) break;
+    const std::shared_ptr<Flight> flight = other->second;
+    flight->landed.wait(lock, [&] { return flight->is_over; });
+    if (!flight->result) continue;
+    if (flight->result->ok()) ++stats_.hits;
+    return *flight->result;
   }
-  std::int64_t deadline_ms = config.deadline.count();
-  std::int64_t opt_level = config.opt_level;
-  std::int64_t fast_math = 0, direct_convolutions = 0, share_weights = 1;
-  for (const absl::Status& read : {read_env("HEARTH_THREADS", 0, kMaxThreads, &config.threads),
-                                   read_env<std::int64_t>("HEARTH_PREPARE_TIMEOUT_MS", 1, 86'400'000, &deadline_ms),
-                                   read_env<std::int64_t>("HEARTH_OPT_LEVEL", 0, 2, &opt_level),
-                                   read_env<std::int64_t>("HEARTH_FAST_MATH", 0, 1, &fast_math),
-                                   read_env<std::int64_t>("HEARTH_DIRECT_CONVOLUTIONS", 0, 1, &direct_convolutions),
-                                   read_env<std::int64_t>("HEARTH_SHARE_WEIGHTS", 0, 1, &share_weights)}) {
-    if (!read.ok()) return read;
-  }
-  config.deadline = std::chrono::milliseconds(deadline_ms);
-  config.opt_level = static_cast<std::uint32_t>(opt_level);
-  config.fast_math = fast_math != 0;
-  config.direct_convolutions = direct_convolutions != 0;
-  config.share_weights = share_weights != 0;
-  return config;
-}
-
-absl::StatusOr<int> choose_threads(int wanted) {
-  if (wanted < 0 || wanted > kMaxThreads) {
-    return absl::InvalidArgumentError(str_cat("threads is ", wanted, "; expected 0 (all CPUs) to ", kMaxThreads));
-  }
-  if (wanted > 0) return wanted;
-  int threads = 0;
-  if (absl::Status read = read_env("HEARTH_THREADS", 0, kMaxThreads, &threads); !read.ok()) return read;
-  return threads > 0 ? threads : runtime::available_cpus();
-}
-
-const PrepareStats& PreparedPlan::stats() const { return state_->stats; }
-const std::vector<ValueInfo>& PreparedPlan::inputs() const { return state_->plan->inputs(); }
-const FixedInputs& PreparedPlan::fixed_inputs() const { return *state_->fixed_inputs; }
-const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->plan->outputs(); }
-const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }
-const std::string& PreparedPlan::device() const { return state_->device; }
-int PreparedPlan::threads() const { return state_->threads; }
-std::size_t PreparedPlan::shared_bytes() const { return state_->plan->shared_bytes(); }
-
-const runtime::LoadedPlan& PreparedPlan::loaded() const { return *state_->plan; }
-
-absl::StatusOr<Instance> PreparedPlan::instantiate() const {
-  return instantiate({.threads = state_->threads, .keep_intermediates = state_->keep_intermediates});
-}
-
-absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config) const {
-  InstanceConfig own = config;
-  if (!own.fixed_inputs) own.fixed_inputs = state_->fixed_inputs;
-  return Instance::create(state_->plan, own);
-}
-
-void connect_early(const PrepareConfig& config) {
-  const absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
-      DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
-  if (channel.ok()) (*channel)->connect_early();
-}
-
-// On the one device that `config` names, of a call that began at `start`.
-static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
-    std::chrono::steady_clock::time_point start, const TracedGraph& traced, const PrepareConfig& config) {
-  absl::StatusOr<v1::PrepareRequest> request = request_for<v1::PrepareRequest>(traced, config);
-  if (!request.ok()) return request.status();
-  const int threads = static_cast<int>(request->target().threads());
-  absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
-      DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<StoredPlan> stored =
-      fetch_plan(**channel, *std::move(request), traced, config, start + config.deadline);
-  if (!stored.ok()) return stored.status();
-  auto state = std::make_shared<PreparedPlan::State>();
-  state->plan = std::move(stored->plan);
-  state->plan_bytes = std::move(stored->plan_bytes);
-  state->source = std::move(stored->source);
-  state->source.plan = state->plan_bytes;
-  state->stats = std::move(stored->stats);
-  state->device = state->plan->device().name();
-  state->threads = threads;
-  state->keep_intermediates = config.keep_intermediates;
-  state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
-  state->channel = *channel;
-  state->lease_id = stored->lease_id;
-  state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return state;
-}
-
-// On the first device of those that `config` names, of a call that began at `start`.
-static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::time_point start,
-                                                  const TracedGraph& traced, const PrepareConfig& config) {
-  const absl::StatusOr<std::vector<std::string>> names = device_names(config.device);
-  if (!names.ok()) return names.status();
-  std::vector<std::string> passed_over;
-  for (const std::string& name : *names) {
-    PrepareConfig one = config;
-    one.device = name;
-    absl::StatusOr<std::shared_ptr<PreparedPlan::State>> plan = prepare_on_device(start, traced, one);
-    if (plan.ok()) {
-      (*plan)->stats.passed_over = std::move(passed_over);
-      return PreparedPlan(*std::move(plan));
+  const auto flight = std::make_shared<Flight>();
+  flight->key = key;
+  flights_[key] = flight;
+  lock.unlock();
+  try {
+    absl::StatusOr<TracedGraph> graph = absl::UnknownError("not traced");
+    {
+      const std::lock_guard turn(trace_mutex_);
+      graph = trace_graph(fn, arrays, loc);
     }
-    const bool may_go_on = !absl::IsDeadlineExceeded(plan.status()) && !absl::IsCancelled(plan.status());
-    if (names->size() == 1 || !may_go_on) return plan.status();
-    passed_over.push_back(str_cat(name, ": ", plan.status().message()));
-    if (passed_over.size() == names->size())
-      return absl::Status(plan.status().code(), absl::StrJoin(passed_over, "; "));
+    absl::StatusOr<TracedFunction> traced =
+        graph.ok() ? prepare_traced(*std::move(graph), arrays, config) : graph.status();
+    land(*flight, &traced);
+    return traced;
+  } catch (...) {
+    land(*flight, nullptr);
+    throw;
   }
-  return absl::InternalError("no device was tried");  // there is one
 }
 
-absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config) {
-  return prepare_since(std::chrono::steady_clock::now(), traced, config);
+absl::StatusOr<std::vector<Array>> JitCache::call(const TensorFunction& fn, std::span<const ArrayView> arrays,
+                                                  const std::string& scalars, Loc loc) {
+  if (Tracer::active()) {
+    return absl::FailedPreconditionError(
+        "a jitted function is called while this thread traces: traces do not nest; call the function itself");
+  }
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (absl::Status checked = check_array(arrays[i], str_cat("argument ", i)); !checked.ok()) return checked;
+  }
+  const absl::StatusOr<TracedFunction> function = find_or_trace(fn, arrays, scalars, loc);
+  if (!function.ok()) return function.status();
+  return (*function)(arrays);
 }
 
-absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config) {
-  const auto start = std::chrono::steady_clock::now();
-  connect_early(config);
-  absl::StatusOr<TracedGraph> traced = encode_graph(outputs);
-  if (!traced.ok()) return traced.status();
-  return prepare_since(start, *traced, config);
+void JitCache::set_device(const std::string& device) {
+  const std::lock_guard lock(mutex_);
+  options_.config.device = device;
+}
+
+JitStats JitCache::stats() const {
+  const std::lock_guard lock(mutex_);
+  JitStats stats = stats_;
+  stats.plans = entries_.size();
+  return stats;
 }
 
 }  // namespace hearth::client

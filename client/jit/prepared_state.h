@@ -1,4 +1,4 @@
-// What a PreparedPlan holds. Inside client/ only.
+// What a PreparedPlan holds. Inside client/ and for tools.
 #pragma once
 #include <map>
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include "base/fork.h"
 #include "client/connection/daemon_channel.h"
-#include "client/jit/jit.h"
+#include "hearth/prepare.h"
 #include "runtime/loaded_plan.h"
 
 namespace hearth::client {
@@ -33,5 +33,7 @@ struct PreparedPlan::State {
     if (lease_id != 0 && generation == runtime::fork_generation()) channel->release_lease(lease_id);
   }
 };
+
+inline const runtime::LoadedPlan& loaded_plan(const PreparedPlan& plan) { return *plan.state().plan; }
 
 }  // namespace hearth::client

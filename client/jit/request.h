@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/jit/jit.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/prepare.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::client {
@@ -21,7 +22,7 @@ absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
 
 // For `target`, whatever device and number of threads `config` names.
 template <class Request>  // of compiler_service.proto: has graph, target and options
-Request request_for(const TracedGraph& traced, const PrepareConfig& config, v1::Target target) {
+Request request_for(const EncodedGraph& traced, const PrepareConfig& config, v1::Target target) {
   Request request;
   *request.mutable_graph() = traced.graph;
   *request.mutable_target() = std::move(target);
@@ -32,7 +33,7 @@ Request request_for(const TracedGraph& traced, const PrepareConfig& config, v1::
 }
 
 template <class Request>
-absl::StatusOr<Request> request_for(const TracedGraph& traced, const PrepareConfig& config) {
+absl::StatusOr<Request> request_for(const EncodedGraph& traced, const PrepareConfig& config) {
   absl::StatusOr<v1::Target> target = target_for(config);
   if (!target.ok()) return target.status();
   return request_for<Request>(traced, config, *std::move(target));

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -33,14 +33,15 @@ std::vector<std::string> fields(const std::string& bytes, int number) {
 }
 
 std::string type_name(int type) {
-  return ::onnx::TensorProto_DataType_IsValid(type) ? ::onnx::TensorProto_DataType_Name(type) : str_cat(type);
+  return ::hearth_onnx::TensorProto_DataType_IsValid(type) ? ::hearth_onnx::TensorProto_DataType_Name(type)
+                                                           : str_cat(type);
 }
 
 client::Array read_tensor(const std::string& bytes, int type, const std::string& file, const std::string& name) {
-  ::onnx::TensorProto tensor;
+  ::hearth_onnx::TensorProto tensor;
   if (!tensor.ParseFromString(bytes)) reject(str_cat(file, " is no tensor"));
   // ONNX 1.12 writes bfloat16 as uint16 of the same bits. Results are left out: they are cut off, not rounded.
-  if (type == ::onnx::TensorProto::BFLOAT16 && tensor.data_type() == ::onnx::TensorProto::UINT16 &&
+  if (type == ::hearth_onnx::TensorProto::BFLOAT16 && tensor.data_type() == ::hearth_onnx::TensorProto::UINT16 &&
       file.starts_with("input_")) {
     tensor.set_data_type(type);
   }
@@ -56,13 +57,13 @@ client::Array read_tensor(const std::string& bytes, int type, const std::string&
 
 std::string CaseValue::tensor_name(std::size_t index) const { return is_sequence ? str_cat(name, "/", index) : name; }
 
-CaseValue read_case_value(const std::string& path, const ::onnx::ValueInfoProto& declared) {
+CaseValue read_case_value(const std::string& path, const ::hearth_onnx::ValueInfoProto& declared) {
   CaseValue value{.name = declared.name()};
   absl::StatusOr<std::string> content = runtime::read_file(path);
   if (!content.ok()) throw client::JitError(content.status());
   std::string bytes = *std::move(content);
   const std::string file = std::filesystem::path(path).filename().string();
-  const ::onnx::TypeProto* type = &declared.type();
+  const ::hearth_onnx::TypeProto* type = &declared.type();
   if (type->has_optional_type()) {
     type = &type->optional_type().elem_type();
     const auto held = fields(bytes, type->has_sequence_type() ? kSequenceField : kTensorField);
@@ -79,7 +80,7 @@ CaseValue read_case_value(const std::string& path, const ::onnx::ValueInfoProto&
   if (!type->has_tensor_type()) {
     reject_unsupported(str_cat("'", value.name, "': a type other than tensors, sequences and optionals of them"));
   }
-  if (type->tensor_type().elem_type() == ::onnx::TensorProto::STRING && !value.is_sequence &&
+  if (type->tensor_type().elem_type() == ::hearth_onnx::TensorProto::STRING && !value.is_sequence &&
       file.starts_with("input_")) {
     value.text = bytes;
     return value;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class ValueInfoProto;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
@@ -24,6 +24,6 @@ struct CaseValue {
   std::string tensor_name(std::size_t index) const;
 };
 
-CaseValue read_case_value(const std::string& path, const ::onnx::ValueInfoProto& declared);
+CaseValue read_case_value(const std::string& path, const ::hearth_onnx::ValueInfoProto& declared);
 
 }  // namespace hearth::onnx

@@ -12,8 +12,8 @@
 #include "client/onnx/reject.h"
 #include "client/onnx/results.h"
 #include "client/tensor/elements.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -38,7 +38,7 @@ std::vector<CaseValue> read_values(const fs::path& folder, const std::string& pr
   return found;
 }
 
-std::vector<DataSet> read_data_sets(const fs::path& folder, const ::onnx::GraphProto& graph) {
+std::vector<DataSet> read_data_sets(const fs::path& folder, const ::hearth_onnx::GraphProto& graph) {
   std::vector<DataSet> sets;
   for (int i = 0;; ++i) {
     const fs::path place = folder / str_cat("test_data_set_", i);
@@ -50,12 +50,12 @@ std::vector<DataSet> read_data_sets(const fs::path& folder, const ::onnx::GraphP
 }
 
 // Debian's ONNX 1.12 declares `like` inputs of some cases with another shape than their data has: the data counts.
-void declare_shapes_of(const DataSet& set, ::onnx::ModelProto* model) {
+void declare_shapes_of(const DataSet& set, ::hearth_onnx::ModelProto* model) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
-    ::onnx::TypeProto* type = model->mutable_graph()->mutable_input(static_cast<int>(i))->mutable_type();
+    ::hearth_onnx::TypeProto* type = model->mutable_graph()->mutable_input(static_cast<int>(i))->mutable_type();
     if (!type->has_tensor_type() || set.inputs[i].tensors.size() != 1) continue;
     const Ints& given = set.inputs[i].tensors[0].shape;
-    ::onnx::TensorShapeProto* shape = type->mutable_tensor_type()->mutable_shape();
+    ::hearth_onnx::TensorShapeProto* shape = type->mutable_tensor_type()->mutable_shape();
     if (static_cast<std::size_t>(shape->dim_size()) == given.size()) continue;
     shape->clear_dim();
     for (std::int64_t length : given) shape->add_dim()->set_dim_value(length);
@@ -69,17 +69,17 @@ bool is_known(const DataSet& set, std::size_t input, Known known) {
   return !set.inputs[input].is_sequence && (known == Known::kAll || (known == Known::kAllButFirst && input > 0));
 }
 
-::onnx::ModelProto with_known_inputs(::onnx::ModelProto model, const DataSet& set, Known known) {
+::hearth_onnx::ModelProto with_known_inputs(::hearth_onnx::ModelProto model, const DataSet& set, Known known) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     if (!is_known(set, i, known)) continue;
     if (!set.inputs[i].text.empty()) {
-      ::onnx::TensorProto* text = model.mutable_graph()->add_initializer();
+      ::hearth_onnx::TensorProto* text = model.mutable_graph()->add_initializer();
       text->ParseFromString(set.inputs[i].text);
       text->set_name(set.inputs[i].name);
     }
     for (const Array& array : set.inputs[i].tensors) {
-      ::onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
-      const ::onnx::TypeProto* type = &model.graph().input(static_cast<int>(i)).type();
+      ::hearth_onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
+      const ::hearth_onnx::TypeProto* type = &model.graph().input(static_cast<int>(i)).type();
       if (type->has_optional_type()) type = &type->optional_type().elem_type();
       tensor->set_name(set.inputs[i].name);
       tensor->set_data_type(type->tensor_type().elem_type());
@@ -103,8 +103,8 @@ absl::Status check_results(const Arrays& got, const std::vector<CaseValue>& outp
   return absl::OkStatus();
 }
 
-absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, Known known, const Evaluate& evaluate,
-                       const CaseTolerance& tolerance, CaseResult* result) {
+absl::Status check_set(const ::hearth_onnx::ModelProto& model, const DataSet& set, Known known,
+                       const Evaluate& evaluate, const CaseTolerance& tolerance, CaseResult* result) {
   std::map<std::string, Array> arrays;
   ImportOptions options;
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
@@ -116,7 +116,7 @@ absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, Know
       if (!is_known(set, i, known)) options.input_shapes[input.tensor_name(k)] = input.tensors[k].shape;
     }
   }
-  const ::onnx::ModelProto& given = known == Known::kNone ? model : with_known_inputs(model, set, known);
+  const ::hearth_onnx::ModelProto& given = known == Known::kNone ? model : with_known_inputs(model, set, known);
   const auto imported = import_model_bytes(given.SerializeAsString(), result->name, options);
   if (!imported.ok()) return imported.status();
   const auto outputs = evaluate(*imported, arrays);
@@ -129,7 +129,7 @@ absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, Know
 }
 
 // The least that has to be known for the set, or the refusal of the case as it stands.
-absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, const Evaluate& evaluate,
+absl::Status check_set(const ::hearth_onnx::ModelProto& model, const DataSet& set, const Evaluate& evaluate,
                        const CaseTolerance& tolerance, CaseResult* result) {
   const absl::Status status = check_set(model, set, Known::kNone, evaluate, tolerance, result);
   if (!absl::IsUnimplemented(status)) return status;
@@ -142,9 +142,9 @@ absl::Status check_set(const ::onnx::ModelProto& model, const DataSet& set, cons
   return status;
 }
 
-std::vector<std::string> operators_of(const ::onnx::GraphProto& graph) {
+std::vector<std::string> operators_of(const ::hearth_onnx::GraphProto& graph) {
   std::set<std::string> names;
-  for (const ::onnx::NodeProto& node : graph.node()) {
+  for (const ::hearth_onnx::NodeProto& node : graph.node()) {
     const bool own = node.domain().empty() || node.domain() == "ai.onnx";
     names.insert(own ? node.op_type() : str_cat(node.domain(), "::", node.op_type()));
   }
@@ -164,7 +164,7 @@ std::string_view contradiction_of(std::string_view name) {
 
 absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const CaseTolerance& tolerance,
                          CaseResult* result) {
-  ::onnx::ModelProto model;
+  ::hearth_onnx::ModelProto model;
   if (!fs::exists(folder / "model.onnx")) return absl::UnimplementedError("the case comes without its model");
   const absl::StatusOr<std::string> bytes = runtime::read_file((folder / "model.onnx").string());
   if (!bytes.ok()) return bytes.status();

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/files/npy.h"
-#include "client/onnx/importer.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
 
 namespace hearth::onnx {
 

@@ -6,13 +6,13 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
 #include "client/tensor/elements.h"
-#include "onnx/onnx.pb.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
 // The declared shape where it is known and has as many elements; else as given, which is checked against it later.
-Ints shape_of(const ::onnx::ValueInfoProto& input, const client::Array& given) {
+Ints shape_of(const ::hearth_onnx::ValueInfoProto& input, const client::Array& given) {
   const auto& type = input.type().tensor_type();
   if (!type.has_shape()) return given.shape;
   Ints declared;
@@ -47,7 +47,7 @@ HostTensor converted(const std::string& name, const HostTensor& x, DType dtype) 
 
 }  // namespace
 
-HostTensor constant_input(const ::onnx::ValueInfoProto& input, const client::Array& given) {
+HostTensor constant_input(const ::hearth_onnx::ValueInfoProto& input, const client::Array& given) {
   const absl::Status checked = client::check_array(given, str_cat("the constant of input '", input.name(), "'"));
   if (!checked.ok()) reject(std::string(checked.message()));
   const HostTensor value(given.dtype, shape_of(input, given), given.bytes);

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "client/onnx/host_tensor.h"
-#include "client/tensor/array.h"
+#include "hearth/array.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class ValueInfoProto;
 }
 
@@ -18,7 +18,7 @@ namespace hearth::onnx {
 
 // `given` as the elements of a declared tensor: integers and reals of another type when they keep their value, and one
 // element under whatever shape of one element is declared.
-HostTensor constant_input(const ::onnx::ValueInfoProto& input, const client::Array& given);
+HostTensor constant_input(const ::hearth_onnx::ValueInfoProto& input, const client::Array& given);
 
 // Thrown when the import cannot go on without the values of these inputs, which are known: it begins anew with them.
 struct SteeringInputs {

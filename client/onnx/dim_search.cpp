@@ -11,8 +11,8 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "client/tensor/elements.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -49,10 +49,11 @@ std::set<std::string> batches_of(const ModelSummary& summary) {
 class Constants {
  public:
   explicit Constants(const ModelFilePtr& model) : model_(model) {
-    for (const ::onnx::TensorProto& tensor : model->proto().graph().initializer()) tensors_[tensor.name()] = &tensor;
-    for_each_node(model->proto(), [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto*) {
+    for (const ::hearth_onnx::TensorProto& tensor : model->proto().graph().initializer())
+      tensors_[tensor.name()] = &tensor;
+    for_each_node(model->proto(), [&](const ::hearth_onnx::NodeProto& node, const ::hearth_onnx::FunctionProto*) {
       if (node.op_type() != "Constant" || node.output_size() != 1) return;
-      for (const ::onnx::AttributeProto& attribute : node.attribute())
+      for (const ::hearth_onnx::AttributeProto& attribute : node.attribute())
         if (attribute.has_t()) tensors_[node.output(0)] = &attribute.t();
     });
   }
@@ -67,7 +68,7 @@ class Constants {
 
  private:
   const ModelFilePtr& model_;
-  std::map<std::string, const ::onnx::TensorProto*> tensors_;
+  std::map<std::string, const ::hearth_onnx::TensorProto*> tensors_;
 };
 
 bool compares(const std::string& op) {
@@ -186,7 +187,7 @@ std::map<std::string, std::vector<client::Array>> steering_values(const ModelFil
     compared[input.name];
   }
   const Constants constants(model);
-  for_each_node(model->proto(), [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto*) {
+  for_each_node(model->proto(), [&](const ::hearth_onnx::NodeProto& node, const ::hearth_onnx::FunctionProto*) {
     if (!compares(node.op_type()) || node.input_size() != 2) return;
     for (const int side : {0, 1}) {
       const auto input = compared.find(node.input(side));

@@ -1,5 +1,5 @@
-// With which lengths of its symbolic dimensions a model can be imported, which of them may be ranges, and which values of
-// inputs decide what it computes: found by importing it, with lengths that models commonly take and values that it
+// With which lengths of its symbolic dimensions a model can be imported, which of them may be ranges, and which values
+// of inputs decide what it computes: found by importing it, with lengths that models commonly take and values that it
 // compares inputs with. Nothing is compiled. Thread-safe. Errors: status naming the file, and node and operator where
 // there is one: why the model cannot be imported with any of the lengths tried.
 //
@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/onnx/importer.h"
+#include "hearth/onnx.h"
 
 namespace hearth::onnx {
+
+class ModelFile;
 
 // Usual lengths of one dimension, the others being as found.
 struct TriedLengths {
@@ -27,14 +29,15 @@ struct DimSearch {
   std::vector<std::string> open;            // those that were not given, in the model's order
   // Of `open`: those whose length may be left to the replay, each alone.
   std::vector<std::string> ranged;
-  std::map<std::string, DimRange> ranges;      // of `ranged`: the bounds that were tried
-  std::map<std::string, TriedLengths> tried;   // of the others of `open`
+  std::map<std::string, DimRange> ranges;          // of `ranged`: the bounds that were tried
+  std::map<std::string, TriedLengths> tried;       // of the others of `open`
   std::map<std::string, client::Array> constants;  // that had to be constants; those given as given
 };
 
 absl::StatusOr<DimSearch> find_dims(const std::shared_ptr<const ModelFile>& model, const ImportOptions& given = {});
 
-// For every scalar input of integers or bools: the values that the model compares it with, and one more that it does not.
+// For every scalar input of integers or bools: the values that the model compares it with, and one more that it does
+// not.
 std::map<std::string, std::vector<client::Array>> steering_values(const std::shared_ptr<const ModelFile>& model);
 
 }  // namespace hearth::onnx

@@ -20,13 +20,13 @@
 #include "base/unique_fd.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Proto = ::onnx::TensorProto;
+using Proto = ::hearth_onnx::TensorProto;
 
 std::string what(const ExternalPlace& place) {
   return str_cat("tensor '", place.tensor, "' in file '", place.location, "'");
@@ -92,26 +92,27 @@ std::string sha1_hex(const runtime::MappedFile& file, const ExternalPlace& place
 
 using Tensors = std::vector<const Proto*>;
 
-void add_node_tensors(const ::onnx::NodeProto& node, Tensors* tensors, std::vector<const ::onnx::GraphProto*>* graphs) {
-  for (const ::onnx::AttributeProto& attribute : node.attribute()) {
+void add_node_tensors(const ::hearth_onnx::NodeProto& node, Tensors* tensors,
+                      std::vector<const ::hearth_onnx::GraphProto*>* graphs) {
+  for (const ::hearth_onnx::AttributeProto& attribute : node.attribute()) {
     if (attribute.has_t()) tensors->push_back(&attribute.t());
     for (const Proto& tensor : attribute.tensors()) tensors->push_back(&tensor);
     if (attribute.has_g()) graphs->push_back(&attribute.g());
-    for (const ::onnx::GraphProto& graph : attribute.graphs()) graphs->push_back(&graph);
+    for (const ::hearth_onnx::GraphProto& graph : attribute.graphs()) graphs->push_back(&graph);
   }
 }
 
 // With a list of its own instead of recursion: a hostile file may nest deeply.
-Tensors all_tensors(const ::onnx::ModelProto& model) {
+Tensors all_tensors(const ::hearth_onnx::ModelProto& model) {
   Tensors tensors;
-  std::vector<const ::onnx::GraphProto*> graphs = {&model.graph()};
-  for (const ::onnx::FunctionProto& function : model.functions()) {
-    for (const ::onnx::NodeProto& node : function.node()) add_node_tensors(node, &tensors, &graphs);
+  std::vector<const ::hearth_onnx::GraphProto*> graphs = {&model.graph()};
+  for (const ::hearth_onnx::FunctionProto& function : model.functions()) {
+    for (const ::hearth_onnx::NodeProto& node : function.node()) add_node_tensors(node, &tensors, &graphs);
   }
   for (std::size_t i = 0; i < graphs.size(); ++i) {
-    const ::onnx::GraphProto& graph = *graphs[i];
+    const ::hearth_onnx::GraphProto& graph = *graphs[i];
     for (const Proto& tensor : graph.initializer()) tensors.push_back(&tensor);
-    for (const ::onnx::NodeProto& node : graph.node()) add_node_tensors(node, &tensors, &graphs);
+    for (const ::hearth_onnx::NodeProto& node : graph.node()) add_node_tensors(node, &tensors, &graphs);
   }
   return tensors;
 }
@@ -142,7 +143,7 @@ ExternalPlace external_place(const Proto& tensor) {
   ExternalPlace place;
   place.tensor = tensor.name();
   std::map<std::string, std::string> entries;
-  for (const ::onnx::StringStringEntryProto& entry : tensor.external_data()) {
+  for (const ::hearth_onnx::StringStringEntryProto& entry : tensor.external_data()) {
     if (!entries.emplace(entry.key(), entry.value()).second) {
       reject(str_cat("tensor '", tensor.name(), "' gives '", entry.key(), "' of its external data twice"));
     }
@@ -169,7 +170,7 @@ ExternalPlace external_place(const Proto& tensor) {
   return place;
 }
 
-std::vector<ExternalPlace> external_places(const ::onnx::ModelProto& model) {
+std::vector<ExternalPlace> external_places(const ::hearth_onnx::ModelProto& model) {
   std::vector<ExternalPlace> places;
   for (const Proto* tensor : all_tensors(model)) {
     if (is_external(*tensor)) places.push_back(external_place(*tensor));

@@ -18,10 +18,10 @@
 
 #include "base/mapped_file.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class ModelProto;
 class TensorProto;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
@@ -45,7 +45,7 @@ class ExternalData {
   explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  ExternalBytes find(const ::onnx::TensorProto& tensor, std::uint64_t num_bytes) const;
+  ExternalBytes find(const ::hearth_onnx::TensorProto& tensor, std::uint64_t num_bytes) const;
 
  private:
   std::shared_ptr<const runtime::MappedFile> file(const ExternalPlace& place) const;
@@ -56,10 +56,10 @@ class ExternalData {
   mutable std::map<std::string, std::string> checksums_;                             // of files, once computed
 };
 
-bool is_external(const ::onnx::TensorProto& tensor);
-ExternalPlace external_place(const ::onnx::TensorProto& tensor);
+bool is_external(const ::hearth_onnx::TensorProto& tensor);
+ExternalPlace external_place(const ::hearth_onnx::TensorProto& tensor);
 // Of every external tensor of the model (initializers and attributes, of nested graphs and functions too), in the
 // model's order. JitError when one of them makes no sense, or two overlap.
-std::vector<ExternalPlace> external_places(const ::onnx::ModelProto& model);
+std::vector<ExternalPlace> external_places(const ::hearth_onnx::ModelProto& model);
 
 }  // namespace hearth::onnx

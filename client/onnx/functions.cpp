@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "onnx/onnx.pb.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -16,7 +16,7 @@ constexpr int kDefaultsField = 11;
 template <typename Imports>
 Opsets opsets_of(const Imports& imports) {
   Opsets opsets;
-  for (const ::onnx::OperatorSetIdProto& set : imports) {
+  for (const ::hearth_onnx::OperatorSetIdProto& set : imports) {
     const std::string domain = normal_domain(set.domain());
     if (domain.empty() && (set.version() < kFirstOpset || set.version() > kLastOpset)) {
       reject_unsupported(str_cat("opset ", set.version(), " (export the model with an opset from ", kFirstOpset, " to ",
@@ -27,10 +27,10 @@ Opsets opsets_of(const Imports& imports) {
   return opsets;
 }
 
-std::vector<::onnx::AttributeProto> defaults_of(const ::onnx::FunctionProto& function) {
+std::vector<::hearth_onnx::AttributeProto> defaults_of(const ::hearth_onnx::FunctionProto& function) {
   using google::protobuf::io::CodedInputStream;
   constexpr std::uint32_t kLengthDelimited = 2;
-  std::vector<::onnx::AttributeProto> defaults;
+  std::vector<::hearth_onnx::AttributeProto> defaults;
   const std::string& unknown = function.unknown_fields();
   CodedInputStream fields(reinterpret_cast<const std::uint8_t*>(unknown.data()), static_cast<int>(unknown.size()));
   while (const std::uint32_t tag = fields.ReadTag()) {
@@ -48,11 +48,11 @@ std::vector<::onnx::AttributeProto> defaults_of(const ::onnx::FunctionProto& fun
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-Opsets read_opsets(const ::onnx::ModelProto& model) { return opsets_of(model.opset_import()); }
+Opsets read_opsets(const ::hearth_onnx::ModelProto& model) { return opsets_of(model.opset_import()); }
 
-Functions read_functions(const ::onnx::ModelProto& model) {
+Functions read_functions(const ::hearth_onnx::ModelProto& model) {
   Functions functions;
-  for (const ::onnx::FunctionProto& proto : model.functions()) {
+  for (const ::hearth_onnx::FunctionProto& proto : model.functions()) {
     const auto key = std::pair(normal_domain(proto.domain()), proto.name());
     if (!functions.emplace(key, Function{&proto, opsets_of(proto.opset_import()), defaults_of(proto)}).second) {
       reject(str_cat("function '", proto.name(), "' of domain '", proto.domain(), "' is defined twice"));

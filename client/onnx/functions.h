@@ -8,28 +8,28 @@
 #include <utility>
 #include <vector>
 
-namespace onnx {
+namespace hearth_onnx {
 class AttributeProto;
 class FunctionProto;
 class ModelProto;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
 using Opsets = std::map<std::string, int>;  // by domain; "" for ONNX's own operators, which are also called ai.onnx
 
 struct Function {
-  const ::onnx::FunctionProto* proto = nullptr;
+  const ::hearth_onnx::FunctionProto* proto = nullptr;
   Opsets opsets;
-  std::vector<::onnx::AttributeProto> defaults;  // of attributes a call may leave out
+  std::vector<::hearth_onnx::AttributeProto> defaults;  // of attributes a call may leave out
 };
 using Functions = std::map<std::pair<std::string, std::string>, Function>;  // by domain and name
 
 // "" for "ai.onnx".
 std::string normal_domain(const std::string& domain);
 // JitError unless ONNX's own operators, where imported, have an opset from kFirstOpset to kLastOpset.
-Opsets read_opsets(const ::onnx::ModelProto& model);
-Functions read_functions(const ::onnx::ModelProto& model);
+Opsets read_opsets(const ::hearth_onnx::ModelProto& model);
+Functions read_functions(const ::hearth_onnx::ModelProto& model);
 // Null when the model has no such function.
 const Function* find_function(const Functions& functions, const std::string& domain, const std::string& name);
 

@@ -9,23 +9,23 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/tensor/errors.h"
 #include "client/trace/graph_inputs.h"
-#include "client/trace/tracer.h"
-#include "onnx/onnx.pb.h"
+#include "client/trace/node.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 
-std::string node_label(const ::onnx::NodeProto& node) {
+std::string node_label(const ::hearth_onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   return node.output_size() > 0 ? node.output(0) : "";
 }
 
-std::string operator_name(const ::onnx::NodeProto& node) {
+std::string operator_name(const ::hearth_onnx::NodeProto& node) {
   return normal_domain(node.domain()).empty() ? node.op_type() : str_cat(node.domain(), "::", node.op_type());
 }
 
-int standard_opset(const ::onnx::ModelProto& model) {
+int standard_opset(const ::hearth_onnx::ModelProto& model) {
   const Opsets opsets = read_opsets(model);
   if (opsets.empty()) reject_unsupported("a model that names no version of any operators (opset_import)");
   const auto standard = opsets.find("");
@@ -34,7 +34,7 @@ int standard_opset(const ::onnx::ModelProto& model) {
 
 namespace {
 
-int opset_of(const ::onnx::NodeProto& node, const Opsets& opsets) {
+int opset_of(const ::hearth_onnx::NodeProto& node, const Opsets& opsets) {
   const auto opset = opsets.find(normal_domain(node.domain()));
   if (opset != opsets.end()) return opset->second;
   reject(str_cat("no version of operator domain '", node.domain(), "' is imported (opset_import)"));
@@ -42,7 +42,7 @@ int opset_of(const ::onnx::NodeProto& node, const Opsets& opsets) {
 
 }  // namespace
 
-std::string GraphImporter::missing_operator(const ::onnx::NodeProto& node, const Opsets& opsets,
+std::string GraphImporter::missing_operator(const ::hearth_onnx::NodeProto& node, const Opsets& opsets,
                                             const Functions& functions) {
   const std::string domain = normal_domain(node.domain());
   if (find_function(functions, domain, node.op_type()) != nullptr) return "";
@@ -86,7 +86,7 @@ std::string GraphImporter::unique_name(const std::string& base) {
   return name;
 }
 
-const ::onnx::AttributeProto* GraphImporter::function_attribute(const std::string& name) const {
+const ::hearth_onnx::AttributeProto* GraphImporter::function_attribute(const std::string& name) const {
   const auto& attributes = frames_.back().attributes;
   const auto found = attributes.find(name);
   return found == attributes.end() ? nullptr : found->second;
@@ -107,23 +107,23 @@ std::string GraphImporter::need_value(const client::Tensor& tensor) {
                  ", or ImportOptions::constants)");
 }
 
-Values GraphImporter::run(const ::onnx::GraphProto& graph) {
+Values GraphImporter::run(const ::hearth_onnx::GraphProto& graph) {
   if (graph.sparse_initializer_size() > 0) reject_unsupported("a sparse initializer");
-  for (const ::onnx::TensorProto& initializer : graph.initializer()) {
+  for (const ::hearth_onnx::TensorProto& initializer : graph.initializer()) {
     Value& value = initializers_[&initializer];
     if (value.empty()) {
-      const bool is_text = initializer.data_type() == ::onnx::TensorProto::STRING;
+      const bool is_text = initializer.data_type() == ::hearth_onnx::TensorProto::STRING;
       value = is_text ? Value::of_text(to_text(initializer)) : Value::host(to_host_tensor(initializer, model_));
     }
     bind(initializer.name(), value);
   }
-  for (const ::onnx::NodeProto& node : graph.node()) run_node(node);
+  for (const ::hearth_onnx::NodeProto& node : graph.node()) run_node(node);
   Values outputs;
-  for (const ::onnx::ValueInfoProto& output : graph.output()) outputs.push_back(lookup(output.name()));
+  for (const ::hearth_onnx::ValueInfoProto& output : graph.output()) outputs.push_back(lookup(output.name()));
   return outputs;
 }
 
-Values GraphImporter::run_nested(const ::onnx::GraphProto& graph, const Values& inputs) {
+Values GraphImporter::run_nested(const ::hearth_onnx::GraphProto& graph, const Values& inputs) {
   if (static_cast<std::size_t>(graph.input_size()) != inputs.size()) {
     reject(str_cat("graph '", graph.name(), "' has ", graph.input_size(), " inputs but is given ", inputs.size()));
   }
@@ -134,7 +134,7 @@ Values GraphImporter::run_nested(const ::onnx::GraphProto& graph, const Values& 
   return outputs;
 }
 
-void GraphImporter::run_node(const ::onnx::NodeProto& node) {
+void GraphImporter::run_node(const ::hearth_onnx::NodeProto& node) {
   try {
     client::ScopedLocation here(str_cat("ONNX node '", node_label(node), "' (", operator_name(node), ")"));
     if (++num_nodes_ > kMaxNodes) {
@@ -174,7 +174,7 @@ Values import_with(const OperatorEntry& entry, NodeContext& context, const Value
 
 }  // namespace
 
-Values GraphImporter::import_node(const ::onnx::NodeProto& node) {
+Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
   const std::string domain = normal_domain(node.domain());
   const Opsets& opsets = frames_.back().opsets;
   const Function* function = find_function(functions_, domain, node.op_type());
@@ -190,7 +190,7 @@ Values GraphImporter::import_node(const ::onnx::NodeProto& node) {
 }
 
 Values GraphImporter::expand(const Function& function, NodeContext& call, const Values& inputs) {
-  const ::onnx::FunctionProto& proto = *function.proto;
+  const ::hearth_onnx::FunctionProto& proto = *function.proto;
   if (std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) { return frame.function == &function; })) {
     reject(str_cat("function '", proto.name(), "' calls itself"));
   }
@@ -208,13 +208,14 @@ Values GraphImporter::expand(const Function& function, NodeContext& call, const 
     if (std::any_of(function.defaults.begin(), function.defaults.end(), has_name)) continue;
     reject(str_cat("function '", proto.name(), "' has no attribute '", name, "'"));
   }
-  for (const ::onnx::AttributeProto& fallback : function.defaults) frame.attributes.emplace(fallback.name(), &fallback);
+  for (const ::hearth_onnx::AttributeProto& fallback : function.defaults)
+    frame.attributes.emplace(fallback.name(), &fallback);
   frames_.push_back(std::move(frame));
   for (int i = 0; i < proto.input_size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     bind(proto.input(i), at < inputs.size() ? inputs[at] : Value());
   }
-  for (const ::onnx::NodeProto& node : proto.node()) run_node(node);
+  for (const ::hearth_onnx::NodeProto& node : proto.node()) run_node(node);
   Values outputs;
   for (const std::string& name : proto.output()) outputs.push_back(lookup(name));
   frames_.pop_back();

@@ -17,19 +17,19 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/node_context.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class ModelProto;
 class TensorProto;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
 // The node's name, or its first output.
-std::string node_label(const ::onnx::NodeProto& node);
+std::string node_label(const ::hearth_onnx::NodeProto& node);
 // With its domain where that is not ONNX's own.
-std::string operator_name(const ::onnx::NodeProto& node);
+std::string operator_name(const ::hearth_onnx::NodeProto& node);
 // The version of ONNX's own operators that a model imports; JitError when it is none that is known here.
-int standard_opset(const ::onnx::ModelProto& model);
+int standard_opset(const ::hearth_onnx::ModelProto& model);
 
 class GraphImporter : private ImportScope {
  public:
@@ -41,11 +41,12 @@ class GraphImporter : private ImportScope {
   // Gives `name` its one meaning in the current graph.
   void bind(const std::string& name, const Value& value);
   // Why no node of this operator can be imported, "" when one may be.
-  static std::string missing_operator(const ::onnx::NodeProto& node, const Opsets& opsets, const Functions& functions);
+  static std::string missing_operator(const ::hearth_onnx::NodeProto& node, const Opsets& opsets,
+                                      const Functions& functions);
   // The value of this input is known should the import depend on it: then SteeringInputs is thrown.
   void know(const std::string& input) { known_.insert(input); }
   // Imports initializers and nodes; returns the graph's outputs in order.
-  Values run(const ::onnx::GraphProto& graph);
+  Values run(const ::hearth_onnx::GraphProto& graph);
   // Whether an imported node gives random numbers.
   bool is_random() const { return is_random_; }
   WeightsReport take_weights_report() { return narrow_.take_report(); }
@@ -55,18 +56,18 @@ class GraphImporter : private ImportScope {
   struct Frame {
     const Function* function = nullptr;  // null: the model's graph
     Opsets opsets;
-    std::map<std::string, const ::onnx::AttributeProto*> attributes;
+    std::map<std::string, const ::hearth_onnx::AttributeProto*> attributes;
     std::vector<std::map<std::string, Value>> scopes;  // innermost last
   };
 
   std::string unique_name(const std::string& base) override;
   NarrowWeights& narrow_weights() override { return narrow_; }
-  Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) override;
-  const ::onnx::AttributeProto* function_attribute(const std::string& name) const override;
+  Values run_nested(const ::hearth_onnx::GraphProto& graph, const Values& inputs) override;
+  const ::hearth_onnx::AttributeProto* function_attribute(const std::string& name) const override;
   std::string need_value(const client::Tensor& tensor) override;
 
-  void run_node(const ::onnx::NodeProto& node);
-  Values import_node(const ::onnx::NodeProto& node);
+  void run_node(const ::hearth_onnx::NodeProto& node);
+  Values import_node(const ::hearth_onnx::NodeProto& node);
   Values expand(const Function& function, NodeContext& call, const Values& inputs);
   // A constant becomes a parameter of this name, should it be used as a tensor.
   void name_constants(const std::string& name, const Value& value);
@@ -75,8 +76,8 @@ class GraphImporter : private ImportScope {
   std::shared_ptr<const ModelFile> model_;
   Functions functions_;
   NarrowWeights narrow_;
-  std::vector<Frame> frames_;                                 // innermost call last
-  std::map<const ::onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
+  std::vector<Frame> frames_;                                        // innermost call last
+  std::map<const ::hearth_onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
   std::set<std::string> parameter_names_;
   std::map<std::string, int> name_uses_;  // of a base, so that an unrolled loop finds the next free name at once
   std::set<std::string> known_;           // inputs

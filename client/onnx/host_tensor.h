@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/dtype.h"
+#include "hearth/dtype.h"
 
 namespace hearth::onnx {
 

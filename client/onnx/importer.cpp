@@ -1,4 +1,4 @@
-#include "client/onnx/importer.h"
+#include "hearth/onnx.h"
 
 #include <new>
 #include <set>
@@ -10,13 +10,13 @@
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Dimension = ::onnx::TensorShapeProto::Dimension;
+using Dimension = ::hearth_onnx::TensorShapeProto::Dimension;
 
 std::string text_of(const DimRange& range) {
   return range.min == range.max ? str_cat(range.min) : str_cat(range.min, ":", range.max);
@@ -28,7 +28,7 @@ class DimTable {
   explicit DimTable(const ImportOptions& options) : options_(options), ranges_(options.dims) {}
 
   // Reads what an input of known shape says about its symbolic dimensions.
-  void learn(const ::onnx::ValueInfoProto& input) {
+  void learn(const ::hearth_onnx::ValueInfoProto& input) {
     const auto given = options_.input_shapes.find(input.name());
     if (given == options_.input_shapes.end()) return;
     const auto& dims = input.type().tensor_type().shape().dim();
@@ -54,10 +54,10 @@ class DimTable {
   }
 
   // Every dimension must have a length or a range before any shape is asked for: all that lack one are named at once.
-  void check_all_given(const std::vector<::onnx::ValueInfoProto>& inputs) const {
+  void check_all_given(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) const {
     std::set<std::string> seen;
     std::vector<std::string> missing, flags;
-    for (const ::onnx::ValueInfoProto& input : inputs) {
+    for (const ::hearth_onnx::ValueInfoProto& input : inputs) {
       const auto& dims = input.type().tensor_type().shape().dim();
       for (int i = 0; i < dims.size(); ++i) {
         const std::string name = is_symbolic(dims[i]) ? name_of(input, i) : "";
@@ -72,7 +72,7 @@ class DimTable {
                    absl::StrJoin(flags, " "), ", or bounds: MIN:MAX in place of N"));
   }
 
-  client::Shape shape_of(const ::onnx::ValueInfoProto& input) {
+  client::Shape shape_of(const ::hearth_onnx::ValueInfoProto& input) {
     client::Shape shape;
     const auto& dims = input.type().tensor_type().shape().dim();
     for (int i = 0; i < dims.size(); ++i) {
@@ -101,7 +101,7 @@ class DimTable {
   }
 
  private:
-  static std::string name_of(const ::onnx::ValueInfoProto& input, int axis) {
+  static std::string name_of(const ::hearth_onnx::ValueInfoProto& input, int axis) {
     const Dimension& dim = input.type().tensor_type().shape().dim(axis);
     return dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : str_cat(input.name(), ".", axis);
   }
@@ -116,12 +116,12 @@ struct DeclaredInput {
   std::string name;
   bool is_sequence = false;
   bool is_absent = false;
-  std::vector<::onnx::ValueInfoProto> tensors = {};
+  std::vector<::hearth_onnx::ValueInfoProto> tensors = {};
 };
 
-DeclaredInput declare(const ::onnx::ValueInfoProto& input, const ImportOptions& options) {
+DeclaredInput declare(const ::hearth_onnx::ValueInfoProto& input, const ImportOptions& options) {
   DeclaredInput declared{.name = input.name()};
-  const ::onnx::TypeProto* type = &input.type();
+  const ::hearth_onnx::TypeProto* type = &input.type();
   if (type->has_optional_type()) {
     declared.is_absent = options.absent.count(input.name()) != 0;
     if (declared.is_absent) return declared;
@@ -143,7 +143,7 @@ DeclaredInput declare(const ::onnx::ValueInfoProto& input, const ImportOptions& 
         str_cat("input '", input.name(), "': a type other than tensors, sequences and optionals of them"));
   }
   for (const std::string& name : names) {
-    ::onnx::ValueInfoProto& tensor = declared.tensors.emplace_back();
+    ::hearth_onnx::ValueInfoProto& tensor = declared.tensors.emplace_back();
     tensor.set_name(name);
     *tensor.mutable_type() = *type;
     auto& stated = *tensor.mutable_type()->mutable_tensor_type();
@@ -161,11 +161,11 @@ DeclaredInput declare(const ::onnx::ValueInfoProto& input, const ImportOptions& 
   return declared;
 }
 
-std::vector<DeclaredInput> declared_inputs(const ::onnx::GraphProto& graph, const ImportOptions& options) {
+std::vector<DeclaredInput> declared_inputs(const ::hearth_onnx::GraphProto& graph, const ImportOptions& options) {
   std::set<std::string> initializers;
-  for (const ::onnx::TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
+  for (const ::hearth_onnx::TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
   std::vector<DeclaredInput> inputs;
-  for (const ::onnx::ValueInfoProto& input : graph.input()) {
+  for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) {
     if (initializers.count(input.name()) == 0) inputs.push_back(declare(input, options));
   }
   return inputs;
@@ -202,10 +202,10 @@ void add_outputs(const std::string& name, const Value& value, ImportedModel& res
 }
 
 // A file that says another type than its nodes compute would hand callers bytes that they take for something else.
-void check_declared_type(const ::onnx::ValueInfoProto& declared, const Value& value) {
+void check_declared_type(const ::hearth_onnx::ValueInfoProto& declared, const Value& value) {
   if (value.is_absent() || value.is_sequence() || !declared.type().has_tensor_type()) return;
   const int elem_type = declared.type().tensor_type().elem_type();
-  if (elem_type == ::onnx::TensorProto::UNDEFINED) return;
+  if (elem_type == ::hearth_onnx::TensorProto::UNDEFINED) return;
   const DType dtype = dtype_from_onnx(elem_type);
   if (dtype == value.dtype()) return;
   reject(str_cat("output '", declared.name(), "' is declared as ", dtype_name(dtype), ", but the graph computes ",
@@ -235,7 +235,7 @@ void name_lengths(const Values& values, ImportedModel& model) {
 std::map<std::string, HostTensor> constants_of(const std::vector<DeclaredInput>& inputs, ImportOptions& options) {
   std::map<std::string, HostTensor> constants;
   for (const DeclaredInput& input : inputs) {
-    for (const ::onnx::ValueInfoProto& tensor : input.tensors) {
+    for (const ::hearth_onnx::ValueInfoProto& tensor : input.tensors) {
       const auto given = options.constants.find(tensor.name());
       if (given == options.constants.end()) continue;
       HostTensor value = constant_input(tensor, given->second);
@@ -249,12 +249,12 @@ std::map<std::string, HostTensor> constants_of(const std::vector<DeclaredInput>&
 ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   ImportedModel result;
   result.opset = standard_opset(model->proto());
-  const ::onnx::GraphProto& graph = model->proto().graph();
+  const ::hearth_onnx::GraphProto& graph = model->proto().graph();
   const std::vector<DeclaredInput> inputs = declared_inputs(graph, options);
   check_named_inputs(options, inputs);
   const std::map<std::string, HostTensor> constants = constants_of(inputs, options);
   DimTable dims(options);
-  std::vector<::onnx::ValueInfoProto> tensor_inputs;
+  std::vector<::hearth_onnx::ValueInfoProto> tensor_inputs;
   for (const DeclaredInput& input : inputs) {
     for (const auto& tensor : input.tensors) dims.learn(tensor);
     tensor_inputs.insert(tensor_inputs.end(), input.tensors.begin(), input.tensors.end());

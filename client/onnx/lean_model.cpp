@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "onnx/onnx.pb.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -28,17 +28,17 @@ enum class Level { kModel, kGraph, kNode, kAttribute, kTensor };
 std::optional<Level> level_of_field(Level level, int field) {
   switch (level) {
     case Level::kModel:
-      if (field == ::onnx::ModelProto::kGraphFieldNumber) return Level::kGraph;
+      if (field == ::hearth_onnx::ModelProto::kGraphFieldNumber) return Level::kGraph;
       return std::nullopt;
     case Level::kGraph:
-      if (field == ::onnx::GraphProto::kInitializerFieldNumber) return Level::kTensor;
-      if (field == ::onnx::GraphProto::kNodeFieldNumber) return Level::kNode;
+      if (field == ::hearth_onnx::GraphProto::kInitializerFieldNumber) return Level::kTensor;
+      if (field == ::hearth_onnx::GraphProto::kNodeFieldNumber) return Level::kNode;
       return std::nullopt;
     case Level::kNode:
-      if (field == ::onnx::NodeProto::kAttributeFieldNumber) return Level::kAttribute;
+      if (field == ::hearth_onnx::NodeProto::kAttributeFieldNumber) return Level::kAttribute;
       return std::nullopt;
     case Level::kAttribute:
-      if (field == ::onnx::AttributeProto::kTFieldNumber) return Level::kTensor;
+      if (field == ::hearth_onnx::AttributeProto::kTFieldNumber) return Level::kTensor;
       return std::nullopt;
     case Level::kTensor:
       return std::nullopt;
@@ -59,7 +59,7 @@ class LeanReader {
     place_.entered(level);
     while (const std::uint32_t tag = in_.ReadTag()) {
       const int field = WireFormatLite::GetTagFieldNumber(tag);
-      const bool is_bytes = level == Level::kTensor && field == ::onnx::TensorProto::kRawDataFieldNumber;
+      const bool is_bytes = level == Level::kTensor && field == ::hearth_onnx::TensorProto::kRawDataFieldNumber;
       const std::optional<Level> inner = level_of_field(level, field);
       const bool is_delimited =
           WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED && (is_bytes || inner);

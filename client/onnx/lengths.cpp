@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "client/onnx/reject.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
 #include "client/tensor/elements.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "client/onnx/host_math.h"
-#include "client/tensor/dim.h"
-#include "client/tensor/tensor.h"
+#include "hearth/dim.h"
+#include "hearth/tensor.h"
 
 namespace hearth::onnx {
 

@@ -4,24 +4,24 @@
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
-using Visit = std::function<void(const ::onnx::NodeProto&, const ::onnx::FunctionProto*)>;
+using Nodes = google::protobuf::RepeatedPtrField<::hearth_onnx::NodeProto>;
+using Visit = std::function<void(const ::hearth_onnx::NodeProto&, const ::hearth_onnx::FunctionProto*)>;
 
 // Walks nested graphs with a list of its own: a hostile file may nest deeply.
-void visit_nodes(const Nodes& main_nodes, const ::onnx::FunctionProto* function, const Visit& visit) {
+void visit_nodes(const Nodes& main_nodes, const ::hearth_onnx::FunctionProto* function, const Visit& visit) {
   std::vector<const Nodes*> lists = {&main_nodes};
   while (!lists.empty()) {
     const Nodes& nodes = *lists.back();
     lists.pop_back();
-    for (const ::onnx::NodeProto& node : nodes) {
+    for (const ::hearth_onnx::NodeProto& node : nodes) {
       visit(node, function);
-      for (const ::onnx::AttributeProto& attribute : node.attribute()) {
+      for (const ::hearth_onnx::AttributeProto& attribute : node.attribute()) {
         if (attribute.has_g()) lists.push_back(&attribute.g().node());
       }
     }
@@ -30,19 +30,19 @@ void visit_nodes(const Nodes& main_nodes, const ::onnx::FunctionProto* function,
 
 }  // namespace
 
-void for_each_node(const ::onnx::ModelProto& model, const Visit& visit) {
+void for_each_node(const ::hearth_onnx::ModelProto& model, const Visit& visit) {
   visit_nodes(model.graph().node(), nullptr, visit);
-  for (const ::onnx::FunctionProto& function : model.functions()) visit_nodes(function.node(), &function, visit);
+  for (const ::hearth_onnx::FunctionProto& function : model.functions()) visit_nodes(function.node(), &function, visit);
 }
 
 absl::StatusOr<ModelCheck> check_model(const ModelFilePtr& model) {
   const auto checked = client::catch_jit_error([&] {
     ModelCheck check;
-    const ::onnx::ModelProto& proto = model->proto();
+    const ::hearth_onnx::ModelProto& proto = model->proto();
     check.opset = standard_opset(proto);
     const Opsets opsets = read_opsets(proto);
     const Functions functions = read_functions(proto);
-    for_each_node(proto, [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto* within) {
+    for_each_node(proto, [&](const ::hearth_onnx::NodeProto& node, const ::hearth_onnx::FunctionProto* within) {
       ++check.num_nodes;
       const Function* function =
           within == nullptr ? nullptr : find_function(functions, normal_domain(within->domain()), within->name());

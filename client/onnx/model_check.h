@@ -11,11 +11,11 @@
 
 #include "absl/status/statusor.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class FunctionProto;
 class ModelProto;
 class NodeProto;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
@@ -38,7 +38,8 @@ absl::StatusOr<ModelCheck> check_model(const std::shared_ptr<const ModelFile>& m
 
 // Calls `visit` with every node of the model and of its functions, and the function it stands in (null: the model's
 // graph), nested graphs after the nodes they belong to.
-void for_each_node(const ::onnx::ModelProto& model,
-                   const std::function<void(const ::onnx::NodeProto&, const ::onnx::FunctionProto*)>& visit);
+void for_each_node(
+    const ::hearth_onnx::ModelProto& model,
+    const std::function<void(const ::hearth_onnx::NodeProto&, const ::hearth_onnx::FunctionProto*)>& visit);
 
 }  // namespace hearth::onnx

@@ -12,13 +12,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "client/onnx/reject.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Proto = ::onnx::TensorProto;
+using Proto = ::hearth_onnx::TensorProto;
 
 // Element types newer than Debian's onnx.proto, with the numbers of ONNX 1.14.
 constexpr int kFloat8E4M3FN = 17, kFloat8E4M3FNUZ = 18, kFloat8E5M2 = 19, kFloat8E5M2FNUZ = 20;
@@ -64,13 +64,13 @@ std::string typed_data(const Proto& proto) {
 
 }  // namespace
 
-ModelFile::ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
+ModelFile::ModelFile(::hearth_onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
                      const LeanModel& lean)
-    : proto_(std::make_unique<const ::onnx::ModelProto>(std::move(proto))),
+    : proto_(std::make_unique<const ::hearth_onnx::ModelProto>(std::move(proto))),
       path_(std::move(path)),
       external_(std::move(external)),
       file_(lean.file) {
-  const ::onnx::GraphProto& graph = proto_->graph();
+  const ::hearth_onnx::GraphProto& graph = proto_->graph();
   for (const LargeWeight& weight : lean.weights) {
     const Proto& tensor = weight.initializer >= 0 ? graph.initializer(weight.initializer)
                                                   : graph.node(weight.node).attribute(weight.attribute).t();
@@ -79,7 +79,9 @@ ModelFile::ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr
 }
 ModelFile::~ModelFile() = default;
 
-bool is_symbolic(const ::onnx::TensorShapeProto_Dimension& dim) { return !dim.has_dim_value() || dim.dim_value() < 0; }
+bool is_symbolic(const ::hearth_onnx::TensorShapeProto_Dimension& dim) {
+  return !dim.has_dim_value() || dim.dim_value() < 0;
+}
 
 std::vector<std::string> ModelFile::data_files() const {
   std::set<std::string> files;
@@ -103,7 +105,7 @@ absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& pa
         path,
         ": larger than 2 GiB, the limit of the format; save it with its weights in another file (external data)"));
   }
-  ::onnx::ModelProto model;
+  ::hearth_onnx::ModelProto model;
   google::protobuf::LogSilencer quiet;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || model.ir_version() < 1 ||
       !model.has_graph()) {

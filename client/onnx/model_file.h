@@ -16,12 +16,13 @@
 #include "client/onnx/external_data.h"
 #include "client/onnx/lean_model.h"
 #include "client/onnx/value.h"
+#include "hearth/onnx.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class ModelProto;
 class TensorProto;
 class TensorShapeProto_Dimension;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
@@ -29,24 +30,24 @@ class ModelFile {
  public:
   // `external` may be null: then every tensor in another file is refused. `lean` says what `proto` is without, if
   // anything: its message is not looked at.
-  ModelFile(::onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
+  ModelFile(::hearth_onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
             const LeanModel& lean = {});
   ~ModelFile();
-  const ::onnx::ModelProto& proto() const { return *proto_; }
+  const ::hearth_onnx::ModelProto& proto() const { return *proto_; }
   const std::string& path() const { return path_; }
   const ExternalData* external() const { return external_.get(); }
   // Paths of the other files that hold its tensors, each once.
   std::vector<std::string> data_files() const;
   // The bytes of a tensor of proto() that are in the mapped file instead; without data when they are not.
-  std::string_view bytes_in_file(const ::onnx::TensorProto& tensor) const;
+  std::string_view bytes_in_file(const ::hearth_onnx::TensorProto& tensor) const;
   const std::shared_ptr<const runtime::MappedFile>& file() const { return file_; }
 
  private:
-  const std::unique_ptr<const ::onnx::ModelProto> proto_;
+  const std::unique_ptr<const ::hearth_onnx::ModelProto> proto_;
   const std::string path_;
   const std::unique_ptr<const ExternalData> external_;
-  const std::shared_ptr<const runtime::MappedFile> file_;                            // null: all was read
-  std::unordered_map<const ::onnx::TensorProto*, std::string_view> large_weights_;  // looked up, never iterated
+  const std::shared_ptr<const runtime::MappedFile> file_;                                  // null: all was read
+  std::unordered_map<const ::hearth_onnx::TensorProto*, std::string_view> large_weights_;  // looked up, never iterated
 };
 using ModelFilePtr = std::shared_ptr<const ModelFile>;
 
@@ -55,15 +56,19 @@ absl::StatusOr<ModelFilePtr> read_model(const std::string& path);
 // `path` only names the model in errors; tensors in other files are refused.
 absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path);
 
-// Borrows the bytes where it can: of the model or of a mapped file, which the result keeps alive. `model` may be null for
-// a tensor of its own, whose proto must outlive the result.
-HostTensor to_host_tensor(const ::onnx::TensorProto& proto, const ModelFilePtr& model);
+// Borrows the bytes where it can: of the model or of a mapped file, which the result keeps alive. `model` may be null
+// for a tensor of its own, whose proto must outlive the result.
+HostTensor to_host_tensor(const ::hearth_onnx::TensorProto& proto, const ModelFilePtr& model);
 // Of a tensor of strings.
-Text to_text(const ::onnx::TensorProto& proto);
+Text to_text(const ::hearth_onnx::TensorProto& proto);
 // Whether a dimension has no length of its own: a name, nothing, or -1, which some exporters write.
-bool is_symbolic(const ::onnx::TensorShapeProto_Dimension& dim);
+bool is_symbolic(const ::hearth_onnx::TensorShapeProto_Dimension& dim);
 // TensorProto.DataType -> dtype; JitError for strings, complex and unknown numbers.
 DType dtype_from_onnx(std::int64_t elem_type);
 std::string_view onnx_type_name(std::int64_t elem_type);
+
+// For who imports a model more than once; see hearth/onnx.h.
+absl::StatusOr<ImportedModel> import_model(const std::shared_ptr<const ModelFile>& model,
+                                           const ImportOptions& options = {});
 
 }  // namespace hearth::onnx

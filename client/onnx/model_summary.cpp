@@ -9,8 +9,8 @@
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -21,8 +21,8 @@ std::string type_name(std::int64_t elem_type) {
 }
 
 // What stands below "optional" and "sequence".
-const ::onnx::TypeProto& inner_type(const ::onnx::TypeProto& type, std::string* prefix) {
-  const ::onnx::TypeProto* inner = &type;
+const ::hearth_onnx::TypeProto& inner_type(const ::hearth_onnx::TypeProto& type, std::string* prefix) {
+  const ::hearth_onnx::TypeProto* inner = &type;
   if (inner->has_optional_type()) {
     *prefix += "optional ";
     inner = &inner->optional_type().elem_type();
@@ -34,10 +34,10 @@ const ::onnx::TypeProto& inner_type(const ::onnx::TypeProto& type, std::string* 
   return *inner;
 }
 
-SummaryValue value_of(const ::onnx::ValueInfoProto& info) {
+SummaryValue value_of(const ::hearth_onnx::ValueInfoProto& info) {
   SummaryValue value;
   value.name = info.name();
-  const ::onnx::TypeProto& type = inner_type(info.type(), &value.type);
+  const ::hearth_onnx::TypeProto& type = inner_type(info.type(), &value.type);
   value.is_sequence = value.type.find("sequence") != std::string::npos;
   if (!type.has_tensor_type()) {
     value.type += "?";
@@ -57,7 +57,7 @@ SummaryValue value_of(const ::onnx::ValueInfoProto& info) {
   return value;
 }
 
-std::uint64_t bytes_of(const ::onnx::TensorProto& tensor) {
+std::uint64_t bytes_of(const ::hearth_onnx::TensorProto& tensor) {
   const auto bytes = client::catch_jit_error([&] {
     const Ints shape(tensor.dims().begin(), tensor.dims().end());
     return static_cast<std::uint64_t>(count(shape)) * dtype_bytes(dtype_from_onnx(tensor.data_type()));
@@ -65,16 +65,16 @@ std::uint64_t bytes_of(const ::onnx::TensorProto& tensor) {
   return bytes.ok() ? *bytes : tensor.raw_data().size();
 }
 
-void add_values(const ::onnx::GraphProto& graph, ModelSummary* summary) {
+void add_values(const ::hearth_onnx::GraphProto& graph, ModelSummary* summary) {
   std::set<std::string> initializers;
-  for (const ::onnx::TensorProto& tensor : graph.initializer()) {
+  for (const ::hearth_onnx::TensorProto& tensor : graph.initializer()) {
     initializers.insert(tensor.name());
     SummaryParameters& parameters = summary->parameters[type_name(tensor.data_type())];
     ++parameters.count;
     parameters.bytes += bytes_of(tensor);
   }
   std::set<std::string> seen;
-  for (const ::onnx::ValueInfoProto& input : graph.input()) {
+  for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) {
     SummaryValue& value = summary->inputs.emplace_back(value_of(input));
     value.has_default = initializers.count(input.name()) > 0;
     if (value.has_default || value.is_sequence) continue;
@@ -82,19 +82,19 @@ void add_values(const ::onnx::GraphProto& graph, ModelSummary* summary) {
       if (dim.length < 0 && seen.insert(dim.name).second) summary->symbolic_dims.push_back(dim.name);
     }
   }
-  for (const ::onnx::ValueInfoProto& output : graph.output()) summary->outputs.push_back(value_of(output));
+  for (const ::hearth_onnx::ValueInfoProto& output : graph.output()) summary->outputs.push_back(value_of(output));
 }
 
 void add_operators(const ModelFilePtr& model, ModelSummary* summary) {
   std::map<std::string, SummaryOperator> operators;
-  for_each_node(model->proto(), [&](const ::onnx::NodeProto& node, const ::onnx::FunctionProto*) {
+  for_each_node(model->proto(), [&](const ::hearth_onnx::NodeProto& node, const ::hearth_onnx::FunctionProto*) {
     ++summary->num_nodes;
     const std::string name = operator_name(node);
     SummaryOperator& op = operators[name];
     op.name = name;
     ++op.count;
     if (name != "Constant") return;
-    for (const ::onnx::AttributeProto& attribute : node.attribute()) {
+    for (const ::hearth_onnx::AttributeProto& attribute : node.attribute()) {
       if (!attribute.has_t()) continue;
       ++summary->constants.count;
       summary->constants.bytes += bytes_of(attribute.t());
@@ -111,7 +111,7 @@ void add_operators(const ModelFilePtr& model, ModelSummary* summary) {
 }  // namespace
 
 ModelSummary summarize(const ModelFilePtr& model) {
-  const ::onnx::ModelProto& proto = model->proto();
+  const ::hearth_onnx::ModelProto& proto = model->proto();
   ModelSummary summary;
   summary.ir_version = proto.ir_version();
   summary.model_version = proto.model_version();

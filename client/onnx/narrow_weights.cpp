@@ -10,8 +10,8 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "client/onnx/reject.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/onnx/importer.h"
 #include "client/onnx/value.h"
+#include "hearth/onnx.h"
 
 namespace hearth::onnx {
 

@@ -7,16 +7,16 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "onnx/onnx.pb.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Attribute = ::onnx::AttributeProto;
+using Attribute = ::hearth_onnx::AttributeProto;
 
 }  // namespace
 
-NodeContext::NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs,
+NodeContext::NodeContext(const ::hearth_onnx::NodeProto& proto, int opset, Values inputs,
                          std::shared_ptr<const ModelFile> model, ImportScope& scope)
     : proto_(proto), opset_(opset), inputs_(std::move(inputs)), model_(std::move(model)), scope_(scope) {}
 
@@ -163,7 +163,7 @@ std::optional<HostTensor> NodeContext::host_tensor(std::string_view name) {
   return to_host_tensor(found->t(), model_);
 }
 
-const ::onnx::GraphProto& NodeContext::graph(std::string_view name) {
+const ::hearth_onnx::GraphProto& NodeContext::graph(std::string_view name) {
   const Attribute* found = attribute(name, Attribute::GRAPH);
   if (found == nullptr) reject(str_cat("attribute '", name, "' is missing"));
   return found->g();
@@ -204,7 +204,7 @@ Value NodeContext::moved(const Value& x, const std::function<HostTensor(const Ho
 Values NodeContext::apply(std::string_view op, Values inputs,
                           const std::vector<std::pair<std::string_view, std::int64_t>>& attributes,
                           std::size_t num_outputs) const {
-  ::onnx::NodeProto part;
+  ::hearth_onnx::NodeProto part;
   part.set_op_type(std::string(op));
   const std::string base = proto_.output_size() > 0 ? proto_.output(0) : proto_.name();
   for (std::size_t i = 0; i < num_outputs; ++i) part.add_output(str_cat(base, "/", op));

@@ -15,11 +15,11 @@
 
 #include "client/onnx/value.h"
 
-namespace onnx {
+namespace hearth_onnx {
 class AttributeProto;
 class GraphProto;
 class NodeProto;
-}  // namespace onnx
+}  // namespace hearth_onnx
 
 namespace hearth::onnx {
 
@@ -37,20 +37,20 @@ class ImportScope {
   virtual std::string unique_name(const std::string& base) = 0;
   virtual NarrowWeights& narrow_weights() = 0;
   // Imports a nested graph, which sees the names around it, with these values as its inputs.
-  virtual Values run_nested(const ::onnx::GraphProto& graph, const Values& inputs) = 0;
+  virtual Values run_nested(const ::hearth_onnx::GraphProto& graph, const Values& inputs) = 0;
   // Called where `tensor` would have to be known while importing. Throws SteeringInputs when the values of the inputs
   // that it depends on are known; else says which those are and how to give them, "" when there is nothing to say.
   virtual std::string need_value(const client::Tensor& tensor) = 0;
   // What the call of the function under way gives for this attribute; null when it gives none.
-  virtual const ::onnx::AttributeProto* function_attribute(const std::string& name) const = 0;
+  virtual const ::hearth_onnx::AttributeProto* function_attribute(const std::string& name) const = 0;
 };
 
 class NodeContext {
  public:
-  NodeContext(const ::onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const ModelFile> model,
+  NodeContext(const ::hearth_onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const ModelFile> model,
               ImportScope& scope);
 
-  const ::onnx::NodeProto& proto() const { return proto_; }
+  const ::hearth_onnx::NodeProto& proto() const { return proto_; }
   int opset() const { return opset_; }
   ImportScope& scope() const { return scope_; }
 
@@ -91,12 +91,12 @@ class NodeContext {
   std::optional<client::Shape> lengths(std::string_view attribute, std::size_t index, int input_since);
   std::vector<std::string> texts(std::string_view attribute);
   std::optional<HostTensor> host_tensor(std::string_view attribute);
-  const ::onnx::GraphProto& graph(std::string_view attribute);
+  const ::hearth_onnx::GraphProto& graph(std::string_view attribute);
   // Attributes as they are given, references to those of a function resolved. All count as read.
-  std::vector<std::pair<std::string, const ::onnx::AttributeProto*>> all_attributes();
+  std::vector<std::pair<std::string, const ::hearth_onnx::AttributeProto*>> all_attributes();
   // Allowed only with this value (or absent).
   void expect_integer(std::string_view attribute, std::int64_t only);
-  const ::onnx::AttributeProto* attribute(std::string_view name, int type);
+  const ::hearth_onnx::AttributeProto* attribute(std::string_view name, int type);
   // The results hold random numbers: other implementations give others.
   void set_random() { is_random_ = true; }
   bool is_random() const { return is_random_; }
@@ -117,10 +117,10 @@ class NodeContext {
                std::size_t num_outputs = 1) const;
 
  private:
-  const ::onnx::AttributeProto* find(std::string_view name) const;
+  const ::hearth_onnx::AttributeProto* find(std::string_view name) const;
   std::string name_of(std::string_view part) const;
 
-  const ::onnx::NodeProto& proto_;
+  const ::hearth_onnx::NodeProto& proto_;
   int opset_;
   Values inputs_;
   std::shared_ptr<const ModelFile> model_;

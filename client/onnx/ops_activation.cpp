@@ -2,10 +2,10 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/activation.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
+#include "hearth/ops/activation.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
 namespace {

@@ -6,12 +6,12 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/activation.h"
-#include "client/ops/attention.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
+#include "hearth/ops/activation.h"
+#include "hearth/ops/attention.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
 

@@ -5,10 +5,10 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/compaction.h"
-#include "client/ops/detection.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/compaction.h"
+#include "hearth/ops/detection.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

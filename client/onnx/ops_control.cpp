@@ -12,13 +12,13 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/value_parts.h"
-#include "client/tensor/errors.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/error.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Graph = ::onnx::GraphProto;
+using Graph = ::hearth_onnx::GraphProto;
 
 constexpr std::int64_t kMaxIterations = 100000;
 constexpr std::int64_t kMaxMaskedIterations = 1024;  // each adds its whole body to the graph

@@ -6,10 +6,10 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
-#include "client/ops/conv.h"
-#include "client/ops/deform_conv.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/conv.h"
+#include "hearth/ops/deform_conv.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

@@ -7,11 +7,11 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/trigonometry.h"
 #include "client/tensor/elements.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/trigonometry.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -279,8 +279,9 @@ constexpr int kTypeNumber = 6;  // first opset; the type's name before
 Values cast(NodeContext& node) {
   if (node.opset() >= kTypeNumber) return cast_to(node, dtype_from_onnx(node.required_integer("to")));
   const std::string name = node.text("to", "");
-  ::onnx::TensorProto::DataType type = ::onnx::TensorProto::UNDEFINED;
-  if (!::onnx::TensorProto_DataType_Parse(name, &type)) reject(str_cat("attribute to = '", name, "' names no type"));
+  ::hearth_onnx::TensorProto::DataType type = ::hearth_onnx::TensorProto::UNDEFINED;
+  if (!::hearth_onnx::TensorProto_DataType_Parse(name, &type))
+    reject(str_cat("attribute to = '", name, "' names no type"));
   return cast_to(node, dtype_from_onnx(type));
 }
 Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }

@@ -2,9 +2,9 @@
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/blocks.h"
-#include "client/ops/regions.h"
-#include "client/ops/sample.h"
+#include "hearth/ops/blocks.h"
+#include "hearth/ops/regions.h"
+#include "hearth/ops/sample.h"
 
 namespace hearth::onnx {
 namespace {

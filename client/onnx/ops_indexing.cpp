@@ -7,11 +7,11 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/creation.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
+#include "hearth/ops/creation.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
 namespace {

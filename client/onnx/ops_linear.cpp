@@ -3,9 +3,9 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/einsum.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/einsum.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

@@ -2,8 +2,8 @@
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/loss.h"
-#include "client/ops/reduce.h"
+#include "hearth/ops/loss.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
 namespace {

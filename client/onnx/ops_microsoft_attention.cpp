@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/attention.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/attention.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

@@ -7,7 +7,7 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

@@ -3,10 +3,10 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/nn.h"
-#include "client/ops/reduce.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/nn.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
 namespace {

@@ -3,8 +3,8 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
-#include "client/ops/movement.h"
-#include "client/ops/pool.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/pool.h"
 
 namespace hearth::onnx {
 namespace {

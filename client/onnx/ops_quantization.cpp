@@ -6,9 +6,9 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/quantize.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/quantize.h"
 
 namespace hearth::onnx {
 namespace {

@@ -6,10 +6,10 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/random.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/random.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -76,7 +76,7 @@ Values bernoulli(NodeContext& node) {
 }
 
 Values multinomial(NodeContext& node) {
-  const DType dtype = dtype_from_onnx(node.integer("dtype", ::onnx::TensorProto::INT32));
+  const DType dtype = dtype_from_onnx(node.integer("dtype", ::hearth_onnx::TensorProto::INT32));
   const std::int64_t num_samples = node.integer("sample_size", 1);
   return {Value(client::cast(client::random_multinomial(node.tensor(0), num_samples, seeded_key(node)), dtype))};
 }

@@ -7,10 +7,10 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/activation.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/recurrent.h"
+#include "hearth/ops/activation.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/recurrent.h"
 
 namespace hearth::onnx {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/resize.h"
+#include "hearth/ops/resize.h"
 
 namespace hearth::onnx {
 namespace {

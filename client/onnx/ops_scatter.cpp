@@ -3,10 +3,10 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
-#include "client/ops/scatter.h"
-#include "client/ops/sort.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/scatter.h"
+#include "hearth/ops/sort.h"
 
 namespace hearth::onnx {
 namespace {

@@ -5,7 +5,7 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/value_parts.h"
-#include "onnx/onnx.pb.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
@@ -17,7 +17,7 @@ Values construct(NodeContext& node) {
 }
 
 Values empty(NodeContext& node) {
-  dtype_from_onnx(node.integer("dtype", ::onnx::TensorProto::FLOAT));
+  dtype_from_onnx(node.integer("dtype", ::hearth_onnx::TensorProto::FLOAT));
   return {Value::sequence({})};
 }
 
@@ -96,7 +96,7 @@ Values concat(NodeContext& node) {
 
 // The body for every element of the first sequence; other sequences go along, tensors are the same every time.
 Values map(NodeContext& node) {
-  const ::onnx::GraphProto& body = node.graph("body");
+  const ::hearth_onnx::GraphProto& body = node.graph("body");
   std::vector<Values> results(static_cast<std::size_t>(body.output_size()));
   const std::size_t size = node.input(0).elements().size();
   for (std::size_t i = 0; i < size; ++i) {
@@ -117,7 +117,7 @@ Values map(NodeContext& node) {
 }
 
 Values optional(NodeContext& node) {
-  node.attribute("type", ::onnx::AttributeProto::TYPE_PROTO);
+  node.attribute("type", ::hearth_onnx::AttributeProto::TYPE_PROTO);
   return {node.has_input(0) ? node.input(0) : Value::absent()};
 }
 

@@ -5,13 +5,13 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/tensor/tensor.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/tensor.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-using Attribute = ::onnx::AttributeProto;
+using Attribute = ::hearth_onnx::AttributeProto;
 
 Values shape(NodeContext& node) {
   const client::Shape lengths = node.input(0).dims();

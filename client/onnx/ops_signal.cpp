@@ -7,11 +7,11 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
-#include "client/ops/ngrams.h"
-#include "client/ops/signal.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/ngrams.h"
+#include "hearth/ops/signal.h"
 
 namespace hearth::onnx {
 namespace {

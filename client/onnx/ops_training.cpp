@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
-#include "client/ops/elementwise.h"
+#include "hearth/ops/elementwise.h"
 
 namespace hearth::onnx {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "base/text.h"
-#include "client/tensor/errors.h"
+#include "hearth/error.h"
 
 namespace hearth::onnx {
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "client/onnx/reject.h"
-#include "client/ops/movement.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
 namespace {

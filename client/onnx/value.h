@@ -15,7 +15,7 @@
 
 #include "client/onnx/host_tensor.h"
 #include "client/onnx/lengths.h"
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 
 namespace hearth::onnx {
 

@@ -4,7 +4,7 @@
 //   const Windows w = read_windows(node, node.input(0).dims(), conv_kernel(node, 1));
 #pragma once
 #include "client/onnx/node_context.h"
-#include "client/ops/conv.h"
+#include "hearth/ops/conv.h"
 
 namespace hearth::onnx {
 

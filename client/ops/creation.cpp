@@ -1,9 +1,9 @@
-#include "client/ops/creation.h"
+#include "hearth/ops/creation.h"
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 namespace {

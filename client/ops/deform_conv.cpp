@@ -1,12 +1,12 @@
-#include "client/ops/deform_conv.h"
+#include "hearth/ops/deform_conv.h"
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
 #include "client/ops/interpolate.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "client/ops/windows.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 

@@ -1,9 +1,9 @@
 #include "base/text.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::client {
 

@@ -1,4 +1,4 @@
-#include "client/ops/elementwise.h"
+#include "hearth/ops/elementwise.h"
 
 #include <limits>
 

@@ -5,8 +5,8 @@
 #pragma once
 #include <vector>
 
-#include "client/ops/sample.h"
-#include "client/tensor/tensor.h"
+#include "hearth/ops/sample.h"
+#include "hearth/tensor.h"
 
 namespace hearth::client {
 

@@ -1,11 +1,11 @@
-#include "client/ops/loop.h"
+#include "hearth/ops/loop.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "client/trace/recorded_loop.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/ops/movement.h"
+#include "hearth/ops/movement.h"
 
 #include <algorithm>
 

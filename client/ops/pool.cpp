@@ -1,15 +1,15 @@
-#include "client/ops/pool.h"
+#include "hearth/ops/pool.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
 #include "client/ops/support.h"
 #include "client/ops/windows.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::client {
 namespace {

@@ -1,14 +1,14 @@
-#include "client/ops/random.h"
+#include "hearth/ops/random.h"
 
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::client {
 namespace {

@@ -1,11 +1,11 @@
-#include "client/ops/recurrent.h"
+#include "hearth/ops/recurrent.h"
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/linear.h"
-#include "client/ops/loop.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/loop.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 namespace {

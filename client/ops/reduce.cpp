@@ -1,11 +1,11 @@
-#include "client/ops/reduce.h"
+#include "hearth/ops/reduce.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 namespace {

@@ -1,15 +1,15 @@
-#include "client/ops/regions.h"
+#include "hearth/ops/regions.h"
 
 #include <limits>
 #include <utility>
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
 #include "client/ops/interpolate.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
-#include "client/ops/reduce.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::client {
 namespace {

@@ -1,5 +1,5 @@
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 

@@ -1,11 +1,11 @@
-#include "client/ops/sample.h"
+#include "hearth/ops/sample.h"
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
 #include "client/ops/interpolate.h"
-#include "client/ops/linear.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
+#include "hearth/ops/linear.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const SampleConfig& config, Loc loc) {

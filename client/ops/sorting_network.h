@@ -4,7 +4,7 @@
 //
 // What is sorted are keys with the positions they came from: no two are equal, and equal values keep their order.
 #pragma once
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 
 namespace hearth::client {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "client/ops/elementwise.h"
 #include "client/tensor/elements.h"
+#include "hearth/ops/elementwise.h"
 
 namespace hearth::client {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "client/tensor/op_scope.h"
-#include "client/tensor/tensor.h"
-#include "client/trace/tracer.h"
+#include "client/trace/node.h"
+#include "hearth/tensor.h"
 
 namespace hearth::client {
 

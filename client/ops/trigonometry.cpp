@@ -1,10 +1,10 @@
-#include "client/ops/trigonometry.h"
+#include "hearth/ops/trigonometry.h"
 
 #include <cmath>
 #include <limits>
 
-#include "client/ops/elementwise.h"
 #include "client/ops/support.h"
+#include "hearth/ops/elementwise.h"
 
 namespace hearth::client {
 namespace {

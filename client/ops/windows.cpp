@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 
 namespace hearth::client {
 

@@ -1,4 +1,4 @@
-#include "client/tensor/array.h"
+#include "hearth/array.h"
 
 #include "absl/strings/str_join.h"
 #include "base/text.h"

@@ -1,10 +1,11 @@
-#include "client/tensor/dim.h"
+#include "hearth/dim.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/text.h"
-#include "client/tensor/errors.h"
+#include "client/tensor/dim_encoding.h"
+#include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
 
 namespace hearth::client {
@@ -237,25 +238,25 @@ static void push(v1::Expr* out, v1::ExprToken::Kind kind, std::int64_t value = 0
   token->set_value(value);
 }
 
-void Dim::encode(const std::vector<Variable>& vars, v1::Expr* out) const {
-  if (!poly_) return push(out, v1::ExprToken::CONST, value_);
+void encode(const Dim& dim, const std::vector<Variable>& vars, v1::Expr* out) {
+  if (dim.is_const()) return push(out, v1::ExprToken::CONST, dim.value());
+  const std::vector<Term> terms = DimAccess::terms(dim);
   const auto push_factor = [&](const AtomPtr& factor, bool first) {
     if (factor->kind == v1::ExprToken::VAR) {
       auto found = std::find(vars.begin(), vars.end(), factor->variable);
       if (found == vars.end()) fail_dim(str_cat("variable '", factor->variable.name, "' was not collected"));
       push(out, v1::ExprToken::VAR, found - vars.begin());
     } else {
-      factor->a.encode(vars, out);
-      factor->b.encode(vars, out);
+      encode(factor->a, vars, out);
+      encode(factor->b, vars, out);
       push(out, factor->kind);
     }
     if (!first) push(out, v1::ExprToken::MUL);
   };
   // The sum first, then its common factors: whoever bounds it must not see b*t - b.
-  const std::vector<AtomPtr> common =
-      poly_->terms.size() > 1 ? DimAccess::common_factors(poly_->terms) : std::vector<AtomPtr>();
+  const std::vector<AtomPtr> common = terms.size() > 1 ? DimAccess::common_factors(terms) : std::vector<AtomPtr>();
   bool first_term = true;
-  for (const Term& term : poly_->terms) {
+  for (const Term& term : terms) {
     const std::vector<AtomPtr> factors = DimAccess::factors_beside(term, common);
     bool first_factor = true;
     if (factors.empty() || term.coefficient != 1) {

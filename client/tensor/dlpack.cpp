@@ -1,4 +1,4 @@
-#include "client/tensor/dlpack.h"
+#include "hearth/dlpack.h"
 
 #include "base/text.h"
 
@@ -57,7 +57,7 @@ struct Exported {
 
 }  // namespace
 
-absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* managed) {
+absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensor* managed) {
   if (managed == nullptr) return wrong("is a null pointer");
   const DLTensor& tensor = managed->dl_tensor;
   if (tensor.device.device_type != kDLCPU) {
@@ -81,11 +81,16 @@ absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* managed) {
   if (absl::Status checked = check_strides(tensor); !checked.ok()) return checked;
   if (tensor.data == nullptr && size > 0) return wrong("points to null");
   const void* data = tensor.data == nullptr ? nullptr : static_cast<const char*>(tensor.data) + tensor.byte_offset;
-  ArrayView view(data, size, type->dtype, std::move(shape));
+  return ArrayView(data, size, type->dtype, std::move(shape));
+}
+
+absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* managed) {
+  absl::StatusOr<ArrayView> view = view_of_dlpack(managed);
+  if (!view.ok()) return view.status();
   const std::shared_ptr<const void> owner(static_cast<const void*>(managed), [managed](const void*) {
     if (managed->deleter != nullptr) managed->deleter(managed);
   });
-  return ImportedArray{std::move(view), owner};
+  return ImportedArray{*std::move(view), owner};
 }
 
 absl::StatusOr<DLManagedTensor*> to_dlpack(const ArrayView& view, std::shared_ptr<const void> owner) {

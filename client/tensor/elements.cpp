@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/small_float.h"
+#include "hearth/small_float.h"
 
 namespace hearth::client {
 namespace {

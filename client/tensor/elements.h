@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/dtype.h"
+#include "hearth/dtype.h"
 
 namespace hearth::client {
 

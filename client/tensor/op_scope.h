@@ -5,7 +5,7 @@
 #pragma once
 #include <string_view>
 
-#include "client/tensor/errors.h"
+#include "hearth/error.h"
 
 namespace hearth::client {
 

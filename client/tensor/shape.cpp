@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "client/tensor/dim.h"
+#include "hearth/dim.h"
 
 namespace hearth::client {
 

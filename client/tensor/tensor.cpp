@@ -1,11 +1,11 @@
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 
 #include <cstring>
 
 #include "base/text.h"
-#include "client/ops/movement.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
+#include "hearth/ops/movement.h"
 
 namespace hearth::client {
 namespace {

@@ -1,11 +1,14 @@
+#include "client/trace/encoded_graph.h"
+
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "client/tensor/dim_encoding.h"
+#include "client/trace/node.h"
 #include "client/trace/recorded_loop.h"
-#include "client/trace/tracer.h"
 #include "proto/versions.h"
 
 namespace hearth::client {
@@ -40,7 +43,7 @@ v1::Node encode_node(const Node& node, const std::vector<Variable>& vars,
   out.set_dtype(static_cast<v1::DType>(node.dtype));
   for (const Tensor& input : node.inputs) out.add_inputs(index.at(input.node().get()));
   for (std::int64_t axis : node.axes) out.add_axes(axis);
-  for (const Dim& arg : node.args) arg.encode(vars, out.add_args());
+  for (const Dim& arg : node.args) encode(arg, vars, out.add_args());
   out.set_data(node.data);
   out.set_name(node.name);
   return out;
@@ -88,7 +91,7 @@ void encode_loop(const RecordedLoop& loop, const std::vector<Variable>& vars, v1
     v1::Node input;
     input.set_op(v1::INPUT);
     input.set_dtype(static_cast<v1::DType>(loop.operands[i].dtype()));
-    for (const Dim& length : loop.operands[i].shape()) length.encode(vars, input.add_args());
+    for (const Dim& length : loop.operands[i].shape()) encode(length, vars, input.add_args());
     input.set_name(str_cat(i));
     writer.add(loop.operands[i].node().get(), std::move(input), loop.operands[i].node()->provenance);
   }
@@ -99,7 +102,7 @@ void encode_loop(const RecordedLoop& loop, const std::vector<Variable>& vars, v1
     output->set_name(str_cat(body.outputs_size() - 1));
     output->set_node(writer.index_of(value));
   }
-  loop.count.encode(vars, out->mutable_count());
+  encode(loop.count, vars, out->mutable_count());
   out->set_carried(static_cast<std::uint32_t>(loop.carried));
   out->set_sliced(static_cast<std::uint32_t>(loop.sliced));
   out->set_reverse(loop.reverse);
@@ -116,8 +119,8 @@ void collect_variables(const Node& node, std::vector<Variable>& vars) {
   for (const Node* inner : topological_order(node.loop->outputs, node.loop->operands)) collect_variables(*inner, vars);
 }
 
-TracedGraph encode(const NamedTensors& outputs) {
-  TracedGraph traced;
+EncodedGraph encode_outputs(const NamedTensors& outputs) {
+  EncodedGraph traced;
   v1::Graph& graph = traced.graph;
   graph.set_version(kGraphVersion);
   std::vector<Tensor> values;
@@ -174,7 +177,7 @@ TracedGraph encode(const NamedTensors& outputs) {
 
 }  // namespace
 
-absl::StatusOr<TracedGraph> encode_graph(const NamedTensors& outputs) {
+absl::StatusOr<EncodedGraph> encode_graph(const NamedTensors& outputs) {
   if (outputs.empty()) return absl::InvalidArgumentError("a graph needs at least one output");
   std::set<std::string> names;
   for (const auto& [name, tensor] : outputs) {
@@ -184,7 +187,7 @@ absl::StatusOr<TracedGraph> encode_graph(const NamedTensors& outputs) {
       return absl::InvalidArgumentError(str_cat("two outputs are named '", name, "'"));
     }
   }
-  return catch_jit_error([&] { return encode(outputs); });
+  return catch_jit_error([&] { return encode_outputs(outputs); });
 }
 
 }  // namespace hearth::client

@@ -4,7 +4,7 @@
 #pragma once
 #include <vector>
 
-#include "client/trace/tracer.h"
+#include "client/trace/node.h"
 
 namespace hearth::client {
 

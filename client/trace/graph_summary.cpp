@@ -1,7 +1,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/graph.h"
 
 namespace hearth::client {
 namespace {
@@ -10,7 +11,17 @@ bool is_leaf(v1::Op op) { return op == v1::INPUT || op == v1::PARAMETER || op ==
 
 }  // namespace
 
+TracedGraph::TracedGraph() : TracedGraph(EncodedGraph()) {}
+TracedGraph::TracedGraph(EncodedGraph graph) : encoded_(std::make_shared<const EncodedGraph>(std::move(graph))) {}
+
+absl::StatusOr<TracedGraph> traced_graph(const NamedTensors& outputs) {
+  absl::StatusOr<EncodedGraph> encoded = encode_graph(outputs);
+  if (!encoded.ok()) return encoded.status();
+  return TracedGraph(*std::move(encoded));
+}
+
 std::string TracedGraph::summary() const {
+  const auto& [graph, parameters, shapes] = *encoded_;
   std::map<std::uint32_t, std::string> lines;
   for (const v1::Provenance& provenance : graph.provenance()) lines[provenance.node()] = provenance.text();
   std::string leaves;

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "client/trace/tracer.h"
+#include "client/trace/node.h"
 
 namespace hearth::client {
 namespace {

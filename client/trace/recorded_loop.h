@@ -1,9 +1,9 @@
-// RecordedLoop: the body of a loop while it is recorded (client/ops/loop.h), and what of the graph around it uses.
+// RecordedLoop: the body of a loop while it is recorded (hearth/ops/loop.h), and what of the graph around it uses.
 // Inside client/ only. Immutable; its nodes are shared with the graph around.
 #pragma once
 #include <vector>
 
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 
 namespace hearth::client {
 

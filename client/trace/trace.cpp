@@ -1,11 +1,12 @@
-#include "client/trace/trace.h"
+#include "hearth/trace.h"
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 #include "base/text.h"
+#include "client/jit/instance_pool.h"
 #include "client/tensor/op_scope.h"
+#include "client/trace/encoded_graph.h"
 #include "client/trace/graph_inputs.h"
 
 namespace hearth::client {
@@ -21,7 +22,7 @@ std::string text_of(DType dtype, const std::vector<std::int64_t>& shape) {
 }
 
 // What the caller may change after tracing becomes the graph's own.
-void own_parameters(TracedGraph* graph) {
+void own_parameters(EncodedGraph* graph) {
   for (auto& [name, data] : graph->parameters) {
     if (data.owner || data.size == 0) continue;
     auto copy = std::make_shared<std::vector<char>>(data.size);
@@ -71,36 +72,19 @@ absl::StatusOr<TracedGraph> Tracer::build(const std::vector<Tensor>& outputs) co
         str_cat("the traced function reads input '", node->name, "' (", node->provenance,
                 "), which is none of its arguments; pass it as one, or make it a parameter"));
   }
-  absl::StatusOr<TracedGraph> graph = encode_graph(named);
-  if (graph.ok()) own_parameters(&*graph);
-  return graph;
+  absl::StatusOr<EncodedGraph> graph = encode_graph(named);
+  if (!graph.ok()) return graph.status();
+  own_parameters(&*graph);
+  return TracedGraph(*std::move(graph));
 }
 
 struct TracedFunction::State {
+  State(TracedGraph traced, PreparedPlan plan) : graph(std::move(traced)), pool(std::move(plan)) {}
+
   TracedGraph graph;
-  PreparedPlan plan;
+  InstancePool pool;
   std::vector<std::pair<DType, std::vector<std::int64_t>>> inputs;
   std::vector<bool> read;  // whether the plan reads the input at all
-  std::mutex mutex;
-  std::vector<Instance> idle;  // guarded by mutex
-
-  // An instance for one call, given back afterwards.
-  absl::StatusOr<Instance> take() {
-    {
-      const std::lock_guard lock(mutex);
-      if (!idle.empty()) {
-        Instance instance = std::move(idle.back());
-        idle.pop_back();
-        return instance;
-      }
-    }
-    return plan.instantiate();
-  }
-  void give_back(Instance instance) {
-    const std::lock_guard lock(mutex);
-    idle.push_back(std::move(instance));
-  }
-
   absl::Status check_inputs(std::span<const ArrayView> given) const;
   absl::Status bind(Instance& instance, std::span<const ArrayView> given) const;
 };
@@ -139,7 +123,7 @@ absl::Status TracedFunction::State::bind(Instance& instance, std::span<const Arr
 absl::StatusOr<std::vector<Array>> TracedFunction::operator()(std::span<const ArrayView> inputs) const {
   std::vector<Array> results;
   std::vector<MutableView> views;
-  for (const ValueInfo& info : state_->plan.outputs()) {
+  for (const ValueInfo& info : state_->pool.plan().outputs()) {
     results.push_back({info.dtype, info.max_shape, std::string(info.max_bytes, '\0')});
     views.push_back({results.back().bytes.data(), info.max_bytes, info.dtype, info.max_shape});
   }
@@ -151,7 +135,7 @@ absl::StatusOr<std::vector<Array>> TracedFunction::operator()(std::span<const Ar
 
 absl::Status TracedFunction::call_into(std::span<const ArrayView> inputs, std::span<const MutableView> outputs) const {
   if (absl::Status checked = state_->check_inputs(inputs); !checked.ok()) return checked;
-  const std::vector<ValueInfo>& infos = state_->plan.outputs();
+  const std::vector<ValueInfo>& infos = state_->pool.plan().outputs();
   if (outputs.size() != infos.size()) {
     return absl::InvalidArgumentError(str_cat(outputs.size(), " outputs; the function gives ", infos.size()));
   }
@@ -165,29 +149,28 @@ absl::Status TracedFunction::call_into(std::span<const ArrayView> inputs, std::s
                                                 is_input ? j : j - inputs.size(), "; give it memory of its own"));
     }
   }
-  absl::StatusOr<Instance> instance = state_->take();
+  absl::StatusOr<Instance> instance = state_->pool.take();
   if (!instance.ok()) return instance.status();
   absl::Status status = state_->bind(*instance, inputs);
   for (std::size_t i = 0; i < outputs.size() && status.ok(); ++i) {
     status = instance->bind_output(infos[i].name, outputs[i].data, outputs[i].size_bytes);
   }
   if (status.ok()) status = instance->execute();
-  state_->give_back(*std::move(instance));
+  state_->pool.give_back(*std::move(instance));
   return status;
 }
 
 const TracedGraph& TracedFunction::graph() const { return state_->graph; }
-const PreparedPlan& TracedFunction::plan() const { return state_->plan; }
+const PreparedPlan& TracedFunction::plan() const { return state_->pool.plan(); }
 
 absl::StatusOr<TracedFunction> prepare_traced(TracedGraph graph, std::span<const ArrayView> examples,
                                               const PrepareConfig& config) {
   absl::StatusOr<PreparedPlan> plan = prepare(graph, config);
   if (!plan.ok()) return plan.status();
-  auto state = std::shared_ptr<TracedFunction::State>(
-      new TracedFunction::State{std::move(graph), *std::move(plan), {}, {}, {}, {}});
+  auto state = std::make_shared<TracedFunction::State>(std::move(graph), *std::move(plan));
   for (std::size_t i = 0; i < examples.size(); ++i) {
     state->inputs.emplace_back(examples[i].dtype, examples[i].shape);
-    const std::vector<ValueInfo>& read = state->plan.inputs();
+    const std::vector<ValueInfo>& read = state->pool.plan().inputs();
     state->read.push_back(
         std::any_of(read.begin(), read.end(), [&](const ValueInfo& info) { return info.name == input_name(i); }));
   }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "client/tensor/errors.h"
+#include "hearth/error.h"
 
 namespace hearth::examples {
 

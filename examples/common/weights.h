@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "client/files/safetensors.h"
-#include "client/tensor/tensor.h"
+#include "hearth/safetensors.h"
+#include "hearth/tensor.h"
 
 namespace hearth::examples {
 

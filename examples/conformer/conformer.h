@@ -7,9 +7,9 @@
 #pragma once
 #include <string>
 
-#include "client/jit/jit_wrapper.h"
-#include "client/ops.h"
 #include "examples/common/weights.h"
+#include "hearth/jit_wrapper.h"
+#include "hearth/ops.h"
 
 namespace hearth::examples {
 

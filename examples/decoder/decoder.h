@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "client/jit/jit_wrapper.h"
-#include "client/ops.h"
 #include "examples/common/weights.h"
+#include "hearth/jit_wrapper.h"
+#include "hearth/ops.h"
 
 namespace hearth::examples {
 

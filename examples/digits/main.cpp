@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "client/files/npy.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
 #include "examples/common/example_program.h"
 #include "examples/common/process_clock.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 
 namespace {
 

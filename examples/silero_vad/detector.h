@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/jit/jit.h"
+#include "hearth/prepare.h"
 
 namespace hearth::examples {
 

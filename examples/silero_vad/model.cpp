@@ -1,6 +1,6 @@
 #include "examples/silero_vad/model.h"
 
-#include "client/ops.h"
+#include "hearth/ops.h"
 
 namespace hearth::examples {
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/files/safetensors.h"
-#include "client/jit/jit_wrapper.h"
-#include "client/jit/recurrent.h"
+#include "hearth/jit_recurrent.h"
+#include "hearth/jit_wrapper.h"
+#include "hearth/safetensors.h"
 
 namespace hearth::examples {
 

@@ -2,9 +2,9 @@
 #include <cstring>
 #include <utility>
 
-#include "client/onnx/importer.h"
 #include "examples/silero_vad/detector.h"
 #include "examples/silero_vad/wav.h"
+#include "hearth/onnx.h"
 
 namespace hearth::examples {
 namespace {

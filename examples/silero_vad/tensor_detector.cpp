@@ -1,6 +1,6 @@
-#include "client/jit/recurrent.h"
 #include "examples/silero_vad/detector.h"
 #include "examples/silero_vad/model.h"
+#include "hearth/jit_recurrent.h"
 
 namespace hearth::examples {
 namespace {
@@ -42,8 +42,8 @@ absl::StatusOr<std::unique_ptr<Detector>> load_tensor_detector(const std::string
   if (!config.ok()) return config.status();
   config->threads = threads;
   const InputSpec state = InputSpec::f32({1, SileroVad::kHidden});
-  auto jit = SileroVadJit(*std::move(vad))
-                 .prepare_with_config(InputSpec::f32({1, SileroVad::kInput}), state, state, *config);
+  auto jit =
+      SileroVadJit(*std::move(vad)).prepare_with_config(InputSpec::f32({1, SileroVad::kInput}), state, state, *config);
   if (!jit.ok()) return jit.status();
   auto stats = jit->stats();
   if (!stats.ok()) return stats.status();

@@ -7,7 +7,7 @@
 //   absl::Status ran = (*program)->run();
 #pragma once
 #include "absl/status/status.h"
-#include "runtime/profiler.h"
+#include "hearth/profile.h"
 
 namespace hearth::runtime {
 

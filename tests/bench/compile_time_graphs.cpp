@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/ops.h"
 
 namespace hearth::bench {
 namespace {
@@ -77,7 +77,7 @@ v1::Graph repeated_layers(int num_layers, Widths widths) {
   auto width = [&](int layer) { return widths == Widths::kEqual ? kWidth : kWidth + layer; };
   Tensor x = client::input("x", {kRows, width(0)}, DType::kF32);
   for (int i = 0; i < num_layers; ++i) x = Layer(i, width(i)).run(x, width(i + 1));
-  absl::StatusOr<client::TracedGraph> traced = client::encode_graph({{"y", x}});
+  absl::StatusOr<client::EncodedGraph> traced = client::encode_graph({{"y", x}});
   if (!traced.ok()) throw std::runtime_error(traced.status().ToString());
   return traced->graph;
 }

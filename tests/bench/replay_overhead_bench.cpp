@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "client/jit/jit_wrapper.h"
-#include "client/ops.h"
+#include "client/jit/prepared_state.h"
+#include "hearth/jit_wrapper.h"
+#include "hearth/ops.h"
 #include "runtime/hal/host_program.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/live_daemon.h"
@@ -96,7 +97,7 @@ T value(absl::StatusOr<T> result) {
 template <typename Jit, typename Execute>
 void row(const char* what, Jit& jit, Execute&& execute) {
   const PreparedPlan plan = value(jit.plan());
-  const BareLoop bare(plan.loaded());
+  const BareLoop bare(loaded_plan(plan));
   std::vector<double> bare_ns, differences;
   for (int round = 0; round < kRounds; ++round) {
     const double own = ns_per_call([&](int) { bare.run(); });

@@ -6,8 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 #include "tests/bench/grpc_echo.h"
 #include "tests/integration/place.h"
 

@@ -118,7 +118,7 @@ void measure(const VulkanDeviceInfo& info, int launches) {
   request.artifacts = made.artifacts;
   request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
   const auto plan = checked(LoadedPlan::create(request));
-  Instance instance = checked(Instance::create(plan, {.threads = 1}));
+  Instance instance = checked(create_instance(plan, {.threads = 1}));
   ByHand by_hand(info, made);
   std::vector<double> ours, hands, own, changed;
   for (int round = 0; round < kRounds; ++round) {

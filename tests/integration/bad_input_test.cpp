@@ -7,7 +7,7 @@
 #include <functional>
 #include <iostream>
 
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"

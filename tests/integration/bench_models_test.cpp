@@ -5,7 +5,7 @@
 #include <iostream>
 #include <set>
 
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
 

@@ -8,9 +8,10 @@
 
 #include "blobs/library/manifest.h"
 #include "client/connection/daemon_channel.h"
-#include "client/jit/jit.h"
 #include "client/jit/request.h"
-#include "client/ops.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/ops.h"
+#include "hearth/prepare.h"
 #include "runtime/blob_library.h"
 #include "tests/integration/live_daemon.h"
 

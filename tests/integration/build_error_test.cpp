@@ -1,5 +1,5 @@
 // What the build body of a wrapped model threw or returned, as it comes out of prepare().
-#include "client/jit/build_error.h"
+#include "hearth/build_error.h"
 
 #include <catch2/catch.hpp>
 

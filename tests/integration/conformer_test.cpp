@@ -6,10 +6,10 @@
 #include <iostream>
 #include <random>
 
-#include "client/files/npy.h"
 #include "client/onnx/model_file.h"
 #include "examples/conformer/conformer.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/npy.h"
+#include "hearth_onnx.pb.h"
 #include "tests/integration/live_daemon.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/skip.h"
@@ -33,12 +33,12 @@ class BenchmarkWeights {
         {"onnx::MatMul_232", "att.q.weight"}, {"onnx::MatMul_239", "att.k.weight"},
         {"onnx::MatMul_240", "att.v.weight"}, {"onnx::MatMul_253", "att.o.weight"},
         {"onnx::MatMul_254", "ff2.a.weight"}, {"onnx::MatMul_255", "ff2.b.weight"}};
-    for (const ::onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
+    for (const ::hearth_onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
       const auto name = renamed.find(tensor.name());
       add(name == renamed.end() ? tensor.name() : name->second, tensor);
     }
     // One norm's weights serve all five.
-    for (const ::onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
+    for (const ::hearth_onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
       if (tensor.name().rfind("n.0.", 0) != 0) continue;
       for (const char* norm : {"n.1.", "n.2.", "n.3.", "n.4."}) add(norm + tensor.name().substr(4), tensor);
     }
@@ -54,7 +54,7 @@ class BenchmarkWeights {
   }
 
  private:
-  void add(const std::string& name, const ::onnx::TensorProto& tensor) {
+  void add(const std::string& name, const ::hearth_onnx::TensorProto& tensor) {
     const auto array = hearth::onnx::to_host_tensor(tensor, model_);
     header_[name] = {
         {"dtype", "F32"}, {"shape", array.shape()}, {"data_offsets", {data_.size(), data_.size() + array.bytes()}}};

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <iostream>
 
-#include "client/files/npy.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 #include "tests/integration/place.h"
 
 using namespace hearth;

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "client/trace/trace.h"
 #include "examples/decoder/decoder.h"
+#include "hearth/trace.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <thread>
 
-#include "client/files/npy.h"
-#include "client/onnx/importer.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
+#include "hearth_onnx.pb.h"
 #include "tests/integration/place.h"
 #include "tests/unit/onnx/oracle.h"
 
@@ -42,7 +42,7 @@ T element(const client::Array& array, std::size_t index) {
 // It is slow, and images do not depend on each other: it runs the model on a few of them a thread.
 double distance_to_reference(const std::string& model, const client::Array& images, const client::Array& output,
                              std::size_t count) {
-  ::onnx::ModelProto proto;
+  ::hearth_onnx::ModelProto proto;
   REQUIRE(proto.ParseFromString(model));
   REQUIRE(count % kReferenceBatch == 0);
   auto* type = proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();

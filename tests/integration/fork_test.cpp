@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "client/connection/daemon_channel.h"
-#include "client/jit/jit.h"
-#include "client/ops.h"
+#include "hearth/ops.h"
+#include "hearth/prepare.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;

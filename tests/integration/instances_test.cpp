@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "client/jit/jit.h"
-#include "client/ops.h"
 #include "examples/conformer/conformer.h"
+#include "hearth/ops.h"
+#include "hearth/prepare.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;

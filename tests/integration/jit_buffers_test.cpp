@@ -3,7 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "client/tensor/array.h"
+#include "client/jit/prepared_state.h"
+#include "hearth/array.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/jit_checks.h"
 #include "tests/integration/live_daemon.h"
@@ -114,7 +115,8 @@ TEST_CASE("a profiled replay gives the time of every launch, in order, and the s
   const auto check = [&](const absl::StatusOr<Profile>& profile, std::int64_t n) {
     INFO(profile.status().message());
     REQUIRE(profile.ok());
-    const auto& launches = jit->plan()->loaded().plan().launches;
+    const PreparedPlan plan = *jit->plan();
+    const auto& launches = loaded_plan(plan).plan().launches;
     const auto kernels = *jit->prepared_kernels();
     REQUIRE(profile->launches.size() == launches.size());
     std::uint64_t sum_ns = 0;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "client/jit/jit_wrapper.h"
-#include "client/ops.h"
+#include "hearth/jit_wrapper.h"
+#include "hearth/ops.h"
 
 namespace hearth::integration {
 

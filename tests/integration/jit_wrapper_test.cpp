@@ -1,5 +1,5 @@
 // The JIT wrapper, row by row of its specification, against a daemon of this test's own.
-#include "client/jit/jit_wrapper.h"
+#include "hearth/jit_wrapper.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

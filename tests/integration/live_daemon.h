@@ -6,7 +6,7 @@
 #pragma once
 #include <cstdlib>
 
-#include "client/jit/jit.h"
+#include "hearth/prepare.h"
 #include "tests/integration/place.h"
 
 namespace hearth::integration {

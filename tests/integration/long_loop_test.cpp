@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "client/jit/jit.h"
-#include "client/ops.h"
+#include "hearth/ops.h"
+#include "hearth/prepare.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;

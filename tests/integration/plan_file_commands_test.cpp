@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 #include "tests/integration/place.h"
 #include "tests/unit/onnx/model_builder.h"
 

@@ -1,10 +1,10 @@
 // JitRecurrent against a daemon of this test's own.
-#include "client/jit/recurrent.h"
+#include "hearth/jit_recurrent.h"
 
 #include <catch2/catch.hpp>
 
-#include "client/jit/jit_wrapper.h"
-#include "client/ops.h"
+#include "hearth/jit_wrapper.h"
+#include "hearth/ops.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;

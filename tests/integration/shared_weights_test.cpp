@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "client/connection/daemon_weights.h"
-#include "client/files/plan_file.h"
-#include "client/onnx/importer.h"
-#include "client/ops.h"
+#include "hearth/onnx.h"
+#include "hearth/ops.h"
+#include "hearth/plan_file.h"
 #include "runtime/weight_block.h"
 #include "tests/integration/live_daemon.h"
 #include "tests/unit/onnx/model_builder.h"

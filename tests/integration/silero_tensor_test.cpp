@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "client/onnx/model_file.h"
-#include "onnx/onnx.pb.h"
+#include "hearth_onnx.pb.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
 
@@ -60,7 +60,7 @@ std::string with_weights_of(const fs::path& onnx) {
   nlohmann::json header;
   std::string data;
   for (const auto& [name, initializer] : kNames) {
-    for (const ::onnx::TensorProto& tensor : (*model)->proto().graph().initializer()) {
+    for (const ::hearth_onnx::TensorProto& tensor : (*model)->proto().graph().initializer()) {
       if (tensor.name() != initializer) continue;
       const auto array = hearth::onnx::to_host_tensor(tensor, *model);
       header[name] = {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/files/npy.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
 

@@ -1,13 +1,15 @@
 // Tracing: trace(), Tracer, summary() and jit(), against a daemon of this test's own.
-#include "client/trace/trace.h"
+#include "hearth/trace.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
 #include <thread>
 
-#include "client/jit/jit_function.h"
-#include "client/ops.h"
+#include "client/jit/prepared_state.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/jit.h"
+#include "hearth/ops.h"
 #include "runtime/loaded_plan.h"
 #include "tests/integration/live_daemon.h"
 
@@ -70,7 +72,7 @@ TEST_CASE("traced ops share kernels: there are fewer launches than ops") {
   CHECK(floats((*traced)({view_of(x, {1, 2})})) == Floats{2.5F, 1.5F});
   const auto plan = prepare(NamedTensors{{"y", model(input("x", {1, 2}, DType::kF32))}}, daemon.config());
   REQUIRE(plan.ok());
-  CHECK(plan->loaded().plan().launches.size() == 1);  // of five ops
+  CHECK(loaded_plan(*plan).plan().launches.size() == 1);  // of five ops
 }
 
 TEST_CASE("a traced function refuses arguments it was not traced for, by name") {
@@ -101,7 +103,7 @@ TEST_CASE("a tracer traces by hand, once at a time a thread") {
     const Tensor x = tracer.register_input(view_of(example, {2}));
     const auto graph = tracer.build({x * 2.0, x + 1.0});
     REQUIRE(graph.ok());
-    CHECK(graph->graph.outputs_size() == 2);
+    CHECK(graph->encoded().graph.outputs_size() == 2);
     check_error(tracer.build({x + input("other", {2}, DType::kF32)}), absl::StatusCode::kInvalidArgument, "'other'");
     check_error(tracer.build({}), absl::StatusCode::kInvalidArgument, "output");
     // Jitted and traced functions inside a trace.

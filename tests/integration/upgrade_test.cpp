@@ -7,9 +7,9 @@
 #include <fstream>
 #include <thread>
 
-#include "client/files/npy.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 #include "runtime/build_id.h"
 #include "tests/integration/place.h"
 

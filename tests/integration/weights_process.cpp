@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/sha256.h"
-#include "client/jit/jit.h"
-#include "client/onnx/importer.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
 
 namespace {
 

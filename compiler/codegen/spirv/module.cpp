@@ -1,8 +1,8 @@
 #include "compiler/codegen/spirv/module.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/small_float.h"
 #include "compiler/ir/text.h"
+#include "hearth/small_float.h"
 
 namespace hearth::codegen::spirv {
 

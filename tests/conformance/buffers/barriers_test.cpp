@@ -4,10 +4,10 @@
 #include <catch2/catch.hpp>
 #include <iostream>
 
-#include "client/onnx/importer.h"
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 #include "compiler/compile.h"
+#include "hearth/onnx.h"
+#include "hearth/ops.h"
 #include "runtime/hal/barriers.h"
 #include "runtime/hal/null/null_device.h"
 #include "runtime/targets/named_target.h"

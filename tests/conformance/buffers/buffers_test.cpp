@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "base/sha256.h"
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
+#include "hearth/ops.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/hal/device.h"
 #include "runtime/loaded_plan.h"
@@ -39,7 +39,7 @@ std::vector<float> seeded(std::size_t count, std::uint32_t seed) {
 // A chain in which every layer needs whole rows of the one before, at up to kMost rows.
 struct Model {
   std::vector<std::vector<float>> weights;
-  client::TracedGraph traced;
+  client::EncodedGraph traced;
 
   Model() {
     using namespace client;
@@ -137,7 +137,7 @@ void check_same(const ConstView& got, const HostTensor& want) {
 }
 
 Instance replayed(const Compiled& compiled, const std::vector<float>& x, std::int64_t n, int threads, bool keep) {
-  absl::StatusOr<Instance> run = Instance::create(compiled.plan, {.threads = threads, .keep_intermediates = keep});
+  absl::StatusOr<Instance> run = create_instance(compiled.plan, {.threads = threads, .keep_intermediates = keep});
   REQUIRE(run.ok());
   REQUIRE(run->set_var("n", n).ok());
   REQUIRE(run->input("x")->copy_from(x).ok());
@@ -214,7 +214,7 @@ TEST_CASE("keeping intermediates changes no result, and says what memory it take
 TEST_CASE("an intermediate cannot be read before the first replay, nor a buffer that does not exist") {
   const Model model;
   const Compiled compiled = compile(model, 1);
-  const absl::StatusOr<Instance> run = Instance::create(compiled.plan, {.keep_intermediates = true});
+  const absl::StatusOr<Instance> run = create_instance(compiled.plan, {.keep_intermediates = true});
   REQUIRE(run.ok());
   const auto count = static_cast<std::uint32_t>(compiled.plan->buffers().size());
   CHECK(absl::IsNotFound(run->buffer(count).status()));

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include "client/files/npy.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/npy.h"
 #include "tests/conformance/ops/program.h"
 #include "tests/support/fresh_seed.h"
 #include "tests/support/sanitizer.h"

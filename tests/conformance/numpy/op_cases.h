@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/ops.h"
+#include "hearth/ops.h"
 
 namespace hearth::conformance::numpy {
 

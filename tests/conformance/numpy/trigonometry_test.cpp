@@ -10,7 +10,7 @@ using hearth::conformance::numpy::Tensors;
 
 namespace {
 
-// What client/ops/trigonometry.h promises; a subnormal may be one step off.
+// What hearth/ops/trigonometry.h promises; a subnormal may be one step off.
 constexpr double kF32 = 4 * 0x1p-24, kF64 = 4 * 0x1p-53, kStep = 0x1p-149;
 
 }  // namespace

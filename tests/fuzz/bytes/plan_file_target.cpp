@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
-#include "client/files/plan_file.h"
+#include "hearth/plan_file.h"
 #include "hearth/v1/plan.pb.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "tests/unit/runtime/kernel_factory.h"

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "client/files/npy.h"
-#include "client/files/safetensors.h"
-#include "client/onnx/importer.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 #include "compiler/passes/import/import.h"
 #include "daemon/config.h"
 #include "daemon/workers/framing.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
+#include "hearth/safetensors.h"
 #include "hearth/v1/worker.pb.h"
 #include "runtime/loaded_plan.h"
 #include "tests/conformance/ops/random_graph.h"
@@ -141,7 +141,7 @@ std::string replay(const std::string& bytes, Answer* answer) {
   const auto loaded = runtime::LoadedPlan::create(request);
   if (!loaded.ok()) return verdict(loaded, answer);
   answer->accepted = true;
-  auto instance = runtime::Instance::create(*loaded, {});
+  auto instance = runtime::create_instance(*loaded, {});
   if (!instance.ok()) return wrong_refusal(instance.status());
   for (const runtime::VariableInfo& variable : (*loaded)->variables()) {
     for (const std::int64_t value : {variable.min, variable.max}) {

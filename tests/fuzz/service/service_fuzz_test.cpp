@@ -10,8 +10,8 @@
 
 #include "client/connection/rpc_connection.h"
 #include "client/connection/rpc_methods.h"
-#include "client/jit/jit.h"
-#include "client/ops.h"
+#include "hearth/ops.h"
+#include "hearth/prepare.h"
 #include "tests/fuzz/bytes/mutate.h"
 #include "tests/fuzz/service/byte_pipe.h"
 #include "tests/support/fresh_seed.h"

@@ -4,9 +4,10 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "client/trace/node.h"
 #include "compiler/compile.h"
+#include "hearth/ops.h"
 #include "tests/support/x86_target.h"
 #include "tests/unit/blobs/sample_library.h"
 
@@ -19,7 +20,7 @@ using test::fwd_stem;
 using test::SampleLibrary;
 
 v1::LoweredPlan lowered(const Tensor& y, const compiler::BlobLibraries& libraries) {
-  const absl::StatusOr<client::TracedGraph> graph = client::encode_graph({{"y", y}});
+  const absl::StatusOr<client::EncodedGraph> graph = client::encode_graph({{"y", y}});
   INFO(graph.status());
   REQUIRE(graph.ok());
   v1::CompileOptions options;
@@ -202,7 +203,7 @@ TEST_CASE("attention that no blob computes is our own, and the note says why") {
 }
 
 TEST_CASE("a traced attention that contradicts itself is refused by node") {
-  const absl::StatusOr<client::TracedGraph> traced = client::encode_graph({{"y", attention(64, 32, 16)}});
+  const absl::StatusOr<client::EncodedGraph> traced = client::encode_graph({{"y", attention(64, 32, 16)}});
   REQUIRE(traced.ok());
   int index = -1;
   for (int i = 0; i < traced->graph.nodes_size(); ++i)

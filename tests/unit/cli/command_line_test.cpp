@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 #include "tests/unit/cli/program.h"
 
 using namespace hearth::cli;

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "client/files/npy.h"
 #include "examples/silero_vad/segments.h"
+#include "hearth/npy.h"
 #include "tests/support/skip.h"
 #include "tests/unit/cli/program.h"
 

@@ -1,10 +1,11 @@
-#include "client/tensor/dim.h"
+#include "hearth/dim.h"
 
-#include "client/jit/input_spec.h"
+#include "hearth/input_spec.h"
 
 #include <catch2/catch.hpp>
 
-#include "client/tensor/errors.h"
+#include "client/tensor/dim_encoding.h"
+#include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
 #include "runtime/expr.h"
 
@@ -20,7 +21,7 @@ const Dim m = Dim::variable("m", 0, 7);
 std::int64_t evaluate(const Dim& dim, std::int64_t n_value, std::int64_t m_value) {
   std::vector<Variable> vars = {{"n", 1, 100}, {"m", 0, 7}};
   hearth::v1::Expr wire;
-  dim.encode(vars, &wire);
+  encode(dim, vars, &wire);
   absl::StatusOr<hearth::runtime::Expr> expr = hearth::runtime::Expr::compile(wire, {{"n", 1, 100}, {"m", 0, 7}});
   REQUIRE(expr.ok());
   const std::int64_t values[] = {n_value, m_value};
@@ -93,7 +94,7 @@ TEST_CASE("common factors and minima show what interval bounds alone do not") {
   std::vector<Variable> vars;
   (b * t - b).collect_variables(vars);
   hearth::v1::Expr wire;
-  (b * t - b).encode(vars, &wire);
+  encode(b * t - b, vars, &wire);
   const auto read = hearth::runtime::Expr::compile(
       wire, {{vars[0].name, vars[0].min, vars[0].max}, {vars[1].name, vars[1].min, vars[1].max}});
   REQUIRE(read.ok());

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/ops.h"
 #include "proto/versions.h"
 
 using namespace hearth;
@@ -35,8 +35,8 @@ std::string bytes_of_graph(v1::Graph graph) {
 }  // namespace
 
 TEST_CASE("equal graphs encode to equal bytes whatever was recorded around them") {
-  absl::StatusOr<TracedGraph> plain = encode_graph({{"y", small_net(false)}});
-  absl::StatusOr<TracedGraph> noisy = encode_graph({{"y", small_net(true)}});
+  absl::StatusOr<EncodedGraph> plain = encode_graph({{"y", small_net(false)}});
+  absl::StatusOr<EncodedGraph> noisy = encode_graph({{"y", small_net(true)}});
   REQUIRE(plain.ok());
   REQUIRE(noisy.ok());
   CHECK(bytes_of_graph(plain->graph) == bytes_of_graph(noisy->graph));
@@ -44,7 +44,7 @@ TEST_CASE("equal graphs encode to equal bytes whatever was recorded around them"
 }
 
 TEST_CASE("a graph holds what its outputs need, in topological order, each node once") {
-  absl::StatusOr<TracedGraph> traced = encode_graph({{"y", small_net(true)}});
+  absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", small_net(true)}});
   REQUIRE(traced.ok());
   const v1::Graph& graph = traced->graph;
   CHECK(graph.version() == kGraphVersion);
@@ -68,7 +68,7 @@ TEST_CASE("a graph holds what its outputs need, in topological order, each node 
 
 TEST_CASE("operands on the wire agree in shape and dtype") {
   const Tensor x = input("x", {2, 3}, DType::kF16), b = input("b", {3}, DType::kF32);
-  absl::StatusOr<TracedGraph> traced = encode_graph({{"y", x + b}});
+  absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", x + b}});
   REQUIRE(traced.ok());
   const v1::Node& add = traced->graph.nodes(traced->graph.nodes_size() - 1);
   CHECK(add.op() == v1::ADD);
@@ -78,7 +78,7 @@ TEST_CASE("operands on the wire agree in shape and dtype") {
 
 TEST_CASE("what cannot be encoded is refused by name") {
   const Tensor x = input("x", {2}, DType::kF32);
-  auto message = [](const absl::StatusOr<TracedGraph>& traced) { return std::string(traced.status().message()); };
+  auto message = [](const absl::StatusOr<EncodedGraph>& traced) { return std::string(traced.status().message()); };
   CHECK_THAT(message(encode_graph({})), Catch::Contains("at least one output"));
   CHECK_THAT(message(encode_graph({{"y", x}, {"y", x}})), Catch::Contains("two outputs are named 'y'"));
   CHECK_THAT(message(encode_graph({{"y", Tensor()}})), Catch::Contains("output 'y' is an empty tensor"));
@@ -93,7 +93,9 @@ TEST_CASE("what cannot be encoded is refused by name") {
 }
 
 TEST_CASE("names that no message can carry are refused by name, and what is only told is made one that can") {
-  const auto message = [](const absl::StatusOr<TracedGraph>& traced) { return std::string(traced.status().message()); };
+  const auto message = [](const absl::StatusOr<EncodedGraph>& traced) {
+    return std::string(traced.status().message());
+  };
   const Tensor x = input("x", {2}, DType::kF32);
   CHECK(message(encode_graph({{"a\xff", x}})) == "output 'a\xff': its name is not UTF-8; rename it");
   CHECK(message(encode_graph({{"y", input("\xc3(", {2}, DType::kF32)}})) ==
@@ -101,7 +103,7 @@ TEST_CASE("names that no message can carry are refused by name, and what is only
   CHECK(message(encode_graph({{"y", input("x", {Dim::variable("\xed\xa0\x80", 1, 4)}, DType::kF32)}})) ==
         "variable '\xed\xa0\x80': its name is not UTF-8; rename it");
   const ScopedLocation here("ONNX node 'a\xff b'");
-  const absl::StatusOr<TracedGraph> traced = encode_graph({{"выход", exp(x)}});
+  const absl::StatusOr<EncodedGraph> traced = encode_graph({{"выход", exp(x)}});
   REQUIRE(traced.ok());
   v1::Graph graph;
   CHECK(graph.ParseFromString(traced->graph.SerializeAsString()));

@@ -3,8 +3,8 @@
 #include <functional>
 #include <limits>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/ops.h"
 
 using namespace hearth;
 using namespace hearth::client;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/ops.h"
+#include "hearth/ops.h"
 
 namespace hearth::client::error_rows {
 

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "client/trace/node.h"
 #include "tests/unit/client/error_rows.h"
 
 using namespace hearth;

@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "client/files/safetensors.h"
-#include "client/tensor/dlpack.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "client/trace/node.h"
+#include "hearth/dlpack.h"
+#include "hearth/safetensors.h"
 
 using namespace hearth;
 using namespace hearth::client;

@@ -1,11 +1,12 @@
 // How loops are recorded and sent, and what is wrong with them.
-#include "client/ops/loop.h"
+#include "hearth/ops/loop.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "client/trace/node.h"
+#include "hearth/ops.h"
 #include "tests/unit/client/error_rows.h"
 
 using namespace hearth;
@@ -29,7 +30,7 @@ LoopResult layer(const Dim& steps) {
 }
 
 std::string graph_bytes(const LoopResult& result) {
-  const absl::StatusOr<TracedGraph> traced = encode_graph({{"y", result.stacked[0]}, {"last", result.last[0]}});
+  const absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", result.stacked[0]}, {"last", result.last[0]}});
   REQUIRE(traced.ok());
   return traced->graph.SerializeAsString();
 }
@@ -38,7 +39,7 @@ std::string graph_bytes(const LoopResult& result) {
 
 TEST_CASE("a loop is sent once: operands are what is carried, sliced and invariant, parameters as they are") {
   const LoopResult result = layer(9);
-  const absl::StatusOr<TracedGraph> traced = encode_graph({{"y", result.stacked[0]}, {"last", result.last[0]}});
+  const absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", result.stacked[0]}, {"last", result.last[0]}});
   REQUIRE(traced.ok());
   const v1::Graph& graph = traced->graph;
   REQUIRE(graph.loops_size() == 1);
@@ -68,7 +69,7 @@ TEST_CASE("equal loops are sent as equal bytes, and a loop's size does not depen
   CHECK(graph_bytes(layer(9)) != graph_bytes(layer(8)));
   CHECK(graph_bytes(layer(100'000)).size() < graph_bytes(layer(9)).size() + 50);
   const Dim t = Dim::variable("t", 1, 50);
-  const absl::StatusOr<TracedGraph> traced = encode_graph({{"y", layer(t).stacked[0]}});
+  const absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", layer(t).stacked[0]}});
   REQUIRE(traced.ok());
   REQUIRE(traced->graph.vars_size() == 1);
   CHECK(traced->shapes.back() == Shape{t, 2, 4});

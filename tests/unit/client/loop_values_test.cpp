@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/ops.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 
 using namespace hearth;
@@ -12,7 +12,7 @@ using namespace hearth::client;
 namespace {
 
 std::vector<float> values_of(const Tensor& tensor) {
-  const absl::StatusOr<TracedGraph> traced = encode_graph({{"y", tensor}});
+  const absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", tensor}});
   REQUIRE(traced.ok());
   const auto results = conformance::interpret_wire(traced->graph, {}, {});
   INFO(results.status().ToString());
@@ -67,7 +67,7 @@ TEST_CASE("a loop of one step is its body") {
   CHECK(calls == 1);
   CHECK(values_of(result.last[0]) == std::vector<float>{1, 2});
   CHECK(values_of(result.stacked[0]) == std::vector<float>{3, 8});
-  const absl::StatusOr<TracedGraph> traced = encode_graph({{"y", result.stacked[0]}});
+  const absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", result.stacked[0]}});
   REQUIRE(traced.ok());
   CHECK(traced->graph.loops_size() == 0);
 }

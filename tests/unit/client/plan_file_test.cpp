@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
-#include "client/files/plan_file.h"
-#include "client/ops.h"
+#include "hearth/ops.h"
+#include "hearth/plan_file.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "tests/unit/client/fake_service.h"
 

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "client/jit/jit.h"
-#include "client/ops.h"
+#include "hearth/ops.h"
+#include "hearth/prepare.h"
 #include "tests/unit/client/fake_service.h"
 
 using namespace hearth;

@@ -1,8 +1,8 @@
-#include "client/tensor/tensor.h"
+#include "hearth/tensor.h"
 
 #include <catch2/catch.hpp>
 
-#include "client/ops.h"
+#include "hearth/ops.h"
 
 using namespace hearth;
 using namespace hearth::client;

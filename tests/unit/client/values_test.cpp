@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/ops.h"
 #include "client/tensor/elements.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/ops.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 
 using namespace hearth;
@@ -16,7 +16,7 @@ namespace reference = hearth::codegen::reference;
 namespace {
 
 std::vector<double> evaluated(const Tensor& tensor) {
-  absl::StatusOr<TracedGraph> traced = encode_graph({{"y", tensor}});
+  absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", tensor}});
   REQUIRE(traced.ok());
   absl::StatusOr<std::vector<reference::HostTensor>> results = conformance::interpret_wire(traced->graph, {}, {});
   INFO(results.status().ToString());

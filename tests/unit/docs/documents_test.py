@@ -52,7 +52,7 @@ def main(root):
             if op not in NOT_IN_NUMPY and not re.search(rf"\b{op}\b", judged):
                 wrong.append(f"{path.name}: {op} has no case in tests/conformance/numpy")
     errors = (root / "docs/errors.md").read_text()
-    kinds = re.findall(r'return "(\w+)";', (root / "client/jit/jit_error.cpp").read_text())
+    kinds = re.findall(r'return "(\w+)";', (root / "client/jit/error_kind.cpp").read_text())
     wrong += [f"docs/errors.md does not explain {kind}" for kind in kinds if kind != "unknown" and kind not in errors]
     for line in wrong:
         print(line)

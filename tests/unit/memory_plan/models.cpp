@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 
 namespace hearth {
 namespace {
@@ -57,7 +57,7 @@ std::vector<std::string> models_left_out(const fs::path& source_dir) {
 absl::StatusOr<v1::Graph> traced(const ModelCase& model) {
   absl::StatusOr<onnx::ImportedModel> imported = onnx::import_model(model.path.string(), model.options);
   if (!imported.ok()) return imported.status();
-  absl::StatusOr<client::TracedGraph> traced = client::encode_graph(imported->outputs);
+  absl::StatusOr<client::EncodedGraph> traced = client::encode_graph(imported->outputs);
   if (!traced.ok()) return traced.status();
   return std::move(traced->graph);
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/onnx/importer.h"
+#include "hearth/onnx.h"
 #include "hearth/v1/graph.pb.h"
 
 namespace hearth {

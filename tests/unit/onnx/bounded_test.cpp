@@ -72,7 +72,7 @@ TEST_CASE("Identity, Transpose and Cast keep a length along its axis") {
   ModelBuilder m(17);
   m.input("x", {2, 2}).node("NonZero", {"x"}, {"a"}).node("Identity", {"a"}, {"b"});
   m.node("Transpose", {"b"}, {"c"}).attr("perm", Ints64{1, 0});
-  m.node("Cast", {"c"}, {"d"}).attr("to", std::int64_t{::onnx::TensorProto::FLOAT}).output("d");
+  m.node("Cast", {"c"}, {"d"}).attr("to", std::int64_t{::hearth_onnx::TensorProto::FLOAT}).output("d");
   const auto model = m.import();
   INFO(error_of(model));
   REQUIRE(model.ok());

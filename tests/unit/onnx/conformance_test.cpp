@@ -25,20 +25,20 @@ class CaseFolder {
     fs::create_directories(path_ / "test_data_set_0");
     model_.input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
     model_.proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-        ::onnx::TensorProto::FLOAT);
+        ::hearth_onnx::TensorProto::FLOAT);
     write("input_0.pb", {-1, 2});
     write("output_0.pb", {0, 2});
   }
   ~CaseFolder() { fs::remove_all(path_); }
 
   void write(const std::string& name, const std::vector<float>& values) {
-    ::onnx::TensorProto tensor;
+    ::hearth_onnx::TensorProto tensor;
     tensor.add_dims(static_cast<std::int64_t>(values.size()));
-    tensor.set_data_type(::onnx::TensorProto::FLOAT);
+    tensor.set_data_type(::hearth_onnx::TensorProto::FLOAT);
     for (float value : values) tensor.add_float_data(value);
     write_tensor(name, tensor);
   }
-  void write_tensor(const std::string& name, const ::onnx::TensorProto& tensor) {
+  void write_tensor(const std::string& name, const ::hearth_onnx::TensorProto& tensor) {
     std::ofstream(path_ / "test_data_set_0" / name, std::ios::binary) << tensor.SerializeAsString();
   }
   ModelBuilder& model() { return model_; }
@@ -99,9 +99,9 @@ TEST_CASE("operators that are not here, and data that contradicts its model, are
   folder.model().last().set_op_type("Fly");
   CHECK(folder.check().verdict == Verdict::kUnsupported);
   folder.model().last().set_op_type("Relu");
-  ::onnx::TensorProto tensor;
+  ::hearth_onnx::TensorProto tensor;
   tensor.add_dims(2);
-  tensor.set_data_type(::onnx::TensorProto::INT32);
+  tensor.set_data_type(::hearth_onnx::TensorProto::INT32);
   tensor.add_int32_data(1);
   tensor.add_int32_data(1);
   folder.write_tensor("input_0.pb", tensor);
@@ -120,19 +120,19 @@ TEST_CASE("cases without data or with files that are none fail") {
 TEST_CASE("inputs that must be known become initializers, and the result says so") {
   CaseFolder folder;
   folder.model() = ModelBuilder(17);
-  folder.model().input("x", {2}).input("shape", {2}, ::onnx::TensorProto::INT64);
+  folder.model().input("x", {2}).input("shape", {2}, ::hearth_onnx::TensorProto::INT64);
   folder.model().node("Reshape", {"x", "shape"}, {"y"}).output("y");
   folder.model().proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-      ::onnx::TensorProto::FLOAT);
-  ::onnx::TensorProto shape;
+      ::hearth_onnx::TensorProto::FLOAT);
+  ::hearth_onnx::TensorProto shape;
   shape.add_dims(2);
-  shape.set_data_type(::onnx::TensorProto::INT64);
+  shape.set_data_type(::hearth_onnx::TensorProto::INT64);
   shape.add_int64_data(1);
   shape.add_int64_data(2);
   folder.write_tensor("input_1.pb", shape);
-  ::onnx::TensorProto y;
+  ::hearth_onnx::TensorProto y;
   for (int i : {1, 2}) y.add_dims(i);
-  y.set_data_type(::onnx::TensorProto::FLOAT);
+  y.set_data_type(::hearth_onnx::TensorProto::FLOAT);
   y.add_float_data(-1);
   y.add_float_data(2);
   folder.write_tensor("output_0.pb", y);
@@ -147,7 +147,7 @@ TEST_CASE("random numbers are compared by type and shape, and the result says so
   folder.model() = ModelBuilder(17);
   folder.model().input("x", {2}).node("RandomNormalLike", {"x"}, {"y"}).output("y");
   folder.model().proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-      ::onnx::TensorProto::FLOAT);
+      ::hearth_onnx::TensorProto::FLOAT);
   folder.write("output_0.pb", {100, 100});
   CHECK(folder.check().verdict == Verdict::kPassed);
   CHECK(folder.check().types_only);

@@ -12,7 +12,7 @@ using Ints64 = std::vector<std::int64_t>;
 
 namespace {
 
-constexpr int kBool = ::onnx::TensorProto::BOOL;
+constexpr int kBool = ::hearth_onnx::TensorProto::BOOL;
 
 Array flag(bool value) { return {DType::kBool, {}, std::string(1, value ? '\1' : '\0')}; }
 
@@ -73,7 +73,7 @@ ModelBuilder if_on_rate() {
   ModelBuilder wrong(17);
   wrong.ints("s", {1}, {3}).node("Reshape", {"x", "s"}, {"b"}, "wrong").output("b");
   ModelBuilder m(17);
-  m.input("rate", {}, ::onnx::TensorProto::INT64).input("x", {2}).ints("eight", {}, {8000});
+  m.input("rate", {}, ::hearth_onnx::TensorProto::INT64).input("x", {2}).ints("eight", {}, {8000});
   m.node("Equal", {"rate", "eight"}, {"c"}).node("If", {"c"}, {"y"}, "if").attr_graph("then_branch", wrong);
   return m.attr_graph("else_branch", branch("Relu")).output("y");
 }
@@ -108,7 +108,7 @@ TEST_CASE("a branch that cannot be imported is told with its If, the branch and 
 
 TEST_CASE("a shape and a trip count that are inputs can be constants") {
   ModelBuilder m(17);
-  m.input("x", {6}).input("s", {2}, ::onnx::TensorProto::INT64).node("Reshape", {"x", "s"}, {"y"}).output("y");
+  m.input("x", {6}).input("s", {2}, ::hearth_onnx::TensorProto::INT64).node("Reshape", {"x", "s"}, {"y"}).output("y");
   const std::int64_t lengths[] = {2, 3};
   const Array shape = {DType::kI64, {2}, std::string(reinterpret_cast<const char*>(lengths), sizeof lengths)};
   CHECK_THAT(error_of(m.import()), Contains("input 's'") && Contains("--const s=VALUE"));
@@ -120,7 +120,7 @@ TEST_CASE("a shape and a trip count that are inputs can be constants") {
   body.input("i", {}).input("on", {}, kBool).input("v", {1});
   body.node("Add", {"v", "v"}, {"w"}).output("on").output("w");
   ModelBuilder loops(17);
-  loops.input("trips", {}, ::onnx::TensorProto::INT64).input("x", {1});
+  loops.input("trips", {}, ::hearth_onnx::TensorProto::INT64).input("x", {1});
   loops.node("Loop", {"trips", "", "x"}, {"y"}).attr_graph("body", body).output("y");
   CHECK(run_control(loops, {{"x", array_of({1}, {1})}}, {.constants = {{"trips", number(5)}}}) == Floats{32});
 }
@@ -145,7 +145,7 @@ TEST_CASE("loops that cannot be unrolled are refused by reason") {
   endless.input("i", {}).input("on", {}, kBool).input("s", {1}).output("on").output("s");
   CHECK_THAT(error_of(loop_model(std::int64_t{1} << 40, endless).import()), Contains("more than 100000 iterations"));
   ModelBuilder computed(17);
-  computed.input("trips", {}, ::onnx::TensorProto::INT64).floats("zero", {1}, {0});
+  computed.input("trips", {}, ::hearth_onnx::TensorProto::INT64).floats("zero", {1}, {0});
   computed.node("Loop", {"trips", "", "zero"}, {"y"}).attr_graph("body", endless).output("y");
   CHECK_THAT(error_of(computed.import()), Contains("the trip count") && Contains("not known while importing"));
   ModelBuilder few(17);
@@ -171,7 +171,9 @@ TEST_CASE("a Scan reads and writes along any axis in either direction") {
 TEST_CASE("functions see their inputs and attributes only, with their own opset") {
   ModelBuilder scaled(9);  // opset 9: Clip has attributes
   scaled.input("a", {}).input("unused", {}).node("LeakyRelu", {"a"}, {"l"});
-  scaled.attr_reference("alpha", "slope", ::onnx::AttributeProto::FLOAT).node("Clip", {"l"}, {"r"}).attr_real("max", 5);
+  scaled.attr_reference("alpha", "slope", ::hearth_onnx::AttributeProto::FLOAT)
+      .node("Clip", {"l"}, {"r"})
+      .attr_real("max", 5);
   scaled.output("r");
   ModelBuilder m(17);
   m.function("my", "Scaled", {"slope"}, scaled).input("x", {2}).node("Scaled", {"x"}, {"h"}).attr_real("slope", 0.5F);
@@ -193,13 +195,13 @@ TEST_CASE("functions see their inputs and attributes only, with their own opset"
 TEST_CASE("a function's own defaults hold where a call gives nothing") {
   ModelBuilder body(17);
   body.input("a", {}).node("LeakyRelu", {"a"}, {"r"});
-  body.attr_reference("alpha", "slope", ::onnx::AttributeProto::FLOAT).output("r");
+  body.attr_reference("alpha", "slope", ::hearth_onnx::AttributeProto::FLOAT).output("r");
   ModelBuilder m(17);
   m.function("my", "Scaled", {}, body).input("x", {1}).node("Scaled", {"x"}, {"y"}).output("y");
   m.last().set_domain("my");
-  ::onnx::AttributeProto slope;
+  ::hearth_onnx::AttributeProto slope;
   slope.set_name("slope");
-  slope.set_type(::onnx::AttributeProto::FLOAT);
+  slope.set_type(::hearth_onnx::AttributeProto::FLOAT);
   slope.set_f(0.25F);
   const std::string bytes = slope.SerializeAsString();
   // Field 11, which this version of onnx.proto does not know.
@@ -222,7 +224,8 @@ TEST_CASE("sequences as inputs and outputs are one tensor an element") {
   ModelBuilder m(17);
   m.input("s", {}).node("SequenceErase", {"s"}, {"y"}).output("y");
   auto* type = m.proto().mutable_graph()->mutable_input(0)->mutable_type();
-  type->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
+  type->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(
+      ::hearth_onnx::TensorProto::FLOAT);
   CHECK_THAT(error_of(m.import()), Contains("'s' is a sequence; give its length"));
   ImportOptions options{.sequence_lengths = {{"s", 2}}};
   CHECK_THAT(error_of(m.import(options)), Contains("'s/0' has no shape"));
@@ -241,7 +244,7 @@ TEST_CASE("sequences as inputs and outputs are one tensor an element") {
 TEST_CASE("sequences used wrongly are errors") {
   const auto error = [](const std::string& op, const std::vector<std::string>& inputs) {
     ModelBuilder m(17);
-    m.input("x", {2, 3}).input("k", {2}, ::onnx::TensorProto::INT64).ints("five", {}, {5}).ints("none", {}, {0});
+    m.input("x", {2, 3}).input("k", {2}, ::hearth_onnx::TensorProto::INT64).ints("five", {}, {5}).ints("none", {}, {0});
     m.node("SequenceConstruct", {"x", "x"}, {"s"}).node("Optional", {}, {"o"}).node(op, inputs, {"y"}).output("y");
     return error_of(m.import());
   };

@@ -75,7 +75,7 @@ TEST_CASE("a model whose branches take different lengths: a value that decides, 
   wide.ints("s", {2}, {2, 288}).node("Reshape", {"x", "s"}, {"r"}).node("ReduceSum", {"r"}, {"b"}).output("b");
   narrow.ints("s", {2}, {2, 128}).node("Reshape", {"x", "s"}, {"r"}).node("ReduceSum", {"r"}, {"b"}).output("b");
   ModelBuilder m(17);
-  m.symbolic_input("x", {"batch", "time"}).input("rate", {}, ::onnx::TensorProto::INT64).ints("k", {}, {16000});
+  m.symbolic_input("x", {"batch", "time"}).input("rate", {}, ::hearth_onnx::TensorProto::INT64).ints("k", {}, {16000});
   m.node("Equal", {"rate", "k"}, {"c"}).node("If", {"c"}, {"y"}).attr_graph("then_branch", wide);
   m.attr_graph("else_branch", narrow).output("y");
   const auto found = search(m);

@@ -20,12 +20,12 @@ ModelBuilder one_node(const std::string& op, int opset = 17) {
 
 TEST_CASE("an output that is declared with another type than the graph computes is refused") {
   ModelBuilder m = one_node("Relu");
-  ::onnx::TypeProto::Tensor& declared =
+  ::hearth_onnx::TypeProto::Tensor& declared =
       *m.proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type();
-  declared.set_elem_type(::onnx::TensorProto::INT64);
+  declared.set_elem_type(::hearth_onnx::TensorProto::INT64);
   CHECK_THAT(error_of(m.import()), Contains("output 'y' is declared as i64, but the graph computes f32") &&
                                        Contains("export the model again"));
-  declared.set_elem_type(::onnx::TensorProto::FLOAT);
+  declared.set_elem_type(::hearth_onnx::TensorProto::FLOAT);
   CHECK(m.import().ok());
   declared.clear_elem_type();
   CHECK(m.import().ok());
@@ -151,10 +151,10 @@ TEST_CASE("initializers with the wrong amount of data, strings or external data 
   m.input("x", {2}).floats("w", {3}, {1, 2}).node("Add", {"x", "w"}, {"y"}).output("y");
   CHECK_THAT(error_of(m.import()), Contains("'w'") && Contains("12 bytes") && Contains("has 8"));
   auto* tensor = m.proto().mutable_graph()->mutable_initializer(0);
-  tensor->set_data_type(::onnx::TensorProto::STRING);
+  tensor->set_data_type(::hearth_onnx::TensorProto::STRING);
   CHECK_THAT(error_of(m.import()), Contains("string"));
-  tensor->set_data_type(::onnx::TensorProto::FLOAT);
-  tensor->set_data_location(::onnx::TensorProto::EXTERNAL);
+  tensor->set_data_type(::hearth_onnx::TensorProto::FLOAT);
+  tensor->set_data_location(::hearth_onnx::TensorProto::EXTERNAL);
   CHECK_THAT(error_of(m.import()), Contains("'w' is external but names no file"));
   tensor->clear_data_location();
   tensor->clear_dims();
@@ -167,7 +167,7 @@ TEST_CASE("initializers with the wrong amount of data, strings or external data 
 
 TEST_CASE("an If without its branches is an error naming node and branch") {
   ModelBuilder m(13);
-  m.input("c", {}, ::onnx::TensorProto::BOOL).node("If", {"c"}, {"y"}, "branch").output("y");
+  m.input("c", {}, ::hearth_onnx::TensorProto::BOOL).node("If", {"c"}, {"y"}, "branch").output("y");
   CHECK_THAT(error_of(m.import()), Contains("'branch' (operator If") && Contains("'then_branch' is missing"));
 }
 
@@ -211,19 +211,19 @@ TEST_CASE("strings are read by casts to numbers alone") {
     m.input("x", {1}).node(op, {"text"}, {"y"}).node("Identity", {"x"}, {"z"}).output("z");
     if (to != 0) m.proto().mutable_graph()->mutable_node(0)->add_attribute();
     if (to != 0) {
-      ::onnx::AttributeProto* attribute = m.proto().mutable_graph()->mutable_node(0)->mutable_attribute(0);
+      ::hearth_onnx::AttributeProto* attribute = m.proto().mutable_graph()->mutable_node(0)->mutable_attribute(0);
       attribute->set_name("to");
-      attribute->set_type(::onnx::AttributeProto::INT);
+      attribute->set_type(::hearth_onnx::AttributeProto::INT);
       attribute->set_i(to);
     }
-    ::onnx::TensorProto* initializer = m.proto().mutable_graph()->add_initializer();
+    ::hearth_onnx::TensorProto* initializer = m.proto().mutable_graph()->add_initializer();
     initializer->set_name("text");
-    initializer->set_data_type(::onnx::TensorProto::STRING);
+    initializer->set_data_type(::hearth_onnx::TensorProto::STRING);
     initializer->add_dims(1);
     initializer->add_string_data(text);
     return m;
   };
-  using ::onnx::TensorProto;
+  using ::hearth_onnx::TensorProto;
   CHECK(model("1.5", "Cast", TensorProto::FLOAT).output("y").import().ok());
   CHECK(model("-inf", "Cast", TensorProto::FLOAT).output("y").import().ok());
   CHECK(folded(*model("-7", "Cast", TensorProto::INT64).output("y").import(), 1) == std::vector<std::int64_t>{-7});

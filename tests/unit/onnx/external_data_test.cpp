@@ -10,7 +10,7 @@
 
 #include "base/mapped_file.h"
 #include "client/onnx/model_file.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
@@ -27,17 +27,17 @@ struct Entry {
   std::string checksum = "";
 };
 
-void set_entry(::onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
+void set_entry(::hearth_onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
   auto* entry = tensor->add_external_data();
   entry->set_key(key);
   entry->set_value(value);
 }
 
-void make_external(::onnx::TensorProto* tensor, const Entry& entry) {
+void make_external(::hearth_onnx::TensorProto* tensor, const Entry& entry) {
   tensor->clear_raw_data();
   tensor->clear_float_data();
   tensor->clear_int64_data();
-  tensor->set_data_location(::onnx::TensorProto::EXTERNAL);
+  tensor->set_data_location(::hearth_onnx::TensorProto::EXTERNAL);
   set_entry(tensor, "location", entry.location);
   if (!entry.offset.empty()) set_entry(tensor, "offset", entry.offset);
   if (!entry.length.empty()) set_entry(tensor, "length", entry.length);
@@ -130,7 +130,7 @@ TEST_CASE("external data of every type, in attributes, nested graphs and what is
     CAPTURE(type);
     ModelBuilder m(19);
     m.input("x", {2}, type).floats("w", {2}, {0, 0}).node("Concat", {"x", "w"}, {"y"}).attr("axis", 0).output("y");
-    ::onnx::TensorProto* tensor = m.proto().mutable_graph()->mutable_initializer(0);
+    ::hearth_onnx::TensorProto* tensor = m.proto().mutable_graph()->mutable_initializer(0);
     tensor->set_data_type(type);
     make_external(tensor, Entry{});
     const auto model = folder.import(m);
@@ -141,10 +141,10 @@ TEST_CASE("external data of every type, in attributes, nested graphs and what is
   folder.write("shape.bin", {reinterpret_cast<const char*>(lengths), sizeof lengths});
   ModelBuilder attribute(17);
   attribute.input("x", {6}).node("Constant", {}, {"s"}).node("Reshape", {"x", "s"}, {"y"}).output("y");
-  ::onnx::AttributeProto* value = attribute.proto().mutable_graph()->mutable_node(0)->add_attribute();
+  ::hearth_onnx::AttributeProto* value = attribute.proto().mutable_graph()->mutable_node(0)->add_attribute();
   value->set_name("value");
-  value->set_type(::onnx::AttributeProto::TENSOR);
-  value->mutable_t()->set_data_type(::onnx::TensorProto::INT64);
+  value->set_type(::hearth_onnx::AttributeProto::TENSOR);
+  value->mutable_t()->set_data_type(::hearth_onnx::TensorProto::INT64);
   value->mutable_t()->add_dims(2);
   make_external(value->mutable_t(), Entry{.location = "shape.bin"});
   const auto folded = folder.import(attribute);
@@ -157,7 +157,7 @@ TEST_CASE("external data of every type, in attributes, nested graphs and what is
   then_branch.floats("inner", {3}, {0, 0, 0}).node("Add", {"x", "inner"}, {"t"}).output("t");
   else_branch.node("Identity", {"x"}, {"e"}).output("e");
   make_external(then_branch.proto().mutable_graph()->mutable_initializer(0), Entry{});
-  outer.input("c", {}, ::onnx::TensorProto::BOOL).input("x", {3}).node("If", {"c"}, {"y"});
+  outer.input("c", {}, ::hearth_onnx::TensorProto::BOOL).input("x", {3}).node("If", {"c"}, {"y"});
   outer.attr_graph("then_branch", then_branch).attr_graph("else_branch", else_branch).output("y");
   const auto nested = folder.import(outer);
   INFO(nested.status().message());
@@ -209,7 +209,7 @@ TEST_CASE("external data that lies is refused, naming tensor and file") {
 
   ModelBuilder m(17);
   m.input("x", {3}).floats("w", {3}, {1, 2, 3}).node("Mul", {"x", "w"}, {"y"}).output("y");
-  ::onnx::TensorProto* tensor = m.proto().mutable_graph()->mutable_initializer(0);
+  ::hearth_onnx::TensorProto* tensor = m.proto().mutable_graph()->mutable_initializer(0);
   make_external(tensor, Entry{});
   tensor->set_raw_data(bytes_of(kWeights));
   CHECK_THAT(error_of(folder.import(m)), Contains("in the model too"));
@@ -250,8 +250,11 @@ TEST_CASE("external data beyond 4 GiB in a sparse file, and a model that has mor
 
   constexpr std::int64_t kRows = std::int64_t{3} << 20;  // of 256 floats: 3 GiB
   ModelBuilder m(17);
-  m.input("i", {2}, ::onnx::TensorProto::INT64).floats("w", {1}, {0}).node("Gather", {"w", "i"}, {"y"}).output("y");
-  ::onnx::TensorProto* table = m.proto().mutable_graph()->mutable_initializer(0);
+  m.input("i", {2}, ::hearth_onnx::TensorProto::INT64)
+      .floats("w", {1}, {0})
+      .node("Gather", {"w", "i"}, {"y"})
+      .output("y");
+  ::hearth_onnx::TensorProto* table = m.proto().mutable_graph()->mutable_initializer(0);
   table->clear_dims();
   table->add_dims(kRows);
   table->add_dims(256);

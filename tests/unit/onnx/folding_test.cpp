@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "client/onnx/host_math.h"
+#include "client/trace/encoded_graph.h"
 #include "hearth/v1/graph.pb.h"
 #include "tests/unit/onnx/model_builder.h"
 
@@ -125,7 +126,7 @@ TEST_CASE("a nested If takes the branch its folded condition names and sees oute
   for (const auto* name : {"then_branch", "else_branch"}) {
     auto* attribute = m.last().add_attribute();
     attribute->set_name(name);
-    attribute->set_type(::onnx::AttributeProto::GRAPH);
+    attribute->set_type(::hearth_onnx::AttributeProto::GRAPH);
     *attribute->mutable_g() = (std::string(name) == "then_branch" ? branch : other).proto().graph();
   }
   const auto model = m.output("y").import();

@@ -1,6 +1,7 @@
 // Result shapes and types of recorded operators.
 #include <catch2/catch.hpp>
 
+#include "client/trace/encoded_graph.h"
 #include "hearth/v1/graph.pb.h"
 #include "tests/unit/onnx/model_builder.h"
 

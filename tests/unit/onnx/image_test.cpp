@@ -81,9 +81,9 @@ std::function<void(ModelBuilder&)> scaled(const std::string& op, const Reals& sc
 }
 
 void set_reals(ModelBuilder& m, const std::string& name, const Reals& values) {
-  ::onnx::AttributeProto* attribute = m.last().add_attribute();
+  ::hearth_onnx::AttributeProto* attribute = m.last().add_attribute();
   attribute->set_name(name);
-  attribute->set_type(::onnx::AttributeProto::FLOATS);
+  attribute->set_type(::hearth_onnx::AttributeProto::FLOATS);
   for (float value : values) attribute->add_floats(value);
 }
 

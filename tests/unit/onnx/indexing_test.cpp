@@ -76,6 +76,9 @@ TEST_CASE("boxes beyond the limit, and what does not fit, are named") {
   eye.input("x", {2}).node("EyeLike", {"x"}, {"y"}).output("y");
   CHECK_THAT(error_of(eye.import()), Contains("expected 2 axes"));
   ModelBuilder compress(11);
-  compress.input("x", {2}).input("c", {3}, ::onnx::TensorProto::BOOL).node("Compress", {"x", "c"}, {"y"}).output("y");
+  compress.input("x", {2})
+      .input("c", {3}, ::hearth_onnx::TensorProto::BOOL)
+      .node("Compress", {"x", "c"}, {"y"})
+      .output("y");
   CHECK_THAT(error_of(compress.import()), Contains("expected at most 2 elements"));
 }

@@ -8,7 +8,7 @@
 
 #include "base/mapped_file.h"
 #include "client/onnx/model_file.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
@@ -46,11 +46,11 @@ std::string raw_ramp(float from, std::int64_t length = kLength) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-void set_raw(::onnx::TensorProto* tensor, const std::string& bytes, std::int64_t length = kLength) {
+void set_raw(::hearth_onnx::TensorProto* tensor, const std::string& bytes, std::int64_t length = kLength) {
   tensor->clear_float_data();
   tensor->clear_dims();
   tensor->add_dims(length);
-  tensor->set_data_type(::onnx::TensorProto::FLOAT);
+  tensor->set_data_type(::hearth_onnx::TensorProto::FLOAT);
   tensor->set_raw_data(bytes);
 }
 
@@ -61,7 +61,7 @@ ModelBuilder model_of_three() {
   m.node("Constant", {}, {"constant"});
   auto* value = m.last().add_attribute();
   value->set_name("value");
-  value->set_type(::onnx::AttributeProto::TENSOR);
+  value->set_type(::hearth_onnx::AttributeProto::TENSOR);
   set_raw(value->mutable_t(), raw_ramp(7));
   set_raw(m.proto().mutable_graph()->mutable_initializer(0), raw_ramp(2));
   m.node("Mul", {"x", "large"}, {"p"}).node("Add", {"p", "small"}, {"s"}).node("Add", {"s", "constant"}, {"y"});
@@ -170,7 +170,7 @@ TEST_CASE("a large weight of another size than its shape needs is refused by nam
              Contains("tensor 'large' of shape [300000] needs 1200000 bytes of data but has 1199996"));
   m = model_of_three();
   auto* external = m.proto().mutable_graph()->mutable_initializer(0);
-  external->set_data_location(::onnx::TensorProto::EXTERNAL);
+  external->set_data_location(::hearth_onnx::TensorProto::EXTERNAL);
   auto* entry = external->add_external_data();
   entry->set_key("location");
   entry->set_value("weights.bin");
@@ -198,9 +198,9 @@ TEST_CASE("a message that is given in two parts is put together as protobuf does
   check(first.proto().SerializeAsString() + rest.proto().SerializeAsString());  // two graphs
   // Two values of one tensor: the last counts, which is a small one.
   constexpr std::int64_t kSmall = 1000;
-  ::onnx::TensorProto again;
+  ::hearth_onnx::TensorProto again;
   again.set_raw_data(raw_ramp(9, kSmall));
-  ::onnx::ModelProto without = first.proto();
+  ::hearth_onnx::ModelProto without = first.proto();
   without.mutable_graph()->mutable_initializer(0)->set_dims(0, kSmall);
   const std::string twice = without.graph().initializer(0).SerializeAsString() + again.SerializeAsString();
   without.mutable_graph()->clear_initializer();

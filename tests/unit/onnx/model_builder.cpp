@@ -1,11 +1,12 @@
 #include "tests/unit/onnx/model_builder.h"
+#include "client/trace/encoded_graph.h"
 
 #include <cstring>
 
 namespace hearth::onnx {
 
-using ::onnx::AttributeProto;
-using ::onnx::TensorProto;
+using ::hearth_onnx::AttributeProto;
+using ::hearth_onnx::TensorProto;
 
 ModelBuilder::ModelBuilder(int opset) {
   model_.set_ir_version(8);
@@ -102,7 +103,7 @@ ModelBuilder& ModelBuilder::attr_reference(const std::string& name, const std::s
 
 ModelBuilder& ModelBuilder::function(const std::string& domain, const std::string& name,
                                      const std::vector<std::string>& attributes, const ModelBuilder& body) {
-  ::onnx::FunctionProto& function = *model_.add_functions();
+  ::hearth_onnx::FunctionProto& function = *model_.add_functions();
   function.set_domain(domain);
   function.set_name(name);
   for (const std::string& attribute : attributes) function.add_attribute(attribute);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "client/onnx/importer.h"
-#include "onnx/onnx.pb.h"
+#include "hearth/onnx.h"
+#include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 
@@ -17,7 +17,7 @@ class ModelBuilder {
  public:
   explicit ModelBuilder(int opset);
   ModelBuilder& input(const std::string& name, const std::vector<std::int64_t>& shape,
-                      int type = ::onnx::TensorProto::FLOAT);
+                      int type = ::hearth_onnx::TensorProto::FLOAT);
   ModelBuilder& symbolic_input(const std::string& name, const std::vector<std::string>& dims);
   ModelBuilder& ints(const std::string& name, const std::vector<std::int64_t>& shape,
                      const std::vector<std::int64_t>& values);
@@ -32,19 +32,19 @@ class ModelBuilder {
   ModelBuilder& attr_real(const std::string& name, float value);
   ModelBuilder& attr_graph(const std::string& name, const ModelBuilder& body);
   ModelBuilder& attr_reference(const std::string& name, const std::string& function_attribute,
-                               ::onnx::AttributeProto::AttributeType type);
+                               ::hearth_onnx::AttributeProto::AttributeType type);
   ModelBuilder& output(const std::string& name);
   // The body's graph as a function of this model, which its inputs, outputs and opset describe.
   ModelBuilder& function(const std::string& domain, const std::string& name, const std::vector<std::string>& attributes,
                          const ModelBuilder& body);
 
-  ::onnx::ModelProto& proto() { return model_; }
-  ::onnx::NodeProto& last() { return *model_.mutable_graph()->mutable_node()->rbegin(); }
+  ::hearth_onnx::ModelProto& proto() { return model_; }
+  ::hearth_onnx::NodeProto& last() { return *model_.mutable_graph()->mutable_node()->rbegin(); }
   absl::StatusOr<ImportedModel> import(const ImportOptions& options = {}) const;
 
  private:
-  ::onnx::AttributeProto* add(const std::string& name, ::onnx::AttributeProto::AttributeType type);
-  ::onnx::ModelProto model_;
+  ::hearth_onnx::AttributeProto* add(const std::string& name, ::hearth_onnx::AttributeProto::AttributeType type);
+  ::hearth_onnx::ModelProto model_;
 };
 
 // The integers of output `index`, which must be a constant.

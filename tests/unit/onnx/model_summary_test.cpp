@@ -25,13 +25,13 @@ TEST_CASE("a model's inputs, outputs, parameters and operators are listed from t
   ModelBuilder m(17);
   m.proto().set_producer_name("torch");
   m.proto().set_producer_version("2.1");
-  m.symbolic_input("x", {"batch", "", "batch"}).input("c", {}, ::onnx::TensorProto::BOOL).input("w", {3});
+  m.symbolic_input("x", {"batch", "", "batch"}).input("c", {}, ::hearth_onnx::TensorProto::BOOL).input("w", {3});
   m.floats("w", {3}, {1, 2, 3}).ints("s", {2}, {4, 5}).node("Relu", {"x"}, {"a"}).node("If", {"c"}, {"b"});
   m.attr_graph("then_branch", body).attr_graph("else_branch", body);
   m.node("StringNormalizer", {"a"}, {"d"}).output("b");
   auto* text = m.proto().mutable_graph()->add_input();
   text->set_name("text");
-  text->mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::STRING);
+  text->mutable_type()->mutable_tensor_type()->set_elem_type(::hearth_onnx::TensorProto::STRING);
 
   const ModelSummary summary = summary_of(m);
   CHECK(summary.producer == "torch 2.1");

@@ -3,8 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "base/small_float.h"
 #include "client/onnx/narrow_weights.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/small_float.h"
 #include "hearth/v1/graph.pb.h"
 #include "tests/unit/onnx/model_builder.h"
 

@@ -122,7 +122,7 @@ TEST_CASE("RotaryEmbedding turns neighbours or halves by the rows of its caches"
 TEST_CASE("QuantizeLinear and DequantizeLinear with a scale for each block") {
   ModelBuilder m(21);
   m.input("x", {1, 4}).floats("s", {1, 2}, {0.5f, 2}).node("QuantizeLinear", {"x", "s"}, {"q"});
-  m.attr("axis", 1).attr("block_size", 2).attr("output_dtype", ::onnx::TensorProto::INT8);
+  m.attr("axis", 1).attr("block_size", 2).attr("output_dtype", ::hearth_onnx::TensorProto::INT8);
   m.node("DequantizeLinear", {"q", "s"}, {"y"}).attr("axis", 1).attr("block_size", 2).output("y");
   check_close(run_new(m, {{"x", array_of({1, 4}, {1.2f, -3, 7, 1000})}}), {1, -3, 8, 254});
 }

@@ -1,5 +1,5 @@
 // NumPy files: what is written reads back; what is not a plain array is refused with its path.
-#include "client/files/npy.h"
+#include "hearth/npy.h"
 
 #include <catch2/catch.hpp>
 #include <cstdio>

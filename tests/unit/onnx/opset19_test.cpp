@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "client/tensor/elements.h"
+#include "hearth/v1/graph.pb.h"
 #include "tests/unit/fp8_judge.h"
 #include "tests/unit/onnx/model_builder.h"
 #include "tests/unit/onnx/oracle.h"
@@ -80,7 +81,7 @@ TEST_CASE("every fp8 value casts to f32 and back to its bits") {
   for (const auto& [type, judge] : {std::pair(kE4M3FN, test::kE4M3), std::pair(kE5M2, test::kE5M2)}) {
     ModelBuilder m(19);
     m.input("x", {256}, type);
-    m.node("Cast", {"x"}, {"y"}).attr("to", std::int64_t{::onnx::TensorProto::FLOAT}).output("y");
+    m.node("Cast", {"x"}, {"y"}).attr("to", std::int64_t{::hearth_onnx::TensorProto::FLOAT}).output("y");
     m.node("Cast", {"y"}, {"z"}).attr("to", type).attr("saturate", 0).output("z");
     Array x{judge.is_e4m3 ? DType::kF8E4M3 : DType::kF8E5M2, {256}, std::string(256, '\0')};
     for (std::size_t i = 0; i < 256; ++i) x.bytes[i] = static_cast<char>(i);
@@ -103,7 +104,7 @@ TEST_CASE("every fp8 value casts to f32 and back to its bits") {
 TEST_CASE("fp8 initializers, raw and one a varint") {
   for (const bool raw : {true, false}) {
     ModelBuilder m(19);
-    ::onnx::TensorProto* w = m.proto().mutable_graph()->add_initializer();
+    ::hearth_onnx::TensorProto* w = m.proto().mutable_graph()->add_initializer();
     w->set_name("w");
     w->set_data_type(kE4M3FN);
     w->add_dims(3);
@@ -112,7 +113,7 @@ TEST_CASE("fp8 initializers, raw and one a varint") {
     } else {
       for (const int bits : {0x38, 0xb8, 0x7e}) w->add_int32_data(bits);
     }
-    m.input("x", {3}).node("Cast", {"w"}, {"v"}).attr("to", std::int64_t{::onnx::TensorProto::FLOAT});
+    m.input("x", {3}).node("Cast", {"w"}, {"v"}).attr("to", std::int64_t{::hearth_onnx::TensorProto::FLOAT});
     m.node("Mul", {"x", "v"}, {"y"}).output("y");
     const Array y = first_result(m, {{"x", array_19({2, 3, 0.5F})}});
     CHECK(difference(y, array_19({2, -3, 224}), {0, 0}) == "");
@@ -122,7 +123,7 @@ TEST_CASE("fp8 initializers, raw and one a varint") {
 TEST_CASE("other fp8 types and saturate before opset 19 are refused by name") {
   CHECK_THAT(error_of(cast_model(kE4M3FNUZ).import()), Contains("float8e4m3fnuz"));
   CHECK_THAT(error_of(cast_model(kE5M2FNUZ).import()), Contains("float8e5m2fnuz"));
-  CHECK_THAT(error_of(cast_model(::onnx::TensorProto::FLOAT16, 18).attr("saturate", 1).import()),
+  CHECK_THAT(error_of(cast_model(::hearth_onnx::TensorProto::FLOAT16, 18).attr("saturate", 1).import()),
              Contains("attribute 'saturate'"));
 }
 

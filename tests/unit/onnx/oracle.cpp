@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "client/trace/encoded_graph.h"
 #include "tests/conformance/oracle/wire_expr.h"
 #include "tests/conformance/oracle/wire_interpreter.h"
 

@@ -67,9 +67,9 @@ TEST_CASE("a seed decides the numbers, without one the output's name") {
 TEST_CASE("dropout in training zeroes its share and scales the rest") {
   ModelBuilder m(17);
   m.input("x", {4000}).floats("ratio", {}, {0.25F});
-  ::onnx::TensorProto* training = m.proto().mutable_graph()->add_initializer();
+  ::hearth_onnx::TensorProto* training = m.proto().mutable_graph()->add_initializer();
   training->set_name("training");
-  training->set_data_type(::onnx::TensorProto::BOOL);
+  training->set_data_type(::hearth_onnx::TensorProto::BOOL);
   training->add_int32_data(1);
   m.node("Dropout", {"x", "ratio", "training"}, {"y"}).attr("seed", 3).output("y");
   const std::vector<float> ones(4000, 1.0F);
@@ -89,7 +89,7 @@ TEST_CASE("dropout in training zeroes its share and scales the rest") {
 TEST_CASE("multinomial draws classes by their weights") {
   ModelBuilder m(17);
   m.input("logits", {1, 3}).node("Multinomial", {"logits"}, {"draws"}).attr("sample_size", 1000).attr_real("seed", 1);
-  m.node("Cast", {"draws"}, {"y"}).attr("to", std::int64_t{::onnx::TensorProto::FLOAT}).output("y");
+  m.node("Cast", {"draws"}, {"y"}).attr("to", std::int64_t{::hearth_onnx::TensorProto::FLOAT}).output("y");
   const float logits[] = {0, 0, 1.0986F};  // weights 1, 1, 3
   const Array x{DType::kF32, {1, 3}, std::string(reinterpret_cast<const char*>(logits), sizeof(logits))};
   int counts[3] = {};

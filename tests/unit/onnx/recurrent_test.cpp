@@ -14,7 +14,7 @@ namespace {
 ModelBuilder& reals(ModelBuilder& m, const std::string& name, const std::vector<float>& values) {
   auto* attribute = m.last().add_attribute();
   attribute->set_name(name);
-  attribute->set_type(::onnx::AttributeProto::FLOATS);
+  attribute->set_type(::hearth_onnx::AttributeProto::FLOATS);
   attribute->mutable_floats()->Assign(values.begin(), values.end());
   return m;
 }
@@ -26,7 +26,7 @@ ModelBuilder bidirectional(const std::vector<std::string>& activations) {
   m.node("RNN", {"x", "w", "r"}, {"y"}, "rnn").attr("hidden_size", 1).attr_text("direction", "bidirectional");
   auto* attribute = m.last().add_attribute();
   attribute->set_name("activations");
-  attribute->set_type(::onnx::AttributeProto::STRINGS);
+  attribute->set_type(::hearth_onnx::AttributeProto::STRINGS);
   for (const std::string& name : activations) attribute->add_strings(name);
   return m.output("y");
 }
@@ -82,7 +82,8 @@ TEST_CASE("operators of com.microsoft say what they do not do") {
   const auto error = [](const std::string& op, const std::vector<std::string>& inputs, const auto& attributes) {
     ModelBuilder m(17);
     m.input("x", {2, 3, 8}).input("w", {8, 24}).input("past", {2, 2, 5, 4});
-    m.input("last", {2}, ::onnx::TensorProto::INT32).input("mask", {2, 3, 3, 3}, ::onnx::TensorProto::INT32);
+    m.input("last", {2}, ::hearth_onnx::TensorProto::INT32)
+        .input("mask", {2, 3, 3, 3}, ::hearth_onnx::TensorProto::INT32);
     m.node(op, inputs, {"y"}).output("y");
     m.last().set_domain("com.microsoft");
     attributes(m);

@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "client/files/npy.h"
-#include "client/onnx/importer.h"
+#include "client/trace/encoded_graph.h"
+#include "hearth/npy.h"
+#include "hearth/onnx.h"
 #include "hearth/v1/graph.pb.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"

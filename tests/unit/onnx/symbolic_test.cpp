@@ -98,8 +98,8 @@ TEST_CASE("symbolic: what PyTorch writes for expand") {
   m.node("Shape", {"to"}, {"rank"}).node("ConstantOfShape", {"rank"}, {"fill"});
   auto* value = m.last().add_attribute();
   value->set_name("value");
-  value->set_type(::onnx::AttributeProto::TENSOR);
-  value->mutable_t()->set_data_type(::onnx::TensorProto::INT64);
+  value->set_type(::hearth_onnx::AttributeProto::TENSOR);
+  value->mutable_t()->set_data_type(::hearth_onnx::TensorProto::INT64);
   value->mutable_t()->add_dims(1);
   value->mutable_t()->add_int64_data(1);
   m.ints("minus_one", {}, {-1}).node("Mul", {"fill", "minus_one"}, {"wild"}).node("Equal", {"to", "wild"}, {"any"});

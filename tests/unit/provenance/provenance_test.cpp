@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "client/ops.h"
-#include "client/trace/tracer.h"
+#include "client/trace/encoded_graph.h"
 #include "compiler/compile.h"
+#include "hearth/ops.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/support/skip.h"
 #include "tests/support/x86_target.h"
@@ -20,7 +20,7 @@ using onnx::ModelBuilder;
 using test::lowered;
 
 v1::Graph traced(const client::NamedTensors& outputs) {
-  absl::StatusOr<client::TracedGraph> graph = client::encode_graph(outputs);
+  absl::StatusOr<client::EncodedGraph> graph = client::encode_graph(outputs);
   INFO(graph.status());
   REQUIRE(graph.ok());
   return std::move(graph->graph);
@@ -93,7 +93,7 @@ TEST_CASE("ONNX nodes stand beside a fused kernel, each of them") {
 
 TEST_CASE("an ONNX node is named by the compiler's refusal") {
   ModelBuilder model(17);
-  model.input("x", {1}, ::onnx::TensorProto::DOUBLE).ints("shape", {1}, {std::int64_t{1} << 40});
+  model.input("x", {1}, ::hearth_onnx::TensorProto::DOUBLE).ints("shape", {1}, {std::int64_t{1} << 40});
   model.node("Expand", {"x", "shape"}, {"y"}, "enormous").output("y");
   CHECK_THAT(refusal(traced(model)), Catch::Contains("from ONNX node 'enormous' (Expand)"));
 }

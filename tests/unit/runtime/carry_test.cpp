@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "hearth/instance.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/replay.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
@@ -42,7 +42,7 @@ std::vector<float> carried_output(const Instance& instance) {
 TEST_CASE("a fixed input is taken by name, refused with another value, and costs no allocation", "[still]") {
   const auto fixed = std::make_shared<FixedInputs>(
       FixedInputs{{"rate", hearth::DType::kI32, {2}, std::string("\1\0\0\0\2\0\0\0", 8)}});
-  auto instance = Instance::create(load_carried(saxpy_plan(4, false)), {.fixed_inputs = fixed});
+  auto instance = create_instance(load_carried(saxpy_plan(4, false)), {.fixed_inputs = fixed});
   REQUIRE(instance.ok());
   CHECK(instance->execute().ok());
   const auto own = instance->input("rate");
@@ -63,7 +63,7 @@ TEST_CASE("a fixed input is taken by name, refused with another value, and costs
 
 TEST_CASE("carrying equals copying by hand") {
   const auto plan = load_carried(saxpy_plan(100, false));
-  auto carried = Instance::create(plan, {.threads = 1}), copied = Instance::create(plan, {.threads = 1});
+  auto carried = create_instance(plan, {.threads = 1}), copied = create_instance(plan, {.threads = 1});
   REQUIRE((carried.ok() && copied.ok()));
   REQUIRE(carried->carry("out", "y").ok());
   std::vector<float> x(100);
@@ -88,7 +88,7 @@ TEST_CASE("carrying equals copying by hand") {
 }
 
 TEST_CASE("a carried execute allocates nothing and works with a variable length", "[still]") {
-  auto instance = Instance::create(load_carried(saxpy_plan(100, true)), {.threads = 1});
+  auto instance = create_instance(load_carried(saxpy_plan(100, true)), {.threads = 1});
   REQUIRE(instance.ok());
   REQUIRE(instance->carry("out", "y").ok());
   auto* x = static_cast<float*>(instance->input("x")->data);
@@ -109,7 +109,7 @@ TEST_CASE("a carried execute allocates nothing and works with a variable length"
 
 TEST_CASE("what cannot be carried is refused by name and changes nothing") {
   SaxpyPlan made = saxpy_plan(100, true);
-  auto instance = Instance::create(load_carried(made), {.threads = 1});
+  auto instance = create_instance(load_carried(made), {.threads = 1});
   REQUIRE(instance.ok());
   std::vector<float> memory(100);
   const auto message = [](const absl::Status& status) { return std::string(status.message()); };
@@ -129,7 +129,7 @@ TEST_CASE("what cannot be carried is refused by name and changes nothing") {
 }
 
 TEST_CASE("the owner of a bound input is held until it is bound again or carried") {
-  auto instance = Instance::create(load_carried(saxpy_plan(100, false)), {.threads = 1});
+  auto instance = create_instance(load_carried(saxpy_plan(100, false)), {.threads = 1});
   REQUIRE(instance.ok());
   const auto x = std::make_shared<std::vector<float>>(100, 1), y = std::make_shared<std::vector<float>>(100, 1);
   REQUIRE(instance->bind_input("x", x->data(), 400, x).ok());
@@ -145,7 +145,7 @@ TEST_CASE("the owner of a bound input is held until it is bound again or carried
 TEST_CASE("an output of another dtype is not carried") {
   SaxpyPlan made = saxpy_plan(100, false);
   made.plan.mutable_buffers(1)->set_dtype(hearth::v1::I32);
-  auto instance = Instance::create(load_carried(made), {.threads = 1});
+  auto instance = create_instance(load_carried(made), {.threads = 1});
   REQUIRE(instance.ok());
   CHECK_THAT(std::string(instance->carry("out", "y").message()),
              Contains("output 'out' is f32 [100] and cannot be carried to input 'y', which is i32 [100]"));

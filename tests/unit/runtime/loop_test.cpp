@@ -125,7 +125,7 @@ TEST_CASE("the steps of a loop see their slices and what the step before made") 
       made.plan.mutable_buffers(static_cast<int>(slice))->mutable_view()->set_reverse(reverse);
     const auto plan = load_loop(made);
     for (const int threads : {1, 3}) {
-      absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
+      absl::StatusOr<Instance> instance = create_instance(plan, {.threads = threads});
       REQUIRE(instance.ok());
       fill(*instance);
       for (const std::int64_t t : {9, 1, 2, 8}) {
@@ -169,7 +169,7 @@ TEST_CASE("the null device records the steps of a loop one by one, each with the
 }
 
 TEST_CASE("a loop allocates nothing and its profile counts every step", "[still]") {
-  absl::StatusOr<Instance> instance = Instance::create(load_loop(sums_plan()), {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(load_loop(sums_plan()), {.threads = 1});
   REQUIRE(instance.ok());
   fill(*instance);
   REQUIRE(instance->execute().ok());
@@ -186,7 +186,7 @@ TEST_CASE("a loop allocates nothing and its profile counts every step", "[still]
 }
 
 TEST_CASE("a loop's state is carried from one execute to the next, and bound memory is sliced") {
-  absl::StatusOr<Instance> instance = Instance::create(load_loop(sums_plan()), {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(load_loop(sums_plan()), {.threads = 1});
   REQUIRE(instance.ok());
   fill(*instance);
   REQUIRE(instance->carry("last", "start").ok());
@@ -213,7 +213,7 @@ TEST_CASE("what a step sees is no buffer to read; what it sees it of is") {
   CHECK(plan->buffers()[kNext].kind == BufferKind::kView);
   CHECK(plan->buffers()[kLast].kernel == "add_step");
   CHECK(plan->buffers()[kAll].kernel == "twice_step");
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1, .keep_intermediates = true});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1, .keep_intermediates = true});
   REQUIRE(instance.ok());
   fill(*instance);
   REQUIRE(instance->execute().ok());
@@ -262,7 +262,7 @@ TEST_CASE("a loop that would see more than a buffer holds at these values is not
   SumsPlan made = sums_plan();  // x is as long as one step for t < 9, but its bound allows 9 of them
   made.plan.mutable_buffers(kSteps)->mutable_shape(0)->Clear();
   push_const(made.plan.mutable_buffers(kSteps)->mutable_shape(0), 1);
-  absl::StatusOr<Instance> instance = Instance::create(load_loop(made), {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(load_loop(made), {.threads = 1});
   REQUIRE(instance.ok());
   const absl::Status ran = instance->execute();
   CHECK(ran.code() == absl::StatusCode::kFailedPrecondition);
@@ -283,7 +283,7 @@ TEST_CASE("a carried value that would not fit at these values is not run, wherev
       launch.clear_grid();
       push_const(launch.mutable_grid(), 1);
     }
-    absl::StatusOr<Instance> instance = Instance::create(load_loop(made), {.threads = 1});
+    absl::StatusOr<Instance> instance = create_instance(load_loop(made), {.threads = 1});
     REQUIRE(instance.ok());
     CHECK(instance->execute().ok());  // t = 9
     REQUIRE(instance->set_var("t", 2).ok());
@@ -311,5 +311,5 @@ TEST_CASE("a plan of very many loops is loaded in a moment") {
       plan.mutable_launches(static_cast<int>(i))->add_buffers(static_cast<std::uint32_t>(plan.buffers_size() - 1));
     }
   }
-  CHECK(Instance::create(load_loop(made), {.threads = 1}).ok());
+  CHECK(create_instance(load_loop(made), {.threads = 1}).ok());
 }

@@ -72,7 +72,7 @@ Instance instance_of(const ThreadsPlan& made, int threads) {
   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);
   INFO(plan.status().ToString());
   REQUIRE(plan.ok());
-  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = threads});
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = threads});
   REQUIRE(instance.ok());
   return *std::move(instance);
 }

@@ -1,4 +1,4 @@
-#include "runtime/replay.h"
+#include "hearth/instance.h"
 
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -59,7 +59,7 @@ TEST_CASE("a plan replays with owned and with bound buffers") {
   const auto plan = load(saxpy_plan(1000, false));
   CHECK(plan->inputs().size() == 2);
   CHECK(plan->outputs()[0].max_shape == std::vector<std::int64_t>{1000});
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   REQUIRE(instance.ok());
   const std::vector<float> x = ramp(1000, 1), y = ramp(1000, -5);
   std::memcpy(instance->input("x")->data, x.data(), 4000);
@@ -79,7 +79,7 @@ TEST_CASE("a plan replays with owned and with bound buffers") {
 TEST_CASE("memory that the device does not reach is copied before and after a run, and said to be") {
   const bool is_far = hearth::testing::device_of_tests() != nullptr;
   const auto plan = load(saxpy_plan(64, true));
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1, .keep_intermediates = true});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1, .keep_intermediates = true});
   const std::vector<float> x = ramp(64, 1), y = ramp(64, 2);
   std::vector<float> out(64, -1);
   CHECK(instance->memory().copied_in_bytes == 0);
@@ -104,7 +104,7 @@ TEST_CASE("threads divide a launch without changing its result", "[threads]") {
   const std::vector<float> x = ramp(100003, 1), y = ramp(100003, -5);
   for (int threads : {1, 2, 3, 5}) {
     const auto plan = load(saxpy_plan(100003, false), threads);
-    absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
+    absl::StatusOr<Instance> instance = create_instance(plan, {.threads = threads});
     REQUIRE(instance->bind_input("x", x.data(), x.size() * 4).ok());
     REQUIRE(instance->bind_input("y", y.data(), y.size() * 4).ok());
     REQUIRE(instance->execute().ok());
@@ -114,7 +114,7 @@ TEST_CASE("threads divide a launch without changing its result", "[threads]") {
 
 TEST_CASE("variables start at their upper bound, move within bounds and change grids and shapes") {
   const auto plan = load(saxpy_plan(64, true));
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   const std::vector<float> x = ramp(64, 1), y = ramp(64, 2);
   CHECK(instance->input("x")->shape == std::vector<std::int64_t>{64});
   std::vector<float> out(64, -1);
@@ -140,7 +140,7 @@ TEST_CASE("variables start at their upper bound, move within bounds and change g
 
 TEST_CASE("wrong bindings are refused by name and change nothing") {
   const auto plan = load(saxpy_plan(10, false));
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   std::vector<float> x(11);
   CHECK_THAT(std::string(instance->bind_input("z", x.data(), 40).message()),
              Catch::Contains("no input 'z'; the plan has: 'x', 'y'"));
@@ -157,7 +157,7 @@ TEST_CASE("wrong bindings are refused by name and change nothing") {
 TEST_CASE("execute allocates nothing, also when bindings and variables change", "[still]") {
   for (int threads : {1, 3}) {
     const auto plan = load(saxpy_plan(4096, true), threads);
-    absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = threads});
+    absl::StatusOr<Instance> instance = create_instance(plan, {.threads = threads});
     const std::vector<float> x = ramp(4096, 1), other = ramp(4096, 2);
     REQUIRE(instance->execute().ok());
     AllocationCounter counter;
@@ -179,7 +179,7 @@ TEST_CASE("execute allocates nothing, also when bindings and variables change", 
 #if !HEARTH_TEST_SANITIZED
 TEST_CASE("single-threaded replay makes no system call", "[still]") {
   const auto plan = load(saxpy_plan(1000, true));
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   REQUIRE(instance->execute().ok());
   auto survives = [&](bool with_call) {
     const pid_t child = fork();
@@ -206,7 +206,7 @@ TEST_CASE("instances of one plan run concurrently") {
   std::atomic<int> good{0};
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1 + t % 2});
+      absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1 + t % 2});
       const std::vector<float> x = ramp(5000, static_cast<float>(t)), y = ramp(5000, static_cast<float>(10 * t));
       bool ok = instance->bind_input("x", x.data(), 20000).ok() && instance->bind_input("y", y.data(), 20000).ok();
       for (int i = 0; i < 50; ++i) ok = ok && instance->execute().ok() && right(*instance->output("out"), x, y);
@@ -219,7 +219,7 @@ TEST_CASE("instances of one plan run concurrently") {
 
 TEST_CASE("profiles name every launch") {
   const auto plan = load(saxpy_plan(1000, false));
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   absl::StatusOr<Profile> profile = instance->execute_profiled();
   REQUIRE(profile.ok());
   REQUIRE(profile->launches.size() == 2);  // `once` launches ran at load
@@ -247,7 +247,7 @@ TEST_CASE("parameters are checked, and copied when they are not aligned") {
   request.parameters["a"] = {odd + 1, 4, nullptr};
   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);
   REQUIRE(plan.ok());
-  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   const std::vector<float> x = ramp(10, 1), y = ramp(10, 2);
   REQUIRE(instance->bind_input("x", x.data(), 40).ok());
   REQUIRE(instance->bind_input("y", y.data(), 40).ok());
@@ -261,7 +261,7 @@ TEST_CASE("the null device records launches and needs no artifacts", "[host]") {
   for (auto& kernel : *made.plan.mutable_kernels()) kernel.clear_artifact();
   made.artifacts.clear();
   const auto plan = load(made);
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   REQUIRE(instance->execute().ok());
   REQUIRE(instance->set_var("n", 10).ok());
   REQUIRE(instance->execute().ok());

@@ -9,9 +9,9 @@
 
 #include "base/mapped_file.h"
 #include "base/memory_file.h"
+#include "hearth/instance.h"
 #include "proto/versions.h"
 #include "runtime/loaded_plan.h"
-#include "runtime/replay.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
@@ -127,7 +127,7 @@ std::shared_ptr<const LoadedPlan> load_sharing(const PackingPlan& made, const We
 }
 
 bool is_right(const std::shared_ptr<const LoadedPlan>& plan, const Weights& weights) {
-  absl::StatusOr<Instance> instance = Instance::create(plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
   if (!instance.ok() || !instance->execute().ok()) return false;
   const auto out = instance->output("out")->as<float>();
   for (std::size_t i = 0; i < weights.w.size(); ++i) {
@@ -263,7 +263,7 @@ TEST_CASE("weights at odd addresses of a file are packed and replayed, shared or
     REQUIRE(plan.ok());
     CHECK((*plan)->weights().found == (i == 2 && request.device == nullptr));
     CHECK(is_right(*plan, weights));
-    absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+    absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
     for (const std::uint32_t id : {1u, 2u}) {
       const auto seen = instance->buffer(id);
       REQUIRE(seen.ok());

@@ -1,4 +1,4 @@
-#include "runtime/view.h"
+#include "hearth/view.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

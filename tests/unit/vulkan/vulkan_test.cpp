@@ -68,7 +68,7 @@ bool computes(Instance& instance, std::int64_t n) {
 absl::Status use(const Device& device, const SaxpyPlan& made) {
   const auto plan = load_on(device, made);
   if (!plan.ok()) return plan.status();
-  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   if (!instance.ok()) return instance.status();
   if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
   for (const BufferInfo& info : (*plan)->buffers()) {
@@ -87,7 +87,7 @@ TEST_CASE("a replay is one submission, and records, allocates and creates nothin
     const auto plan = load_on(*opened.device, long_plan(launches));
     INFO(plan.status().message());
     REQUIRE(plan.ok());
-    absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+    absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
     REQUIRE(instance.ok());
     std::vector<float> other(256, 2);
     int replays = 0;
@@ -151,8 +151,8 @@ TEST_CASE("a device that is lost in the middle of a replay is said to be, from t
   const SaxpyPlan made = long_plan(4);
   const auto plan = load_on(*lost.device, made), others_plan = load_on(*other.device, made);
   REQUIRE((plan.ok() && others_plan.ok()));
-  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
-  absl::StatusOr<Instance> others = Instance::create(*others_plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
+  absl::StatusOr<Instance> others = create_instance(*others_plan, {.threads = 1});
   REQUIRE((instance.ok() && others.ok()));
   for (const char* where : {"vkWaitSemaphores", "vkQueueSubmit2"}) {
     EntryPoints::reset();
@@ -179,7 +179,7 @@ TEST_CASE("a run that does not end is given up at its deadline, and nothing that
   {
     const auto plan = load_on(*stuck.device, made);
     REQUIRE(plan.ok());
-    absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+    absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
     REQUIRE(instance.ok());
     EntryPoints::reset();
     EntryPoints::fail("vkWaitSemaphores", 0, VK_TIMEOUT);
@@ -216,7 +216,7 @@ TEST_CASE("a launch of more units than all workgroups have invocations is whole,
   const auto plan = load_on(*opened.device, testing::saxpy_plan(kUnits, false));
   REQUIRE(plan.ok());
   EntryPoints::reset();
-  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE(instance.ok());
   CHECK(EntryPoints::most_groups() == 65'535);
   CHECK(computes(*instance, kUnits));
@@ -260,7 +260,7 @@ TEST_CASE("a process that was forked after a device was used is refused by name,
   const SaxpyPlan made = long_plan(4);
   const auto plan = load_on(*opened.device, made);
   REQUIRE(plan.ok());
-  absl::StatusOr<Instance> instance = Instance::create(*plan, {.threads = 1});
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE((instance.ok() && computes(*instance, 256)));
   const pid_t child = fork();
   if (child == 0) {

@@ -1,0 +1,93 @@
+// What is behind the handles of the C ABI (hearth/hearth.h), and how its functions end. Inside client/c_abi/ only.
+//
+//   hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters, hearth_error**
+//   error) {
+//     return guarded(error, [&]() -> absl::Status {
+//       if (absl::Status given = check_given({{plan, "plan"}, {path, "path"}}); !given.ok()) return given;
+//       return plan->plan.export_to(path, {.parameters = with_parameters != 0});
+//     });
+//   }
+#pragma once
+#include <cstddef>
+#include <exception>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hearth/hearth.h"
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
+
+struct hearth_error {
+  absl::StatusCode code = absl::StatusCode::kUnknown;
+  std::string message;
+};
+
+struct hearth_import_options {
+  hearth::onnx::ImportOptions options;
+};
+
+struct hearth_graph {
+  hearth::onnx::ImportedModel model;
+};
+
+struct hearth_prepare_options {
+  hearth::client::PrepareConfig config;
+};
+
+struct hearth_plan {
+  hearth::client::PreparedPlan plan;
+};
+
+struct hearth_instance {
+  hearth::client::Instance instance;
+  std::vector<std::int64_t> shape;  // of the view that was given last
+};
+
+struct hearth_profile {
+  std::uint64_t total_ns = 0;
+  std::vector<hearth::client::Profile::Row> rows;
+};
+
+namespace hearth::c_abi {
+
+// The code of `status`, and `error` set to it where the caller wants it.
+hearth_code end_call(const absl::Status& status, hearth_error** error) noexcept;
+absl::Status status_of(const std::exception_ptr& thrown);
+
+// InvalidArgument naming the first argument that is null.
+struct Argument {
+  const void* pointer;
+  const char* name;
+};
+absl::Status check_given(std::initializer_list<Argument> arguments);
+
+// Runs a call's body, whose exceptions end here.
+template <typename F>
+hearth_code guarded(hearth_error** error, F&& body) noexcept {
+  try {
+    return end_call(std::forward<F>(body)(), error);
+  } catch (...) {
+    return end_call(status_of(std::current_exception()), error);
+  }
+}
+
+// The part of a caller's struct that both sides know: what the caller has said of its size, if that is possible at all.
+template <typename T>
+absl::Status check_struct(const T* given, const char* name, std::size_t least_bytes) {
+  if (absl::Status there = check_given({{given, name}}); !there.ok()) return there;
+  if (given->struct_size < least_bytes) {
+    return absl::InvalidArgumentError(std::string(name) + "->struct_size is " + std::to_string(given->struct_size) +
+                                      "; set it to sizeof *" + name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::c_abi

@@ -1,0 +1,58 @@
+# cmake --install: what of the build a machine gets, by component (cmake/packages.cmake makes a Debian package of each):
+#   runtime      libhearth.so.N, which programs load
+#   dev          headers, libhearth.so, CMake and pkg-config files
+#   daemon       hearthd, its worker, the hearth command; manual pages, completion
+#   blobs        the worker that compiles kernel blobs, and what libraries with blobs are built with
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS hearth EXPORT hearthTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(DIRECTORY include/hearth DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+
+# find_package(hearth): hearth::hearth for C++, hearth::c for C.
+install(EXPORT hearthTargets NAMESPACE hearth:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hearth COMPONENT dev)
+configure_package_config_file(cmake/hearthConfig.cmake.in ${CMAKE_BINARY_DIR}/install/hearthConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hearth)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/hearthConfigVersion.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/install/hearthConfig.cmake ${CMAKE_BINARY_DIR}/install/hearthConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hearth COMPONENT dev)
+
+# pkg-config: hearth for C++, hearth-c for C, which needs nothing of absl. Their paths follow the file, wherever the
+# prefix is.
+file(RELATIVE_PATH HEARTH_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(_name hearth hearth-c)
+  configure_file(cmake/${_name}.pc.in ${CMAKE_BINARY_DIR}/install/${_name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/install/${_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endforeach()
+
+if(NOT TARGET hearthd OR NOT TARGET hearth_program OR NOT TARGET hearth-worker)
+  return()
+endif()
+install(TARGETS hearthd hearth_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
+install(TARGETS hearth-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hearth COMPONENT daemon)
+# Manual pages and completion are printed by the programs themselves, once they are built.
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/install/man.stamp
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/install/man
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/install/man
+  COMMAND $<TARGET_FILE:hearth_program> manual ${CMAKE_BINARY_DIR}/install/man
+  COMMAND $<TARGET_FILE:hearthd> --manual > ${CMAKE_BINARY_DIR}/install/man/hearthd.8
+  COMMAND $<TARGET_FILE:hearth_program> completion bash > ${CMAKE_BINARY_DIR}/install/hearth.bash
+  COMMAND $<TARGET_FILE:hearth_program> completion zsh > ${CMAKE_BINARY_DIR}/install/_hearth
+  COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/install/man.stamp
+  DEPENDS hearth_program hearthd VERBATIM)
+add_custom_target(man ALL DEPENDS ${CMAKE_BINARY_DIR}/install/man.stamp)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/install/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT daemon
+  FILES_MATCHING PATTERN "*.1")
+install(FILES ${CMAKE_BINARY_DIR}/install/man/hearthd.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT daemon)
+install(FILES ${CMAKE_BINARY_DIR}/install/hearth.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME hearth COMPONENT daemon)
+install(FILES ${CMAKE_BINARY_DIR}/install/_hearth DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+  COMPONENT daemon)
+
+if(TARGET hearth-blob-worker)
+  install(TARGETS hearth-blob-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hearth COMPONENT blobs)
+  install(TARGETS hearth-hipcc hearth-blobc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT blobs)
+  install(TARGETS hearth_blob hearth_blob_client DESTINATION lib/hearth COMPONENT blobs)
+endif()

@@ -1,0 +1,63 @@
+// DLPack (dmlc.github.io/dlpack, ABI version 0.x): arrays to and from other libraries of this process without copying.
+// The structs below are the ABI's; where its own dlpack.h is included first, that one is used. CPU memory, dense and
+// row-major, one lane. Errors: absl::Status naming what is not; a refused tensor stays the caller's.
+//
+//   absl::StatusOr<ImportedArray> x = from_dlpack(capsule);        // owns it now, calls its deleter in the end
+//   Tensor w = parameter("w", shape, x->view.dtype, {x->view.data, x->view.size_bytes, x->owner});
+//   absl::StatusOr<DLManagedTensor*> y = to_dlpack(*std::move(result));   // freed by y->deleter(y)
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "hearth/array.h"
+
+#ifndef DLPACK_DLPACK_H_
+extern "C" {
+typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLROCM = 10, kDLROCMHost = 11 } DLDeviceType;
+typedef struct {
+  DLDeviceType device_type;
+  std::int32_t device_id;
+} DLDevice;
+typedef enum { kDLInt = 0U, kDLUInt = 1U, kDLFloat = 2U, kDLBfloat = 4U, kDLComplex = 5U, kDLBool = 6U } DLDataTypeCode;
+typedef struct {
+  std::uint8_t code;
+  std::uint8_t bits;
+  std::uint16_t lanes;
+} DLDataType;
+typedef struct {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;  // in elements; null: row-major
+  std::uint64_t byte_offset;
+} DLTensor;
+typedef struct DLManagedTensor {
+  DLTensor dl_tensor;
+  void* manager_ctx;
+  void (*deleter)(struct DLManagedTensor* self);
+} DLManagedTensor;
+}
+#endif
+
+#pragma GCC visibility push(default)
+namespace hearth::client {
+
+struct ImportedArray {
+  ArrayView view;
+  std::shared_ptr<const void> owner;  // keeps the view's memory alive
+};
+
+// What it shows, without taking it over: valid as long as the tensor is. Errors as from_dlpack's.
+absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensor* tensor);
+// Takes the tensor over when it is accepted.
+absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* tensor);
+// Of an array that the result owns, or of memory that `owner` keeps alive. Unimplemented for float8, which this ABI has
+// no name for.
+absl::StatusOr<DLManagedTensor*> to_dlpack(Array array);
+absl::StatusOr<DLManagedTensor*> to_dlpack(const ArrayView& view, std::shared_ptr<const void> owner);
+
+}  // namespace hearth::client
+#pragma GCC visibility pop

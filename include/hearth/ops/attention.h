@@ -1,0 +1,36 @@
+// What transformers are made of. Leading axes of q, k and v are the batch's; empty tensors mean "none".
+// Errors: JitError.
+//
+//   Tensor q = rotary_embedding(heads, cos, sin);                             // [B, H, T, D]
+//   Tensor y = scaled_dot_product_attention(q, k, v, {.causal = true});       // [B, H, T, Dv]
+#pragma once
+#include <optional>
+
+#include "hearth/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace hearth::client {
+
+// Rows of `table` [V, E] for integer `indices` [..]: [.., E]. Negative indices count from the end, others are clamped.
+Tensor embedding(const Tensor& table, const Tensor& indices, Loc loc = Loc::current());
+
+// Turns pairs of elements of x [.., T, D] by the angles whose cosines and sines are given, [.., T, R/2] with
+// broadcasting; elements from R on stay. Pairs are element i with i + R/2, or neighbours where `interleaved`.
+Tensor rotary_embedding(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved = false,
+                        Loc loc = Loc::current());
+
+struct AttentionConfig {
+  // Broadcasts to [.., H, T, S]. bool: whether a query sees a key; a query that sees none gives 0. Floats: added to the
+  // scores.
+  Tensor mask = {};
+  bool causal = false;               // query t sees keys up to past + t
+  std::int64_t past = 0;             // keys before the first query's own
+  std::optional<double> scale = {};  // 1 / sqrt(D)
+};
+// softmax(q k^T scale + mask) v: q [.., H, T, D], k [.., K, S, D], v [.., K, S, Dv] -> [.., H, T, Dv] in q's dtype. K
+// divides H: each key head serves H / K consecutive query heads. The softmax is computed in f32 or wider.
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const AttentionConfig& config = {}, Loc loc = Loc::current());
+
+}  // namespace hearth::client
+#pragma GCC visibility pop

@@ -1,0 +1,33 @@
+// Plan files: a prepared plan with its kernels, and its parameters unless told otherwise, in one self-checking file
+// that is loaded with no daemon (format: docs/plan_file.md). It holds machine code: load only what you would run.
+// Thread-safe. Errors: one line that begins with the path and names the section. DataLoss: damaged or cut off;
+// FailedPrecondition: another version, or a CPU or device without the features it was compiled for; InvalidArgument: no
+// plan file, or wrong parameters; NotFound, PermissionDenied, ResourceExhausted: the file system.
+//
+//   absl::Status saved = plan->export_to("model.hearth");
+//   absl::StatusOr<PreparedPlan> plan = load_plan("model.hearth", {.threads = 4});
+#pragma once
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "hearth/prepare.h"
+
+#pragma GCC visibility push(default)
+namespace hearth::client {
+
+struct LoadPlanConfig {
+  int threads = 0;          // 0: as when the plan was prepared
+  std::string device = "";  // as PrepareConfig::device; empty: the first of the kind that the plan was prepared for
+  // Parameters that the file leaves out, by name; must be the bytes the plan was exported with.
+  std::map<std::string, ParameterData> parameters = {};
+};
+
+// Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.
+absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config = {});
+
+// Whether a regular file begins as plan files do.
+bool is_plan_file(const std::string& path);
+
+}  // namespace hearth::client
+#pragma GCC visibility pop

@@ -1,0 +1,127 @@
+// The one way from tensors to a replay: prepare() sends the traced graph to hearthd (starting one when none runs),
+// loads the plan and its kernels and binds the parameters; a PreparedPlan is immutable and shared, and makes
+// Instances (hearth/instance.h). A prepared plan keeps replaying when the daemon is gone. Thread-safe.
+// Errors: absl::Status with gRPC's codes (UNAVAILABLE: no daemon; DEADLINE_EXCEEDED; INVALID_ARGUMENT: the graph).
+//
+//   absl::StatusOr<PreparedPlan> plan = prepare({{"y", y}}, {.threads = 4});
+//   absl::StatusOr<Instance> run = plan->instantiate();
+//   run->bind_input("x", x.data(), x.size() * sizeof(float)); run->execute(); run->output("y")->as<float>();
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hearth/graph.h"
+#include "hearth/instance.h"
+#include "hearth/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace hearth::client {
+
+using runtime::BufferInfo;
+using runtime::BufferKind;
+using runtime::ConstView;
+using runtime::FixedInput;
+using runtime::FixedInputs;
+using runtime::Instance;
+using runtime::InstanceConfig;
+using runtime::InstanceMemory;
+using runtime::MutableView;
+using runtime::Profile;
+using runtime::ValueInfo;
+using runtime::VariableInfo;
+
+struct PrepareProgress {
+  enum class State { kQueued, kLowering, kCompiling, kLoading };
+  State state = State::kQueued;
+  std::uint32_t kernels_done = 0;
+  std::uint32_t kernels_total = 0;
+};
+
+struct PrepareConfig {
+  std::string socket = {};  // empty: HEARTH_SOCKET, else the user's default (docs/daemon.md)
+  // "cpu"; "vulkan", "vulkan:N", "vulkan:UUID" (docs/devices.md); "null" (records launches, computes nothing); or
+  // several between commas: the first on which the plan can be prepared. PreparedPlan::device says which it is.
+  std::string device = "cpu";
+  int threads = 0;  // 0: HEARTH_THREADS, else every CPU this process may use
+  std::chrono::milliseconds deadline = std::chrono::seconds(120);  // of the whole call, daemon start included
+  bool auto_start = true;                                          // HEARTH_NO_AUTOSTART=1 also turns it off
+  std::uint32_t opt_level = 2;  // what LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all that helps
+  bool fast_math = false;
+  bool direct_convolutions = false;  // see docs/sdk.md, "How exact"
+  // Packed weights from 1 MiB on lie in read-only memory that this user's processes on this node share.
+  bool share_weights = true;
+  bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
+  // Inputs of the model that are none of the graph's, their value being part of what it computes (ImportedModel's,
+  // InputSpec::constant): instances take them by name and refuse another value.
+  FixedInputs fixed_inputs = {};
+  std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
+
+  // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
+  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS and HEARTH_SHARE_WEIGHTS (0 or 1); HEARTH_SOCKET and
+  // HEARTH_NO_AUTOSTART hold for every configuration.
+  // InvalidArgument naming the variable, its value and what is expected.
+  static absl::StatusOr<PrepareConfig> from_env();
+};
+
+struct PrepareStats {
+  double prepare_ms = 0;               // the whole prepare(): trace encoding to loaded kernels and `once` launches
+  double rpc_ms = 0;                   // the Prepare call alone
+  std::uint32_t kernels = 0;           // distinct kernels of the plan
+  std::uint32_t compiled_kernels = 0;  // compiled for this call
+  std::uint32_t cache_hits = 0;        // found in the daemon's cache
+  bool plan_hit = false;
+  bool joined = false;                    // shared another caller's compile
+  std::string plan_key;                   // 32 bytes
+  std::uint32_t once_launches = 0;        // run by this call, to pack weights and fold constants
+  std::uint64_t shared_weight_bytes = 0;  // in memory shared with other processes; 0: this process keeps its own
+  bool weights_found = false;             // another process had made them
+  // Of PrepareConfig::device, those before the one that is used: "vulkan: " and the reason.
+  std::vector<std::string> passed_over = {};
+};
+
+struct ExportConfig {
+  bool parameters = true;  // false: only their sizes and digests; load_plan is given them
+};
+
+class PreparedPlan {
+ public:
+  const PrepareStats& stats() const;
+  const std::vector<ValueInfo>& inputs() const;
+  const FixedInputs& fixed_inputs() const;  // none of inputs()
+  const std::vector<ValueInfo>& outputs() const;
+  const std::vector<VariableInfo>& variables() const;
+  const std::string& device() const;  // "cpu", "vulkan:0"
+  int threads() const;
+  std::size_t shared_bytes() const;  // what all instances share: parameters, constants, packed weights
+  // Uses PrepareConfig.threads and .keep_intermediates; the second form its own.
+  absl::StatusOr<Instance> instantiate() const;
+  absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
+  // Writes a file that load_plan (hearth/plan_file.h, which names the errors) reads; whole or not at all.
+  absl::Status export_to(const std::string& path, const ExportConfig& config = {}) const;
+
+  struct State;  // client/jit/prepared_state.h
+  explicit PreparedPlan(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }  // for the library itself
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// Threads a replay uses for PrepareConfig.threads = `wanted`; InvalidArgument out of range.
+absl::StatusOr<int> choose_threads(int wanted);
+
+// Begins to open the session with a daemon that runs, in the background: called before a model is read or traced, the
+// first prepare() need not wait for it. Starts no daemon and reports nothing; prepare() does both.
+void connect_early(const PrepareConfig& config = {});
+
+absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config = {});
+absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareConfig& config = {});
+
+}  // namespace hearth::client
+#pragma GCC visibility pop
