@@ -3,7 +3,7 @@
 // process only. Thread-safe.
 //
 //   if (std::exception_ptr inner = build_error(prepared.status())) {
-//     try { std::rethrow_exception(inner); } catch (const MissingWeights& missing) { … }
+//     try { std::rethrow_exception(inner); } catch (const MissingWeights& missing) { fetch(missing.name); }
 //   }
 #pragma once
 #include <exception>

@@ -2,7 +2,7 @@
 // A status keeps its gRPC code and its text; the kind travels with it as a payload. Thread-safe.
 //
 //   absl::Status ran = jit.execute();
-//   if (jit_error_kind(ran) == JitErrorKind::kNotPrepared) …
+//   if (jit_error_kind(ran) == JitErrorKind::kNotPrepared) return ran;
 #pragma once
 #include <optional>
 #include <string_view>

@@ -3,7 +3,7 @@
 // {jit.dim_b(), 80, jit.dim_t()}: then elements are dense at the values of the next execute. A constant is an input
 // whose value is known: the body is recorded with it, and an execute with another value is refused.
 //
-//   jit.prepare(InputSpec::f32({1, 512}), InputSpec::constant(std::int64_t{16000}));
+//   auto prepared = jit.prepare(InputSpec::f32({1, 512}), InputSpec::constant(std::int64_t{16000}));
 #pragma once
 #include <optional>
 #include <string>

@@ -2,7 +2,10 @@
 // output is one flat f32 block [head | h | c]; its length is checked once, when the JitRecurrent is made. One thread at
 // a time. Errors: absl::Status with a JitErrorKind; a step that fails leaves the state as it was.
 //
-//   absl::Status pack_state(SileroJit::Prepared& jit, const LstmState& s) { …copy_into(jit.state_h_mut(), s.h)… }
+//   absl::Status pack_state(SileroJit::Prepared& jit, const LstmState& s) {
+//     if (absl::Status packed = copy_into(jit.state_h_mut(), s.h); !packed.ok()) return packed;
+//     return copy_into(jit.state_c_mut(), s.c);
+//   }
 //   auto vad = JitRecurrent<SileroJit::Prepared>::make(std::move(*jit), LstmState::zeros(128), 1);
 //   auto head = vad->step([&](SileroJit::Prepared& jit) { return copy_into(jit.chunk_mut(), chunk); });
 //   float probability = head->front();

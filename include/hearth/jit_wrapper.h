@@ -9,7 +9,8 @@
 //   }
 //   absl::StatusOr<EncoderJit::Prepared> jit =
 //       EncoderJit(encoder).with_b_bound(8).prepare(InputSpec::f32({8, 80, 3000}), InputSpec::i64({8}));
-//   jit->mel_mut()->copy_from(mel); jit->execute_with_vars({{"b", 2}, {"t", 700}}); jit->output()->as<float>() …
+//   absl::Status status = jit->mel_mut()->copy_from(mel);
+//   if (status.ok()) status = jit->execute_with_vars({{"b", 2}, {"t", 700}});   // then jit->output()->as<float>()
 //
 // The order is kept by types: only an EncoderJit has setters and prepare(), only an EncoderJit::Prepared replays. A
 // wrapper is immutable (setters and prepare() leave it as it is) and may prepare more than once; a Prepared shares the

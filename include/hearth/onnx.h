@@ -9,8 +9,7 @@
 //
 //   absl::StatusOr<ImportedModel> model = import_model("model.onnx", {.dims = {{"batch", 1}, {"time", {1, 512}}}});
 //   if (!model.ok()) return model.status();
-//   absl::StatusOr<client::PreparedPlan> plan =
-//       client::prepare(model->outputs, {.fixed_inputs = model->fixed_inputs});
+//   absl::StatusOr<PreparedPlan> plan = prepare(model->outputs, {.fixed_inputs = model->fixed_inputs});
 #pragma once
 #include <cstdint>
 #include <map>

@@ -5,7 +5,7 @@
 // plan file, or wrong parameters; NotFound, PermissionDenied, ResourceExhausted: the file system.
 //
 //   absl::Status saved = plan->export_to("model.hearth");
-//   absl::StatusOr<PreparedPlan> plan = load_plan("model.hearth", {.threads = 4});
+//   absl::StatusOr<PreparedPlan> loaded = load_plan("model.hearth", {.threads = 4});
 #pragma once
 #include <map>
 #include <string>

@@ -5,7 +5,8 @@
 //
 //   absl::StatusOr<PreparedPlan> plan = prepare({{"y", y}}, {.threads = 4});
 //   absl::StatusOr<Instance> run = plan->instantiate();
-//   run->bind_input("x", x.data(), x.size() * sizeof(float)); run->execute(); run->output("y")->as<float>();
+//   absl::Status status = run->bind_input("x", x.data(), x.size() * sizeof(float));
+//   if (status.ok()) status = run->execute();                  // then run->output("y")->as<float>()
 #pragma once
 #include <chrono>
 #include <cstdint>

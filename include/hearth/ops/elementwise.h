@@ -1,6 +1,6 @@
 // Elementwise ops with numpy broadcasting and the promotion of hearth/tensor.h. Errors: JitError.
 //
-//   Tensor y = where(x > 0, x, 0.1 * x);   // written: where(greater(x, 0), x, 0.1 * x)
+//   Tensor y = where(greater(x, 0), x, 0.1 * x);
 #pragma once
 #include "hearth/tensor.h"
 
