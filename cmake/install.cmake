@@ -38,14 +38,15 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/install/man.stamp
   COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/install/man
   COMMAND $<TARGET_FILE:hearth_program> manual ${CMAKE_BINARY_DIR}/install/man
   COMMAND $<TARGET_FILE:hearthd> --manual > ${CMAKE_BINARY_DIR}/install/man/hearthd.8
+  COMMAND sh -c "gzip -9n ${CMAKE_BINARY_DIR}/install/man/*"
   COMMAND $<TARGET_FILE:hearth_program> completion bash > ${CMAKE_BINARY_DIR}/install/hearth.bash
   COMMAND $<TARGET_FILE:hearth_program> completion zsh > ${CMAKE_BINARY_DIR}/install/_hearth
   COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/install/man.stamp
   DEPENDS hearth_program hearthd VERBATIM)
 add_custom_target(man ALL DEPENDS ${CMAKE_BINARY_DIR}/install/man.stamp)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/install/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT daemon
-  FILES_MATCHING PATTERN "*.1")
-install(FILES ${CMAKE_BINARY_DIR}/install/man/hearthd.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT daemon)
+  FILES_MATCHING PATTERN "*.1.gz")
+install(FILES ${CMAKE_BINARY_DIR}/install/man/hearthd.8.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT daemon)
 install(FILES ${CMAKE_BINARY_DIR}/install/hearth.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME hearth COMPONENT daemon)
 install(FILES ${CMAKE_BINARY_DIR}/install/_hearth DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
@@ -55,4 +56,10 @@ if(TARGET hearth-blob-worker)
   install(TARGETS hearth-blob-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hearth COMPONENT blobs)
   install(TARGETS hearth-hipcc hearth-blobc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT blobs)
   install(TARGETS hearth_blob hearth_blob_client DESTINATION lib/hearth COMPONENT blobs)
+endif()
+
+# All of it, and no test.
+add_custom_target(package_contents DEPENDS hearth hearthd hearth_program hearth-worker man package_changelog)
+if(TARGET hearth-blob-worker)
+  add_dependencies(package_contents hearth-blob-worker hearth-hipcc hearth-blobc hearth_blob hearth_blob_client)
 endif()
