@@ -63,3 +63,7 @@ add_custom_target(package_contents DEPENDS hearth hearthd hearth_program hearth-
 if(TARGET hearth-blob-worker)
   add_dependencies(package_contents hearth-blob-worker hearth-hipcc hearth-blobc hearth_blob hearth_blob_client)
 endif()
+
+# As a service of the whole node (docs/daemon.md).
+install(FILES deploy/systemd/hearthd.socket deploy/systemd/hearthd.service DESTINATION lib/systemd/system COMPONENT daemon)
+install(FILES deploy/systemd/hearth.tmpfiles DESTINATION lib/tmpfiles.d RENAME hearth.conf COMPONENT daemon)

@@ -25,6 +25,7 @@
 #include "command_line/usage.h"
 #include "daemon/daemon_manual.h"
 #include "daemon/setting.h"
+#include "daemon/setting_parsers.h"
 #include "daemon/trusted_file.h"
 #include "daemon/version.h"
 #include "proto/socket_path.h"
@@ -38,51 +39,6 @@ absl::Status store(const absl::StatusOr<std::uint64_t>& value, T* place) {
   if (!value.ok()) return value.status();
   *place = static_cast<T>(*value);
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::uint64_t> parse_count(const std::string& text) {
-  std::uint64_t value = 0;
-  if (text.empty() || !absl::ascii_isdigit(text[0]) || !absl::SimpleAtoi(text, &value) || value > (1ull << 40)) {
-    return absl::InvalidArgumentError("expected a whole number");
-  }
-  return value;
-}
-
-absl::StatusOr<std::uint64_t> parse_worker_count(const std::string& text) {
-  absl::StatusOr<std::uint64_t> value = parse_count(text);
-  if (value.ok() && *value > 1024) return absl::InvalidArgumentError("expected at most 1024 workers");
-  return value;
-}
-
-absl::Status parse_folders(const std::string& text, std::vector<std::string>* folders) {
-  folders->clear();
-  for (absl::string_view folder : absl::StrSplit(text, ':', absl::SkipEmpty())) {
-    if (folder[0] != '/') return absl::InvalidArgumentError(absl::StrCat("'", folder, "' is not an absolute path"));
-    folders->emplace_back(folder);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status parse_flag(const std::string& text, bool* place) {
-  if (text != "true" && text != "false") return absl::InvalidArgumentError("expected true or false");
-  *place = text == "true";
-  return absl::OkStatus();
-}
-
-absl::Status parse_level(const std::string& text, std::string* place) {
-  static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error", "off"};
-  if (kLevels.count(text) == 0) return absl::InvalidArgumentError("expected trace, debug, info, warn, error or off");
-  *place = text;
-  return absl::OkStatus();
-}
-
-absl::Status parse_sandbox(const std::string& text, SandboxSetting* place) {
-  for (const SandboxSetting setting : {SandboxSetting::kRequired, SandboxSetting::kBestEffort, SandboxSetting::kOff}) {
-    if (text != name_of(setting)) continue;
-    *place = setting;
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError("expected required, best-effort or off");
 }
 
 std::vector<Setting> settings_of(Config& c) {
@@ -107,6 +63,14 @@ std::vector<Setting> settings_of(Config& c) {
   };
   return {
       {"socket", "unix socket to serve; empty: the user's own", text(&c.socket)},
+      {"clients", "who may use the daemon: its owner, every user of the machine, a group, or users by name",
+       Value([&c](const std::string& value) { return parse_clients(value, &c.clients); },
+             "owner|everyone|group:NAME|users:NAME,…", c.clients.text())},
+      {"sharing",
+       "what users of one daemon share: kernels, and plans without constant data of theirs; nothing, each has entries "
+       "of "
+       "its own",
+       Value([&c](const std::string& value) { return parse_sharing(value, &c.sharing); }, "node|uid", "node")},
       {"cache_dir", "folder of compiled kernels and plans; empty: hearth in XDG_CACHE_HOME, else ~/.cache/hearth",
        text(&c.cache_dir, "FOLDER")},
       {"cache_limit", "size limit of the cache; 0: none", bytes(&c.cache_limit_bytes)},
@@ -246,7 +210,7 @@ std::string program_near(const std::filesystem::path& self, const char* name) {
 }
 
 absl::Status resolve(Config& config) {
-  absl::StatusOr<std::string> socket = resolve_socket_path(config.socket);
+  absl::StatusOr<std::string> socket = resolve_socket_path(config.socket, SocketUser::kDaemon);
   if (!socket.ok()) return socket.status();
   config.socket = *socket;
   if (config.cache_dir.empty()) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/build/key_namespace.h"
+#include "daemon/serve/client_policy.h"
 #include "daemon/serve/request_limits.h"
 #include "daemon/workers/sandbox_status.h"
 
@@ -22,8 +24,11 @@ namespace hearth::daemon {
 struct Config {
   std::string message;  // not empty: print this text, which ends its last line, and exit 0
 
-  std::string socket;     // resolved
-  std::string cache_dir;  // resolved
+  std::string socket;                // resolved
+  ClientPolicy clients;              // who may use it
+  Sharing sharing = Sharing::kNode;  // between users, where several may use it
+  int activated_socket = -1;         // on which a service manager listens for clients; -1: none
+  std::string cache_dir;             // resolved
   std::uint64_t cache_limit_bytes = 10ull << 30;
   bool allow_network_fs = false;
   std::uint64_t memory_store_bytes = 512ull << 20;

@@ -1,6 +1,7 @@
 #include "daemon/hearth_daemon.h"
 
 #include <absl/strings/str_cat.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -21,6 +22,7 @@
 #include "daemon/installation.h"
 #include "daemon/pool_options.h"
 #include "daemon/serve/admin_service.h"
+#include "daemon/serve/artifact_grants.h"
 #include "daemon/serve/client_servers.h"
 #include "daemon/serve/compiler_service.h"
 #include "daemon/serve/listener.h"
@@ -110,13 +112,13 @@ class HearthDaemon::Impl {
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &blobs_,
-                   &blob_libraries_},
+                   &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner)},
                   config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms)),
         requests_(share_of(config), &executor_),
         answers_(share_of(config), &executor_),
-        calls_{&preparer_, &leases_, &metrics_, &store_, &activity_, &clients_, &requests_, &answers_},
+        calls_{&preparer_, &leases_, &metrics_, &store_, &activity_, &clients_, &requests_, &answers_, &grants_},
         client_servers_([this] { return std::make_unique<ClientServices>(*this); }, rpc_limits(config)),
         owner_admin_service_(admin_services(), AdminRights::kOwner) {}
 
@@ -136,8 +138,9 @@ class HearthDaemon::Impl {
     accept_thread_ = std::thread([this] {
       listener_->accept_until_stopped([this](int fd, const Peer& peer) { add_client(fd, peer); },
                                       [this](int fd, const Peer& peer) { add_owner(fd, peer); },
-                                      [this](pid_t pid) { client_servers_.forget(pid); });
+                                      [this](const ClientId& client) { client_servers_.forget(client); });
     });
+    weights_->set_open_artifact([this](uid_t user, const Digest& digest) { return open_artifact(user, digest); });
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
     return absl::OkStatus();
@@ -156,7 +159,7 @@ class HearthDaemon::Impl {
       client_servers_.set_serving(false);
       owner_server_->set_serving(false);
       cache_->begin_leaving();  // before the socket is free: a successor must know that it need not wait for long
-      weights_->stop();
+      weights_->stop();         // its thread uses the store
       listener_->stop();
       accept_thread_.join();
       preparer_.close();
@@ -192,13 +195,16 @@ class HearthDaemon::Impl {
     AdminServiceImpl admin;
   };
 
+  // Where several users are clients, turns and budgets are theirs, however many processes each has.
+  ClientId client_of(const Peer& peer) const { return {peer.uid, config_.clients.is_shared() ? 0 : peer.pid}; }
+
   void add_client(int fd, const Peer& peer) {
-    clients_.add(fd, {peer.uid, peer.pid});
-    if (absl::Status added = client_servers_.add_connection(fd, peer.pid); !added.ok())
+    clients_.add(fd, client_of(peer));
+    if (absl::Status added = client_servers_.add_connection(fd, {peer.uid, peer.pid}); !added.ok())
       spdlog::warn("refused a connection of process {}: {}", peer.pid, std::string(added.message()));
   }
   void add_owner(int fd, const Peer& peer) {
-    clients_.add(fd, {peer.uid, peer.pid});
+    clients_.add(fd, client_of(peer));
     owner_server_->add_connection(fd);
   }
 
@@ -237,6 +243,13 @@ class HearthDaemon::Impl {
   std::string health() {
     health_.set("cache", store_.health());
     return health_.text();
+  }
+
+  // For a client that cannot open the cache's files by path; it checks the bytes' digest.
+  UniqueFd open_artifact(uid_t user, const Digest& digest) {
+    if (!grants_.allows(user, digest)) return {};
+    const std::string path = store_.artifact_path(digest);
+    return path.empty() ? UniqueFd() : UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   }
 
   void hand_over() {
@@ -312,6 +325,7 @@ class HearthDaemon::Impl {
   Explainer explainer_;
   Tuner tuner_;
   ConnectedClients clients_;
+  ArtifactGrants grants_;
   MemoryBudget requests_;
   MemoryBudget answers_;
   const CallServices calls_;
@@ -340,12 +354,13 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
     if (found.ok()) installation = *std::move(found);
   }
   ConnectionLimits limits{config.max_connections, config.max_connections_per_process};
-  absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::open(config.socket, kLockPatience, limits);
+  absl::StatusOr<std::unique_ptr<Listener>> listener =
+      Listener::open(config.socket, kLockPatience, limits, config.clients, config.activated_socket);
   if (!listener.ok()) return listener.status();
   WeightLimits weight_limits{config.weights_memory_bytes, config.max_weights,
                              std::chrono::milliseconds(config.weights_keep_ms)};
   absl::StatusOr<std::unique_ptr<WeightServer>> weights =
-      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits);
+      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits, config.clients);
   if (!weights.ok()) return weights.status();
   if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
   if (absl::Status status = check_sandbox(config); !status.ok()) return status;

@@ -20,6 +20,7 @@
 #include "daemon/hearth_daemon.h"
 #include "daemon/log.h"
 #include "daemon/serve/library_log.h"
+#include "daemon/service_manager.h"
 #include "daemon/version.h"
 #include "runtime/build_id.h"
 
@@ -60,10 +61,13 @@ void tell_ready(int fd, const char* said) {
   ::close(fd);
 }
 
-void wait_for_end(const HearthDaemon& daemon, int signals) {
+void wait_for_end(const HearthDaemon& daemon, int signals, const hearth::daemon::ServiceManager& manager) {
   pollfd entries[2] = {{signals, POLLIN, 0}, {daemon.stop_event(), POLLIN, 0}};
   for (;;) {
-    if (::poll(entries, 2, -1) < 0 && errno != EINTR) return;
+    const int ready = ::poll(entries, 2, manager.alive_every_ms());
+    if (ready < 0 && errno != EINTR) return;
+    manager.tell_alive();
+    if (ready == 0) continue;
     if (entries[1].revents != 0) return;
     if (entries[0].revents == 0) continue;
     signalfd_siginfo info{};
@@ -75,7 +79,7 @@ void wait_for_end(const HearthDaemon& daemon, int signals) {
 }
 
 int hearthd_main(int argc, char** argv) {
-  const absl::StatusOr<Config> config = hearth::daemon::load_config(argc, argv);
+  absl::StatusOr<Config> config = hearth::daemon::load_config(argc, argv);
   if (!config.ok()) return complain(config.status(), 2);
   if (!config->message.empty()) {
     hearth::print(config->message);
@@ -85,6 +89,10 @@ int hearthd_main(int argc, char** argv) {
   hearth::daemon::route_library_logs();
   const int signals = block_signals();
   raise_descriptor_limit();
+  const hearth::daemon::ServiceManager manager;
+  absl::StatusOr<int> activated = manager.socket();
+  if (!activated.ok()) return complain(activated.status(), 2);
+  config->activated_socket = *activated;
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
   if (absl::IsAlreadyExists(daemon.status())) {
     tell_ready(config->ready_fd, "0");
@@ -94,7 +102,9 @@ int hearthd_main(int argc, char** argv) {
   spdlog::info("hearthd {} build {} serves {} with {} workers, cache {}", hearth::daemon::kVersion,
                hearth::build_id().substr(0, 12), config->socket, config->workers, config->cache_dir);
   tell_ready(config->ready_fd, "1");
-  wait_for_end(**daemon, signals);
+  manager.tell_ready();
+  wait_for_end(**daemon, signals, manager);
+  manager.tell_stopping();
   constexpr std::chrono::seconds kEnding{4};  // for what comes after the drain
   const hearth::daemon::ExitDeadline deadline(std::chrono::milliseconds(config->drain_ms) + kEnding);
   const bool all_ended = (*daemon)->drain();

@@ -11,8 +11,6 @@
 namespace hearth {
 namespace {
 
-constexpr std::size_t kMostDescriptors = 4;  // that are looked at; the kernel closes what is beyond
-
 std::vector<UniqueFd> descriptors_of(msghdr& header) {
   std::vector<UniqueFd> found;
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
@@ -32,33 +30,38 @@ bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK ||
 }  // namespace
 
 absl::Status send_packet(int socket, std::string_view bytes, int file) {
-  if (bytes.size() > kMaxPacketBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("a packet of ", bytes.size(), " bytes is too large"));
+  return send_packet_of_files(socket, bytes, std::span(&file, file >= 0 ? 1 : 0));
+}
+
+absl::Status send_packet_of_files(int socket, std::string_view bytes, std::span<const int> files) {
+  if (bytes.size() > kMaxPacketBytes || files.size() > kMaxPacketFiles) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a packet of ", bytes.size(), " bytes and ", files.size(), " files is too large"));
   }
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  if (file >= 0) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketFiles)] = {};
+  if (!files.empty()) {
     header.msg_control = control;
-    header.msg_controllen = sizeof control;
+    header.msg_controllen = CMSG_SPACE(files.size_bytes());
     cmsghdr* rights = CMSG_FIRSTHDR(&header);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &file, sizeof file);
+    rights->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(rights), files.data(), files.size_bytes());
   }
   if (::sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return absl::OkStatus();
   if (is_for_later(errno)) return absl::UnavailableError("the peer does not read");
   return absl::OutOfRangeError(std::strerror(errno));
 }
 
-absl::StatusOr<Packet> receive_packet(int socket) {
-  Packet packet;
+absl::StatusOr<PacketOfFiles> receive_packet_of_files(int socket) {
+  PacketOfFiles packet;
   packet.bytes.resize(kMaxPacketBytes);
   iovec part{packet.bytes.data(), packet.bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostDescriptors)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketFiles)] = {};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
@@ -67,14 +70,21 @@ absl::StatusOr<Packet> receive_packet(int socket) {
   const ssize_t received = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (received < 0 && is_for_later(errno)) return absl::UnavailableError("no packet is there");
   if (received < 0) return absl::OutOfRangeError(std::strerror(errno));
-  std::vector<UniqueFd> files = descriptors_of(header);
-  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || files.size() > 1) {
-    return absl::InvalidArgumentError("a packet is too large or comes with several files");
-  }
+  packet.files = descriptors_of(header);
+  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+    return absl::InvalidArgumentError("a packet is too large or comes with too many files");
   if (received == 0) return absl::OutOfRangeError("the peer has closed the connection");
   packet.bytes.resize(static_cast<std::size_t>(received));
-  if (!files.empty()) packet.file = std::move(files[0]);
   return packet;
+}
+
+absl::StatusOr<Packet> receive_packet(int socket) {
+  absl::StatusOr<PacketOfFiles> packet = receive_packet_of_files(socket);
+  if (!packet.ok()) return packet.status();
+  if (packet->files.size() > 1) {
+    return absl::InvalidArgumentError("a packet is too large or comes with several files");
+  }
+  return Packet{std::move(packet->bytes), packet->files.empty() ? UniqueFd() : std::move(packet->files[0])};
 }
 
 }  // namespace hearth

@@ -10,14 +10,17 @@
 #include <absl/status/statusor.h>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/unique_fd.h"
 
 namespace hearth {
 
 inline constexpr std::size_t kMaxPacketBytes = 64 << 10;
+inline constexpr std::size_t kMaxPacketFiles = 64;
 
 struct Packet {
   std::string bytes;
@@ -26,5 +29,13 @@ struct Packet {
 
 absl::Status send_packet(int socket, std::string_view bytes, int file = -1);
 absl::StatusOr<Packet> receive_packet(int socket);
+
+// The same with up to kMaxPacketFiles descriptors.
+struct PacketOfFiles {
+  std::string bytes;
+  std::vector<UniqueFd> files;  // closed on exec
+};
+absl::Status send_packet_of_files(int socket, std::string_view bytes, std::span<const int> files);
+absl::StatusOr<PacketOfFiles> receive_packet_of_files(int socket);
 
 }  // namespace hearth

@@ -28,6 +28,22 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// Where root gave it to somebody: nobody else can have put it there.
+bool is_delegated_by_root(const std::string& folder) {
+  std::error_code error;
+  // Links are followed first: /var/run is one.
+  const std::filesystem::path real = std::filesystem::canonical(folder, error);
+  if (error) return false;
+  struct stat info;
+  for (std::filesystem::path at = real.parent_path();; at = at.parent_path()) {
+    if (::lstat(at.c_str(), &info) != 0 || info.st_uid != 0 || (info.st_mode & 022) != 0) return false;
+    if (at == at.root_path()) break;
+  }
+  return ::lstat(real.c_str(), &info) == 0 && (info.st_mode & 022) == 0;
+}
+
+bool may_connect_to_node() { return ::access(kNodeSocketPath, W_OK) == 0; }
+
 std::string default_socket_path() {
   const std::string runtime = environment("XDG_RUNTIME_DIR");
   if (!runtime.empty() && runtime.front() == '/') return absl::StrCat(runtime, "/hearth/hearthd.sock");
@@ -74,9 +90,23 @@ std::string mountable_socket_path(std::string_view path) {
   return absl::StrCat(beside(path, ".clients"), "/", std::filesystem::path(path).filename().string());
 }
 
-absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path) {
+std::string_view reason_of_socket_path(std::string_view explicit_path) {
+  if (!explicit_path.empty()) return "--socket";
+  if (!environment("HEARTH_SOCKET").empty()) return "HEARTH_SOCKET";
+  return may_connect_to_node() ? "the node's service" : "your own";
+}
+
+bool is_trusted_daemon_user(std::string_view socket_path, unsigned uid) {
+  if (uid == ::geteuid() || uid == 0) return true;
+  const std::string folder = folder_of(socket_path);
+  struct stat info;
+  return ::stat(folder.c_str(), &info) == 0 && info.st_uid == uid && is_delegated_by_root(folder);
+}
+
+absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path, SocketUser user) {
   std::string path(explicit_path);
   if (path.empty()) path = environment("HEARTH_SOCKET");
+  if (path.empty() && user == SocketUser::kClient && may_connect_to_node()) path = kNodeSocketPath;
   if (path.empty()) {
     path = default_socket_path();
   } else if (path.front() != '/') {
@@ -100,7 +130,7 @@ absl::Status check_socket_folder(std::string_view socket_path) {
     return absl::NotFoundError(absl::StrCat("socket folder '", folder, "': ", std::strerror(errno)));
   }
   if (!S_ISDIR(info.st_mode)) return absl::PermissionDeniedError(absl::StrCat("'", folder, "' is not a folder"));
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+  if (!is_trusted_daemon_user(socket_path, info.st_uid)) {
     return absl::PermissionDeniedError(absl::StrCat("socket folder '", folder, "' belongs to user ", info.st_uid,
                                                     ", not to you: choose another one with --socket"));
   }
@@ -110,21 +140,21 @@ absl::Status check_socket_folder(std::string_view socket_path) {
                                                     "--socket"));
   }
   // In a sticky folder (a temp dir) anybody may have put a socket there first.
-  if (::lstat(std::string(socket_path).c_str(), &info) == 0 && info.st_uid != ::geteuid() && info.st_uid != 0) {
+  if (::lstat(std::string(socket_path).c_str(), &info) == 0 && !is_trusted_daemon_user(socket_path, info.st_uid)) {
     return absl::PermissionDeniedError(absl::StrCat("socket '", std::string(socket_path), "' belongs to user ",
                                                     info.st_uid, ", not to you: choose another one with --socket"));
   }
   return absl::OkStatus();
 }
 
-absl::Status make_socket_folder(std::string_view socket_path) {
+absl::Status make_socket_folder(std::string_view socket_path, unsigned mode) {
   if (absl::Status status = check_socket_path(socket_path); !status.ok()) return status;
   const std::string folder = folder_of(socket_path);
   std::string prefix;
   for (const std::filesystem::path& part : std::filesystem::path(folder)) {
     prefix = (std::filesystem::path(prefix) / part).string();
     if (is_folder(prefix)) continue;
-    if (::mkdir(prefix.c_str(), 0700) != 0 && errno != EEXIST) {
+    if (::mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST) {
       return absl::PermissionDeniedError(
           absl::StrCat("cannot create socket folder '", prefix, "': ", std::strerror(errno)));
     }

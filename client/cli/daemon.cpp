@@ -15,6 +15,7 @@
 #include "client/cli/sandbox_text.h"
 #include "client/cli/weights_text.h"
 #include "command_line/command.h"
+#include "proto/socket_path.h"
 #include "runtime/build_id.h"
 
 namespace hearth::cli {
@@ -43,6 +44,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                 {"state", state},
                 {"pid", stats.pid()},
                 {"socket", channel->socket_path()},
+                {"socket_reason", std::string(reason_of_socket_path(flags.socket))},
                 {"version", stats.version()},
                 {"build_id", stats.build_id()},
                 {"same_build", same_build},
@@ -56,7 +58,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
   }
   if (verbosity() == Verbosity::kQuiet && state != kRunning) return;  // asked for is that it runs
   print_line("hearthd ", state, ": pid ", stats.pid(), ", ", stats.health());
-  print_facts({{"socket", channel->socket_path()},
+  print_facts({{"socket", str_cat(channel->socket_path(), " (", reason_of_socket_path(flags.socket), ")")},
                {"cache", stats.cache_dir()},
                {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
                {"sandbox", sandbox_text(stats)},

@@ -44,11 +44,10 @@ absl::Status not_connected(const std::string& socket_path, int error) {
 }
 
 absl::Status check_peer(const std::string& socket_path, const DaemonPeer& peer) {
-  if (peer.uid == ::geteuid()) return absl::OkStatus();
-  // A daemon answers its own user and root; a client trusts its own user and root.
+  if (is_trusted_daemon_user(socket_path, peer.uid)) return absl::OkStatus();
   return absl::PermissionDeniedError(str_cat("the daemon on ", socket_path, " (pid ", peer.pid, ") runs as user ",
-                                             peer.uid, " and serves that user alone, you are user ", ::geteuid(),
-                                             ": choose another socket with --socket or HEARTH_SOCKET"));
+                                             peer.uid, ", whose code would run in this process, and you are user ",
+                                             ::geteuid(), ": choose another socket with --socket or HEARTH_SOCKET"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The client's end of the daemon's unix socket, below any protocol: who listens there, and whether to trust them. What
-// a daemon answers is loaded into this process, so only a daemon of this user or of root is talked to; the kernel says
-// whose it is. Stateless; thread-safe. Errors: NOT_FOUND when nobody listens; PERMISSION_DENIED when the folder, the
-// socket or the process behind it is another user's; UNAVAILABLE otherwise.
+// a daemon answers is loaded into this process, so only a daemon of this user, of root or of a service's user
+// (is_trusted_daemon_user) is talked to; the kernel says whose it is. Stateless; thread-safe. Errors: NOT_FOUND when
+// nobody listens; PERMISSION_DENIED when the folder, the socket or the process behind it is another user's; UNAVAILABLE
+// otherwise.
 //
 //   DaemonPeer peer;
 //   absl::StatusOr<int> fd = connect_to_daemon(socket_path, deadline, &peer);

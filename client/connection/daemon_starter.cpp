@@ -40,6 +40,12 @@ absl::StatusOr<std::string> find_daemon_program() {
 
 absl::Status start_daemon(const std::string& socket_path, Clock::time_point deadline) {
   deadline = std::min(deadline, Clock::now() + kDaemonStartLimit);
+  if (socket_path == kNodeSocketPath) {
+    return absl::UnavailableError(
+        str_cat("the node's service does not listen on ", socket_path,
+                ": its operator starts it (systemctl start hearthd.socket); another daemon is "
+                "chosen with --socket or HEARTH_SOCKET"));
+  }
   absl::StatusOr<std::string> program = find_daemon_program();
   if (!program.ok()) {
     return absl::UnavailableError(str_cat("no daemon listens on ", socket_path,

@@ -1,8 +1,11 @@
 #include "client/connection/daemon_weights.h"
 
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -22,6 +25,7 @@ using Response = v1::WeightsResponse;
 
 constexpr std::chrono::milliseconds kAnswerLimit{2'000};
 constexpr std::chrono::milliseconds kMakeLimit{30'000};
+constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
 constexpr int kRangesAtOnce = 256;  // of which a packet holds more
 
 // A connection that is open as long as a plan uses the weights.
@@ -64,6 +68,21 @@ struct Wanted {
   v1::FileRange range;
 };
 
+// Nothing is believed of the file: its digest is checked by who loads it.
+absl::StatusOr<std::string> read_open_file(int fd) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMaxArtifactBytes)
+    return absl::DataLossError("what was given is no artifact's file");
+  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return absl::DataLossError("an artifact's file ended early");
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
 v1::WeightsRequest request_of() {
   v1::WeightsRequest request;
   request.set_version(kWeightsVersion);
@@ -93,19 +112,19 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsR
   if (absl::Status connected = connect(); !connected.ok()) return connected;
   if (absl::Status sent = send_packet(socket_.get(), request.SerializeAsString(), file); !sent.ok()) return sent;
   const Clock::time_point give_up = std::min(deadline_, Clock::now() + patience);
-  absl::StatusOr<Packet> packet = receive_packet(socket_.get());
+  absl::StatusOr<PacketOfFiles> packet = receive_packet_of_files(socket_.get());
   while (absl::IsUnavailable(packet.status())) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
     if (left <= 0) return absl::DeadlineExceededError("the daemon does not answer");
     pollfd entry{socket_.get(), POLLIN, 0};
     ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
-    packet = receive_packet(socket_.get());
+    packet = receive_packet_of_files(socket_.get());
   }
   if (!packet.ok()) return packet.status();
   Answer answer;
   if (!answer.response.ParseFromString(packet->bytes)) return absl::DataLossError("the answer cannot be read");
   if (answer.response.outcome() == Response::REFUSED) return absl::FailedPreconditionError(answer.response.message());
-  answer.file = std::move(packet->file);
+  answer.files = std::move(packet->files);
   return answer;
 }
 
@@ -156,8 +175,8 @@ runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_byt
   request.mutable_take()->set_size_bytes(size_bytes);
   absl::StatusOr<Answer> answer = ask(request, kMakeLimit);
   if (!answer.ok()) return {};
-  if (answer->response.outcome() == Response::FOUND && answer->file) {
-    return {runtime::WeightOffer::kFound, std::move(answer->file)};
+  if (answer->response.outcome() == Response::FOUND && answer->files.size() == 1) {
+    return {runtime::WeightOffer::kFound, std::move(answer->files[0])};
   }
   if (answer->response.outcome() == Response::MAKE) return {runtime::WeightOffer::kMake, {}};
   socket_.reset();
@@ -168,6 +187,22 @@ bool DaemonWeights::give(int file) {
   v1::WeightsRequest request = request_of();
   request.mutable_give();
   return socket_ && ask(request, kAnswerLimit, file).ok();
+}
+
+std::map<std::string, std::string> DaemonWeights::read_artifacts(const std::vector<std::string>& digests) {
+  std::map<std::string, std::string> found;
+  for (std::size_t begin = 0; begin < digests.size(); begin += kMaxPacketFiles) {
+    v1::WeightsRequest request = request_of();
+    const std::size_t end = std::min(digests.size(), begin + kMaxPacketFiles);
+    for (std::size_t i = begin; i < end; ++i) request.mutable_open_artifacts()->add_digests(digests[i]);
+    const absl::StatusOr<Answer> answer = ask(request, kAnswerLimit);
+    if (!answer.ok() || answer->response.digests_size() != static_cast<int>(answer->files.size())) break;
+    for (std::size_t i = 0; i < answer->files.size(); ++i) {
+      absl::StatusOr<std::string> bytes = read_open_file(answer->files[i].get());
+      if (bytes.ok()) found[answer->response.digests(static_cast<int>(i))] = *std::move(bytes);
+    }
+  }
+  return found;
 }
 
 std::shared_ptr<const void> DaemonWeights::hold() {

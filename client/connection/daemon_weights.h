@@ -8,6 +8,7 @@
 //   auto plan = runtime::LoadedPlan::create(request, &weights);
 #pragma once
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,10 +31,14 @@ class DaemonWeights : public runtime::WeightSharing {
   bool give(int file) override;
   std::shared_ptr<const void> hold() override;
 
+  // The bytes of artifacts that a Prepare named, by digest, as far as the daemon hands out their files; nothing is
+  // checked yet. Empty where it does not.
+  std::map<std::string, std::string> read_artifacts(const std::vector<std::string>& digests);
+
  private:
   struct Answer {
     v1::WeightsResponse response;
-    UniqueFd file;
+    std::vector<UniqueFd> files;
   };
   // After a failure there is no connection any more.
   absl::StatusOr<Answer> ask(const v1::WeightsRequest& request, std::chrono::milliseconds patience, int file = -1);

@@ -1,5 +1,7 @@
 #include "client/connection/plan_store.h"
 
+#include <map>
+
 #include "base/text.h"
 #include "client/connection/daemon_weights.h"
 #include "client/trace/encoded_graph.h"
@@ -30,12 +32,21 @@ bool may_be_mended(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsPermissionDenied(status);
 }
 
+// By path where this user can open the daemon's files, else by descriptors that it hands out, else as bytes.
 absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& channel, const v1::PrepareResult& result,
-                                                             bool by_path, DaemonChannel::Deadline deadline) {
+                                                             bool by_file, DaemonChannel::Deadline deadline) {
+  std::vector<std::string> not_by_path;
+  for (const v1::ArtifactRef& ref : result.artifacts())
+    if (ref.path().empty()) not_by_path.push_back(ref.digest());
+  std::map<std::string, std::string> read;
+  if (by_file && !not_by_path.empty())
+    read = DaemonWeights(channel.socket_path(), deadline).read_artifacts(not_by_path);
   std::vector<runtime::ArtifactSource> artifacts;
   for (const v1::ArtifactRef& ref : result.artifacts()) {
-    runtime::ArtifactSource source{ref.digest(), by_path ? ref.path() : std::string(), {}};
-    if (source.path.empty()) {
+    runtime::ArtifactSource source{ref.digest(), by_file ? ref.path() : std::string(), {}};
+    if (const auto found = read.find(ref.digest()); found != read.end()) {
+      source.bytes = std::move(found->second);
+    } else if (source.path.empty()) {
       absl::StatusOr<std::string> bytes = channel.fetch_artifact(ref.digest(), deadline);
       if (!bytes.ok()) return bytes.status();
       source.bytes = *std::move(bytes);
@@ -47,8 +58,8 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 
 // Fills in `stored`'s plan and source.
 absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::PrepareResult& result, int threads,
-                  const PrepareConfig& config, bool by_path, DaemonChannel::Deadline deadline, StoredPlan& stored) {
-  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_path, deadline);
+                  const PrepareConfig& config, bool by_file, DaemonChannel::Deadline deadline, StoredPlan& stored) {
+  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_file, deadline);
   if (!artifacts.ok()) return artifacts.status();
   const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
   if (!device.ok()) return device.status();
@@ -129,10 +140,10 @@ absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest
       const auto count = static_cast<std::uint32_t>(result->artifacts_size());
       config.progress({PrepareProgress::State::kLoading, count, count});
     }
-    absl::Status loaded = load(channel, traced, *result, threads, config, /*by_path=*/true, deadline, stored);
+    absl::Status loaded = load(channel, traced, *result, threads, config, /*by_file=*/true, deadline, stored);
     if (may_be_mended(loaded)) {
       last = loaded;
-      loaded = load(channel, traced, *result, threads, config, /*by_path=*/false, deadline, stored);
+      loaded = load(channel, traced, *result, threads, config, /*by_file=*/false, deadline, stored);
     }
     if (loaded.ok()) {
       stored.stats.kernels = static_cast<std::uint32_t>(stored.plan->plan().kernels.size());

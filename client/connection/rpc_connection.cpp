@@ -50,6 +50,7 @@ struct RpcConnection::State {
   int fd = -1;
   std::uint32_t generation = runtime::fork_generation();
   nghttp2_session* http = nullptr;
+  bool has_read = false;      // anything at all
   bool is_broken = false;     // no other call can use the connection
   std::string unsent_frames;  // from nghttp2 and not yet in the socket
   std::array<char, kReadBytes> read_buffer;
@@ -99,6 +100,7 @@ struct RpcConnection::State {
   }
   bool wants_to_write() const { return !unsent_frames.empty() || nghttp2_session_want_write(http) != 0; }
   void write_frames();
+  absl::Status refusal(std::string_view first) const;
   void read_frames();
   static void set_callbacks(nghttp2_session_callbacks* callbacks);
 };
@@ -186,12 +188,23 @@ void RpcConnection::State::write_frames() {
   }
 }
 
+// What a daemon that does not serve this user says in place of HTTP/2: a line "hearth: WHY".
+absl::Status RpcConnection::State::refusal(std::string_view first) const {
+  constexpr std::string_view kBegin = "hearth: ";
+  if (has_read || first.substr(0, kBegin.size()) != kBegin) return absl::OkStatus();
+  const std::string_view why = first.substr(kBegin.size(), first.find('\n') - kBegin.size());
+  return absl::PermissionDeniedError(str_cat(socket_path, ": ", why));
+}
+
 void RpcConnection::State::read_frames() {
   for (;;) {
     const ssize_t count = ::recv(fd, read_buffer.data(), read_buffer.size(), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (count <= 0) return fail(gone(count == 0 ? "was closed" : str_cat("broke: ", std::strerror(errno))));
+    if (absl::Status refused = refusal({read_buffer.data(), static_cast<std::size_t>(count)}); !refused.ok())
+      return fail(std::move(refused));
+    has_read = true;
     const ssize_t used = nghttp2_session_mem_recv(http, reinterpret_cast<const std::uint8_t*>(read_buffer.data()),
                                                   static_cast<std::size_t>(count));
     if (used < 0) return fail(gone(str_cat("gave no HTTP/2: ", nghttp2_strerror(static_cast<int>(used)))));

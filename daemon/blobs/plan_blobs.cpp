@@ -94,7 +94,8 @@ void PlanBuild::lower_without_blobs() {
     num_ready_ = num_compiled_ = num_hits_ = 0;
   }
   request_.clear_blob_libraries();
-  material_ = plan_inputs(services_, request_.lower(), target_, options_, /*with_libraries=*/false).material;
+  material_ =
+      plan_inputs(services_, request_.lower(), target_, options_, client_.uid, /*with_libraries=*/false).material;
   look_up();
 }
 

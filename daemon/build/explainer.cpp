@@ -27,7 +27,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
   void start() {
     const v1::CompileOptions options = without_dump(request_.options());
-    const PlanInputs inputs = plan_inputs(services_, request_.graph(), request_.target(), options);
+    const PlanInputs inputs = plan_inputs(services_, request_.graph(), request_.target(), options, client_.uid);
     const cache::KeyMaterial& material = inputs.material;
     response_.set_plan_key(to_bytes(cache::key(material)));
     for (const cache::KeyPart& part : material.parts()) {
@@ -55,6 +55,9 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
   void explain_miss(const cache::KeyMaterial& material) {
     const std::optional<cache::MissExplanation> nearest = services_.store->explain_miss(material);
     if (!nearest) return;
+    // Another user's: nothing is said of it.
+    const auto& differing = nearest->differing;
+    if (std::find(differing.begin(), differing.end(), KeyNamespace::kPart) != differing.end()) return;
     response_.set_nearest_plan_key(to_bytes(nearest->nearest_key));
     for (const std::string& name : nearest->differing) response_.add_differing_parts(name);
   }
@@ -158,7 +161,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
       shown.set_tuned(lowered.choices(index).tuned());
     }
     const cache::KeyMaterial material =
-        cache::kernel_key_material(spec, request_.target(), without_dump(request_.options()), services_.build_id);
+        kernel_key(services_, spec, request_.target(), without_dump(request_.options()), client_.uid);
     shown.set_key(to_bytes(cache::key(material)));
     shown.set_cached(services_.store->find_kernel(material).has_value());
   }
@@ -204,8 +207,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     for (auto& [index, spec] : dumped) {
       CompileJob job;
       job.what = absl::StrCat("kernel '", spec.symbol(), "'");
-      job.key = cache::key(
-          cache::kernel_key_material(spec, request_.target(), without_dump(request_.options()), services_.build_id));
+      job.key =
+          cache::key(kernel_key(services_, spec, request_.target(), without_dump(request_.options()), client_.uid));
       *job.request.mutable_compile() = std::move(spec);
       submit(std::move(job), [index = index](ExplainJob& self, v1::WorkerReply& reply) {
         self.compiled_again(index, *reply.mutable_compiled());

@@ -50,13 +50,21 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options) {
 }
 
 PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                       const v1::CompileOptions& options, bool with_libraries) {
+                       const v1::CompileOptions& options, uid_t user, bool with_libraries) {
   PlanInputs inputs;
   inputs.tuning = services.tuning->snapshot(target, options);
   if (with_libraries) inputs.libraries = services.blob_libraries->for_graph(graph);
   inputs.material = cache::plan_key_material(graph, target, options, services.build_id, inputs.tuning->digest,
                                              key_of(inputs.libraries));
+  services.key_namespace.add_to_plan(inputs.material, graph, user);
   return inputs;
+}
+
+cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
+                              const v1::CompileOptions& options, uid_t user) {
+  cache::KeyMaterial material = cache::kernel_key_material(spec, target, options, services.build_id);
+  services.key_namespace.add_to_kernel(material, user);
+  return material;
 }
 
 PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
@@ -138,7 +146,7 @@ void PlanBuild::find_or_compile(std::size_t index) {
   }
   const v1::KernelSpec& spec = lowered_.kernels(static_cast<int>(index));
   if (spec.has_blob()) return build_blob(index);
-  cache::KeyMaterial material = cache::kernel_key_material(spec, target_, options_, services_.build_id);
+  cache::KeyMaterial material = kernel_key(services_, spec, target_, options_, client_.uid);
   KernelFlights::Waiter waiter;
   waiter.done = [self = shared_from_this(), index](const KernelFlights::Outcome& outcome, bool first) {
     self->kernel_ready(index, outcome, first);

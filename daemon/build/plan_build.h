@@ -23,6 +23,7 @@
 #include "daemon/blobs/blob_libraries.h"
 #include "daemon/build/executor.h"
 #include "daemon/build/job_list.h"
+#include "daemon/build/key_namespace.h"
 #include "daemon/build/result_store.h"
 #include "daemon/build/single_flight.h"
 #include "daemon/metrics.h"
@@ -66,6 +67,7 @@ struct BuildServices {
   TuningTable* tuning = nullptr;
   BlobBuilder* blobs = nullptr;
   BlobLibraries* blob_libraries = nullptr;
+  KeyNamespace key_namespace = {};
 };
 
 // What a plan is made of besides graph, target and options, and the key that follows.
@@ -75,7 +77,10 @@ struct PlanInputs {
   cache::KeyMaterial material{""};
 };
 PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                       const v1::CompileOptions& options, bool with_libraries = true);
+                       const v1::CompileOptions& options, uid_t user, bool with_libraries = true);
+// Of a generated kernel.
+cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
+                              const v1::CompileOptions& options, uid_t user);
 
 // Blobs among a stored plan's kernels; looked for only where `libraries` may have given some.
 std::vector<v1::PlanKernel> blobs_of(const std::string& plan, const BlobLibraryRefs& libraries);

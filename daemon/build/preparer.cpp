@@ -17,7 +17,7 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     return {};
   }
   const v1::CompileOptions options = without_dump(request.options());
-  PlanInputs inputs = plan_inputs(services_, request.graph(), request.target(), options);
+  PlanInputs inputs = plan_inputs(services_, request.graph(), request.target(), options, caller.client.uid);
   const Digest key = cache::key(inputs.material);
   std::optional<PlanResult> found = services_.store->find_recent_plan(inputs.material);
   // Whether blobs are still what they were takes a build to find out.

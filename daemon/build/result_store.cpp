@@ -119,6 +119,10 @@ std::string ResultStore::artifact_path(const Digest& digest) {
   return artifact_in_memory(digest) ? std::string() : cache_->artifact_path(digest);
 }
 
+absl::Status ResultStore::no_artifact(const Digest& digest) {
+  return absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
+}
+
 absl::StatusOr<ResultStore::ReadArtifact> ResultStore::open_artifact(const Digest& digest) {
   if (Held entry = artifact_in_memory(digest)) {
     return [entry](std::uint64_t offset, std::uint64_t max_bytes) -> absl::StatusOr<std::string> {

@@ -63,6 +63,8 @@ class ResultStore {
   std::string artifact_path(const Digest& digest);
   // Gives the bytes of an artifact from `offset` on, `max_bytes` at most; none at its end.
   using ReadArtifact = std::function<absl::StatusOr<std::string>(std::uint64_t offset, std::uint64_t max_bytes)>;
+  // What is said of an artifact that is not there, and of one that a client may not know of.
+  static absl::Status no_artifact(const Digest& digest);
   // NOT_FOUND when neither tier has it; DATA_LOSS when it was damaged.
   absl::StatusOr<ReadArtifact> open_artifact(const Digest& digest);
 

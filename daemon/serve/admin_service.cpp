@@ -10,6 +10,7 @@
 
 #include "daemon/build/leases.h"
 #include "daemon/metrics.h"
+#include "daemon/serve/artifact_grants.h"
 #include "daemon/version.h"
 #include "daemon/workers/worker_usage.h"
 #include "kernels_cache/blob_key.h"
@@ -43,7 +44,8 @@ grpc::ServerUnaryReactor* AdminServiceImpl::answer(const Call& call, Executor* e
                                                    std::function<void(const Request&, Response&)> work) {
   auto* reactor = new UnaryCall(services_.calls, call.context, call.response);
   Request request;
-  absl::Status status = owners != nullptr ? check_owner(owners) : absl::OkStatus();
+  absl::Status status =
+      owners != nullptr ? check_owner(owners) : check_insight(call, std::is_same_v<Request, v1::StatsRequest>);
   if (status.ok()) {
     status = read_small_request(*const_cast<Bytes*>(call.bytes), request,
                                 owners != nullptr ? kOwnersRequestBytes : kSmallRequestBytes);
@@ -65,6 +67,29 @@ absl::Status AdminServiceImpl::check_owner(const char* what) const {
   if (rights_ == AdminRights::kOwner) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat(what, " is the owner's right: ask on ", admin_socket_path(services_.listener->path())));
+}
+
+// What is in the cache says what other users have compiled.
+absl::Status AdminServiceImpl::check_insight(const Call& call, bool is_stats) const {
+  if (is_stats || ArtifactGrants::is_trusted(services_.calls.clients->of(*call.context).uid)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "what the cache of all users holds is for the daemon's operator (root, or the daemon's user) to see");
+}
+
+// Of what stats() says that which tells nothing of other users.
+v1::StatsResponse AdminServiceImpl::stats_for_all() const {
+  const v1::StatsResponse all = stats();
+  v1::StatsResponse shown;
+  shown.set_pid(all.pid());
+  shown.set_version(all.version());
+  shown.set_build_id(all.build_id());
+  shown.set_uptime_s(all.uptime_s());
+  shown.set_health(all.health());
+  shown.set_workers_checked(all.workers_checked());
+  shown.set_sandbox(all.sandbox());
+  *shown.mutable_worker_sandbox() = all.worker_sandbox();
+  *shown.mutable_blob_worker_sandbox() = all.blob_worker_sandbox();
+  return shown;
 }
 
 v1::StatsResponse AdminServiceImpl::stats() const {
@@ -126,7 +151,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Stats(grpc::CallbackServerContext* c
                                                   Bytes* response) {
   return answer<v1::StatsRequest, v1::StatsResponse>(
       {context, bytes, response}, nullptr, nullptr,
-      [this](const v1::StatsRequest&, v1::StatsResponse& answer) { answer = stats(); });
+      [this, context](const v1::StatsRequest&, v1::StatsResponse& answer) {
+        const bool sees_all = ArtifactGrants::is_trusted(services_.calls.clients->of(*context).uid);
+        answer = sees_all ? stats() : stats_for_all();
+      });
 }
 
 grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContext* context, const Bytes* bytes,

@@ -71,7 +71,9 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   grpc::ServerUnaryReactor* answer(const Call& call, Executor* executor, const char* owners,
                                    std::function<void(const Request&, Response&)> work);
   v1::StatsResponse stats() const;
+  v1::StatsResponse stats_for_all() const;
   absl::Status check_owner(const char* what) const;
+  absl::Status check_insight(const Call& call, bool is_stats) const;
 
   const AdminServices services_;
   const AdminRights rights_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "daemon/serve/artifact_grants.h"
+
 namespace hearth::daemon {
 
 BlobCall::BlobCall(const CallServices& services, BlobBuilder* blobs, grpc::CallbackServerContext* context,
@@ -43,7 +45,9 @@ void BlobCall::answer(absl::StatusOr<BlobAnswer> answer) {
   result.set_key(to_bytes(built_->blob.key));
   result.mutable_artifact()->set_digest(to_bytes(built_->blob.artifact.digest));
   result.mutable_artifact()->set_size(built_->blob.artifact.size_bytes);
-  result.mutable_artifact()->set_path(services_.store->artifact_path(built_->blob.artifact.digest));
+  services_.grants->grant(client().uid, built_->blob.artifact.digest);
+  if (ArtifactGrants::is_trusted(client().uid))
+    result.mutable_artifact()->set_path(services_.store->artifact_path(built_->blob.artifact.digest));
   result.set_hit(answer->outcome == BlobOutcome::kHit);
   result.set_joined(answer->outcome == BlobOutcome::kJoined);
   result.set_compile_seconds(built_->seconds);

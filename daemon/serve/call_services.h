@@ -6,6 +6,7 @@
 namespace hearth::daemon {
 
 class Activity;
+class ArtifactGrants;
 class Leases;
 class Metrics;
 class Preparer;
@@ -20,6 +21,7 @@ struct CallServices {
   const ConnectedClients* clients = nullptr;
   MemoryBudget* requests = nullptr;  // what parsed requests take
   MemoryBudget* answers = nullptr;   // what is written and not read yet
+  ArtifactGrants* grants = nullptr;
 };
 
 }  // namespace hearth::daemon

@@ -24,7 +24,7 @@ absl::Status ClientServers::start() {
   return absl::OkStatus();
 }
 
-absl::Status ClientServers::add_connection(int fd, pid_t client) {
+absl::Status ClientServers::add_connection(int fd, const ClientId& client) {
   std::unique_lock lock(mutex_);
   if (!ended_ && of_client_.count(client) == 0) {
     if (idle_.empty()) {
@@ -49,7 +49,7 @@ absl::Status ClientServers::add_connection(int fd, pid_t client) {
   return absl::OkStatus();
 }
 
-void ClientServers::forget(pid_t client) {
+void ClientServers::forget(const ClientId& client) {
   std::lock_guard lock(mutex_);
   const auto found = of_client_.find(client);
   if (found == of_client_.end() || ended_) return;
@@ -64,7 +64,7 @@ void ClientServers::set_serving(bool serving) {
 }
 
 void ClientServers::shut_down(std::chrono::milliseconds patience) {
-  std::map<pid_t, std::unique_ptr<Server>> servers;
+  std::map<ClientId, std::unique_ptr<Server>> servers;
   std::vector<std::unique_ptr<Server>> idle;
   {
     std::lock_guard lock(mutex_);

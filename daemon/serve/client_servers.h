@@ -6,12 +6,11 @@
 // add_connection() and forget() belong to one thread, the others are thread-safe. Errors:
 // INTERNAL when gRPC cannot start. Example:
 //   ClientServers servers([&] { return std::make_unique<ServiceSet>(...); }, limits);
-//   servers.add_connection(fd, pid);
-//   servers.forget(pid);                // it has no connection left
+//   servers.add_connection(fd, {peer.uid, peer.pid});
+//   servers.forget(client);             // it has no connection left
 //   servers.shut_down(patience);
 #pragma once
 #include <absl/status/statusor.h>
-#include <sys/types.h>
 
 #include <chrono>
 #include <functional>
@@ -20,6 +19,7 @@
 #include <mutex>
 #include <vector>
 
+#include "daemon/client_id.h"
 #include "daemon/serve/rpc_server.h"
 
 namespace hearth::daemon {
@@ -41,8 +41,8 @@ class ClientServers {
   // Makes one server ahead of need, which tells whether gRPC can.
   absl::Status start();
   // Owns `fd` from now on, also on error.
-  absl::Status add_connection(int fd, pid_t client);
-  void forget(pid_t client);
+  absl::Status add_connection(int fd, const ClientId& client);
+  void forget(const ClientId& client);
 
   // What grpc.health.v1 answers.
   void set_serving(bool serving);
@@ -61,7 +61,7 @@ class ClientServers {
   std::mutex mutex_;
   bool serving_ = true;
   bool ended_ = false;
-  std::map<pid_t, std::unique_ptr<Server>> of_client_;
+  std::map<ClientId, std::unique_ptr<Server>> of_client_;
   std::vector<std::unique_ptr<Server>> idle_;
 };
 

@@ -16,6 +16,7 @@
 #include <set>
 #include <utility>
 
+#include "daemon/client_id.h"
 #include "daemon/log_limit.h"
 #include "daemon/serve/unix_socket.h"
 
@@ -38,7 +39,7 @@ class ConnectionTable {
   bool admit(int fd, const Peer& peer);
   void forget_closed();
   // `gone` is told of each process whose last connection has ended.
-  void set_on_gone(std::function<void(pid_t)> gone) { on_gone_ = std::move(gone); }
+  void set_on_gone(std::function<void(const ClientId&)> gone) { on_gone_ = std::move(gone); }
   // Readable when forget_closed() has something to do.
   int event_fd() const { return epoll_; }
   std::size_t size() const { return size_.load(); }
@@ -47,12 +48,12 @@ class ConnectionTable {
  private:
   const ConnectionLimits limits_;
   const int epoll_;
-  std::map<int, pid_t> open_;  // duplicate -> client
-  bool make_room(pid_t newcomer);
+  std::map<int, ClientId> open_;  // duplicate -> client
+  bool make_room(const ClientId& newcomer);
   void forget(int fd);
 
-  std::map<pid_t, std::set<int>> per_process_;  // duplicates
-  std::function<void(pid_t)> on_gone_;
+  std::map<ClientId, std::set<int>> per_process_;  // duplicates
+  std::function<void(const ClientId&)> on_gone_;
   LogLimit refused_;
   std::atomic<std::size_t> size_{0};
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/build/preparer.h"
+#include "daemon/serve/artifact_grants.h"
 #include "daemon/serve/grpc_status.h"
 #include "daemon/serve/message_bytes.h"
 #include "hearth/v1/compiler_service.pb.h"
@@ -26,6 +27,11 @@ FetchCall::FetchCall(const CallServices& services, grpc::CallbackServerContext* 
     return;
   }
   std::copy(request.digest().begin(), request.digest().end(), digest_.begin());
+  const ClientId client = services.clients->of(*context);
+  if (!services.grants->allows(client.uid, digest_)) {
+    finish(to_grpc_status(ResultStore::no_artifact(digest_), context));
+    return;
+  }
   const auto open_later = [link = link_] {
     std::lock_guard lock(link->mutex);
     if (link->call != nullptr) link->call->open();
@@ -34,7 +40,6 @@ FetchCall::FetchCall(const CallServices& services, grpc::CallbackServerContext* 
     std::lock_guard lock(link->mutex);
     if (link->call != nullptr) link->call->context_->TryCancel();
   };
-  const ClientId client = services.clients->of(*context);
   charge_ = services.answers->take(client, kChunkBytes, open_later, cancel);
   if (charge_.has_room()) services.preparer->services().executor->post_for(client, open_later);
 }

@@ -21,22 +21,25 @@ constexpr std::chrono::milliseconds kAcceptPause{50};
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::open(const std::string& path, std::chrono::milliseconds patience,
-                                                         ConnectionLimits limits) {
-  if (absl::Status status = make_socket_folder(path); !status.ok()) return status;
-  std::unique_ptr<Listener> listener(new Listener(path, limits));
+                                                         ConnectionLimits limits, ClientPolicy policy, int activated) {
+  const bool for_all = policy.is_shared();
+  if (absl::Status status = make_socket_folder(path, for_all ? 0755 : 0700); !status.ok()) return status;
+  std::unique_ptr<Listener> listener(new Listener(path, limits, std::move(policy)));
   absl::StatusOr<runtime::FileLock> lock = lock_socket(path, patience);
   if (!lock.ok()) return lock.status();
   listener->lock_ = *std::move(lock);
   // With the lock held no daemon of ours serves it; another program still might.
-  if (is_served(path)) return absl::AlreadyExistsError(absl::StrCat("another program already serves '", path, "'"));
+  if (activated < 0 && is_served(path))
+    return absl::AlreadyExistsError(absl::StrCat("another program already serves '", path, "'"));
   // The owner's first: who finds the clients' socket finds it too.
   absl::StatusOr<UnixSocket> owner = UnixSocket::open(admin_socket_path(path));
   if (!owner.ok()) return owner.status();
   listener->owner_ = *std::move(owner);
-  absl::StatusOr<UnixSocket> clients = UnixSocket::open(path);
+  absl::StatusOr<UnixSocket> clients =
+      activated >= 0 ? UnixSocket::adopt(activated, path) : UnixSocket::open(path, SOCK_STREAM, for_all);
   if (!clients.ok()) return clients.status();
   listener->clients_ = *std::move(clients);
-  if (const absl::Status linked = listener->clients_->link_to(mountable_socket_path(path)); !linked.ok())
+  if (const absl::Status linked = listener->clients_->link_to(mountable_socket_path(path), for_all); !linked.ok())
     spdlog::warn("containers cannot be given the clients' socket alone: {}", std::string(linked.message()));
   listener->stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   return listener;
@@ -48,7 +51,7 @@ Listener::~Listener() {
 
 void Listener::accept_until_stopped(const std::function<void(int, const Peer&)>& on_client,
                                     const std::function<void(int, const Peer&)>& on_owner,
-                                    const std::function<void(pid_t)>& on_gone) {
+                                    const std::function<void(const ClientId&)>& on_gone) {
   connections_.set_on_gone(on_gone);
   for (;;) {
     pollfd entries[] = {{stop_event_, POLLIN, 0},
@@ -70,10 +73,14 @@ void Listener::accept_until_stopped(const std::function<void(int, const Peer&)>&
         continue;
       }
       const Peer peer = peer_of(fd);
-      if (!is_trusted(peer) || !connections_.admit(fd, peer)) {
+      const bool is_owners = socket == owner_->fd();
+      if (!(is_owners ? is_trusted(peer) : policy_.admits(fd, peer))) {
+        refuse_peer(fd, peer, policy_.refusal(peer));
+        ::close(fd);
+      } else if (!connections_.admit(fd, peer)) {
         ::close(fd);
       } else {
-        (socket == owner_->fd() ? on_owner : on_client)(fd, peer);
+        (is_owners ? on_owner : on_client)(fd, peer);
       }
     }
   }

@@ -1,9 +1,10 @@
 // Listener: the daemon's two unix sockets: PATH for clients and admin_socket_path(PATH) for the owner's commands, one
 // daemon per path.
 //
-// open() creates the folder (0700), takes the path's lock, replaces a dead daemon's sockets and binds with mode 0600.
-// accept_until_stopped() gives every connection of this user (or root) to its callback, which owns the descriptor, and
-// closes those of others and those over the limits. Thread-safe: stop() from any thread. Errors: ALREADY_EXISTS when a
+// open() creates the folder (0700; 0755 where others may be clients), takes the path's lock, replaces a dead daemon's
+// sockets and binds. accept_until_stopped() gives every connection of those that may use the daemon (on the owner's
+// socket: of this user or root) to its callback, which owns the descriptor, and closes those of others and those over
+// the limits. Thread-safe: stop() from any thread. Errors: ALREADY_EXISTS when a
 // live daemon serves the path; INVALID_ARGUMENT, PERMISSION_DENIED, NOT_FOUND as in proto/socket_path.h. Example:
 //   auto listener = Listener::open(path, patience, {});
 //   std::thread thread([&] { (*listener)->accept_until_stopped(serve_client, serve_owner); });
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/serve/client_policy.h"
 #include "daemon/serve/connection_table.h"
 #include "daemon/serve/socket_lock.h"
 #include "daemon/serve/unix_socket.h"
@@ -24,9 +26,11 @@ namespace hearth::daemon {
 
 class Listener {
  public:
-  // Waits up to `patience` for a daemon that holds the lock but does not serve: it is starting.
+  // Waits up to `patience` for a daemon that holds the lock but does not serve: it is starting. `activated`: a socket
+  // on which a service manager listens already for clients, or -1; it is this object's when it is opened.
   static absl::StatusOr<std::unique_ptr<Listener>> open(const std::string& path, std::chrono::milliseconds patience,
-                                                        ConnectionLimits limits);
+                                                        ConnectionLimits limits, ClientPolicy policy = {},
+                                                        int activated = -1);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -34,7 +38,7 @@ class Listener {
   // `on_gone` is told, on the same thread, of processes whose last connection, of either socket, has ended.
   void accept_until_stopped(const std::function<void(int, const Peer&)>& on_client,
                             const std::function<void(int, const Peer&)>& on_owner,
-                            const std::function<void(pid_t)>& on_gone = nullptr);
+                            const std::function<void(const ClientId&)>& on_gone = nullptr);
   // No connection is accepted from now on; the sockets' files and the lock are gone, so that another daemon may serve
   // the path at once. Files that another daemon put in their place stay.
   void stop();
@@ -46,9 +50,11 @@ class Listener {
   std::uint64_t num_refused_connections() const { return connections_.num_refused(); }
 
  private:
-  Listener(std::string path, ConnectionLimits limits) : path_(std::move(path)), connections_(limits) {}
+  Listener(std::string path, ConnectionLimits limits, ClientPolicy policy)
+      : path_(std::move(path)), policy_(std::move(policy)), connections_(limits) {}
 
   const std::string path_;
+  const ClientPolicy policy_;
   std::optional<runtime::FileLock> lock_;
   std::optional<UnixSocket> clients_;
   std::optional<UnixSocket> owner_;

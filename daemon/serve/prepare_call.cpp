@@ -5,13 +5,15 @@
 #include <functional>
 #include <utility>
 
+#include "daemon/serve/artifact_grants.h"
+
 namespace hearth::daemon {
 namespace {
 
 constexpr std::size_t kMaxPendingProgress = 64;
 constexpr std::uint64_t kArtifactBytes = 512;  // of an answer, for each artifact that it names
 
-v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultStore& store) {
+v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultStore& store, bool by_path) {
   v1::PrepareEvent event;
   v1::PrepareResult& result = *event.mutable_result();
   const BuiltPlan& built = *prepared.built;
@@ -22,7 +24,7 @@ v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultS
     v1::ArtifactRef& ref = *result.add_artifacts();
     ref.set_digest(to_bytes(artifact.digest));
     ref.set_size(artifact.size_bytes);
-    ref.set_path(store.artifact_path(artifact.digest));
+    if (by_path) ref.set_path(store.artifact_path(artifact.digest));
   }
   result.set_lease_id(lease);
   result.set_compiled_kernels(compiled_here ? built.compiled_kernels : 0);
@@ -95,8 +97,11 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   }
   services_.metrics->count(prepared->outcome);
   const std::uint64_t bytes = built.plan.plan->size() + kArtifactBytes * (1 + built.plan.artifacts.size());
-  finish(bytes, [prepared = *std::move(prepared), lease, store = services_.store] {
-    return to_event(prepared, lease, *store);
+  for (const cache::ArtifactRef& artifact : built.plan.artifacts)
+    services_.grants->grant(client().uid, artifact.digest);
+  const bool by_path = ArtifactGrants::is_trusted(client().uid);
+  finish(bytes, [prepared = *std::move(prepared), lease, store = services_.store, by_path] {
+    return to_event(prepared, lease, *store, by_path);
   });
 }
 

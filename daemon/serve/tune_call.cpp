@@ -1,6 +1,9 @@
 #include "daemon/serve/tune_call.h"
 
+#include <functional>
 #include <utility>
+
+#include "daemon/serve/artifact_grants.h"
 
 namespace hearth::daemon {
 
@@ -11,6 +14,12 @@ TuneCall::TuneCall(const CallServices& services, Tuner* tuner, grpc::CallbackSer
 }
 
 void TuneCall::begin() {
+  if (!ArtifactGrants::is_trusted(client().uid)) {
+    return std::invoke(
+        callback(&TuneCall::answer),
+        absl::PermissionDeniedError("tuning changes the kernels of all users of this daemon: its operator "
+                                    "does it (as root, or as the daemon's user)"));
+  }
   std::shared_ptr<Tuner::Job> job = tuner_->tune(
       request(), {.client = client(), .done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
   if (job) on_cancel([job] { job->cancel(); });

@@ -47,15 +47,16 @@ bool send_outcome(int socket, v1::WeightsResponse::Outcome outcome, int file = -
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WeightServer>> WeightServer::open(const std::string& path, WeightLimits limits,
-                                                                 ConnectionLimits connections) {
-  absl::StatusOr<UnixSocket> socket = UnixSocket::open(path, SOCK_SEQPACKET);
+                                                                 ConnectionLimits connections, ClientPolicy policy) {
+  absl::StatusOr<UnixSocket> socket = UnixSocket::open(path, SOCK_SEQPACKET, policy.is_shared());
   if (!socket.ok()) return socket.status();
-  return std::unique_ptr<WeightServer>(new WeightServer(*std::move(socket), limits, connections));
+  return std::unique_ptr<WeightServer>(new WeightServer(*std::move(socket), limits, connections, std::move(policy)));
 }
 
-WeightServer::WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections)
+WeightServer::WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy)
     : socket_(std::move(socket)),
       limits_(connections),
+      policy_(std::move(policy)),
       store_(limits),
       stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -105,16 +106,15 @@ void WeightServer::accept_one() {
   }
   Connection connection;
   connection.peer = peer_of(fd.get());
-  if (!may_stay(connection)) return;
+  if (!policy_.admits(fd.get(), connection.peer) || !may_stay(connection)) return;
   connection.socket = std::move(fd);
   const int number = connection.socket.get();
   connections_.emplace(number, std::move(connection));
 }
 
 bool WeightServer::may_stay(const Connection& connection) const {
-  if (!is_trusted(connection.peer)) return false;
   const auto of_process = std::count_if(connections_.begin(), connections_.end(), [&](const auto& other) {
-    return other.second.peer.pid == connection.peer.pid;
+    return other.second.peer.pid == connection.peer.pid && other.second.peer.uid == connection.peer.uid;
   });
   return connections_.size() < limits_.total && static_cast<std::size_t>(of_process) < limits_.per_process;
 }
@@ -149,6 +149,8 @@ bool WeightServer::answer(Connection& connection, const v1::WeightsRequest& requ
       return take(connection, request.take());
     case v1::WeightsRequest::kGive:
       return give(connection, std::move(file));
+    case v1::WeightsRequest::kOpenArtifacts:
+      return open_artifacts(connection, request.open_artifacts());
     default:
       return refuse(connection, "a request asks for nothing that this daemon knows");
   }
@@ -218,11 +220,41 @@ bool WeightServer::give(Connection& connection, UniqueFd file) {
   if (!connection.makes || !file) return refuse(connection, "weights were given that were not asked for, or no file");
   const std::string key = std::exchange(connection.asked, "");
   connection.makes = false;
-  const absl::Status put =
-      store_.put({connection.peer.uid, connection.peer.pid}, key, connection.asked_bytes, std::move(file), now());
+  const absl::Status put = store_.put({connection.peer.uid, policy_.is_shared() ? 0 : connection.peer.pid}, key,
+                                      connection.asked_bytes, std::move(file), now());
   if (!put.ok()) return refuse(connection, std::string(put.message()));
   hold(connection, key);
   return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE);
+}
+
+void WeightServer::set_open_artifact(OpenArtifact open) {
+  std::lock_guard lock(open_mutex_);
+  open_artifact_ = std::move(open);
+}
+
+bool WeightServer::open_artifacts(Connection& connection, const v1::OpenArtifacts& request) {
+  if (static_cast<std::size_t>(request.digests_size()) > kMaxPacketFiles)
+    return refuse(connection, "too many artifacts in a packet");
+  OpenArtifact open;
+  {
+    std::lock_guard lock(open_mutex_);
+    open = open_artifact_;
+  }
+  v1::WeightsResponse response;
+  response.set_outcome(v1::WeightsResponse::FOUND);
+  std::vector<UniqueFd> files;
+  std::vector<int> numbers;
+  for (const std::string& bytes : request.digests()) {
+    if (bytes.size() != kDigestBytes) return refuse(connection, "a digest has no 32 bytes");
+    Digest digest;
+    std::copy(bytes.begin(), bytes.end(), digest.begin());
+    UniqueFd file = open ? open(connection.peer.uid, digest) : UniqueFd();
+    if (!file) continue;
+    response.add_digests(bytes);
+    numbers.push_back(file.get());
+    files.push_back(std::move(file));
+  }
+  return send_packet_of_files(connection.socket.get(), response.SerializeAsString(), numbers).ok();
 }
 
 // Those that wait may have become owners or makers.

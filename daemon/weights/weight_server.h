@@ -8,12 +8,15 @@
 #pragma once
 #include <absl/status/statusor.h>
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "daemon/serve/client_policy.h"
 #include "daemon/serve/connection_table.h"
 #include "daemon/serve/unix_socket.h"
 #include "daemon/weights/weight_store.h"
@@ -25,10 +28,14 @@ namespace hearth::daemon {
 class WeightServer {
  public:
   static absl::StatusOr<std::unique_ptr<WeightServer>> open(const std::string& path, WeightLimits limits,
-                                                            ConnectionLimits connections);
+                                                            ConnectionLimits connections, ClientPolicy policy = {});
   ~WeightServer();
   WeightServer(const WeightServer&) = delete;
   WeightServer& operator=(const WeightServer&) = delete;
+
+  // How clients of a user get artifacts' files: the descriptor of one, or none. To be set once.
+  using OpenArtifact = std::function<UniqueFd(uid_t, const Digest&)>;
+  void set_open_artifact(OpenArtifact open);
 
   // Removes the socket, closes every connection and lets the blocks go. Once.
   void stop();
@@ -47,7 +54,7 @@ class WeightServer {
   };
   using Connections = std::map<int, Connection>;  // by descriptor
 
-  WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections);
+  WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy);
   void run();
   void accept_one();
   bool may_stay(const Connection& connection) const;
@@ -59,6 +66,7 @@ class WeightServer {
   bool store_digests(Connection& connection, const v1::StoreDigests& request);
   bool take(Connection& connection, const v1::TakeWeights& request);
   bool give(Connection& connection, UniqueFd file);
+  bool open_artifacts(Connection& connection, const v1::OpenArtifacts& request);
   bool refuse(Connection& connection, const std::string& why);
   bool offer(Connection& connection);
   void hold(Connection& connection, const std::string& key);
@@ -67,8 +75,11 @@ class WeightServer {
 
   UnixSocket socket_;
   const ConnectionLimits limits_;
+  const ClientPolicy policy_;
   WeightStore store_;
   Connections connections_;
+  std::mutex open_mutex_;
+  OpenArtifact open_artifact_;  // guarded by open_mutex_
   const int stop_event_;
   std::thread thread_;
 };

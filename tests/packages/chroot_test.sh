@@ -41,7 +41,7 @@ chmod 755 "$root/usr/sbin/policy-rc.d"
 in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
 as_user() { in_root setpriv --reuid=user --regid=user --clear-groups env HOME=/home/user sh -ec "$*"; }
 files() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./tmp -o -path ./run -o -path ./packages -o -path ./root \
-  -o -path ./home -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o -print | sort); }
+  -o -path ./home -o -path './etc/passwd*' -o -path './etc/group*' -o -path './etc/shadow*' -o -path './etc/gshadow*' -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o -print | sort); }
 
 say "a developer's tools"
 in_root apt-get update -q >"$work/apt.log" 2>&1 || { tail -5 "$work/apt.log" >&2; fail "apt-get update"; }
@@ -73,6 +73,24 @@ grep -q '395 of 400 right, 0 of' "$work/out" || fail "the Makefile"
 grep -q 'probability: f32, 16000 bytes' "$work/out" || fail "the C program"
 in_root test -s /usr/share/man/man1/hearth.1.gz || fail "manual page"
 
+say "as a service of the node: one daemon, two users"
+in_root install -d -o hearth -g hearth -m 0755 /run/hearth  # as systemd-tmpfiles does
+in_root install -d -o hearth -g hearth -m 0700 /var/cache/hearth
+in_root useradd -m other
+cp -r "$root/home/user/cmake" "$root/home/user/digits" "$root/home/other/"
+in_root chown -R other /home/other
+as_user "hearth daemon stop"
+in_root setpriv --reuid=hearth --regid=hearth --clear-groups env HEARTH_SOCKET=/run/hearth/hearthd.sock \
+  HEARTH_CACHE_DIR=/var/cache/hearth HEARTH_CLIENTS=everyone hearthd --foreground >"$work/service.log" 2>&1 &
+for _ in $(seq 100); do [[ -S $root/run/hearth/hearthd.sock ]] && break; sleep 0.1; done
+as_user "cd ~; cmake/digits $digits; hearth daemon status" | tee "$work/out"
+grep -q "/run/hearth/hearthd.sock (the node's service)" "$work/out" || fail "the service is not found"
+in_root setpriv --reuid=other --regid=other --clear-groups env HOME=/home/other sh -ec "cd ~; cmake/digits $digits" | tee "$work/out"
+grep -q '395 of 400 right, 0 of 13 kernels compiled now' "$work/out" || fail "another user compiled again"
+in_root pkill -x hearthd
+wait
+rm -rf "$root/run/hearth"
+
 say "upgrade, while a daemon runs"
 for package in "$packages"/*.deb; do
   name=$(basename "$package" | cut -d_ -f1)
@@ -94,5 +112,6 @@ in_root dpkg --remove hearth-blobs libhearth-dev hearth libhearth0 >>"$work/apt.
 [[ ! -e $root/usr/bin/hearthd ]] || fail "hearthd is still there"
 in_root dpkg --purge hearth-blobs libhearth-dev hearth libhearth0 >>"$work/apt.log" 2>&1 || fail "purge"
 files >"$work/after"
+in_root getent passwd hearth >/dev/null || fail "the service's user is gone: files may still be its own"
 diff "$work/before" "$work/after" || fail "a purge leaves files"
 say "all well"

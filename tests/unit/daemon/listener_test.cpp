@@ -199,7 +199,7 @@ TEST_CASE("listener: a client that opens too many connections is refused more, a
 TEST_CASE("listener: when all connections are taken, who has the most gives one to who has few") {
   ConnectionTable table({.total = 6, .per_process = 5});
   std::vector<int> gone;
-  table.set_on_gone([&gone](pid_t pid) { gone.push_back(pid); });
+  table.set_on_gone([&gone](const ClientId& client) { gone.push_back(client.pid); });
   std::vector<std::pair<UniqueFd, UniqueFd>> pairs;  // the daemon's end, the client's
   const auto connect_as = [&](pid_t pid) {
     int ends[2];
@@ -261,7 +261,7 @@ TEST_CASE("listener: connections of this user are handed over until stopped") {
   CHECK_FALSE(is_served(folder / "s.sock"));
 }
 
-TEST_CASE("listener: another user's connection is closed even where permissions would allow it") {
+TEST_CASE("listener: another user is told why its connection is closed, even where permissions would allow it") {
   if (::geteuid() != 0) SKIP_CASE("not root: cannot become another user");
   TestFolder folder;
   auto listener = Listener::open(folder / "s.sock", kShort, {});
@@ -281,11 +281,13 @@ TEST_CASE("listener: another user's connection is closed even where permissions 
   std::strcpy(address.sun_path, (folder / "s.sock").c_str());
   const pid_t child = ::fork();
   if (child == 0) {
-    char byte;
+    char said[512];
     const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
     if (::setuid(12345) != 0) ::_exit(1);
     if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) ::_exit(2);
-    ::_exit(::read(fd, &byte, 1) == 0 ? 0 : 3);
+    const ssize_t size = ::recv(fd, said, sizeof(said), MSG_WAITALL);  // to the end
+    const std::string wanted = "hearth: this daemon serves user 0 alone, you are user 12345:";
+    ::_exit(size > 0 && std::string(said, static_cast<std::size_t>(size)).rfind(wanted, 0) == 0 ? 0 : 3);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);

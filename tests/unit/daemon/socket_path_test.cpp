@@ -35,17 +35,17 @@ class Environment {
 TEST_CASE("socket path: flag, variable, runtime folder, temp folder") {
   Environment socket("HEARTH_SOCKET", "/a/b.sock");
   CHECK(*resolve_socket_path("/x/y.sock") == "/x/y.sock");
-  CHECK(*resolve_socket_path("") == "/a/b.sock");
+  CHECK(*resolve_socket_path("", SocketUser::kDaemon) == "/a/b.sock");
   Environment none("HEARTH_SOCKET", nullptr);
   Environment runtime("XDG_RUNTIME_DIR", "/run/me");
-  CHECK(*resolve_socket_path("") == "/run/me/hearth/hearthd.sock");
+  CHECK(*resolve_socket_path("", SocketUser::kDaemon) == "/run/me/hearth/hearthd.sock");
   Environment no_runtime("XDG_RUNTIME_DIR", nullptr);
   const std::string user = std::to_string(::geteuid());
   if (!std::filesystem::exists("/run/user/" + user)) {
     Environment temp("TMPDIR", "/var/tmp//");
-    CHECK(*resolve_socket_path("") == "/var/tmp/hearth-" + user + "/hearthd.sock");
+    CHECK(*resolve_socket_path("", SocketUser::kDaemon) == "/var/tmp/hearth-" + user + "/hearthd.sock");
   } else {
-    CHECK(*resolve_socket_path("") == "/run/user/" + user + "/hearth/hearthd.sock");
+    CHECK(*resolve_socket_path("", SocketUser::kDaemon) == "/run/user/" + user + "/hearth/hearthd.sock");
   }
   CHECK(resolve_socket_path("relative.sock")->front() == '/');
 }
@@ -67,6 +67,26 @@ TEST_CASE("socket path: too long is a clear error") {
   CHECK(admin_socket_path("/run/hearth/.sock") == "/run/hearth/.admin");
   CHECK_FALSE(check_socket_path("").ok());
   CHECK_FALSE(check_socket_path("/folder/").ok());
+}
+
+TEST_CASE("socket folder: a service's user is believed where root alone can have put it, and nowhere else") {
+  if (::geteuid() != 0) SKIP_CASE("not root: cannot give a folder to another user");
+  constexpr uid_t kService = 12345;
+  const auto is_believed_in = [&](const std::string& parent, mode_t mode) {
+    std::string made = parent + "/hearth-test-XXXXXX";
+    REQUIRE(::mkdtemp(made.data()) != nullptr);
+    REQUIRE(::chown(made.c_str(), kService, kService) == 0);
+    REQUIRE(::chmod(made.c_str(), mode) == 0);
+    const bool believed = is_trusted_daemon_user(made + "/s.sock", kService);
+    CHECK(check_socket_folder(made + "/s.sock").ok() == believed);
+    CHECK(is_trusted_daemon_user(made + "/s.sock", ::geteuid()));
+    CHECK_FALSE(is_trusted_daemon_user(made + "/s.sock", kService + 1));
+    ::rmdir(made.c_str());
+    return believed;
+  };
+  CHECK(is_believed_in("/run", 0755));
+  CHECK_FALSE(is_believed_in("/run", 0775));
+  CHECK_FALSE(is_believed_in("/tmp", 0755));  // where anybody can make one
 }
 
 TEST_CASE("socket folder: made private, refused when others may write") {

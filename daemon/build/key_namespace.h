@@ -1,0 +1,59 @@
+// KeyNamespace: which users have one key for the same request, and so one compile and one entry of the cache.
+//
+// A key that is a user's own has a part that says whose: for another user it is a key like any that nobody has asked
+// for, in what is answered and in how long it takes. With kNode that is so for plans whose graph holds constants of
+// more than one number (the client's data; parameters are never in a key), while kernels, which hold none, are
+// everybody's; with kUser for all. Immutable; thread-safe. Example:
+//   cache::KeyMaterial material = cache::plan_key_material(graph, target, options, build_id);
+//   namespace_.add_to_plan(material, graph, client.uid);
+#pragma once
+#include <absl/strings/str_cat.h>
+#include <sys/types.h>
+
+#include <algorithm>
+
+#include "hearth/v1/graph.pb.h"
+#include "kernels_cache/action_key.h"
+
+namespace hearth::daemon {
+
+enum class Sharing {
+  kOwner,  // one user, whose all keys are
+  kNode,
+  kUser,
+};
+
+class KeyNamespace {
+ public:
+  static constexpr char kPart[] = "user";
+
+  KeyNamespace() = default;
+  explicit KeyNamespace(Sharing sharing) : sharing_(sharing) {}
+
+  Sharing sharing() const { return sharing_; }
+  void add_to_plan(cache::KeyMaterial& material, const v1::Graph& graph, uid_t user) const {
+    if (sharing_ == Sharing::kUser || (sharing_ == Sharing::kNode && has_data(graph))) add(material, user);
+  }
+  void add_to_kernel(cache::KeyMaterial& material, uid_t user) const {
+    if (sharing_ == Sharing::kUser) add(material, user);
+  }
+
+ private:
+  static void add(cache::KeyMaterial& material, uid_t user) {
+    material.add(kPart, absl::StrCat(user), absl::StrCat(user));
+  }
+  // A constant of one number, as most graphs have, says no more than the kernels that it becomes part of.
+  static bool has_data(const v1::Graph& graph) {
+    constexpr std::size_t kNumberBytes = 8;
+    const auto holds_data = [](const v1::Node& node) {
+      return node.op() == v1::CONSTANT && node.data().size() > kNumberBytes;
+    };
+    const auto any = [&](const auto& nodes) { return std::any_of(nodes.begin(), nodes.end(), holds_data); };
+    return any(graph.nodes()) || std::any_of(graph.loops().begin(), graph.loops().end(),
+                                             [&](const v1::Loop& loop) { return any(loop.body().nodes()); });
+  }
+
+  Sharing sharing_ = Sharing::kOwner;
+};
+
+}  // namespace hearth::daemon

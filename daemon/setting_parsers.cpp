@@ -1,0 +1,70 @@
+#include "daemon/setting_parsers.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
+
+#include <set>
+#include <utility>
+
+namespace hearth::daemon {
+
+absl::StatusOr<std::uint64_t> parse_count(const std::string& text) {
+  std::uint64_t value = 0;
+  if (text.empty() || !absl::ascii_isdigit(text[0]) || !absl::SimpleAtoi(text, &value) || value > (1ull << 40)) {
+    return absl::InvalidArgumentError("expected a whole number");
+  }
+  return value;
+}
+
+absl::StatusOr<std::uint64_t> parse_worker_count(const std::string& text) {
+  absl::StatusOr<std::uint64_t> value = parse_count(text);
+  if (value.ok() && *value > 1024) return absl::InvalidArgumentError("expected at most 1024 workers");
+  return value;
+}
+
+absl::Status parse_folders(const std::string& text, std::vector<std::string>* folders) {
+  folders->clear();
+  for (absl::string_view folder : absl::StrSplit(text, ':', absl::SkipEmpty())) {
+    if (folder[0] != '/') return absl::InvalidArgumentError(absl::StrCat("'", folder, "' is not an absolute path"));
+    folders->emplace_back(folder);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_clients(const std::string& text, ClientPolicy* place) {
+  absl::StatusOr<ClientPolicy> policy = ClientPolicy::parse(text);
+  if (policy.ok()) *place = *std::move(policy);
+  return policy.status();
+}
+
+absl::Status parse_sharing(const std::string& text, Sharing* place) {
+  if (text != "node" && text != "uid") return absl::InvalidArgumentError("expected node or uid");
+  *place = text == "node" ? Sharing::kNode : Sharing::kUser;
+  return absl::OkStatus();
+}
+
+absl::Status parse_flag(const std::string& text, bool* place) {
+  if (text != "true" && text != "false") return absl::InvalidArgumentError("expected true or false");
+  *place = text == "true";
+  return absl::OkStatus();
+}
+
+absl::Status parse_level(const std::string& text, std::string* place) {
+  static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error", "off"};
+  if (kLevels.count(text) == 0) return absl::InvalidArgumentError("expected trace, debug, info, warn, error or off");
+  *place = text;
+  return absl::OkStatus();
+}
+
+absl::Status parse_sandbox(const std::string& text, SandboxSetting* place) {
+  for (const SandboxSetting setting : {SandboxSetting::kRequired, SandboxSetting::kBestEffort, SandboxSetting::kOff}) {
+    if (text != name_of(setting)) continue;
+    *place = setting;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("expected required, best-effort or off");
+}
+
+}  // namespace hearth::daemon

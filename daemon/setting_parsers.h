@@ -1,0 +1,29 @@
+// From the text of a setting to its value. Pure functions, but for parse_clients, which asks for users and groups of the
+// machine; thread-safe. Errors: INVALID_ARGUMENT with what is expected; the caller adds whose text it was.
+//
+//   absl::Status status = parse_sharing("uid", &config.sharing);
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/build/key_namespace.h"
+#include "daemon/serve/client_policy.h"
+#include "daemon/workers/sandbox_status.h"
+
+namespace hearth::daemon {
+
+absl::StatusOr<std::uint64_t> parse_count(const std::string& text);
+absl::StatusOr<std::uint64_t> parse_worker_count(const std::string& text);
+// Absolute paths with ':' between them.
+absl::Status parse_folders(const std::string& text, std::vector<std::string>* folders);
+absl::Status parse_clients(const std::string& text, ClientPolicy* place);
+absl::Status parse_sharing(const std::string& text, Sharing* place);
+absl::Status parse_flag(const std::string& text, bool* place);
+// Of the log.
+absl::Status parse_level(const std::string& text, std::string* place);
+absl::Status parse_sandbox(const std::string& text, SandboxSetting* place);
+
+}  // namespace hearth::daemon

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""One daemon, many users: who may use it, what they share, what they learn of one another, and what a death costs them.
+Users are numbers that nobody has; the daemon is one of them, in a folder that root gave it. Needs root.
+/usr/bin/python3 node_service_test.py EXAMPLES [--processes N]"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attack"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import http2  # noqa: E402
+import messages  # noqa: E402
+import skipping  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("HEARTH_BIN_DIR", "build/release/bin")).resolve()
+SERVICE = 61000  # the daemon's user
+USERS = [61001 + i for i in range(8)]
+arguments = argparse.ArgumentParser()
+arguments.add_argument("examples", type=pathlib.Path)
+arguments.add_argument("--processes", type=int, default=16)
+OPTIONS = arguments.parse_args() if __name__ == "__main__" else None
+
+
+@contextlib.contextmanager
+def acting_as(user):
+    """Connections that are made meanwhile are this user's."""
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+class Node:
+    """A folder in /run that root gave to the service, its daemon, and programs that every user can run."""
+
+    def __init__(self, clients="everyone", sharing="node", activate=False, **settings):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hearth-node-test-", dir="/run"))
+        self.folder.chmod(0o755)
+        self.programs = pathlib.Path(tempfile.mkdtemp(prefix="hearth-node-bin-", dir="/run"))
+        self.programs.chmod(0o755)
+        for name in ("hearth", "hearthd", "hearth-worker"):
+            shutil.copy(BIN / name, self.programs / name)
+        for name in ("digits.onnx", "digits_images.npy"):
+            shutil.copy(OPTIONS.examples / "digits" / name, self.programs / name)
+            (self.programs / name).chmod(0o644)
+        self.socket = self.folder / "hearthd.sock"
+        self.cache = self.folder / "cache"
+        self.cache.mkdir(mode=0o700)
+        for path in (self.folder, self.cache):
+            os.chown(path, SERVICE, SERVICE)
+        self.environment = {"PATH": "/usr/bin:/bin", "HEARTH_SOCKET": str(self.socket), "HEARTH_CLIENTS": clients,
+                            "HEARTH_SHARING": sharing, "HEARTH_CACHE_DIR": str(self.cache), "HOME": "/nonexistent",
+                            **settings}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+            if name in os.environ:
+                self.environment[name] = os.environ[name]
+        self.listening = None
+        if activate:
+            self.listening = socket.socket(socket.AF_UNIX)
+            self.listening.bind(str(self.socket))
+            self.socket.chmod(0o666)
+            os.chown(self.socket, SERVICE, SERVICE)
+            self.listening.listen(128)
+        self.daemon = None
+        self.stopping = False
+
+    def command(self, user, *words):
+        return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *map(str, words)]
+
+    def spawn(self):
+        """As systemd does: with the socket that it listens on as descriptor 3."""
+        words, more = [self.programs / "hearthd", "--foreground"], {}
+        if self.listening is not None:
+            # The pid that LISTEN_PID names is known to the shell alone.
+            words = ["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&' + str(self.listening.fileno()), *words]
+            more = {"pass_fds": [self.listening.fileno()]}
+        with open(self.folder / "log", "ab") as log:
+            self.daemon = subprocess.Popen(self.command(SERVICE, *words), env=self.environment, stderr=log, stdout=log,
+                                           **more)
+
+    def start(self):
+        self.spawn()
+        deadline = time.monotonic() + 30
+        while self.hearth(SERVICE, "daemon", "status").returncode != 0 and self.daemon.poll() is None:
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            time.sleep(0.05)
+        return self
+
+    def supervise(self):
+        """Starts it again whenever it is gone, as Restart=always does."""
+        def run():
+            while not self.stopping:
+                self.daemon.wait()
+                if not self.stopping:
+                    time.sleep(0.1)
+                    self.spawn()
+        self.supervisor = threading.Thread(target=run)
+        self.supervisor.start()
+
+    def stop(self):
+        self.stopping = True
+        if self.daemon is not None and self.daemon.poll() is None:
+            self.daemon.terminate()
+            self.daemon.wait(60)
+        if hasattr(self, "supervisor"):
+            self.supervisor.join()
+            if self.daemon.poll() is None:
+                self.daemon.terminate()
+                self.daemon.wait(60)
+        if self.listening is not None:
+            self.listening.close()
+        for folder in (self.folder, self.programs):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def begin(self, user, *words):
+        environment = {**self.environment, "HEARTH_THREADS": "1", "HEARTH_NO_AUTOSTART": "1"}
+        return subprocess.Popen(self.command(user, self.programs / "hearth", *words), env=environment, cwd="/",
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def hearth(self, user, *words):
+        process = self.begin(user, *words)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def digits(self):
+        return ["run", self.programs / "digits.onnx", "--input", f"image={self.programs}/digits_images.npy", "--json"]
+
+    def at_once(self, users, processes):
+        """Digits in so many processes, the users in turn; what each said."""
+        started = [self.begin(users[i % len(users)], *self.digits()) for i in range(processes)]
+        answers = []
+        for process in started:
+            out, err = process.communicate(timeout=240)
+            assert process.returncode == 0, err
+            answers.append(json.loads(out))
+        return answers
+
+    def kernels_compiled(self):
+        return json.loads(self.hearth(0, "stats", "--json").stdout)["kernels_compiled"]
+
+
+def ended(test, result, code, text):
+    test.assertEqual(result.returncode, code, result.stdout + result.stderr)
+    test.assertIn(text, result.stdout + result.stderr)
+
+
+class WhoMayUseIt(unittest.TestCase):
+    def test_every_user_and_nobody_elses_commands(self):
+        with Node() as node:
+            first = node.at_once(USERS[:2], 2)
+            self.assertEqual(first[0]["kernels"], first[1]["kernels"])
+            ended(self, node.hearth(USERS[0], "cache", "ls"), 1, "for the daemon's operator")
+            ended(self, node.hearth(USERS[0], "cache", "clear"), 1, "")
+            ended(self, node.hearth(USERS[0], "daemon", "stop"), 1, "")
+            ended(self, node.hearth(USERS[0], "tune", node.programs / "digits.onnx", "--budget", "1"), 1,
+                  "its operator does it")
+            self.assertEqual(node.daemon.poll(), None)
+            stats = json.loads(node.hearth(USERS[0], "stats", "--json").stdout)
+            self.assertEqual((stats["requests"], stats["kernels_compiled"], stats["cache_entries"]), (0, 0, 0))
+            self.assertGreater(node.kernels_compiled(), 0)  # root sees it
+            shown = node.hearth(USERS[0], "daemon", "status")
+            ended(self, shown, 0, f"{node.socket} (HEARTH_SOCKET)")
+            ended(self, node.hearth(0, "cache", "ls"), 0, "plan")
+
+    def test_those_that_are_named_and_no_others(self):
+        with Node(clients=f"users:{USERS[0]},{USERS[1]}") as node:
+            ended(self, node.hearth(USERS[1], *node.digits()), 0, "kernels")
+            ended(self, node.hearth(USERS[2], *node.digits()), 1,
+                  f"this daemon serves users:{USERS[0]},{USERS[1]}, and you are user {USERS[2]}: ask its operator")
+            self.assertIn(f"refused a connection of user {USERS[2]}", (node.folder / "log").read_text())
+
+    def test_a_group_by_the_groups_that_the_kernel_knows_of_a_process(self):
+        with Node(clients=f"group:{USERS[7]}") as node:
+            words = ["setpriv", f"--reuid={USERS[3]}", f"--regid={USERS[3]}", f"--groups={USERS[7]}",
+                     node.programs / "hearth", "daemon", "status"]
+            member = subprocess.run(words, env=node.environment, capture_output=True, text=True)
+            self.assertEqual(member.returncode, 0, member.stderr)
+            ended(self, node.hearth(USERS[3], *node.digits()), 1, f"you are user {USERS[3]}")
+
+    def test_its_owner_alone_where_nothing_is_said(self):
+        with Node(clients="users:" + str(USERS[0])) as node:  # so that it starts
+            pass
+        node = Node(clients="owner")
+        node.folder.chmod(0o755)
+        node.spawn()
+        try:
+            deadline = time.monotonic() + 30
+            while not node.socket.exists():
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            node.socket.chmod(0o666)  # as if somebody had opened it
+            ended(self, node.hearth(USERS[0], *node.digits()), 1, f"this daemon serves user {SERVICE} alone")
+        finally:
+            node.stop()
+
+    def test_a_group_or_user_that_does_not_exist_is_an_error_at_once(self):
+        for clients, text in (("group:no-such-group-here", "there is no group 'no-such-group-here'"),
+                              ("users:nobody-of-this-name", "there is no user 'nobody-of-this-name'"),
+                              ("all", "expected owner, everyone, group:NAME or users:NAME,NAME")):
+            node = Node(clients=clients)
+            node.spawn()
+            self.assertEqual(node.daemon.wait(30), 2)
+            self.assertIn(text, (node.folder / "log").read_text())
+            node.stop()
+
+    def test_a_daemon_of_a_stranger_is_not_believed(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # where anybody can make one
+            os.chmod(folder, 0o755)
+            os.chown(folder, USERS[4], USERS[4])
+            with Node() as node:
+                stranger = socket.socket(socket.AF_UNIX)
+                with acting_as(USERS[4]):
+                    stranger.bind(f"{folder}/hearthd.sock")
+                    stranger.listen(1)
+                os.chmod(f"{folder}/hearthd.sock", 0o666)
+                node.environment["HEARTH_SOCKET"] = f"{folder}/hearthd.sock"
+                result = node.hearth(USERS[0], *node.digits())
+                ended(self, result, 1, f"belongs to user {USERS[4]}, not to you")
+                stranger.close()
+                node.environment["HEARTH_SOCKET"] = str(node.socket)
+
+
+class WhatTheyShare(unittest.TestCase):
+    def test_processes_of_eight_users_compile_each_kernel_once_on_the_node(self):
+        with Node() as node:
+            answers = node.at_once(USERS, OPTIONS.processes)
+            self.assertEqual(node.kernels_compiled(), answers[0]["kernels"])
+            self.assertEqual(len({answer["kernels"] for answer in answers}), 1)
+
+    def test_with_sharing_by_user_each_user_compiles_once(self):
+        with Node(sharing="uid") as node:
+            answers = node.at_once(USERS, OPTIONS.processes)
+            self.assertEqual(node.kernels_compiled(), len(USERS) * answers[0]["kernels"])
+
+
+class WhatTheyLearn(unittest.TestCase):
+    """A client of our own making, which asks what no client of ours would."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.protos = tempfile.TemporaryDirectory()
+        cls.messages = messages.Messages(cls.protos.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.protos.cleanup()
+
+    def connection(self, node, user):
+        with acting_as(user):
+            return http2.Connection(str(node.socket))
+
+    def prepare(self, node, user, graph):
+        connection = self.connection(node, user)
+        events, status = connection.call("/hearth.v1.CompilerService/Prepare", self.messages.prepare(graph))
+        connection.close()
+        self.assertEqual(status, 0)
+        return self.messages.result_of(events)
+
+    def data_graph(self, seed):
+        """A graph with constant data of the client's."""
+        v1 = self.messages.graph
+        graph = self.messages.chain(length=64, ops=3)
+        graph.nodes[1].data = bytes((seed + i) % 251 for i in range(4 * 64))
+        return graph
+
+    def test_an_artifact_of_another_user_is_one_that_is_not_there(self):
+        with Node(sharing="uid") as node:
+            digest = self.prepare(node, USERS[0], self.messages.chain()).artifacts[0].digest
+            request = self.messages.compiler.FetchArtifactRequest(digest=digest).SerializeToString()
+            unknown = self.messages.compiler.FetchArtifactRequest(digest=bytes(32)).SerializeToString()
+            method = "/hearth.v1.CompilerService/FetchArtifact"
+
+            def fetch(user, payload):
+                connection = self.connection(node, user)
+                stream = connection.open_call(method, payload)
+                result = connection.finish(stream)
+                connection.close()
+                return result
+
+            self.assertEqual(fetch(USERS[0], request)[1], 0)
+            of_another, of_nobody = fetch(USERS[1], request), fetch(USERS[1], unknown)
+            self.assertEqual(of_another, of_nobody)
+            self.assertEqual(of_another[1], 5)  # NOT_FOUND
+            # And likewise where files are handed out.
+            share = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with acting_as(USERS[1]):
+                share.connect(str(node.folder / "hearthd.share"))
+            ask = self.messages.weights.WeightsRequest(version=1)
+            ask.open_artifacts.digests.extend([digest, bytes(32)])
+            share.send(ask.SerializeToString())
+            data, files, _, _ = socket.recv_fds(share, 65536, 8)
+            share.close()
+            self.assertEqual(len(self.messages.weights.WeightsResponse.FromString(data).digests), 0)
+            self.assertEqual(files, [])
+
+    def test_paths_of_the_cache_are_told_to_its_own_user_alone(self):
+        with Node() as node:
+            self.assertEqual(self.prepare(node, USERS[0], self.messages.chain()).artifacts[0].path, "")
+            self.assertNotEqual(self.prepare(node, 0, self.messages.chain()).artifacts[0].path, "")
+            with acting_as(USERS[0]), self.assertRaises(PermissionError):
+                os.listdir(node.cache)
+            with acting_as(USERS[0]), self.assertRaises(PermissionError), socket.socket(socket.AF_UNIX) as owners:
+                owners.connect(str(node.folder / "hearthd.admin"))
+
+    def test_a_graph_with_data_of_a_users_is_a_miss_for_all_others(self):
+        with Node() as node:
+            mine = self.prepare(node, USERS[0], self.data_graph(1))
+            self.assertFalse(mine.plan_hit)
+            self.assertTrue(self.prepare(node, USERS[0], self.data_graph(1)).plan_hit)
+            guessed = self.prepare(node, USERS[1], self.data_graph(1))
+            unknown = self.prepare(node, USERS[1], self.data_graph(2))
+            for answer in (guessed, unknown):
+                self.assertFalse(answer.plan_hit)
+            self.assertEqual((guessed.compiled_kernels, guessed.cache_hits, guessed.joined),
+                             (unknown.compiled_kernels, unknown.cache_hits, unknown.joined))
+            self.assertNotEqual(guessed.plan_key, mine.plan_key)
+            # One without data is everybody's.
+            self.assertFalse(self.prepare(node, USERS[0], self.messages.chain(ops=5)).plan_hit)
+            self.assertTrue(self.prepare(node, USERS[1], self.messages.chain(ops=5)).plan_hit)
+
+
+class WhenItDies(unittest.TestCase):
+    def test_clients_of_a_service_that_is_killed_are_answered_by_the_next_within_five_seconds(self):
+        node = Node(activate=True)
+        node.start()
+        node.supervise()
+        try:
+            started = [node.begin(USERS[i % 8], *node.digits()) for i in range(OPTIONS.processes)]
+            time.sleep(0.15)
+            killed = time.monotonic()
+            node.daemon.send_signal(signal.SIGKILL)
+            for process in started:
+                _, err = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, 0, err)
+            took = time.monotonic() - killed
+            print(f"from the kill to the last of {len(started)} answers: {took:.2f} s")
+            self.assertLess(took, 60)  # the bound of five seconds is measured, not tested: machines differ
+            self.assertTrue(node.socket.exists())  # the service manager's, whoever serves
+        finally:
+            node.stop()
+
+
+class WhatTheServiceManagerHears(unittest.TestCase):
+    def test_systemd_is_told_that_it_is_ready_alive_and_about_to_leave(self):
+        node = Node(activate=True, NOTIFY_SOCKET="@hearth-node-test-" + str(os.getpid()), WATCHDOG_USEC="300000")
+        hears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        hears.bind("\0hearth-node-test-" + str(os.getpid()))
+        hears.settimeout(30)
+        try:
+            node.spawn()
+            self.assertEqual(hears.recv(4096), b"READY=1")
+            for _ in range(3):
+                self.assertEqual(hears.recv(4096), b"WATCHDOG=1")
+            node.daemon.terminate()
+            said = {hears.recv(4096)}
+            while b"STOPPING=1" not in said:
+                said.add(hears.recv(4096))
+            self.assertEqual(node.daemon.wait(30), 0)
+            self.assertTrue(node.socket.exists())
+        finally:
+            hears.close()
+            node.stop()
+
+    def test_a_socket_that_is_not_the_settings_is_refused(self):
+        node = Node(activate=True)
+        node.environment["HEARTH_SOCKET"] = str(node.folder / "other.sock")
+        node.spawn()
+        self.assertEqual(node.daemon.wait(30), 1)
+        self.assertIn("the service manager does not listen on", (node.folder / "log").read_text())
+        node.stop()
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        skipping.skip_all("it takes root to be several users")
+    sys.argv = sys.argv[:1]
+    skipping.main()
