@@ -66,6 +66,8 @@ std::vector<Setting> settings_of(Config& c) {
       {"clients", "who may use the daemon: its owner, every user of the machine, a group, or users by name",
        Value([&c](const std::string& value) { return parse_clients(value, &c.clients); },
              "owner|everyone|group:NAME|users:NAME,…", c.clients.text())},
+      {"sealed_cache", "compile nothing: what is not in the cache is an error that says what is missing",
+       Value([&c](const std::string& value) { return parse_flag(value, &c.sealed); }, "true|false", "false")},
       {"sharing",
        "what users of one daemon share: kernels, and plans without constant data of theirs; nothing, each has entries "
        "of "

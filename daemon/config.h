@@ -26,6 +26,7 @@ struct Config {
 
   std::string socket;                // resolved
   ClientPolicy clients;              // who may use it
+  bool sealed = false;               // nothing is compiled for clients
   Sharing sharing = Sharing::kNode;  // between users, where several may use it
   int activated_socket = -1;         // on which a service manager listens for clients; -1: none
   std::string cache_dir;             // resolved

@@ -126,6 +126,13 @@ hearth_code hearth_prepare_options_set_share_weights(hearth_prepare_options* opt
   });
 }
 
+hearth_code hearth_prepare_options_set_sealed(hearth_prepare_options* options, int sealed, hearth_error** error) {
+  return set_option(options, error, [&](PrepareConfig& config) {
+    config.sealed = sealed != 0;
+    return absl::OkStatus();
+  });
+}
+
 hearth_code hearth_prepare_options_set_progress(hearth_prepare_options* options, hearth_progress_fn progress,
                                                 void* context, hearth_error** error) {
   return set_option(options, error, [&](PrepareConfig& config) {

@@ -18,6 +18,8 @@
 namespace hearth::cli {
 namespace {
 
+constexpr int kNotCached = 3;  // exit status of --why-miss
+
 struct ExplainFlags {
   ModelFlags model;
   std::string path;
@@ -28,6 +30,7 @@ struct ExplainFlags {
   std::uint64_t seed = 0;
   bool dump = false;
   bool measure = false;
+  bool why_miss = false;
 };
 
 // Replays the plan with what the flags give as inputs.
@@ -47,6 +50,19 @@ absl::StatusOr<KernelTimes> measure(const ExplainFlags& flags, Model& model, con
   return times;
 }
 
+// What the cache has of the model and what not, and why; compiles nothing.
+absl::StatusOr<int> explain_miss(const ExplainFlags& flags, const Model& model, const client::PrepareConfig& config) {
+  const absl::StatusOr<v1::Target> target = target_of(flags.target, config);
+  if (!target.ok()) return target.status();
+  ExplainWish wish;
+  wish.target = *target;
+  wish.only_key = true;
+  const absl::StatusOr<v1::ExplainResponse> reply = explain_model(model, config, wish);
+  if (!reply.ok()) return reply.status();
+  flags.model.json ? print_json(miss_json(flags.path, *reply)) : print_miss(flags.path, *reply);
+  return reply->plan_cached() ? 0 : kNotCached;
+}
+
 absl::StatusOr<int> explain(const ExplainFlags& flags) {
   if (!flags.show.empty() && flags.kernel.empty()) {
     return usage_error("--show ", flags.show, " needs a kernel: --kernel N or --kernel NAME");
@@ -62,6 +78,7 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
   if (!config.ok()) return config.status();
   absl::StatusOr<Model> model = load_model(flags.path, flags.model);
   if (!model.ok()) return model.status();
+  if (flags.why_miss) return explain_miss(flags, *model, *config);
   ExplainWish wish;
   const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
   if (!target.ok()) return target.status();
@@ -106,7 +123,10 @@ void add_explain(CLI::App& app, Action& action) {
                     {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel."},
                     {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."},
                     {"hearth explain model.onnx --target vulkan:lavapipe --kernel 3 --show spirv",
-                     "Prints the SPIR-V that kernel 3 is on a Vulkan device, which need not be here."}}});
+                     "Prints the SPIR-V that kernel 3 is on a Vulkan device, which need not be here."},
+                    {"hearth explain model.onnx --why-miss --threads 4",
+                     "Says whether clients with four threads find the model compiled, and if not, what is nearest."}},
+       .exit_statuses = {{kNotCached, "With --why-miss: the plan is not in the cache."}}});
   add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   add_target_to(*command, flags->target);
@@ -130,6 +150,12 @@ void add_explain(CLI::App& app, Action& action) {
       ->needs(measure)
       ->check(whole_number())
       ->capture_default_str();
+  command
+      ->add_flag("--why-miss", flags->why_miss,
+                 "Compile nothing: say whether the plan is in the cache, and what of its key differs from the nearest "
+                 "that is")
+      ->excludes("--measure")
+      ->excludes("--kernel");
   command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });
 }

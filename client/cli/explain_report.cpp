@@ -176,12 +176,22 @@ void print_report(const ExplainReport& report) {
   }
 }
 
-nlohmann::ordered_json report_json(const ExplainReport& report) {
-  const v1::ExplainResponse& reply = report.reply;
-  Json json = {{"model", report.path},
-               {"plan_key", hex(reply.plan_key())},
-               {"plan_cached", reply.plan_cached()},
-               {"compiled_kernels", reply.compiled_kernels()}};
+void print_miss(const std::string& path, const v1::ExplainResponse& reply) {
+  const std::string key = short_hex(reply.plan_key());
+  if (reply.plan_cached()) return print_line(path, ": the plan ", key, " is in the cache");
+  print_line(path, ": the plan ", key, " is not in the cache; ", miss_text(reply));
+  if (reply.differing_parts().empty()) return;
+  Rows parts = {{"differs in", "here"}};
+  for (const std::string& name : reply.differing_parts()) {
+    const auto part = std::find_if(reply.key_parts().begin(), reply.key_parts().end(),
+                                   [&, &wanted = name](const v1::KeyPart& shown) { return shown.name() == wanted; });
+    parts.push_back({name, part == reply.key_parts().end() ? "-" : part->detail()});
+  }
+  print_table(parts);
+}
+
+nlohmann::ordered_json miss_json(const std::string& path, const v1::ExplainResponse& reply) {
+  Json json = {{"model", path}, {"plan_key", hex(reply.plan_key())}, {"plan_cached", reply.plan_cached()}};
   json["key_parts"] = Json::array();
   for (const v1::KeyPart& part : reply.key_parts()) {
     json["key_parts"].push_back({{"name", part.name()}, {"digest", hex(part.digest())}, {"detail", part.detail()}});
@@ -191,6 +201,13 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
         {"nearest_plan_key", hex(reply.nearest_plan_key())},
         {"differing_parts", std::vector<std::string>(reply.differing_parts().begin(), reply.differing_parts().end())}};
   }
+  return json;
+}
+
+nlohmann::ordered_json report_json(const ExplainReport& report) {
+  const v1::ExplainResponse& reply = report.reply;
+  Json json = miss_json(report.path, reply);
+  json["compiled_kernels"] = reply.compiled_kernels();
   json["notes"] = Json(std::vector<std::string>(reply.notes().begin(), reply.notes().end()));
   const Work work = work_of(report.rows);
   json["work"] = {{"ops", work.ops}, {"bytes", work.bytes}, {"launches", work.launches}};

@@ -141,6 +141,10 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
       "--direct-convolutions,!--no-direct-convolutions",
       [this](std::int64_t count) { direct_convolutions = count > 0; },
       "Sum every window by itself: half the rounding error, slower. Without it HEARTH_DIRECT_CONVOLUTIONS, else not");
+  command.add_flag_function(
+      "--sealed,!--no-sealed", [this](std::int64_t count) { sealed = count > 0; },
+      "Compile nothing: what is not in the cache is an error that says what is missing. Without it HEARTH_SEALED, else "
+      "not");
   add_socket_to(command, socket);
   command
       .add_option("--timeout", timeout_s,
@@ -161,6 +165,7 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   if (opt_level) config->opt_level = *opt_level;
   if (fast_math) config->fast_math = *fast_math;
   if (direct_convolutions) config->direct_convolutions = *direct_convolutions;
+  if (sealed) config->sealed = *sealed;
   if (timeout_s) config->deadline = std::chrono::milliseconds(std::llround(*timeout_s * 1000));
   return config;
 }

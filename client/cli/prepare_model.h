@@ -30,6 +30,7 @@ struct ExplainWish {
   std::optional<v1::Target> target;  // instead of what the configuration says
   bool dump = false;                 // the text of every pass of everything
   std::vector<std::string> kernels;  // whose passes, IR and assembly are wanted
+  bool only_key = false;             // nothing is compiled
 };
 // May take as long as preparing does, and prepares.
 absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const client::PrepareConfig& config,

@@ -1,21 +1,31 @@
 // hearth prewarm: compile models into the daemon's cache ahead of use. The number of threads is part of what is
 // compiled, so each number that clients use is filled for. Goes on after a failure; exits 1 if any.
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "absl/strings/str_join.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
+#include "client/cli/coverage_receipt.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
+#include "client/cli/progress_bar.h"
 #include "client/cli/target_flag.h"
 #include "client/cli/tune_model.h"
+#include "client/cli/weights_report.h"
 #include "client/files/plan_file_contents.h"
 #include "client/jit/prepare_encoded.h"
+#include "client/jit/prepared_state.h"
+#include "client/jit/request.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "command_line/command.h"
@@ -31,12 +41,10 @@ struct PrewarmFlags {
   bool tunes = false;
   std::vector<int> threads;  // empty: as many as a client has that sets nothing
   std::string target;        // empty: this machine as the flags say
+  int jobs = 1;
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+  std::string report;  // empty: none is written
   std::vector<std::string> paths;
-};
-
-struct Failure {
-  std::string model;
-  absl::Status status;
 };
 
 // --dim, for each model those that it has. What no model has is an error, unless a model could not be read: it may be
@@ -87,88 +95,176 @@ class DimShares {
   std::map<std::string, std::vector<std::string>> dims_;  // by path
 };
 
+// Lets as many bytes of models be at work as the budget holds, one model of any size always.
+class MemoryGate {
+ public:
+  explicit MemoryGate(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  void enter(std::uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return used_bytes_ == 0 || used_bytes_ + bytes <= limit_bytes_; });
+    used_bytes_ += bytes;
+  }
+  void leave(std::uint64_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      used_bytes_ -= bytes;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  const std::uint64_t limit_bytes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t used_bytes_ = 0;
+};
+
 class Prewarmer {
  public:
   // `target`: to compile for instead of this machine.
   Prewarmer(const PrewarmFlags& flags, const DimShares& dims, std::vector<client::PrepareConfig> configs,
             std::optional<v1::Target> target)
-      : flags_(flags), dims_(dims), configs_(std::move(configs)), target_(std::move(target)) {}
+      : flags_(flags),
+        dims_(dims),
+        configs_(std::move(configs)),
+        target_(std::move(target)),
+        memory_(flags.memory_bytes),
+        results_(flags.paths.size()) {}
 
-  void prewarm(const std::string& path) {
-    if (client::is_plan_file(path)) return check_plan_file(path);
+  // Every model, --jobs at a time.
+  void run() {
     client::connect_early(configs_[0]);
-    const absl::StatusOr<Model> model = load_model(path, dims_.flags_for(path, flags_.model));
-    if (!model.ok()) return fail(path, model.status());
-    for (const client::PrepareConfig& config : configs_) {
-      if (absl::Status prepared = prewarm(path, *model, config); !prepared.ok()) fail(path, prepared);
-    }
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < flags_.paths.size(); i = next++) {
+        std::error_code ignored;
+        const std::uintmax_t file_bytes = std::filesystem::file_size(flags_.paths[i], ignored);
+        const std::uint64_t bytes = kModelBytes + (ignored ? 0 : kBytesPerFileByte * file_bytes);
+        memory_.enter(bytes);
+        prewarm(i);
+        memory_.leave(bytes);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int k = 1; k < flags_.jobs; ++k) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
   }
 
-  int finish() {
+  absl::StatusOr<int> finish() {
+    Json models = Json::array();
+    std::vector<std::string> errors;
+    std::size_t failed = 0;
+    for (const Result& result : results_) {
+      for (const Json& row : result.rows) models.push_back(row);
+      for (const absl::Status& error : result.errors) errors.emplace_back(error.message());
+      failed += result.errors.empty() ? 0 : 1;
+    }
     if (flags_.model.json) {
-      print_json({{"models", models_}, {"failures", failures_.size()}});
-    } else if (!failures_.empty()) {
-      std::set<std::string> failed;
-      for (const Failure& failure : failures_) failed.insert(failure.model);
-      complain(failed.size(), " of ", flags_.paths.size(), " models failed:");
-      for (const Failure& failure : failures_) complain(failure.status.message());
+      print_json({{"models", models}, {"failures", errors.size()}});
+    } else if (failed > 0) {
+      complain(failed, " of ", flags_.paths.size(), " models failed:");
+      for (const std::string& error : errors) complain(error);
     }
     note_threads();
-    return failures_.empty() ? 0 : kFailure;
+    if (!flags_.report.empty()) {
+      if (absl::Status written = receipt_.write(flags_.report, flags_.paths.size()); !written.ok()) return written;
+    }
+    return failed > 0 ? kFailure : 0;
   }
 
  private:
-  absl::Status prewarm(const std::string& path, const Model& model, const client::PrepareConfig& config) {
-    const bool progress = !flags_.model.json;
+  struct Result {  // of one model, in the order of the command line
+    std::vector<Json> rows;
+    std::vector<absl::Status> errors;
+  };
+  // What importing a model takes beside its file, and for each of its bytes, roughly.
+  static constexpr std::uint64_t kModelBytes = 32u << 20;
+  static constexpr std::uint64_t kBytesPerFileByte = 2;
+
+  void prewarm(std::size_t index) {
+    const std::string& path = flags_.paths[index];
+    if (client::is_plan_file(path)) return check_plan_file(index);
+    const absl::StatusOr<Model> model = load_model(path, dims_.flags_for(path, flags_.model));
+    if (!model.ok()) return fail(index, model.status());
+    for (const client::PrepareConfig& config : configs_) {
+      if (absl::Status prepared = prewarm(index, *model, config); !prepared.ok()) fail(index, prepared);
+    }
+  }
+
+  absl::Status prewarm(std::size_t index, const Model& model, const client::PrepareConfig& config) {
+    const std::string& path = flags_.paths[index];
+    const bool progress = !flags_.model.json && flags_.jobs == 1;
     if (flags_.tunes) {
       const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, model, config, progress, flags_.tune);
       if (!tuned.ok()) return tuned.status();
     }
-    if (target_) return prewarm_target(path, model, config);
-    const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, model, config, progress);
-    if (!plan.ok()) return plan.status();
-    threads_.insert(plan->threads());
-    const client::PrepareStats& stats = plan->stats();
-    models_.push_back({{"model", path},
-                       {"threads", plan->threads()},
-                       {"prepare_ms", stats.prepare_ms},
-                       {"kernels", stats.kernels},
-                       {"compiled_kernels", stats.compiled_kernels},
-                       {"cache_hits", stats.cache_hits}});
-    if (flags_.model.json) return absl::OkStatus();
-    print_summary(path, ": ", stats.kernels, " kernels for ", plan->threads(), " thread(s), ", stats.compiled_kernels,
-                  " compiled now, ", human_time(stats.prepare_ms * 1e3));
+    CoveredPlan covered;
+    covered.path = path;
+    covered.weights = weights_name(flags_.model.weights);
+    covered.config = config;
+    const ModelFlags own = dims_.flags_for(path, flags_.model);
+    covered.dims = own.dims;
+    covered.consts = own.consts;
+    if (target_ || config.device == "cpu") {
+      const absl::StatusOr<v1::Target> target = target_ ? *target_ : client::target_for(config);
+      if (!target.ok()) return target.status();
+      ProgressBar bar(path, progress);
+      client::PrepareConfig watched = config;
+      watched.progress = bar.callback();
+      const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target, watched);
+      if (!stats.ok()) return stats.status();
+      covered.target = *target;
+      covered.stats = *stats;
+    } else {  // which device it is on turns out where it is loaded
+      const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, model, config, progress);
+      if (!plan.ok()) return plan.status();
+      covered.target = loaded_plan(*plan).plan().target;
+      covered.stats = plan->stats();
+    }
+    note_daemon_of(config.socket);
+    tell(index, covered);
+    receipt_.cover(covered);
     return absl::OkStatus();
   }
 
-  // For machines that may have another CPU, or a device that this one has not.
-  absl::Status prewarm_target(const std::string& path, const Model& model, const client::PrepareConfig& config) {
-    const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target_, config);
-    if (!stats.ok()) return stats.status();
-    models_.push_back({{"model", path},
-                       {"target", flags_.target},
-                       {"prepare_ms", stats->prepare_ms},
-                       {"kernels", stats->kernels},
-                       {"compiled_kernels", stats->compiled_kernels},
-                       {"cache_hits", stats->cache_hits}});
-    if (flags_.model.json) return absl::OkStatus();
-    print_summary(path, ": ", stats->kernels, " kernels for ", flags_.target, ", ", stats->compiled_kernels,
-                  " compiled now, ", human_time(stats->prepare_ms * 1e3));
-    return absl::OkStatus();
-  }
-
-  void check_plan_file(const std::string& path) {
-    const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
-    if (!contents.ok()) return fail(path, contents.status());
-    models_.push_back({{"model", path}, {"plan_file", true}, {"kernels", contents->plan.kernels_size()}});
+  void tell(std::size_t index, const CoveredPlan& covered) {
+    const client::PrepareStats& stats = covered.stats;
+    Json row = {{"model", covered.path}};
+    if (target_) {
+      row["target"] = flags_.target;
+    } else {
+      row["threads"] = covered.target.threads();
+    }
+    row.update({{"prepare_ms", stats.prepare_ms},
+                {"kernels", stats.kernels},
+                {"compiled_kernels", stats.compiled_kernels},
+                {"cache_hits", stats.cache_hits}});
+    results_[index].rows.push_back(std::move(row));
+    const std::lock_guard lock(mutex_);
+    if (!target_) threads_.insert(static_cast<int>(covered.target.threads()));
     if (flags_.model.json) return;
+    const std::string whom = target_ ? flags_.target : str_cat(covered.target.threads(), " thread(s)");
+    print_summary(covered.path, ": ", stats.kernels, " kernels for ", whom, ", ", stats.compiled_kernels,
+                  " compiled now, ", human_time(stats.prepare_ms * 1e3));
+  }
+
+  void check_plan_file(std::size_t index) {
+    const std::string& path = flags_.paths[index];
+    const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
+    if (!contents.ok()) return fail(index, contents.status());
+    results_[index].rows.push_back({{"model", path}, {"plan_file", true}, {"kernels", contents->plan.kernels_size()}});
+    if (flags_.model.json) return;
+    const std::lock_guard lock(mutex_);
     print_summary(path, ": a plan file, which holds its ", contents->plan.kernels_size(),
                   " kernels compiled; nothing to do");
   }
 
-  void fail(const std::string& path, const absl::Status& status) {
-    models_.push_back({{"model", path}, {"error", std::string(status.message())}});
-    failures_.push_back({path, status});
+  void fail(std::size_t index, const absl::Status& status) {
+    const std::string& path = flags_.paths[index];
+    results_[index].rows.push_back({{"model", path}, {"error", std::string(status.message())}});
+    results_[index].errors.push_back(status);
+    receipt_.miss(path, status);
   }
 
   // Who names no number may not know that there is one.
@@ -181,8 +277,10 @@ class Prewarmer {
   const DimShares& dims_;
   const std::vector<client::PrepareConfig> configs_;  // one a number of threads
   const std::optional<v1::Target> target_;
-  Json models_ = Json::array();
-  std::vector<Failure> failures_;
+  MemoryGate memory_;
+  std::vector<Result> results_;  // each belongs to the thread that is at its model
+  CoverageReceipt receipt_;
+  std::mutex mutex_;  // of the output, and threads_
   std::set<int> threads_;
 };
 
@@ -211,7 +309,7 @@ absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
   const absl::StatusOr<DimShares> dims = DimShares::of(flags);
   if (!dims.ok()) return dims.status();
   Prewarmer prewarmer(flags, *dims, *configs, std::move(target));
-  for (const std::string& path : flags.paths) prewarmer.prewarm(path);
+  prewarmer.run();
   return prewarmer.finish();
 }
 
@@ -223,12 +321,17 @@ void add_prewarm(CLI::App& app, Action& action) {
       app, "prewarm", "Compile models into the cache ahead of use",
       {.details = "The number of threads, the device, the opt level and the lengths of dimensions are part of what is "
                   "compiled: a client finds it when it asks for the same. A --dim goes to the models that have this "
-                  "dimension. Goes on after a model that failed, and lists failures at the end.",
+                  "dimension. Goes on after a model that failed, and lists failures at the end. One that was ended, in "
+                  "whatever way, goes on where it was when it is started again: what was compiled is kept.",
        .examples = {{"hearth prewarm *.onnx", "Compiles every model of a folder."},
                     {"hearth prewarm --target vulkan:lavapipe *.onnx",
                      "Compiles for machines with this device; this one need not have it."},
                     {"hearth prewarm --threads 1,4 --dim batch=1:8 encoder.onnx decoder.onnx",
-                     "Compiles two models for clients with one thread and with four."}},
+                     "Compiles two models for clients with one thread and with four."},
+                    {"hearth prewarm --jobs 4 --report receipt.json *.onnx",
+                     "Compiles four models at a time and writes what the cache has now."},
+                    {"hearth prewarm --sealed --report receipt.json *.onnx",
+                     "Compiles nothing, and fails if anything is missing: the gate of a rollout."}},
        .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
   add_input_files(*command, "models", flags->paths,
                   "ONNX files; plan files, whose kernels are compiled, are only checked")
@@ -242,6 +345,21 @@ void add_prewarm(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->take_all()
       ->check(CLI::Range(0, kMostThreads));
+  command->add_option("--jobs", flags->jobs, "Models at work at once; the daemon divides its workers among them")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      ->add_option("--memory", flags->memory_bytes,
+                   "Memory that models at work may take in this process, roughly; one model is always at work. "
+                   "Default: 4GiB")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->type_name("SIZE");
+  command
+      ->add_option(
+          "--report", flags->report,
+          "Write a receipt: for which models, targets, threads and lengths the cache is filled, and what failed")
+      ->type_name("FILE.json");
   CLI::Option* const tunes =
       command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command, tunes);

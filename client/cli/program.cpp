@@ -43,6 +43,7 @@ Program::Program()
                             "Milliseconds until preparing is given up, without --timeout."},
                            {"HEARTH_SHARE_WEIGHTS",
                             "0: packed weights are not shared with other processes. Default: 1."},
+                           {"HEARTH_SEALED", "1: what --sealed says, where it is not given."},
                            {"TERM", "With dumb, no progress is shown."}},
            .see_also = {"hearthd(8)"}}) {
   app.require_subcommand(1);

@@ -49,13 +49,14 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   }
   std::int64_t deadline_ms = config.deadline.count();
   std::int64_t opt_level = config.opt_level;
-  std::int64_t fast_math = 0, direct_convolutions = 0, share_weights = 1;
+  std::int64_t fast_math = 0, direct_convolutions = 0, share_weights = 1, sealed = 0;
   for (const absl::Status& read : {read_env("HEARTH_THREADS", 0, kMaxThreads, &config.threads),
                                    read_env<std::int64_t>("HEARTH_PREPARE_TIMEOUT_MS", 1, 86'400'000, &deadline_ms),
                                    read_env<std::int64_t>("HEARTH_OPT_LEVEL", 0, 2, &opt_level),
                                    read_env<std::int64_t>("HEARTH_FAST_MATH", 0, 1, &fast_math),
                                    read_env<std::int64_t>("HEARTH_DIRECT_CONVOLUTIONS", 0, 1, &direct_convolutions),
-                                   read_env<std::int64_t>("HEARTH_SHARE_WEIGHTS", 0, 1, &share_weights)}) {
+                                   read_env<std::int64_t>("HEARTH_SHARE_WEIGHTS", 0, 1, &share_weights),
+                                   read_env<std::int64_t>("HEARTH_SEALED", 0, 1, &sealed)}) {
     if (!read.ok()) return read;
   }
   config.deadline = std::chrono::milliseconds(deadline_ms);
@@ -63,6 +64,7 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   config.fast_math = fast_math != 0;
   config.direct_convolutions = direct_convolutions != 0;
   config.share_weights = share_weights != 0;
+  config.sealed = sealed != 0;
   return config;
 }
 

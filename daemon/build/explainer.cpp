@@ -38,6 +38,11 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     }
     response_.set_plan_cached(services_.store->find_plan(material).has_value());
     if (!response_.plan_cached()) explain_miss(material);
+    if (request_.only_key()) return finish(absl::OkStatus());
+    if (services_.sealed) {
+      return finish(absl::FailedPreconditionError(
+          "this daemon is sealed and compiles nothing: hearth explain --why-miss says what is in its cache"));
+    }
     CompileJob job;
     *job.request.mutable_lower() = request_.graph();
     *job.request.mutable_records() = inputs.tuning->records;
@@ -55,9 +60,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
   void explain_miss(const cache::KeyMaterial& material) {
     const std::optional<cache::MissExplanation> nearest = services_.store->explain_miss(material);
     if (!nearest) return;
-    // Another user's: nothing is said of it.
-    const auto& differing = nearest->differing;
-    if (std::find(differing.begin(), differing.end(), KeyNamespace::kPart) != differing.end()) return;
+    if (is_of_another_user(*nearest)) return;
     response_.set_nearest_plan_key(to_bytes(nearest->nearest_key));
     for (const std::string& name : nearest->differing) response_.add_differing_parts(name);
   }

@@ -68,6 +68,7 @@ struct BuildServices {
   BlobBuilder* blobs = nullptr;
   BlobLibraries* blob_libraries = nullptr;
   KeyNamespace key_namespace = {};
+  bool sealed = false;  // nothing is compiled for clients
 };
 
 // What a plan is made of besides graph, target and options, and the key that follows.

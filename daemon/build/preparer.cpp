@@ -1,5 +1,9 @@
 #include "daemon/build/preparer.h"
 
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace hearth::daemon {
@@ -9,6 +13,37 @@ absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& gr
   if (absl::Status status = check_protocol_version(protocol_version); !status.ok()) return status;
   if (absl::Status status = check_target(target, limits_); !status.ok()) return status;
   return check_graph(graph, limits_);
+}
+
+// Where a miss is an error: what was missing, for whoever fills the cache. Reads the disk, so on the executor.
+void Preparer::answer_sealed(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller) {
+  const std::string wanted =
+      absl::StrCat(request.target().device(), request.target().arch().empty() ? "" : ":", request.target().arch(), " (",
+                   request.target().triple(), ") and ", request.target().threads(), " thread(s)");
+  const ClientId client = caller.client;
+  services_.executor->post_for(client, [store = services_.store, material = std::move(inputs.material), wanted,
+                                        done = std::move(caller.done)] {
+    const Digest key = cache::key(material);
+    if (std::optional<PlanResult> found = store->find_plan(material)) {
+      auto built = std::make_shared<BuiltPlan>();
+      built->plan = std::move(*found);
+      built->found = true;
+      return done(Prepared{key, std::move(built), PrepareOutcome::kHit});
+    }
+    done(absl::FailedPreconditionError(absl::StrCat(
+        "sealed: nothing is compiled, and the plan ", to_hex(key).substr(0, 12), " for ", wanted, " is not in the cache; ",
+        explain_nearest(store->explain_miss(material)), ": fill the cache with hearth prewarm")));
+  });
+}
+
+std::string explain_nearest(const std::optional<cache::MissExplanation>& nearest) {
+  // Another user's: nothing is said of it.
+  if (!nearest || is_of_another_user(*nearest)) return "no plan of this model is";
+  return absl::StrCat("the nearest of this model differs in ", absl::StrJoin(nearest->differing, ", "));
+}
+
+bool is_of_another_user(const cache::MissExplanation& nearest) {
+  return std::find(nearest.differing.begin(), nearest.differing.end(), KeyNamespace::kPart) != nearest.differing.end();
 }
 
 PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller caller) {
@@ -26,6 +61,10 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     built->plan = std::move(*found);
     built->found = true;
     caller.done(Prepared{key, std::move(built), PrepareOutcome::kHit});
+    return {};
+  }
+  if (request.sealed() || services_.sealed) {
+    answer_sealed(std::move(inputs), request, std::move(caller));
     return {};
   }
   PlanFlights::Waiter waiter;

@@ -48,8 +48,15 @@ class Preparer {
  private:
   const BuildServices services_;
   const RequestLimits limits_;
+  void answer_sealed(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller);
+
   std::atomic<bool> closed_{false};
   PlanFlights flights_;
 };
+
+// Whether the nearest stored plan is one that the asker may not know of.
+bool is_of_another_user(const cache::MissExplanation& nearest);
+// For people, the middle of a sentence: "the nearest of this model differs in target.threads".
+std::string explain_nearest(const std::optional<cache::MissExplanation>& nearest);
 
 }  // namespace hearth::daemon

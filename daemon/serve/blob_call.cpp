@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "daemon/build/preparer.h"
 #include "daemon/serve/artifact_grants.h"
 
 namespace hearth::daemon {
@@ -23,7 +24,9 @@ void BlobCall::begin() {
     caller.progress = callback(&BlobCall::report);
     caller.progress(BlobStage::kQueued);
   }
-  on_cancel([job = blobs_->compile(request(), std::move(caller))] { job->cancel(); });
+  v1::CompileBlobRequest wanted = request();
+  if (services_.preparer->services().sealed) wanted.set_only_if_cached(true);
+  on_cancel([job = blobs_->compile(wanted, std::move(caller))] { job->cancel(); });
 }
 
 void BlobCall::report(BlobStage stage) {

@@ -3,13 +3,14 @@
 #include <functional>
 #include <utility>
 
+#include "daemon/build/preparer.h"
 #include "daemon/serve/artifact_grants.h"
 
 namespace hearth::daemon {
 
 TuneCall::TuneCall(const CallServices& services, Tuner* tuner, grpc::CallbackServerContext* context,
                    const grpc::ByteBuffer* request)
-    : RequestStream(services, context, request), tuner_(tuner) {
+    : RequestStream(services, context, request), tuner_(tuner), is_sealed_(services.preparer->services().sealed) {
   start();
 }
 
@@ -19,6 +20,10 @@ void TuneCall::begin() {
         callback(&TuneCall::answer),
         absl::PermissionDeniedError("tuning changes the kernels of all users of this daemon: its operator "
                                     "does it (as root, or as the daemon's user)"));
+  }
+  if (is_sealed_) {
+    return std::invoke(callback(&TuneCall::answer),
+                       absl::FailedPreconditionError("this daemon is sealed and compiles nothing"));
   }
   std::shared_ptr<Tuner::Job> job = tuner_->tune(
       request(), {.client = client(), .done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});

@@ -17,6 +17,7 @@ class TuneCall final : public RequestStream<v1::TuneRequest, v1::TuneEvent> {
   void answer(absl::StatusOr<v1::TuneResult> result);
 
   Tuner* const tuner_;
+  const bool is_sealed_;
 };
 
 }  // namespace hearth::daemon

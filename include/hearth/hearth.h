@@ -159,6 +159,10 @@ HEARTH_API hearth_code hearth_prepare_options_set_fast_math(hearth_prepare_optio
 HEARTH_API hearth_code hearth_prepare_options_set_share_weights(hearth_prepare_options* options, int share_weights,
                                                                 hearth_error** error);
 
+/* 1: a plan that is not in the daemon's cache is HEARTH_FAILED_PRECONDITION; nothing is compiled for the call. */
+HEARTH_API hearth_code hearth_prepare_options_set_sealed(hearth_prepare_options* options, int sealed,
+                                                         hearth_error** error);
+
 typedef enum hearth_prepare_state {
   HEARTH_PREPARE_QUEUED = 0,
   HEARTH_PREPARE_LOWERING = 1,

@@ -57,6 +57,9 @@ struct PrepareConfig {
   bool direct_convolutions = false;  // see docs/sdk.md, "How exact"
   // Packed weights from 1 MiB on lie in read-only memory that this user's processes on this node share.
   bool share_weights = true;
+  // A plan that is not in the daemon's cache is FAILED_PRECONDITION, with what is missing; nothing is compiled for this
+  // call. For serving processes that must not wait for a compiler: hearth prewarm fills the cache before a rollout.
+  bool sealed = false;
   bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
   // Inputs of the model that are none of the graph's, their value being part of what it computes (ImportedModel's,
   // InputSpec::constant): instances take them by name and refuse another value.
@@ -64,8 +67,8 @@ struct PrepareConfig {
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
-  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS and HEARTH_SHARE_WEIGHTS (0 or 1); HEARTH_SOCKET and
-  // HEARTH_NO_AUTOSTART hold for every configuration.
+  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS, HEARTH_SHARE_WEIGHTS and HEARTH_SEALED (0 or 1);
+  // HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
   // InvalidArgument naming the variable, its value and what is expected.
   static absl::StatusOr<PrepareConfig> from_env();
 };

@@ -182,6 +182,9 @@ static void check_digits(const char* model, const char* socket, const char* fold
   OK(hearth_graph_from_onnx(bytes, size, NULL, NULL, &graph, &error));
   free(bytes);
   OK(hearth_graph_from_onnx_file(model, NULL, &same, &error));
+  OK(hearth_prepare_options_set_sealed(options, 1, &error));
+  FAILS(hearth_prepare(graph, options, &plan, &error), HEARTH_FAILED_PRECONDITION, "sealed: nothing is compiled");
+  OK(hearth_prepare_options_set_sealed(options, 0, &error));
   OK(hearth_prepare(graph, options, &plan, &error));
   CHECK(calls > 0);
   hearth_graph_free(graph);

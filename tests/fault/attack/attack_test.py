@@ -15,6 +15,7 @@ import argparse
 import os
 import pathlib
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -66,8 +67,10 @@ class Failures:
 
 
 class Daemon:
-    def __init__(self, folder, environment=None):
-        self.folder = pathlib.Path(folder)
+    """`command`: what hearthd is started by, to be another user."""
+
+    def __init__(self, folder, environment=None, command=()):
+        self.folder, self.command = pathlib.Path(folder), list(command)
         self.socket, self.log = str(self.folder / "s.sock"), self.folder / "hearthd.log"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HEARTH_")}
         self.environment = {**clean, "HEARTH_SOCKET": self.socket, "HEARTH_CACHE_DIR": str(self.folder / "cache"),
@@ -77,7 +80,7 @@ class Daemon:
     def start(self):
         ready, told = os.pipe()
         began = time.monotonic()
-        self.process = subprocess.Popen([BIN / "hearthd", "--log", self.log, "--ready-fd", str(told)], pass_fds=[told],
+        self.process = subprocess.Popen([*self.command, self.folder / "hearthd" if self.command else BIN / "hearthd", "--log", self.log, "--ready-fd", str(told)], pass_fds=[told],
                                         env=self.environment, stderr=open(self.folder / "errors", "ab"))
         os.close(told)
         if os.read(ready, 1) != b"1":
@@ -118,7 +121,7 @@ class Watch(threading.Thread):
             try:
                 self.most = tuple(map(max, self.most, self.daemon_process.usage()))
             except (OSError, AttributeError):
-                return
+                pass  # ended, or this process acts as a user that may not look
             time.sleep(0.1)
 
     def end(self):
@@ -130,9 +133,9 @@ class Watch(threading.Thread):
 class Victim(threading.Thread):
     """Another client at work: a plan that is found, again and again, and every twentieth time one that is new."""
 
-    def __init__(self, daemon, messages, seconds):
+    def __init__(self, daemon, messages, seconds, user=None):
         super().__init__(daemon=True)
-        self.path, self.messages, self.end = daemon.socket, messages, time.monotonic() + seconds
+        self.path, self.messages, self.end, self.user = daemon.socket, messages, time.monotonic() + seconds, user
         self.times_ms, self.misses_ms, self.failed = [], [0.0], []
         self.start()
 
@@ -145,7 +148,7 @@ class Victim(threading.Thread):
             request = self.messages.prepare(self.messages.chain(constant=time.monotonic())) if is_new else found
             began = time.monotonic()
             try:
-                connection = connection or Connection(self.path, timeout=30)
+                connection = connection or self.connect()
                 answer, status = connection.call("Prepare", request)
                 if status not in (0, None) or self.messages.result_of(answer) is None:
                     self.failed.append(f"status {status}")
@@ -155,16 +158,27 @@ class Victim(threading.Thread):
             (self.misses_ms if is_new else self.times_ms).append(1e3 * (time.monotonic() - began))
             time.sleep(0.005)
 
+    def connect(self):
+        if self.user is None:
+            return Connection(self.path, timeout=30)
+        os.seteuid(self.user)
+        try:
+            return Connection(self.path, timeout=30)
+        finally:
+            os.seteuid(0)
+
     def p99_ms(self):
         self.join()
         times = sorted(self.times_ms)
         return times[min(len(times) - 1, int(len(times) * 0.99))], statistics.median(times)
 
 
-def beside(daemon, messages, seconds, program):
-    """The victim's times while `program` runs, and how that ended."""
-    other = subprocess.Popen(program, env={**os.environ, "PYTHONPATH": str(HERE)}, stderr=subprocess.PIPE)
-    victim = Victim(daemon, messages, seconds)
+def beside(daemon, messages, seconds, program, users=None):
+    """The victim's times while `program` runs, and how that ended. `users`: the victim's and the program's."""
+    if users:
+        program = ["setpriv", f"--reuid={users[1]}", f"--regid={users[1]}", "--clear-groups", *program]
+    other = subprocess.Popen(program, env={**os.environ, "PYTHONPATH": str(HERE)}, stderr=subprocess.PIPE, cwd="/")
+    victim = Victim(daemon, messages, seconds, users[0] if users else None)
     p99, median = victim.p99_ms()
     try:
         _, said = other.communicate(timeout=60)
@@ -261,41 +275,70 @@ def tuned(messages, folder, failures):
         daemon.stop()
 
 
+def as_users_of_a_node(folder):
+    """A service of a user of its own in a folder that root gave it: (victim's user, attacker's), settings, command."""
+    global HERE
+    service, victim, attacker = 61000, 61001, 61002
+    folder.chmod(0o755)
+    (folder / "cache").mkdir(mode=0o700)
+    for path in (folder, folder / "cache"):
+        os.chown(path, service, service)
+    for name in ("hearthd", "hearth-worker", "hearth-blob-worker"):
+        if (BIN / name).exists():
+            shutil.copy(BIN / name, folder / name)
+    shutil.copytree(HERE, folder / "attack")  # the sources may lie where only root looks
+    HERE = folder / "attack"
+    subprocess.run(["chmod", "-R", "a+rX", str(HERE), str(folder / "messages")], check=True)
+    command = ["setpriv", f"--reuid={service}", f"--regid={service}", "--clear-groups"]
+    return (victim, attacker), {"HOME": "/nonexistent", "HEARTH_CLIENTS": "everyone"}, command
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2, help="of each attack")
     parser.add_argument("--total", type=float, help="seconds of all attacks together")
     parser.add_argument("--floor-ms", type=float, default=10, help="what scheduling itself may cost on this machine")
     parser.add_argument("--no-bounds", action="store_true")
+    parser.add_argument("--users", action="store_true", help="attacker and victim are different users of a node's service")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names or ALL
     if options.total:
         options.seconds = options.total / len(names)
+    if options.users and os.geteuid() != 0:
+        skipping.skip_all("it takes root to be several users")
     failures = Failures()
-    with tempfile.TemporaryDirectory(prefix="hearth-attack-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="hearth-attack-", dir="/run" if options.users else None) as temporary:
         folder = pathlib.Path(temporary)
         (folder / "messages").mkdir()
         messages = Messages(folder / "messages")
-        daemon = Daemon(folder, {"HOME": str(folder / "home")})
+        users, settings, command = None, {"HOME": str(folder / "home")}, ()
+        if options.users:
+            users, settings, command = as_users_of_a_node(folder)
+        daemon = Daemon(folder, settings, command)
         watch = Watch(daemon)
         busy = ["sh", "-c", f"for i in $(seq {os.cpu_count()}); do timeout {options.seconds} sh -c 'while :; do :; done' & done; wait"]
-        alone = beside(daemon, messages, options.seconds, ["sleep", str(options.seconds)])
-        loaded = beside(daemon, messages, options.seconds, busy)
+        alone = beside(daemon, messages, options.seconds, ["sleep", str(options.seconds)], users)
+        loaded = beside(daemon, messages, options.seconds, busy, users)
         bound = max(3 * loaded[0], options.floor_ms)
         print(f"undisturbed p99 {alone[0]:.2f} ms (median {alone[1]:.2f}), beside as many busy processes as processors {loaded[0]:.2f} "
               f"({loaded[1]:.2f}); bound {bound:.1f}", flush=True)
         worst = 0.0
         for name in names:
             (folder / name).mkdir()
+            if users:
+                os.chown(folder / name, users[1], users[1])
             p99, median, victim, said = beside(daemon, messages, options.seconds, [
-                sys.executable, str(HERE / "attacks.py"), name, daemon.socket, str(folder / name), str(options.seconds)])
+                sys.executable, "-B", str(HERE / "attacks.py"), name, daemon.socket, str(folder / name),
+                str(options.seconds)], users)
             memory, descriptors, threads = daemon.usage() if daemon.process.poll() is None else (0, 0, 0)
             longest = max(victim.misses_ms)
             print(f"{name}: p99 {p99:.2f} ms (median {median:.2f}, {len(victim.times_ms)} calls; longest of "
                   f"{len(victim.misses_ms) - 1} that are new {longest:.0f} ms), {memory:.0f} MB, "
                   f"{descriptors} descriptors, {threads} threads{'; ' + said if said else ''}", flush=True)
             failures.check(daemon.process.poll() is None, f"{name}: the daemon ended with {daemon.process.returncode}")
+            failures.check(not re.search("CalledProcessError|ImportError|ModuleNotFoundError|PermissionError", said),
+                           f"{name}: the attack could not be made: {said}")
             failures.check(not victim.failed, f"{name}: another client's calls failed: {victim.failed[:3]}")
             worst = max(worst, p99)
             if not options.no_bounds:
@@ -303,7 +346,8 @@ def main():
                 failures.check(longest <= MOST_MISS_MS, f"{name}: a new plan of another client took {longest:.0f} ms")
             if daemon.process.poll() is not None:
                 daemon.start()
-        stolen(daemon, messages, folder, failures)
+        if not users:
+            stolen(daemon, messages, folder, failures)
         memory, descriptors, threads = watch.end()
         stop_s = daemon.stop()
         daemon.start()
@@ -320,6 +364,9 @@ def main():
             failures.check(descriptors <= MOST_DESCRIPTORS, f"the daemon had {descriptors} descriptors")
             failures.check(threads <= MOST_THREADS, f"the daemon had {threads} threads")
             failures.check(log_bytes <= MOST_LOG_BYTES, f"the log has {log_bytes} bytes")
+        if users:
+            print(f"{failures.count} failed" if failures.count else "held")
+            return 1 if failures.count else 0
         tampered(messages, folder / "tampered", failures)
         tuned(messages, folder / "tuned", failures)
     print(f"{failures.count} failed" if failures.count else "held")

@@ -10,9 +10,10 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 
 class Messages:
     def __init__(self, folder):
-        protos = SOURCE / "proto"
-        names = sorted(str(path.relative_to(protos)) for path in protos.rglob("*.proto"))
-        subprocess.run(["protoc", "-I", protos, f"--python_out={folder}", *names], check=True)
+        if not (pathlib.Path(folder) / "hearth/v1/weights_pb2.py").exists():
+            protos = SOURCE / "proto"
+            names = sorted(str(path.relative_to(protos)) for path in protos.rglob("*.proto"))
+            subprocess.run(["protoc", "-I", protos, f"--python_out={folder}", *names], check=True)
         sys.path.insert(0, str(folder))
         load = importlib.import_module
         self.graph = load("hearth.v1.graph_pb2")

@@ -3,17 +3,14 @@
 Users are numbers that nobody has; the daemon is one of them, in a folder that root gave it. Needs root.
 /usr/bin/python3 node_service_test.py EXAMPLES [--processes N]"""
 import argparse
-import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
@@ -22,139 +19,37 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import http2  # noqa: E402
 import messages  # noqa: E402
 import skipping  # noqa: E402
+from node import SERVICE, USERS, Node, acting_as  # noqa: E402
 
-BIN = pathlib.Path(os.environ.get("HEARTH_BIN_DIR", "build/release/bin")).resolve()
-SERVICE = 61000  # the daemon's user
-USERS = [61001 + i for i in range(8)]
 arguments = argparse.ArgumentParser()
 arguments.add_argument("examples", type=pathlib.Path)
 arguments.add_argument("--processes", type=int, default=16)
-OPTIONS = arguments.parse_args() if __name__ == "__main__" else None
+OPTIONS = arguments.parse_args()
+MODEL = [OPTIONS.examples / "digits/digits.onnx", OPTIONS.examples / "digits/digits_images.npy"]
 
 
-@contextlib.contextmanager
-def acting_as(user):
-    """Connections that are made meanwhile are this user's."""
-    os.seteuid(user)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
+def Digits(**settings):
+    """A node with the model that these tests run."""
+    return Node(files=MODEL, **settings)
 
 
-class Node:
-    """A folder in /run that root gave to the service, its daemon, and programs that every user can run."""
+def digits(node):
+    return ["run", node.programs / "digits.onnx", "--input", f"image={node.programs}/digits_images.npy", "--json"]
 
-    def __init__(self, clients="everyone", sharing="node", activate=False, **settings):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hearth-node-test-", dir="/run"))
-        self.folder.chmod(0o755)
-        self.programs = pathlib.Path(tempfile.mkdtemp(prefix="hearth-node-bin-", dir="/run"))
-        self.programs.chmod(0o755)
-        for name in ("hearth", "hearthd", "hearth-worker"):
-            shutil.copy(BIN / name, self.programs / name)
-        for name in ("digits.onnx", "digits_images.npy"):
-            shutil.copy(OPTIONS.examples / "digits" / name, self.programs / name)
-            (self.programs / name).chmod(0o644)
-        self.socket = self.folder / "hearthd.sock"
-        self.cache = self.folder / "cache"
-        self.cache.mkdir(mode=0o700)
-        for path in (self.folder, self.cache):
-            os.chown(path, SERVICE, SERVICE)
-        self.environment = {"PATH": "/usr/bin:/bin", "HEARTH_SOCKET": str(self.socket), "HEARTH_CLIENTS": clients,
-                            "HEARTH_SHARING": sharing, "HEARTH_CACHE_DIR": str(self.cache), "HOME": "/nonexistent",
-                            **settings}
-        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
-            if name in os.environ:
-                self.environment[name] = os.environ[name]
-        self.listening = None
-        if activate:
-            self.listening = socket.socket(socket.AF_UNIX)
-            self.listening.bind(str(self.socket))
-            self.socket.chmod(0o666)
-            os.chown(self.socket, SERVICE, SERVICE)
-            self.listening.listen(128)
-        self.daemon = None
-        self.stopping = False
 
-    def command(self, user, *words):
-        return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *map(str, words)]
+def at_once(node, users, processes):
+    """Digits in so many processes, the users in turn; what each said."""
+    started = [node.begin(users[i % len(users)], *digits(node)) for i in range(processes)]
+    answers = []
+    for process in started:
+        out, err = process.communicate(timeout=240)
+        assert process.returncode == 0, err
+        answers.append(json.loads(out))
+    return answers
 
-    def spawn(self):
-        """As systemd does: with the socket that it listens on as descriptor 3."""
-        words, more = [self.programs / "hearthd", "--foreground"], {}
-        if self.listening is not None:
-            # The pid that LISTEN_PID names is known to the shell alone.
-            words = ["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&' + str(self.listening.fileno()), *words]
-            more = {"pass_fds": [self.listening.fileno()]}
-        with open(self.folder / "log", "ab") as log:
-            self.daemon = subprocess.Popen(self.command(SERVICE, *words), env=self.environment, stderr=log, stdout=log,
-                                           **more)
 
-    def start(self):
-        self.spawn()
-        deadline = time.monotonic() + 30
-        while self.hearth(SERVICE, "daemon", "status").returncode != 0 and self.daemon.poll() is None:
-            assert time.monotonic() < deadline, (self.folder / "log").read_text()
-            time.sleep(0.05)
-        return self
-
-    def supervise(self):
-        """Starts it again whenever it is gone, as Restart=always does."""
-        def run():
-            while not self.stopping:
-                self.daemon.wait()
-                if not self.stopping:
-                    time.sleep(0.1)
-                    self.spawn()
-        self.supervisor = threading.Thread(target=run)
-        self.supervisor.start()
-
-    def stop(self):
-        self.stopping = True
-        if self.daemon is not None and self.daemon.poll() is None:
-            self.daemon.terminate()
-            self.daemon.wait(60)
-        if hasattr(self, "supervisor"):
-            self.supervisor.join()
-            if self.daemon.poll() is None:
-                self.daemon.terminate()
-                self.daemon.wait(60)
-        if self.listening is not None:
-            self.listening.close()
-        for folder in (self.folder, self.programs):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def begin(self, user, *words):
-        environment = {**self.environment, "HEARTH_THREADS": "1", "HEARTH_NO_AUTOSTART": "1"}
-        return subprocess.Popen(self.command(user, self.programs / "hearth", *words), env=environment, cwd="/",
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def hearth(self, user, *words):
-        process = self.begin(user, *words)
-        out, err = process.communicate(timeout=120)
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-    def digits(self):
-        return ["run", self.programs / "digits.onnx", "--input", f"image={self.programs}/digits_images.npy", "--json"]
-
-    def at_once(self, users, processes):
-        """Digits in so many processes, the users in turn; what each said."""
-        started = [self.begin(users[i % len(users)], *self.digits()) for i in range(processes)]
-        answers = []
-        for process in started:
-            out, err = process.communicate(timeout=240)
-            assert process.returncode == 0, err
-            answers.append(json.loads(out))
-        return answers
-
-    def kernels_compiled(self):
-        return json.loads(self.hearth(0, "stats", "--json").stdout)["kernels_compiled"]
+def kernels_compiled(node):
+    return json.loads(node.hearth(0, "stats", "--json").stdout)["kernels_compiled"]
 
 
 def ended(test, result, code, text):
@@ -164,8 +59,8 @@ def ended(test, result, code, text):
 
 class WhoMayUseIt(unittest.TestCase):
     def test_every_user_and_nobody_elses_commands(self):
-        with Node() as node:
-            first = node.at_once(USERS[:2], 2)
+        with Digits() as node:
+            first = at_once(node, USERS[:2], 2)
             self.assertEqual(first[0]["kernels"], first[1]["kernels"])
             ended(self, node.hearth(USERS[0], "cache", "ls"), 1, "for the daemon's operator")
             ended(self, node.hearth(USERS[0], "cache", "clear"), 1, "")
@@ -175,30 +70,30 @@ class WhoMayUseIt(unittest.TestCase):
             self.assertEqual(node.daemon.poll(), None)
             stats = json.loads(node.hearth(USERS[0], "stats", "--json").stdout)
             self.assertEqual((stats["requests"], stats["kernels_compiled"], stats["cache_entries"]), (0, 0, 0))
-            self.assertGreater(node.kernels_compiled(), 0)  # root sees it
+            self.assertGreater(kernels_compiled(node), 0)  # root sees it
             shown = node.hearth(USERS[0], "daemon", "status")
             ended(self, shown, 0, f"{node.socket} (HEARTH_SOCKET)")
             ended(self, node.hearth(0, "cache", "ls"), 0, "plan")
 
     def test_those_that_are_named_and_no_others(self):
-        with Node(clients=f"users:{USERS[0]},{USERS[1]}") as node:
-            ended(self, node.hearth(USERS[1], *node.digits()), 0, "kernels")
-            ended(self, node.hearth(USERS[2], *node.digits()), 1,
+        with Digits(clients=f"users:{USERS[0]},{USERS[1]}") as node:
+            ended(self, node.hearth(USERS[1], *digits(node)), 0, "kernels")
+            ended(self, node.hearth(USERS[2], *digits(node)), 1,
                   f"this daemon serves users:{USERS[0]},{USERS[1]}, and you are user {USERS[2]}: ask its operator")
             self.assertIn(f"refused a connection of user {USERS[2]}", (node.folder / "log").read_text())
 
     def test_a_group_by_the_groups_that_the_kernel_knows_of_a_process(self):
-        with Node(clients=f"group:{USERS[7]}") as node:
+        with Digits(clients=f"group:{USERS[7]}") as node:
             words = ["setpriv", f"--reuid={USERS[3]}", f"--regid={USERS[3]}", f"--groups={USERS[7]}",
                      node.programs / "hearth", "daemon", "status"]
             member = subprocess.run(words, env=node.environment, capture_output=True, text=True)
             self.assertEqual(member.returncode, 0, member.stderr)
-            ended(self, node.hearth(USERS[3], *node.digits()), 1, f"you are user {USERS[3]}")
+            ended(self, node.hearth(USERS[3], *digits(node)), 1, f"you are user {USERS[3]}")
 
     def test_its_owner_alone_where_nothing_is_said(self):
-        with Node(clients="users:" + str(USERS[0])) as node:  # so that it starts
+        with Digits(clients="users:" + str(USERS[0])) as node:  # so that it starts
             pass
-        node = Node(clients="owner")
+        node = Digits(clients="owner")
         node.folder.chmod(0o755)
         node.spawn()
         try:
@@ -207,7 +102,7 @@ class WhoMayUseIt(unittest.TestCase):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.05)
             node.socket.chmod(0o666)  # as if somebody had opened it
-            ended(self, node.hearth(USERS[0], *node.digits()), 1, f"this daemon serves user {SERVICE} alone")
+            ended(self, node.hearth(USERS[0], *digits(node)), 1, f"this daemon serves user {SERVICE} alone")
         finally:
             node.stop()
 
@@ -215,7 +110,7 @@ class WhoMayUseIt(unittest.TestCase):
         for clients, text in (("group:no-such-group-here", "there is no group 'no-such-group-here'"),
                               ("users:nobody-of-this-name", "there is no user 'nobody-of-this-name'"),
                               ("all", "expected owner, everyone, group:NAME or users:NAME,NAME")):
-            node = Node(clients=clients)
+            node = Digits(clients=clients)
             node.spawn()
             self.assertEqual(node.daemon.wait(30), 2)
             self.assertIn(text, (node.folder / "log").read_text())
@@ -225,14 +120,14 @@ class WhoMayUseIt(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # where anybody can make one
             os.chmod(folder, 0o755)
             os.chown(folder, USERS[4], USERS[4])
-            with Node() as node:
+            with Digits() as node:
                 stranger = socket.socket(socket.AF_UNIX)
                 with acting_as(USERS[4]):
                     stranger.bind(f"{folder}/hearthd.sock")
                     stranger.listen(1)
                 os.chmod(f"{folder}/hearthd.sock", 0o666)
                 node.environment["HEARTH_SOCKET"] = f"{folder}/hearthd.sock"
-                result = node.hearth(USERS[0], *node.digits())
+                result = node.hearth(USERS[0], *digits(node))
                 ended(self, result, 1, f"belongs to user {USERS[4]}, not to you")
                 stranger.close()
                 node.environment["HEARTH_SOCKET"] = str(node.socket)
@@ -240,15 +135,15 @@ class WhoMayUseIt(unittest.TestCase):
 
 class WhatTheyShare(unittest.TestCase):
     def test_processes_of_eight_users_compile_each_kernel_once_on_the_node(self):
-        with Node() as node:
-            answers = node.at_once(USERS, OPTIONS.processes)
-            self.assertEqual(node.kernels_compiled(), answers[0]["kernels"])
+        with Digits() as node:
+            answers = at_once(node, USERS, OPTIONS.processes)
+            self.assertEqual(kernels_compiled(node), answers[0]["kernels"])
             self.assertEqual(len({answer["kernels"] for answer in answers}), 1)
 
     def test_with_sharing_by_user_each_user_compiles_once(self):
-        with Node(sharing="uid") as node:
-            answers = node.at_once(USERS, OPTIONS.processes)
-            self.assertEqual(node.kernels_compiled(), len(USERS) * answers[0]["kernels"])
+        with Digits(sharing="uid") as node:
+            answers = at_once(node, USERS, OPTIONS.processes)
+            self.assertEqual(kernels_compiled(node), len(USERS) * answers[0]["kernels"])
 
 
 class WhatTheyLearn(unittest.TestCase):
@@ -282,7 +177,7 @@ class WhatTheyLearn(unittest.TestCase):
         return graph
 
     def test_an_artifact_of_another_user_is_one_that_is_not_there(self):
-        with Node(sharing="uid") as node:
+        with Digits(sharing="uid") as node:
             digest = self.prepare(node, USERS[0], self.messages.chain()).artifacts[0].digest
             request = self.messages.compiler.FetchArtifactRequest(digest=digest).SerializeToString()
             unknown = self.messages.compiler.FetchArtifactRequest(digest=bytes(32)).SerializeToString()
@@ -312,7 +207,7 @@ class WhatTheyLearn(unittest.TestCase):
             self.assertEqual(files, [])
 
     def test_paths_of_the_cache_are_told_to_its_own_user_alone(self):
-        with Node() as node:
+        with Digits() as node:
             self.assertEqual(self.prepare(node, USERS[0], self.messages.chain()).artifacts[0].path, "")
             self.assertNotEqual(self.prepare(node, 0, self.messages.chain()).artifacts[0].path, "")
             with acting_as(USERS[0]), self.assertRaises(PermissionError):
@@ -321,7 +216,7 @@ class WhatTheyLearn(unittest.TestCase):
                 owners.connect(str(node.folder / "hearthd.admin"))
 
     def test_a_graph_with_data_of_a_users_is_a_miss_for_all_others(self):
-        with Node() as node:
+        with Digits() as node:
             mine = self.prepare(node, USERS[0], self.data_graph(1))
             self.assertFalse(mine.plan_hit)
             self.assertTrue(self.prepare(node, USERS[0], self.data_graph(1)).plan_hit)
@@ -339,11 +234,11 @@ class WhatTheyLearn(unittest.TestCase):
 
 class WhenItDies(unittest.TestCase):
     def test_clients_of_a_service_that_is_killed_are_answered_by_the_next_within_five_seconds(self):
-        node = Node(activate=True)
+        node = Digits(activate=True)
         node.start()
         node.supervise()
         try:
-            started = [node.begin(USERS[i % 8], *node.digits()) for i in range(OPTIONS.processes)]
+            started = [node.begin(USERS[i % 8], *digits(node)) for i in range(OPTIONS.processes)]
             time.sleep(0.15)
             killed = time.monotonic()
             node.daemon.send_signal(signal.SIGKILL)
@@ -360,7 +255,7 @@ class WhenItDies(unittest.TestCase):
 
 class WhatTheServiceManagerHears(unittest.TestCase):
     def test_systemd_is_told_that_it_is_ready_alive_and_about_to_leave(self):
-        node = Node(activate=True, NOTIFY_SOCKET="@hearth-node-test-" + str(os.getpid()), WATCHDOG_USEC="300000")
+        node = Digits(activate=True, NOTIFY_SOCKET="@hearth-node-test-" + str(os.getpid()), WATCHDOG_USEC="300000")
         hears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         hears.bind("\0hearth-node-test-" + str(os.getpid()))
         hears.settimeout(30)
@@ -380,7 +275,7 @@ class WhatTheServiceManagerHears(unittest.TestCase):
             node.stop()
 
     def test_a_socket_that_is_not_the_settings_is_refused(self):
-        node = Node(activate=True)
+        node = Digits(activate=True)
         node.environment["HEARTH_SOCKET"] = str(node.folder / "other.sock")
         node.spawn()
         self.assertEqual(node.daemon.wait(30), 1)

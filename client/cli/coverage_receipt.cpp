@@ -1,0 +1,56 @@
+#include "client/cli/coverage_receipt.h"
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "client/cli/format.h"
+#include "client/cli/print.h"
+#include "runtime/build_id.h"
+
+namespace hearth::cli {
+
+using Json = nlohmann::ordered_json;
+
+void CoverageReceipt::cover(const CoveredPlan& plan) {
+  const absl::StatusOr<std::string> file = runtime::read_file(plan.path);
+  const v1::Target& target = plan.target;
+  Json json = {{"model", plan.path},
+               {"sha256", file.ok() ? to_hex(sha256(*file)) : std::string()},
+               {"plan_key", hex(plan.stats.plan_key)},
+               {"target",
+                {{"device", target.device()},
+                 {"triple", target.triple()},
+                 {"arch", target.arch()},
+                 {"features", std::vector<std::string>(target.features().begin(), target.features().end())},
+                 {"vector_bits", target.vector_bits()}}},
+               {"threads", target.threads()},
+               {"dims", plan.dims},
+               {"consts", plan.consts},
+               {"weights", plan.weights},
+               {"opt_level", plan.config.opt_level},
+               {"fast_math", plan.config.fast_math},
+               {"direct_convolutions", plan.config.direct_convolutions},
+               {"kernels", plan.stats.kernels},
+               {"compiled_kernels", plan.stats.compiled_kernels}};
+  const std::lock_guard lock(mutex_);
+  covered_.push_back(std::move(json));
+}
+
+void CoverageReceipt::miss(const std::string& path, const absl::Status& why) {
+  const std::lock_guard lock(mutex_);
+  missing_.push_back({{"model", path}, {"error", std::string(why.message())}});
+}
+
+absl::Status CoverageReceipt::write(const std::string& path, std::size_t models) const {
+  const std::lock_guard lock(mutex_);
+  const Json receipt = {{"receipt", 1},       {"version", HEARTH_VERSION},    {"build_id", std::string(build_id())},
+                        {"models", models},   {"complete", missing_.empty()}, {"covered", covered_},
+                        {"missing", missing_}};
+  const std::string text = receipt.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  if (path == "-") {
+    print_lines(text);
+    return absl::OkStatus();
+  }
+  return runtime::write_file(path, {text});
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,43 @@
+// CoverageReceipt: what `hearth prewarm --report` writes: for which models, targets, numbers of threads and lengths the
+// cache holds compiled plans, and what failed; a rollout's gate reads `complete`. Thread-safe. Errors: those of
+// write_file and of reading the model's file again.
+//
+//   CoverageReceipt receipt;
+//   receipt.cover({.path = path, .target = target, …});
+//   absl::Status written = receipt.write("receipt.json", num_models);
+#pragma once
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "hearth/prepare.h"
+#include "hearth/v1/artifact.pb.h"
+
+namespace hearth::cli {
+
+struct CoveredPlan {
+  std::string path;
+  v1::Target target;
+  std::vector<std::string> dims;    // NAME=N or NAME=MIN:MAX, as they were given
+  std::vector<std::string> consts;  // NAME=VALUE
+  std::string weights;              // f32, bf16, int8
+  client::PrepareConfig config;
+  client::PrepareStats stats;
+};
+
+class CoverageReceipt {
+ public:
+  void cover(const CoveredPlan& plan);
+  void miss(const std::string& path, const absl::Status& why);
+  // "-" is standard output. `models`: how many were asked for.
+  absl::Status write(const std::string& path, std::size_t models) const;
+
+ private:
+  mutable std::mutex mutex_;
+  nlohmann::ordered_json covered_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json missing_ = nlohmann::ordered_json::array();
+};
+
+}  // namespace hearth::cli
