@@ -24,7 +24,7 @@ RUN bash scripts/test.sh
 FROM debian:12-slim AS daemon
 # g++ compiles blobs of plain C++, the second line those of HIP without ROCm; `hearth blobs doctor` tells what works.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libseccomp2 libsystemd0 libzstd1 libspdlog1.10 \
+ && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libmicrohttpd12 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libseccomp2 libsystemd0 libzstd1 libspdlog1.10 \
     libfmt9 libonnx1 libtomlplusplus3 libutf8proc2 zlib1g \
     g++ clang-19 clang-tools-19 lld-19 llvm-19 hipcc libamdhip64-dev rocm-device-libs \
  && rm -rf /var/lib/apt/lists/* \

@@ -13,6 +13,7 @@
 #include "daemon/build/key_namespace.h"
 #include "daemon/serve/client_policy.h"
 #include "daemon/serve/request_limits.h"
+#include "daemon/user_accounts.h"
 #include "daemon/workers/sandbox_status.h"
 
 namespace hearth::cache {
@@ -26,6 +27,8 @@ struct Config {
 
   std::string socket;                // resolved
   ClientPolicy clients;              // who may use it
+  UserQuotas user_quotas;
+  std::string metrics_address;       // of the status server; empty: none
   bool sealed = false;               // nothing is compiled for clients
   Sharing sharing = Sharing::kNode;  // between users, where several may use it
   int activated_socket = -1;         // on which a service manager listens for clients; -1: none
@@ -74,6 +77,7 @@ struct Config {
   std::string log_file;  // empty: stderr; resolved: default_log unless given
   std::string default_log;
   std::string log_level = "info";
+  bool log_json = false;  // an object a line
   int ready_fd = -1;
 
   std::string program;  // argv[0]; empty for a daemon inside another program, which no upgrade replaces

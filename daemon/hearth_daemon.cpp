@@ -26,7 +26,9 @@
 #include "daemon/serve/client_servers.h"
 #include "daemon/serve/compiler_service.h"
 #include "daemon/serve/listener.h"
+#include "daemon/serve/metrics_text.h"
 #include "daemon/serve/rpc_server.h"
+#include "daemon/serve/status_server.h"
 #include "daemon/trusted_file.h"
 #include "daemon/tune/tuner.h"
 #include "daemon/weights/weight_server.h"
@@ -105,6 +107,7 @@ class HearthDaemon::Impl {
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
         blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
+        accounts_(config.user_quotas),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         blob_executor_(std::clamp(config.workers / 2, 1u, kMaxBlobThreads)),  // calls keep the other processors
         maintenance_executor_(1),
@@ -113,7 +116,7 @@ class HearthDaemon::Impl {
         tuning_(cache_.get(), std::string(build_id())),
         preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &blobs_,
                    &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner),
-                   config.sealed},
+                   &accounts_, config.sealed},
                   config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms)),
@@ -142,6 +145,14 @@ class HearthDaemon::Impl {
                                       [this](const ClientId& client) { client_servers_.forget(client); });
     });
     weights_->set_open_artifact([this](uid_t user, const Digest& digest) { return open_artifact(user, digest); });
+    if (!config_.metrics_address.empty()) {
+      auto status = StatusServer::start(
+          config_.metrics_address,
+          {.metrics = [this] { return metrics_text(owner_admin_service_.stats(), accounts_.snapshot()); },
+           .health = [this] { return health(); }});
+      if (!status.ok()) return status.status();
+      status_server_ = *std::move(status);
+    }
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
     return absl::OkStatus();
@@ -316,6 +327,7 @@ class HearthDaemon::Impl {
   PoisonList poison_;
   BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
   BlobLibraries blob_libraries_;
+  UserAccounts accounts_;
   Executor executor_;
   Executor blob_executor_;  // reads sources, which may take long: no other call waits for it
   Executor maintenance_executor_;
@@ -334,6 +346,7 @@ class HearthDaemon::Impl {
   ClientServers client_servers_;
   AdminServiceImpl owner_admin_service_;
   std::unique_ptr<RpcServer> owner_server_;
+  std::unique_ptr<StatusServer> status_server_;  // null: not asked for
   std::thread accept_thread_;
   std::thread maintenance_thread_;
   std::mutex mutex_;

@@ -1,5 +1,6 @@
 #include "daemon/log.h"
 
+#include <fmt/chrono.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -7,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <ctime>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -37,6 +41,26 @@ class PrintableFormatter : public spdlog::formatter {
 
  private:
   std::unique_ptr<spdlog::formatter> inner_;
+};
+
+// {"time":"2026-11-24T10:00:00.000Z","level":"info","pid":7,"message":"…"}
+class JsonFormatter : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const auto since = message.time.time_since_epoch();
+    const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
+    std::tm utc{};
+    ::gmtime_r(&seconds, &utc);
+    const std::string text = printable({message.payload.data(), message.payload.size()});
+    nlohmann::ordered_json line = {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", utc, ms)},
+                                   {"level", spdlog::level::to_string_view(message.level).data()},
+                                   {"pid", ::getpid()},
+                                   {"message", text}};
+    const std::string dumped = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    out.append(dumped.data(), dumped.data() + dumped.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
 };
 
 // Throws unless `info` is of a file of this user's own under one name, or of a device.
@@ -84,8 +108,12 @@ absl::Status start_log(const Config& config) {
                                                                     false, handlers_of(config.log_file));
     log->set_level(spdlog::level::from_str(config.log_level == "warn" ? "warning" : config.log_level));
     log->flush_on(spdlog::level::trace);
-    log->set_formatter(std::make_unique<PrintableFormatter>(std::make_unique<spdlog::pattern_formatter>(
+    if (config.log_json) {
+      log->set_formatter(std::make_unique<JsonFormatter>());
+    } else {
+      log->set_formatter(std::make_unique<PrintableFormatter>(std::make_unique<spdlog::pattern_formatter>(
         "%Y-%m-%dT%H:%M:%S.%eZ [%P] %l %v", spdlog::pattern_time_type::utc)));
+    }
     spdlog::set_default_logger(log);
   } catch (const spdlog::spdlog_ex& error) {
     return absl::InvalidArgumentError(std::string("cannot write the log file: ") + error.what());

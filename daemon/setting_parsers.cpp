@@ -58,6 +58,12 @@ absl::Status parse_level(const std::string& text, std::string* place) {
   return absl::OkStatus();
 }
 
+absl::Status parse_log_format(const std::string& text, bool* json) {
+  if (text != "text" && text != "json") return absl::InvalidArgumentError("expected text or json");
+  *json = text == "json";
+  return absl::OkStatus();
+}
+
 absl::Status parse_sandbox(const std::string& text, SandboxSetting* place) {
   for (const SandboxSetting setting : {SandboxSetting::kRequired, SandboxSetting::kBestEffort, SandboxSetting::kOff}) {
     if (text != name_of(setting)) continue;

@@ -24,6 +24,8 @@ absl::Status parse_sharing(const std::string& text, Sharing* place);
 absl::Status parse_flag(const std::string& text, bool* place);
 // Of the log.
 absl::Status parse_level(const std::string& text, std::string* place);
+// "text" or "json".
+absl::Status parse_log_format(const std::string& text, bool* json);
 absl::Status parse_sandbox(const std::string& text, SandboxSetting* place);
 
 }  // namespace hearth::daemon

@@ -11,8 +11,9 @@ namespace {
 using Flight = std::shared_ptr<KernelFlights::Flight>;
 
 void store_kernel(const BuildServices& services, const cache::KeyMaterial& material, const v1::Artifact& artifact,
-                  const Flight& flight) {
+                  uid_t user, const Flight& flight) {
   services.metrics->kernel_compiled();
+  services.accounts->compiled(user, artifact.data().size());
   BuiltKernel built;
   built.empty = artifact.format() == v1::Artifact::NONE;
   if (!built.empty) built.kernel = services.store->put_kernel(material, artifact.data());
@@ -39,15 +40,15 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
   job.client = client;
   job.key = cache::key(material);
   job.what = absl::StrCat("kernel '", spec.symbol(), "'");
-  job.done = [services, material = std::move(material), symbol = spec.symbol(),
+  job.done = [services, material = std::move(material), symbol = spec.symbol(), user = client.uid,
               flight](absl::StatusOr<v1::WorkerReply> reply) {
     if (!reply.ok()) return flight->complete(reply.status());
     if (reply->compiled().artifact().data().empty() && reply->compiled().artifact().format() != v1::Artifact::NONE) {
       return flight->complete(absl::InternalError(absl::StrCat("kernel '", symbol, "' compiled to nothing")));
     }
     auto shared = std::make_shared<v1::WorkerReply>(std::move(*reply));
-    services.executor->post([services, material, shared, flight] {
-      store_kernel(services, material, shared->compiled().artifact(), flight);
+    services.executor->post([services, material, shared, user, flight] {
+      store_kernel(services, material, shared->compiled().artifact(), user, flight);
     });
   };
   absl::StatusOr<std::uint64_t> id = services.pool->submit(std::move(job));

@@ -28,6 +28,7 @@
 #include "daemon/build/single_flight.h"
 #include "daemon/metrics.h"
 #include "daemon/tune/tuning_table.h"
+#include "daemon/user_accounts.h"
 #include "daemon/workers/worker_pool.h"
 #include "hearth/v1/worker.pb.h"
 
@@ -68,6 +69,7 @@ struct BuildServices {
   BlobBuilder* blobs = nullptr;
   BlobLibraries* blob_libraries = nullptr;
   KeyNamespace key_namespace = {};
+  UserAccounts* accounts = nullptr;
   bool sealed = false;  // nothing is compiled for clients
 };
 

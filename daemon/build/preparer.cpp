@@ -15,13 +15,15 @@ absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& gr
   return check_graph(graph, limits_);
 }
 
-// Where a miss is an error: what was missing, for whoever fills the cache. Reads the disk, so on the executor.
-void Preparer::answer_sealed(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller) {
-  const std::string wanted =
-      absl::StrCat(request.target().device(), request.target().arch().empty() ? "" : ":", request.target().arch(), " (",
-                   request.target().triple(), ") and ", request.target().threads(), " thread(s)");
+// Where a miss is an error, that of `why` or, with OK, what was missing for whoever fills the cache. Reads the disk, so on
+// the executor.
+void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller,
+                                const absl::Status& why) {
+  const v1::Target& target = request.target();
+  const std::string wanted = absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (",
+                                          target.triple(), ") and ", target.threads(), " thread(s)");
   const ClientId client = caller.client;
-  services_.executor->post_for(client, [store = services_.store, material = std::move(inputs.material), wanted,
+  services_.executor->post_for(client, [store = services_.store, material = std::move(inputs.material), wanted, why,
                                         done = std::move(caller.done)] {
     const Digest key = cache::key(material);
     if (std::optional<PlanResult> found = store->find_plan(material)) {
@@ -30,9 +32,11 @@ void Preparer::answer_sealed(PlanInputs inputs, const v1::PrepareRequest& reques
       built->found = true;
       return done(Prepared{key, std::move(built), PrepareOutcome::kHit});
     }
+    if (!why.ok()) return done(why);
     done(absl::FailedPreconditionError(absl::StrCat(
-        "sealed: nothing is compiled, and the plan ", to_hex(key).substr(0, 12), " for ", wanted, " is not in the cache; ",
-        explain_nearest(store->explain_miss(material)), ": fill the cache with hearth prewarm")));
+        "sealed: nothing is compiled, and the plan ", to_hex(key).substr(0, 12), " for ", wanted,
+        " is not in the cache; ", explain_nearest(store->explain_miss(material)),
+        ": fill the cache with hearth prewarm")));
   });
 }
 
@@ -64,7 +68,11 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     return {};
   }
   if (request.sealed() || services_.sealed) {
-    answer_sealed(std::move(inputs), request, std::move(caller));
+    answer_if_cached(std::move(inputs), request, std::move(caller), absl::OkStatus());
+    return {};
+  }
+  if (absl::Status over_quota = services_.accounts->check(caller.client.uid); !over_quota.ok()) {
+    answer_if_cached(std::move(inputs), request, std::move(caller), over_quota);
     return {};
   }
   PlanFlights::Waiter waiter;

@@ -48,7 +48,7 @@ class Preparer {
  private:
   const BuildServices services_;
   const RequestLimits limits_;
-  void answer_sealed(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller);
+  void answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller, const absl::Status& why);
 
   std::atomic<bool> closed_{false};
   PlanFlights flights_;

@@ -59,6 +59,9 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   grpc::ServerUnaryReactor* RemoveBlobs(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
 
+  // What hearth stats shows.
+  v1::StatsResponse stats() const;
+
  private:
   struct Call {
     grpc::CallbackServerContext* context;
@@ -70,7 +73,6 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   template <class Request, class Response>
   grpc::ServerUnaryReactor* answer(const Call& call, Executor* executor, const char* owners,
                                    std::function<void(const Request&, Response&)> work);
-  v1::StatsResponse stats() const;
   v1::StatsResponse stats_for_all() const;
   absl::Status check_owner(const char* what) const;
   absl::Status check_insight(const Call& call, bool is_stats) const;

@@ -25,7 +25,8 @@ void BlobCall::begin() {
     caller.progress(BlobStage::kQueued);
   }
   v1::CompileBlobRequest wanted = request();
-  if (services_.preparer->services().sealed) wanted.set_only_if_cached(true);
+  const BuildServices& build = services_.preparer->services();
+  if (build.sealed || !build.accounts->check(client().uid).ok()) wanted.set_only_if_cached(true);
   on_cancel([job = blobs_->compile(wanted, std::move(caller))] { job->cancel(); });
 }
 

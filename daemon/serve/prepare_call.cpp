@@ -2,7 +2,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "daemon/serve/artifact_grants.h"
@@ -12,6 +14,13 @@ namespace {
 
 constexpr std::size_t kMaxPendingProgress = 64;
 constexpr std::uint64_t kArtifactBytes = 512;  // of an answer, for each artifact that it names
+
+// For the log: whose calls these are, and which lines are of one. Unique in a daemon's life.
+std::string name_of_call(const ClientId& client) {
+  static std::atomic<std::uint64_t> last{0};
+  return fmt::format("call {} of user {}{}", ++last, client.uid,
+                     client.pid > 0 ? fmt::format(", process {}", client.pid) : "");
+}
 
 v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultStore& store, bool by_path) {
   v1::PrepareEvent event;
@@ -40,6 +49,7 @@ PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerConte
                          const grpc::ByteBuffer* request)
     : RequestStream(services, context, request),
       services_(services),
+      name_(name_of_call(client())),
       counted_(services.metrics->arrived(RequestKind::kPrepare)) {
   start();
 }
@@ -78,16 +88,18 @@ void PrepareCall::report(const BuildProgress& progress) {
 void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
   if (!prepared.ok()) {
-    spdlog::info("prepare failed after {:.1f} ms: {}", took_ms, std::string(prepared.status().message()));
+    spdlog::info("{}: prepare failed after {:.1f} ms: {}", name_, took_ms, std::string(prepared.status().message()));
+    services_.preparer->services().accounts->count(client().uid, PrepareOutcome::kError);
     return fail(prepared.status());
   }
+  services_.preparer->services().accounts->count(client().uid, prepared->outcome);
   const BuiltPlan& built = *prepared->built;
   const std::string key = to_hex(prepared->plan_key).substr(0, 12);
   if (prepared->outcome == PrepareOutcome::kMiss) {
-    spdlog::info("prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", key, took_ms,
+    spdlog::info("{}: prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", name_, key, took_ms,
                  built.compiled_kernels, built.kernel_hits);
   } else {
-    spdlog::debug("prepare {}: {}, {:.1f} ms", key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined",
+    spdlog::debug("{}: prepare {}: {}, {:.1f} ms", name_, key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined",
                   took_ms);
   }
   std::uint64_t lease = 0;

@@ -3,6 +3,7 @@
 Users are numbers that nobody has; the daemon is one of them, in a folder that root gave it. Needs root.
 /usr/bin/python3 node_service_test.py EXAMPLES [--processes N]"""
 import argparse
+import http.client
 import json
 import os
 import pathlib
@@ -230,6 +231,78 @@ class WhatTheyLearn(unittest.TestCase):
             # One without data is everybody's.
             self.assertFalse(self.prepare(node, USERS[0], self.messages.chain(ops=5)).plan_hit)
             self.assertTrue(self.prepare(node, USERS[1], self.messages.chain(ops=5)).plan_hit)
+
+
+class WhatTheyMayUse(unittest.TestCase):
+    def test_a_quota_that_is_used_up_is_that_users_alone_and_what_is_cached_can_be_had(self):
+        with Digits(sharing="uid", HEARTH_USER_KERNELS_PER_HOUR="5") as node:
+            ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")  # its 13 kernels are one request's
+            result = node.hearth(USERS[0], *digits(node), "--fast-math")
+            ended(self, result, 1, f"13 kernels were compiled for user {USERS[0]} in the last hour, all that "
+                                   "user_kernels_per_hour allows")
+            ended(self, node.hearth(USERS[0], *digits(node)), 0, '"compiled_kernels": 0')
+            ended(self, node.hearth(USERS[1], *digits(node), "--fast-math"), 0, "kernels")
+            ended(self, node.hearth(0, *digits(node), "--fast-math"), 0, "kernels")  # root has none
+
+
+def page(address, path):
+    """Of the status server, by Python's own HTTP client."""
+    if address.startswith("/"):
+        connection = http.client.HTTPConnection("localhost", timeout=10)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(address)
+    else:
+        connection = http.client.HTTPConnection(address, timeout=10)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+class WhatOperatorsSee(unittest.TestCase):
+    def test_metrics_health_and_each_users_share(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        with Digits(HEARTH_METRICS=address) as node:
+            ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")
+            ended(self, node.hearth(USERS[1], *digits(node)), 0, "kernels")
+            status, text = page(address, "/metrics")
+            self.assertEqual(status, 200)
+            for line in (f'hearth_user_prepares_total{{uid="{USERS[0]}",outcome="miss"}} 1',
+                         f'hearth_user_prepares_total{{uid="{USERS[1]}",outcome="hit"}} 1',
+                         f'hearth_user_kernels_compiled_total{{uid="{USERS[0]}"}} 13',
+                         f'hearth_user_kernels_compiled_total{{uid="{USERS[1]}"}} 0',
+                         'hearth_prepares_total{outcome="miss"} 1', 'hearth_ready 1'):
+                self.assertIn(line + "\n", text)
+            for line in text.splitlines():  # the text format
+                self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [-+.\de]+)$')
+            self.assertEqual(page(address, "/live"), (200, "live\n"))
+            self.assertEqual(page(address, "/ready"), (200, "ready\n"))
+            self.assertEqual(page(address, "/secrets")[0], 404)
+
+    def test_a_log_of_json_names_the_user_of_each_call(self):
+        with Digits(HEARTH_LOG_FORMAT="json") as node:
+            ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")
+            lines = [json.loads(line) for line in (node.folder / "log").read_text().splitlines()]
+            self.assertTrue(all(set(line) == {"time", "level", "pid", "message"} for line in lines), lines)
+            told = [line["message"] for line in lines if f"of user {USERS[0]}: prepare " in line["message"]]
+            self.assertRegex(told[0], r"^call \d+ of user \d+: prepare [0-9a-f]{12}: miss, .* 13 kernels compiled")
+
+    def test_a_socket_of_the_services_own_and_no_address_of_others(self):
+        node = Digits()
+        node.environment["HEARTH_METRICS"] = str(node.folder / "metrics.sock")
+        with node:
+            self.assertEqual(page(str(node.folder / "metrics.sock"), "/live"), (200, "live\n"))
+            with acting_as(USERS[0]), self.assertRaises(PermissionError):
+                page(str(node.folder / "metrics.sock"), "/metrics")
+        for address, text in (("0.0.0.0:9464", "is not this machine's loopback"), ("nowhere", "expected 127.0.0.1:PORT")):
+            node = Digits(HEARTH_METRICS=address)
+            node.spawn()
+            self.assertEqual(node.daemon.wait(30), 1)
+            self.assertIn(text, (node.folder / "log").read_text())
+            node.stop()
 
 
 class WhenItDies(unittest.TestCase):

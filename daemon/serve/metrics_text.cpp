@@ -1,0 +1,95 @@
+#include "daemon/serve/metrics_text.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
+#include <vector>
+
+namespace hearth::daemon {
+namespace {
+
+using Samples = std::vector<std::pair<std::string, double>>;  // labels with braces, or none; value
+
+class Page {
+ public:
+  void add(const std::string& name, const char* type, const char* help, const Samples& samples) {
+    absl::StrAppend(&text_, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
+    for (const auto& [labels, value] : samples) absl::StrAppend(&text_, name, labels, " ", value, "\n");
+  }
+  void counter(const std::string& name, const char* help, double value) { add(name, "counter", help, {{"", value}}); }
+  void gauge(const std::string& name, const char* help, double value) { add(name, "gauge", help, {{"", value}}); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string label(const char* name, const std::string& value) { return absl::StrCat("{", name, "=\"", value, "\"}"); }
+
+double number(std::uint64_t value) { return static_cast<double>(value); }
+
+void add_users(Page& page, const std::map<uid_t, UserCounters>& users) {
+  Samples outcomes, kernels, bytes, refused;
+  for (const auto& [user, counters] : users) {
+    const std::string uid = absl::StrCat(static_cast<std::int64_t>(static_cast<int>(user)));
+    const auto outcome = [&](const char* name, std::uint64_t value) {
+      outcomes.emplace_back(absl::StrCat("{uid=\"", uid, "\",outcome=\"", name, "\"}"), number(value));
+    };
+    outcome("hit", counters.hits);
+    outcome("miss", counters.misses);
+    outcome("joined", counters.joined);
+    outcome("error", counters.errors);
+    kernels.emplace_back(label("uid", uid), number(counters.kernels_compiled));
+    bytes.emplace_back(label("uid", uid), number(counters.bytes_stored));
+    refused.emplace_back(label("uid", uid), number(counters.over_quota));
+  }
+  page.add("hearth_user_prepares_total", "counter", "Answers to Prepare, by user and outcome.", outcomes);
+  page.add("hearth_user_kernels_compiled_total", "counter", "Kernels compiled for a user.", kernels);
+  page.add("hearth_user_stored_bytes_total", "counter", "Bytes of artifacts stored for a user.", bytes);
+  page.add("hearth_user_over_quota_total", "counter", "Requests of a user that found the quota used up.", refused);
+}
+
+}  // namespace
+
+std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, UserCounters>& users) {
+  Page page;
+  page.add("hearth_build_info", "gauge", "1, with the build in its labels.",
+           {{absl::StrCat("{version=\"", stats.version(), "\",build_id=\"", stats.build_id().substr(0, 12), "\"}"), 1}});
+  page.gauge("hearth_up_seconds", "Seconds since the start.", stats.uptime_s());
+  page.gauge("hearth_ready", "1 when all parts work, 0 when degraded.", stats.health() == "ready" ? 1 : 0);
+  page.counter("hearth_prepare_requests_total", "Prepare calls that arrived.", number(stats.requests()));
+  page.add("hearth_prepares_total", "counter", "Answers to Prepare, by outcome.",
+           {{label("outcome", "hit"), number(stats.plan_hits())},
+            {label("outcome", "miss"), number(stats.plan_misses())},
+            {label("outcome", "joined"), number(stats.plan_joined())},
+            {label("outcome", "error"), number(stats.plan_errors())}});
+  page.gauge("hearth_prepares_in_flight", "Prepare calls under way.", number(stats.requests_in_flight()));
+  page.add("hearth_kernels_total", "counter", "Kernels of plans that were built, by where they came from.",
+           {{label("from", "compiler"), number(stats.kernels_compiled())},
+            {label("from", "cache"), number(stats.kernel_hits())},
+            {label("from", "another_build"), number(stats.kernel_joined())}});
+  page.add("hearth_blob_requests_total", "counter", "Answers to CompileBlob, by outcome.",
+           {{label("outcome", "hit"), number(stats.blob_hits())},
+            {label("outcome", "miss"), number(stats.blob_misses())},
+            {label("outcome", "joined"), number(stats.blob_joined())},
+            {label("outcome", "error"), number(stats.blob_errors())}});
+  page.add("hearth_workers", "gauge", "Worker processes that live.",
+           {{label("class", "compiler"), number(stats.workers())}, {label("class", "blob"), number(stats.blob_workers())}});
+  page.counter("hearth_worker_crashes_total", "Workers that died at work.", number(stats.worker_crashes()));
+  page.counter("hearth_worker_timeouts_total", "Workers that took too long.", number(stats.worker_timeouts()));
+  page.gauge("hearth_cache_bytes", "Size of the cache on disk.", number(stats.cache_bytes()));
+  page.gauge("hearth_cache_limit_bytes", "Its limit; 0: none.", number(stats.cache_limit_bytes()));
+  page.gauge("hearth_cache_entries", "Plans, kernels and tuning records in it.", number(stats.cache_entries()));
+  page.counter("hearth_cache_quarantined_total", "Damaged files that were moved away.", number(stats.quarantined()));
+  page.gauge("hearth_leases", "Plans that clients hold.", number(stats.leases()));
+  page.gauge("hearth_sessions", "Client processes with a session.", number(stats.sessions()));
+  page.gauge("hearth_connections", "Client connections.", number(stats.connections()));
+  page.counter("hearth_refused_connections_total", "Connections over the limits.",
+               number(stats.refused_connections()));
+  page.gauge("hearth_shared_weight_bytes", "Memory of weights that processes share.", number(stats.weight_bytes()));
+  page.gauge("process_resident_memory_bytes", "Resident memory of the daemon.", stats.rss_bytes());
+  add_users(page, users);
+  return page.take();
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,120 @@
+#include "daemon/serve/status_server.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "daemon/serve/unix_socket.h"
+
+namespace hearth::daemon {
+namespace {
+
+constexpr unsigned kMostConnections = 32;
+constexpr unsigned kTimeoutS = 10;
+constexpr std::size_t kRequestBytes = 4096;
+
+MHD_Result respond(MHD_Connection* connection, unsigned code, const char* type, const std::string& text) {
+  MHD_Response* const response = MHD_create_response_from_buffer(
+      text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+  const MHD_Result queued = MHD_queue_response(connection, code, response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+MHD_Result answer(void* context, MHD_Connection* connection, const char* url, const char* method, const char*,
+                  const char*, std::size_t* upload_bytes, void**) {
+  const StatusServer::Pages& pages = static_cast<const StatusServer*>(context)->pages();
+  constexpr char kText[] = "text/plain; charset=utf-8";
+  if (*upload_bytes != 0) return MHD_NO;
+  if (std::strcmp(method, MHD_HTTP_METHOD_GET) != 0 && std::strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+    return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, kText, "only GET\n");
+  const std::string path = url;
+  if (path == "/metrics")
+    return respond(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", pages.metrics());
+  if (path == "/live") return respond(connection, MHD_HTTP_OK, kText, "live\n");
+  if (path == "/ready") {
+    const std::string health = pages.health();
+    return respond(connection, health == "ready" ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, kText, health + "\n");
+  }
+  return respond(connection, MHD_HTTP_NOT_FOUND, kText, "/metrics, /live or /ready\n");
+}
+
+absl::Status not_heard(const std::string& address) {
+  return absl::UnavailableError(absl::StrCat("cannot listen on '", address, "': ", std::strerror(errno)));
+}
+
+// Of this machine alone: what it says names users.
+absl::StatusOr<UniqueFd> listen_on_port(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  std::uint32_t port = 0;
+  if (colon == std::string::npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535)
+    return absl::InvalidArgumentError("expected 127.0.0.1:PORT, [::1]:PORT or an absolute path");
+  const std::string host = address.substr(0, colon);
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  if (host == "127.0.0.1" || host == "localhost") {
+    auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
+    v4->sin_family = AF_INET;
+    v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    v4->sin_port = htons(static_cast<std::uint16_t>(port));
+    size = sizeof(*v4);
+  } else if (host == "[::1]") {
+    auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+    v6->sin6_family = AF_INET6;
+    v6->sin6_addr = in6addr_loopback;
+    v6->sin6_port = htons(static_cast<std::uint16_t>(port));
+    size = sizeof(*v6);
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", host, "' is not this machine's loopback (127.0.0.1 or [::1]): put a proxy in front to be seen from elsewhere"));
+  }
+  UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0)
+    return not_heard(address);
+  return fd;
+}
+
+absl::StatusOr<UniqueFd> listen_at(const std::string& address) {
+  if (address.empty() || address.front() != '/') return listen_on_port(address);
+  absl::StatusOr<UnixSocket> socket = UnixSocket::open(address);
+  if (!socket.ok()) return socket.status();
+  UniqueFd fd(::fcntl(socket->fd(), F_DUPFD_CLOEXEC, 0));
+  return fd ? absl::StatusOr<UniqueFd>(std::move(fd)) : not_heard(address);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::string& address, Pages pages) {
+  absl::StatusOr<UniqueFd> listening = listen_at(address);
+  if (!listening.ok()) return listening.status();
+  std::unique_ptr<StatusServer> server(
+      new StatusServer(std::move(pages), !address.empty() && address.front() == '/' ? address : std::string()));
+  server->http_ = MHD_start_daemon(
+      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, nullptr, nullptr, &answer, server.get(),
+      MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening->get()), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+      MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END);
+  if (server->http_ == nullptr) return absl::UnavailableError(absl::StrCat("'", address, "': no HTTP server can be made"));
+  listening->release();  // the server's now
+  return server;
+}
+
+StatusServer::~StatusServer() {
+  if (http_ != nullptr) MHD_stop_daemon(http_);
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,41 @@
+// StatusServer: what operators' tools ask a daemon by HTTP, on a loopback port or a unix socket that only the daemon's
+// user can connect to: /metrics (Prometheus), /live, /ready (503 while degraded, with the reasons). Answers are made when
+// asked for; requests of more than a few KiB and other methods are refused. Threads: one of its own (libmicrohttpd's);
+// the page functions are called on it. Errors: INVALID_ARGUMENT for an address that is not loopback; UNAVAILABLE naming
+// one that cannot be listened on. Example:
+//   auto server = StatusServer::start("127.0.0.1:9464", {.metrics = …, .health = …});
+#pragma once
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+struct MHD_Daemon;
+
+namespace hearth::daemon {
+
+class StatusServer {
+ public:
+  struct Pages {
+    std::function<std::string()> metrics;
+    std::function<std::string()> health;  // "ready", or "degraded: …"
+  };
+
+  // "127.0.0.1:PORT", "[::1]:PORT" or an absolute path.
+  static absl::StatusOr<std::unique_ptr<StatusServer>> start(const std::string& address, Pages pages);
+  ~StatusServer();
+  StatusServer(const StatusServer&) = delete;
+  StatusServer& operator=(const StatusServer&) = delete;
+
+  const Pages& pages() const { return pages_; }
+
+ private:
+  StatusServer(Pages pages, std::string path) : pages_(std::move(pages)), path_(std::move(path)) {}
+
+  const Pages pages_;
+  const std::string path_;  // of a unix socket; empty: a port
+  MHD_Daemon* http_ = nullptr;
+};
+
+}  // namespace hearth::daemon
