@@ -1,8 +1,9 @@
-# Stages: build (programs and SDK), test, daemon (daemon, workers, CLI, and the compilers of kernel blobs), sdk (client
-# library, its headers and a compiler).
+# Stages: test (every test), daemon (hearthd, its worker, the hearth command), blobs (the same with the compilers of kernel
+# blobs), sdk (libhearth with its headers, and compilers for C++ and C). The last three are made of the Debian packages.
 #   docker build --target daemon -t hearthd .
+#   docker run -v /run/hearth:/run/hearth -v hearth-cache:/var/cache/hearth hearthd
 #   docker build --target test .
-# Packages come from scripts/packages.txt through scripts/setup.sh, as on any machine.
+# What building needs comes from scripts/packages.txt through scripts/setup.sh, as on any machine.
 
 FROM debian:12 AS base
 WORKDIR /src
@@ -11,36 +12,40 @@ RUN bash scripts/setup.sh && rm -rf /var/lib/apt/lists/*
 
 FROM base AS build
 COPY . .
-RUN cmake --preset release && cmake --build --preset release --parallel "$(nproc)"
-# The client SDK: headers of client/ and runtime/ and of the messages they use, libhearth.
-RUN mkdir -p /sdk/include /sdk/lib \
- && find client runtime -name '*.h' -exec cp --parents {} /sdk/include/ \; \
- && (cd build/release/gen && find . -name '*.pb.h' -exec cp --parents {} /sdk/include/ \;) \
- && cp -a build/release/lib/libhearth* /sdk/lib/
+RUN bash scripts/package.sh
 
-FROM build AS test
+FROM base AS test
+COPY . .
 RUN bash scripts/test.sh
 
 FROM debian:12-slim AS daemon
-# g++ compiles blobs of plain C++, the second line those of HIP without ROCm; `hearth blobs doctor` tells what works.
+# The numbers are those of deploy/kubernetes.
+RUN groupadd --system --gid 999 hearth \
+ && useradd --system --uid 999 --gid 999 --home-dir /var/cache/hearth --create-home --shell /usr/sbin/nologin hearth \
+ && install -d -o hearth -g hearth -m 0755 /run/hearth
+COPY --from=build /src/build/packages/hearth_*.deb /packages/
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libllvm19 liblld-19 libgrpc++1.51 libmicrohttpd12 libnghttp2-14 libprotobuf32 libsqlite3-0 libnettle8 libseccomp2 libsystemd0 libzstd1 libspdlog1.10 \
-    libfmt9 libonnx1 libtomlplusplus3 libutf8proc2 zlib1g \
-    g++ clang-19 clang-tools-19 lld-19 llvm-19 hipcc libamdhip64-dev rocm-device-libs \
- && rm -rf /var/lib/apt/lists/* \
- && useradd --system --create-home --home-dir /var/lib/hearth hearth
-COPY --from=build /src/build/release/bin/hearthd /src/build/release/bin/hearth-worker /src/build/release/bin/hearth-blob-worker /src/build/release/bin/hearth /usr/local/bin/
-COPY --from=build /src/LICENSE /usr/share/doc/hearth/LICENSE
+ && apt-get install -y --no-install-recommends /packages/hearth_*.deb \
+ && rm -rf /var/lib/apt/lists/* /packages
 USER hearth
-ENV HEARTH_CACHE_DIR=/var/lib/hearth/cache HEARTH_SOCKET=/var/lib/hearth/hearthd.sock
-VOLUME /var/lib/hearth
+ENV HEARTH_SOCKET=/run/hearth/hearthd.sock HEARTH_CACHE_DIR=/var/cache/hearth
+VOLUME ["/run/hearth", "/var/cache/hearth"]
 ENTRYPOINT ["hearthd"]
+CMD ["--foreground"]
+
+FROM daemon AS blobs
+USER root
+COPY --from=build /src/build/packages/hearth-blobs_*.deb /packages/
+# g++ compiles blobs of plain C++, the others those of HIP without ROCm; `hearth blobs doctor` tells what works.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends /packages/hearth-blobs_*.deb \
+    g++ clang-19 clang-tools-19 lld-19 llvm-19 hipcc libamdhip64-dev rocm-device-libs \
+ && rm -rf /var/lib/apt/lists/* /packages
+USER hearth
 
 FROM debian:12-slim AS sdk
+COPY --from=build /src/build/packages/hearth_*.deb /src/build/packages/libhearth0_*.deb /src/build/packages/libhearth-dev_*.deb /packages/
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libnghttp2-14 libprotobuf32 libnettle8 libfmt9 libonnx1 libtomlplusplus3 libutf8proc2 \
-    g++ libabsl-dev libprotobuf-dev \
- && rm -rf /var/lib/apt/lists/*
-COPY --from=build /sdk /usr/local
-COPY --from=build /src/build/release/bin/hearth /src/build/release/bin/hearth-hipcc /src/build/release/bin/hearth-blobc /usr/local/bin/
-COPY --from=build /src/LICENSE /usr/share/doc/hearth/LICENSE
+ && apt-get install -y --no-install-recommends /packages/hearth_*.deb /packages/libhearth*.deb \
+    cmake g++ make pkg-config \
+ && rm -rf /var/lib/apt/lists/* /packages

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/integer_math.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
 namespace {
 
 using Wide = __int128;
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a - floor_div(a, b) * b; }
 
 struct Interval {
   Wide low = 0;

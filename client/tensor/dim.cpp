@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/integer_math.h"
 #include "base/text.h"
 #include "client/tensor/dim_encoding.h"
 #include "hearth/error.h"
@@ -23,9 +24,6 @@ std::int64_t narrow(Wide value, std::string_view what) {
   }
   return static_cast<std::int64_t>(value);
 }
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a - floor_div(a, b) * b; }
 
 }  // namespace
 
@@ -328,8 +326,8 @@ Division divide(const Dim& a, const Dim& b) {
     const std::int64_t c = divisor[0].coefficient;
     const bool pure_number = divisor[0].factors.empty() && term.factors.empty();
     if (pure_number) {
-      exact.push_back(Term{{}, floor_div(term.coefficient, c)});
-      rest.push_back(Term{{}, floor_mod(term.coefficient, c)});
+      exact.push_back(Term{{}, hearth::floor_div(term.coefficient, c)});
+      rest.push_back(Term{{}, hearth::floor_mod(term.coefficient, c)});
     } else if (divides && term.coefficient % c == 0) {
       left.coefficient = term.coefficient / c;
       exact.push_back(std::move(left));
@@ -344,11 +342,12 @@ Division divide(const Dim& a, const Dim& b) {
 
 Dim operator/(const Dim& a, const Dim& b) {
   check_divisor(a, b);
-  if (a.is_const() && b.is_const()) return Dim(floor_div(a.value(), b.value()));
+  if (a.is_const() && b.is_const()) return Dim(hearth::floor_div(a.value(), b.value()));
   const Division parts = divide(a, b);
   if (parts.rest.min() >= 0 && (b - parts.rest).min() >= 1) return parts.quotient;
-  const std::int64_t corners[] = {floor_div(parts.rest.min(), b.min()), floor_div(parts.rest.min(), b.max()),
-                                  floor_div(parts.rest.max(), b.min()), floor_div(parts.rest.max(), b.max())};
+  const std::int64_t corners[] = {
+      hearth::floor_div(parts.rest.min(), b.min()), hearth::floor_div(parts.rest.min(), b.max()),
+      hearth::floor_div(parts.rest.max(), b.min()), hearth::floor_div(parts.rest.max(), b.max())};
   return parts.quotient + DimAccess::atom(v1::ExprToken::FLOORDIV, "/", parts.rest, b,
                                           *std::min_element(corners, corners + 4),
                                           *std::max_element(corners, corners + 4));
@@ -356,7 +355,7 @@ Dim operator/(const Dim& a, const Dim& b) {
 
 Dim operator%(const Dim& a, const Dim& b) {
   check_divisor(a, b);
-  if (a.is_const() && b.is_const()) return Dim(floor_mod(a.value(), b.value()));
+  if (a.is_const() && b.is_const()) return Dim(hearth::floor_mod(a.value(), b.value()));
   const Dim rest = divide(a, b).rest;
   if (rest.min() >= 0 && (b - rest).min() >= 1) return rest;
   return DimAccess::atom(v1::ExprToken::FLOORMOD, "%", rest, b, 0, b.max() - 1);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/integer_math.h"
+
 namespace hearth::ir {
 namespace {
 
@@ -20,11 +22,8 @@ Bounds fit(DType dtype, Wide low, Wide high) {
   return {static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
 }
 
-Wide floor_div(Wide a, Wide b) {
-  if (b == 0) return 0;
-  Wide q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
+// x div 0 = 0.
+Wide floor_div(Wide a, Wide b) { return b == 0 ? 0 : hearth::floor_div(a, b); }
 Wide trunc_div(Wide a, Wide b) { return b == 0 ? 0 : a / b; }
 
 template <class F>

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "base/integer_math.h"
 #include "compiler/ir/affine.h"
 #include "compiler/ir/bounds.h"
 #include "compiler/ir/length.h"
@@ -12,11 +13,7 @@ namespace {
 bool is_value(UOpRef x, std::int64_t v) { return x->is_const() && x->int_value() == v; }
 
 // Floor division and modulo of the IR: x div 0 = 0.
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  std::int64_t q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return b == 0 ? 0 : hearth::floor_div(a, b); }
 
 // A length that can only be one number is that number, so that equal lengths are one node.
 UOpRef known(Graph& g, UOpRef x) {

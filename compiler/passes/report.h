@@ -7,22 +7,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/status_macros.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/spec.h"
 #include "google/protobuf/repeated_field.h"
 #include "hearth/v1/worker.pb.h"
-
-// lhs = value of a StatusOr expression, or return its error.
-#define HEARTH_CONCAT_INNER(a, b) a##b
-#define HEARTH_CONCAT(a, b) HEARTH_CONCAT_INNER(a, b)
-#define HEARTH_ASSIGN_OR_RETURN(lhs, expression) \
-  HEARTH_ASSIGN_OR_RETURN_IMPL(HEARTH_CONCAT(status_or_, __LINE__), lhs, expression)
-#define HEARTH_ASSIGN_OR_RETURN_IMPL(temporary, lhs, expression) \
-  auto temporary = (expression);                                 \
-  if (!temporary.ok()) return temporary.status();                \
-  lhs = std::move(temporary).value()
-#define HEARTH_RETURN_IF_ERROR(expression) \
-  if (absl::Status status_ = (expression); !status_.ok()) return status_
 
 // One line of the pipeline: `root` becomes the pass's result, checked and logged; uses the locals `root` and `log`.
 #define HEARTH_PASS(name, level, ...) HEARTH_ASSIGN_OR_RETURN(root, log.run(#name, level, [&] { return __VA_ARGS__; }))

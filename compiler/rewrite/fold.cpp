@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/integer_math.h"
 #include "compiler/ir/rounding.h"
 
 namespace hearth::rewrite {
@@ -32,11 +33,7 @@ std::optional<ConstValue> narrow(DType t, Wide value) {
 }
 
 Wide wide_trunc_div(Wide a, Wide b) { return b == 0 ? 0 : a / b; }
-Wide wide_floor_div(Wide a, Wide b) {
-  if (b == 0) return 0;
-  const Wide q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
+Wide wide_floor_div(Wide a, Wide b) { return b == 0 ? 0 : hearth::floor_div(a, b); }
 
 std::optional<Wide> shift(Op op, DType t, Wide a, Wide by) {
   const int bits = ir::bit_width(t);
