@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The table of docs/performance.md: our kernels beside the best libraries and the limits of this machine, measured in one run.
+"""The table of docs/internal/performance.md: our kernels beside the best libraries and the limits of this machine, measured in one run.
 
     cmake --build --preset release && cmake --build --preset release --target compare_peers
     npm install --ignore-scripts --prefix build/peers onnxruntime-node

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what documents say of the code: every test that docs/sdk.md names is a test case, every operator of the
+"""Checks what documents say of the code: every test that docs/internal/jit_conformance.md names is a test case, every operator of the
 importer stands in docs/onnx.md, every kind of JIT error in docs/errors.md, every op of the Tensor API in a test
 against numpy.  /usr/bin/python3 tests/unit/docs/documents_test.py SOURCE_DIR
 """
@@ -19,7 +19,8 @@ def main(root):
         for literals in re.findall(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', path.read_text()):
             cases.add("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)))
     sdk = (root / "docs/sdk.md").read_text()
-    rows = [line for line in sdk.splitlines() if line.startswith("| ")]
+    conformance = (root / "docs/internal/jit_conformance.md").read_text()
+    rows = [line for line in conformance.splitlines() if line.startswith("| ")]
     named = 0
     for row in rows:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
@@ -27,9 +28,9 @@ def main(root):
             continue
         named += 1
         if cells[2].strip("`") not in cases:
-            wrong.append(f"docs/sdk.md: there is no test case {cells[2]}")
+            wrong.append(f"docs/internal/jit_conformance.md: there is no test case {cells[2]}")
     if named < 40:
-        wrong.append(f"docs/sdk.md names only {named} tests")
+        wrong.append(f"docs/internal/jit_conformance.md names only {named} tests")
     onnx = (root / "docs/onnx.md").read_text()
     operators = set()
     for path in (root / "client/onnx").glob("ops_*.cpp"):
@@ -54,7 +55,7 @@ def main(root):
     wrong += [f"docs/errors.md does not explain {kind}" for kind in kinds if kind != "unknown" and kind not in errors]
     for line in wrong:
         print(line)
-    print(f"{named} rows of docs/sdk.md, {len(operators)} operators, {ops} ops, {len(kinds) - 1} kinds of errors")
+    print(f"{named} rows of docs/internal/jit_conformance.md, {len(operators)} operators, {ops} ops, {len(kinds) - 1} kinds of errors")
     return 1 if wrong else 0
 
 
