@@ -21,7 +21,10 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR OFF)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_STRIP_FILES ON)
+option(HEARTH_PACKAGE_SYMBOLS "Make a package of debug symbols for each; compile with -g1" OFF)
+if(NOT HEARTH_PACKAGE_SYMBOLS)  # else CPack takes the symbols out itself, into packages of their own
+  set(CPACK_STRIP_FILES ON)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL "")
@@ -56,7 +59,6 @@ function(hearth_package component name section depends recommends summary descri
   install(FILES ${_debian}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
   install(FILES ${_out}/changelog.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
 endfunction()
-option(HEARTH_PACKAGE_SYMBOLS "Make a package of debug symbols for each; compile with -g1" OFF)
 
 set(_version "(= ${PROJECT_VERSION})")
 hearth_package(runtime libhearth${PROJECT_VERSION_MAJOR} libs "" "hearth"
