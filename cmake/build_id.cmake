@@ -37,3 +37,5 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/gen/build_id.cpp
           -DOUT=${CMAKE_BINARY_DIR}/gen/build_id.cpp -P ${CMAKE_CURRENT_LIST_FILE}
   DEPENDS ${_inputs} ${CMAKE_CURRENT_LIST_FILE} COMMENT "compiler build id" VERBATIM)
 hearth_library(hearth_build_id SOURCES ${CMAKE_BINARY_DIR}/gen/build_id.cpp)
+hearth_station_root(_runtime runtime)  # its header
+target_include_directories(hearth_build_id PUBLIC ${_runtime})

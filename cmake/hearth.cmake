@@ -1,6 +1,7 @@
 # hearth_library(NAME SOURCES ... DEPENDS ... PRIVATE ...): one static library a folder, with the project's
-# warnings. Include paths start at the repository root, so a target only compiles against folders it depends on
-# through their link interface for generated code and third parties; `tests/unit/docs/layering_test.py` checks the rest.
+# warnings. A target sees the headers of its own station (a folder at the repository's root), of base and proto, the public
+# ones, and those of the stations of what it depends on: another include does not compile (tests/unit/layers). What
+# folders of one station may include of one another checks `tests/unit/docs/layering_test.py`.
 find_program(HEARTH_CCACHE ccache)
 if(HEARTH_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${HEARTH_CCACHE})
@@ -10,7 +11,28 @@ endif()
 option(HEARTH_PCH "Precompile the headers that most files include" ON)
 
 add_library(hearth_options INTERFACE)
-target_include_directories(hearth_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(hearth_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
+
+# hearth_station_root(VAR STATION): a folder whose only entry is the station, so that includes are written from the
+# repository's root and find nothing else there.
+function(hearth_station_root var station)
+  set(_root ${CMAKE_BINARY_DIR}/roots/${station})
+  file(MAKE_DIRECTORY ${_root})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${station} ${_root}/${station} SYMBOLIC)
+  set(${var} ${_root} PARENT_SCOPE)
+endfunction()
+foreach(_station base proto)
+  hearth_station_root(_root ${_station})
+  target_include_directories(hearth_options INTERFACE ${_root})
+endforeach()
+
+# hearth_in_station(NAME): the target of the current folder sees its station, and so does what depends on it.
+function(hearth_in_station name)
+  file(RELATIVE_PATH _folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REGEX REPLACE "/.*" "" _station "${_folder}")
+  hearth_station_root(_root ${_station})
+  target_include_directories(${name} PUBLIC ${_root})
+endfunction()
 # GCC 12's array-bounds reports false positives in absl's inlined_vector once it comes from a precompiled header.
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-array-bounds
   -fno-semantic-interposition)
@@ -83,6 +105,7 @@ if(HEARTH_PCH)
   set_target_properties(hearth_pch_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(hearth_pch_test PRIVATE -fPIE ${HEARTH_TEST_OPTIONS})
   target_compile_definitions(hearth_pch_test PRIVATE NOMINMAX)
+  target_include_directories(hearth_pch_test PRIVATE ${PROJECT_SOURCE_DIR})
   hearth_precompiled(hearth_pch_test test.h)
 endif()
 function(hearth_use_precompiled name from)
@@ -107,6 +130,7 @@ endfunction()
 function(hearth_library name)
   cmake_parse_arguments(A "GLUE;UNITY" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
+  hearth_in_station(${name})
   target_link_libraries(${name} PUBLIC hearth_options ${A_DEPENDS} PRIVATE ${A_PRIVATE})
   hearth_own_code(${name} "${A_GLUE}")
   if(A_GLUE OR A_UNITY)
@@ -118,6 +142,7 @@ endfunction()
 function(hearth_program name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
+  hearth_in_station(${name})
   target_link_libraries(${name} PRIVATE hearth_options ${A_DEPENDS})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIC)
