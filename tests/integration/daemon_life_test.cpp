@@ -256,7 +256,8 @@ TEST_CASE("the log tells of daemons that are gone, in UTC, and every report says
   for (const pid_t pid : {first, second}) {
     CHECK(contains(log, "Z [" + std::to_string(pid) + "] info hearthd "));
     CHECK(std::regex_search(log, std::regex("Z \\[" + std::to_string(pid) +
-                                            "\\] (info prepare [0-9a-f]{12}: miss|debug prepare [0-9a-f]{12}: hit)")));
+                                            "\\] (info|debug) call [0-9]+ of user [0-9]+, process [0-9]+: "
+                                            "prepare [0-9a-f]{12}: (miss|hit)")));
   }
   CHECK(std::regex_search(log, std::regex("^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z ")));
   // One that cannot start says why, where it says so, and nothing of its predecessors.
