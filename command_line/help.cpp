@@ -5,11 +5,17 @@
 namespace hearth::command_line {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kEntryIndent = 2, kWidestName = 24, kNarrowestName = 8;
 
-// Words of `text` from column `indent` on, in lines of at most kColumns; the text begins where `out` stands.
-void append_wrapped(const std::string& text, std::size_t indent, std::size_t column, std::string& out) {
+// The text of a page so far.
+struct Text {
+  std::string all;
+  std::size_t columns;
+};
+
+// Words of `text` from column `indent` on, in lines that fit; the text begins where `out` stands.
+void append_wrapped(const std::string& text, std::size_t indent, std::size_t column, Text& to) {
+  std::string& out = to.all;
   std::size_t begin = 0;
   bool is_first = true;
   while (begin < text.size()) {
@@ -17,7 +23,7 @@ void append_wrapped(const std::string& text, std::size_t indent, std::size_t col
     const std::string word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word.empty()) continue;
-    if (!is_first && column + 1 + word.size() > kColumns) {
+    if (!is_first && column + 1 + word.size() > to.columns) {
       out += "\n" + std::string(indent, ' ') + word;
       column = indent + word.size();
     } else {
@@ -29,7 +35,8 @@ void append_wrapped(const std::string& text, std::size_t indent, std::size_t col
   out += "\n";
 }
 
-void append_entries(const std::vector<Entry>& entries, std::string& out) {
+void append_entries(const std::vector<Entry>& entries, Text& to) {
+  std::string& out = to.all;
   std::size_t widest = kNarrowestName;
   for (const Entry& entry : entries) {
     if (entry.name.size() <= kWidestName) widest = std::max(widest, entry.name.size());
@@ -43,36 +50,36 @@ void append_entries(const std::vector<Entry>& entries, std::string& out) {
       column = 0;
     }
     out += std::string(text_column - column, ' ');
-    append_wrapped(entry.text, text_column, text_column, out);
+    append_wrapped(entry.text, text_column, text_column, to);
   }
 }
 
-void append_section(const std::string& title, const std::vector<Entry>& entries, std::string& out) {
+void append_section(const std::string& title, const std::vector<Entry>& entries, Text& to) {
   if (entries.empty()) return;
-  out += "\n" + title + ":\n";
-  append_entries(entries, out);
+  to.all += "\n" + title + ":\n";
+  append_entries(entries, to);
 }
 
 }  // namespace
 
-std::string help_text(const Page& page) {
-  std::string out;
-  append_wrapped("Usage: " + page.synopsis, 7, 0, out);
-  out += "\n";
-  append_wrapped(page.summary, 0, 0, out);
+std::string help_text(const Page& page, std::size_t columns) {
+  Text text{"", columns};
+  append_wrapped("Usage: " + page.synopsis, 7, 0, text);
+  text.all += "\n";
+  append_wrapped(page.summary, 0, 0, text);
   for (const std::string& paragraph : page.details) {
-    out += "\n";
-    append_wrapped(paragraph, 0, 0, out);
+    text.all += "\n";
+    append_wrapped(paragraph, 0, 0, text);
   }
-  for (const Section& section : page.sections) append_section(section.title, section.entries, out);
-  if (!page.examples.empty()) out += "\nExamples:\n";
+  for (const Section& section : page.sections) append_section(section.title, section.entries, text);
+  if (!page.examples.empty()) text.all += "\nExamples:\n";
   for (const Example& example : page.examples) {
-    out += "  " + example.command + "\n      ";
-    append_wrapped(example.text, 6, 6, out);
+    text.all += "  " + example.command + "\n      ";
+    append_wrapped(example.text, 6, 6, text);
   }
-  append_section("Exit status", page.exit_statuses, out);
-  append_section("Environment", page.environment, out);
-  return out;
+  append_section("Exit status", page.exit_statuses, text);
+  append_section("Environment", page.environment, text);
+  return text.all;
 }
 
 }  // namespace hearth::command_line

@@ -1,4 +1,4 @@
-// What --help prints: a Page as text of at most 80 columns.
+// What --help prints: a Page as text.
 //
 //   print(help_text(page_of(command)));
 #pragma once
@@ -8,6 +8,8 @@
 
 namespace hearth::command_line {
 
-std::string help_text(const Page& page);
+inline constexpr std::size_t kHelpColumns = 80;  // at most, however wide a terminal is
+
+std::string help_text(const Page& page, std::size_t columns = kHelpColumns);
 
 }  // namespace hearth::command_line

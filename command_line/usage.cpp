@@ -1,6 +1,8 @@
 #include "command_line/usage.h"
 
 #include <algorithm>
+#include <cctype>
+#include <regex>
 
 #include "command_line/nearest.h"
 
@@ -30,6 +32,27 @@ std::vector<std::string> option_names(const CLI::App& command) {
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
   const std::string meant = nearest(word, known);
   return meant.empty() ? "" : "; did you mean '" + meant + "'?";
+}
+
+// What the parser says, in words for people: "--threads needs a value" for "--threads: 1 required INT missing".
+std::string in_plain_words(const CLI::ParseError& error) {
+  static const std::regex no_value("(\\S+): \\d+ required .* missing"), too_many("(\\S+): At Most 1 required but received (\\d+)"),
+      takes_none("(\\S+) was given a disallowed flag override"), missing("([a-z][^ ]*) is required"),
+      outside("(\\S+: )Value (.*) not in range (\\S+) to (\\S+)");
+  const std::string text = error.what();
+  std::smatch match;
+  if (std::regex_match(text, match, no_value)) return match.str(1) + " needs a value";
+  if (std::regex_match(text, match, too_many))
+    return match.str(1) + " was given " + match.str(2) + " times; give it once";
+  if (std::regex_match(text, match, takes_none)) return match.str(1) + " takes no value";
+  if (std::regex_match(text, match, outside))
+    return match.str(1) + "'" + match.str(2) + "' is not a number from " + match.str(3) + " to " + match.str(4);
+  if (std::regex_match(text, match, missing)) {
+    std::string argument = match.str(1);
+    std::transform(argument.begin(), argument.end(), argument.begin(), ::toupper);
+    return argument + " is missing";
+  }
+  return text;
 }
 
 std::string help_hint(const CLI::App& command) { return " (see " + full_name(command) + " --help)"; }
@@ -74,7 +97,7 @@ std::string usage_message(const CLI::App& program, int argc, const char* const* 
   if (!commands_of(command).empty()) {
     return full_name(command) + " needs a command: " + list_of(command_names(command)) + help_hint(command);
   }
-  return error.what() + help_hint(command);
+  return in_plain_words(error) + help_hint(command);
 }
 
 }  // namespace hearth::command_line

@@ -1,5 +1,6 @@
 #include "daemon/hearth_daemon.h"
 
+#include <absl/cleanup/cleanup.h>
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -18,6 +19,7 @@
 
 #include "daemon/build/explainer.h"
 #include "daemon/build/leases.h"
+#include "daemon/cache_options.h"
 #include "daemon/health.h"
 #include "daemon/installation.h"
 #include "daemon/pool_options.h"
@@ -374,19 +376,19 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
   WeightLimits weight_limits{config.weights_memory_bytes, config.max_weights,
                              std::chrono::milliseconds(config.weights_keep_ms)};
   absl::StatusOr<std::unique_ptr<WeightServer>> weights =
-      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits, config.clients);
+      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits, config.clients, config.sharing);
   if (!weights.ok()) return weights.status();
+  // Where it does not start, clients find no socket.
+  absl::Cleanup leave = [&] {
+    (*listener)->stop();
+    (*weights)->stop();
+  };
   if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
   if (absl::Status status = check_sandbox(config); !status.ok()) return status;
-  cache::Options options;
-  options.dir = config.cache_dir;
-  options.limit_bytes = config.cache_limit_bytes;
-  options.allow_network_fs = config.allow_network_fs;
-  options.lock_patience = kLockPatience;
-  options.file_system = config.file_system;
-  options.on_warning = [](const std::string& message) { spdlog::warn("{}", message); };
-  absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache = cache::KernelsCache::open(std::move(options));
+  absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache =
+      cache::KernelsCache::open(cache_options(config, kLockPatience));
   if (!cache.ok()) return cache.status();
+  std::move(leave).Cancel();
   auto impl = std::make_unique<Impl>(config, std::move(installation), std::move(*listener), std::move(*weights),
                                      std::move(*cache));
   if (absl::Status status = impl->serve(); !status.ok()) return status;

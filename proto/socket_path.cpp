@@ -1,6 +1,7 @@
 #include "proto/socket_path.h"
 
 #include <absl/strings/str_cat.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <system_error>
 
 namespace hearth {
@@ -28,18 +31,40 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Where root gave it to somebody: nobody else can have put it there.
+// The user as whom the files of all users appear that this user namespace has no number for; none where it has all.
+std::optional<uid_t> overflow_user() {
+  constexpr std::uint64_t kAllUsers = 0xffff'ffff;
+  std::ifstream map("/proc/self/uid_map");
+  std::uint64_t inside = 0, outside = 0, count = 0, mapped = 0;
+  while (map >> inside >> outside >> count) mapped += count;
+  if (mapped == 0 || mapped >= kAllUsers) return std::nullopt;
+  uid_t user = 65534;
+  std::ifstream("/proc/sys/kernel/overflowuid") >> user;
+  return user;
+}
+
+bool is_mount_point(const std::string& folder) {
+  struct statx info;
+  return ::statx(AT_FDCWD, folder.c_str(), 0, STATX_BASIC_STATS, &info) == 0 &&
+         (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0 && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// Where root gave it to somebody: nobody else can have put it there. In a container with users of its own, where root
+// of the node has no number, that is what was mounted at this very place, and the place of the node's service.
 bool is_delegated_by_root(const std::string& folder) {
   std::error_code error;
   // Links are followed first: /var/run is one.
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
-  if (error) return false;
   struct stat info;
+  if (error || ::lstat(real.c_str(), &info) != 0 || (info.st_mode & 022) != 0) return false;
+  const std::optional<uid_t> outside = overflow_user();
+  if (outside && is_mount_point(real.string())) return true;
+  const bool is_nodes = outside && folder == folder_of(kNodeSocketPath);
   for (std::filesystem::path at = real.parent_path();; at = at.parent_path()) {
-    if (::lstat(at.c_str(), &info) != 0 || info.st_uid != 0 || (info.st_mode & 022) != 0) return false;
-    if (at == at.root_path()) break;
+    if (::lstat(at.c_str(), &info) != 0 || (info.st_mode & 022) != 0) return false;
+    if (info.st_uid != 0 && !(is_nodes && info.st_uid == *outside)) return false;
+    if (at == at.root_path()) return true;
   }
-  return ::lstat(real.c_str(), &info) == 0 && (info.st_mode & 022) == 0;
 }
 
 bool may_connect_to_node() { return ::access(kNodeSocketPath, W_OK) == 0; }
@@ -88,6 +113,11 @@ std::string weights_socket_path(std::string_view path) { return beside(path, ".s
 
 std::string mountable_socket_path(std::string_view path) {
   return absl::StrCat(beside(path, ".clients"), "/", std::filesystem::path(path).filename().string());
+}
+
+std::string mountable_weights_socket_path(std::string_view path) {
+  const std::filesystem::path share(path);
+  return absl::StrCat((share.parent_path() / share.stem()).string(), ".clients/", share.filename().string());
 }
 
 std::string_view reason_of_socket_path(std::string_view explicit_path) {

@@ -29,7 +29,8 @@ absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path, 
 std::string_view reason_of_socket_path(std::string_view explicit_path);
 
 // Whether a daemon of `uid` on this socket may be believed: this user's, root's, or that of who owns the socket's
-// folder where root alone could have made it so: no folder above it is writable by anybody else.
+// folder where root alone could have made it so: no folder above it is writable by anybody else. In a user namespace
+// that has no number for root: where the folder is a mount point, or the node's.
 bool is_trusted_daemon_user(std::string_view socket_path, unsigned uid);
 
 // INVALID_ARGUMENT when `path` is empty, relative, or when it or the path of a socket beside it (below) is longer than
@@ -47,6 +48,10 @@ std::string weights_socket_path(std::string_view path);
 // that follows another puts its own there. `path` with ".clients" in place of ".sock", or added, and in it the file's
 // name.
 std::string mountable_socket_path(std::string_view path);
+
+// Likewise for `path` of weights_socket_path(): beside mountable_socket_path(), where a client that was given that one
+// looks for it.
+std::string mountable_weights_socket_path(std::string_view path);
 
 // OK when the socket's folder exists and belongs to this user, to root or to a service's user (is_trusted_daemon_user),
 // nobody else may replace what is in it, and the socket, if there, is theirs too.

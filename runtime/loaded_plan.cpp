@@ -143,7 +143,13 @@ absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
   if (!is_host) return absl::OkStatus();
   const absl::Status sealed = is_ours_to_give ? block_->seal() : absl::UnavailableError("");
   if (absl::IsResourceExhausted(sealed)) return sealed;  // the memory is gone
-  weights_.shared = weights_.found || (sealed.ok() && sharing->give(block_->fd()));
+  weights_.shared = weights_.found;
+  if (sealed.ok()) {
+    WeightReceipt receipt = sharing->give(block_->fd());
+    weights_.shared = receipt.is_shared;
+    // Where it cannot be mapped this process keeps the bytes that it has.
+    if (receipt.same) block_->replace_file(std::move(receipt.same)).IgnoreError();
+  }
   block_->close_fd();
   if (weights_.shared) hold_ = sharing->hold();
   return absl::OkStatus();

@@ -78,6 +78,14 @@ absl::Status WeightBlock::seal() {
   return sealed;
 }
 
+absl::Status WeightBlock::replace_file(UniqueFd file) {
+  if (absl::Status sealed = check_sealed(file.get(), size_bytes_); !sealed.ok()) return sealed;
+  std::swap(file_, file);
+  absl::Status mapped = map_file(PROT_READ);
+  if (!mapped.ok()) std::swap(file_, file);
+  return mapped;
+}
+
 absl::Status WeightBlock::reserve() {
   reserved_bytes_ = size_bytes_ + kHugePage;
   void* reserved = ::mmap(nullptr, reserved_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

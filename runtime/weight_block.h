@@ -34,6 +34,8 @@ class WeightBlock {
 
   // Of what create_shareable() made. The memory is read-only from then on, also when the file could not be sealed.
   absl::Status seal();
+  // Maps this sealed file of the same bytes in place of the block's own, which is given back to the system.
+  absl::Status replace_file(UniqueFd file);
 
   void* data() const { return reserved_ ? data_ : buffer_.data(); }  // null where the host does not see it
   void* address() const { return reserved_ ? data_ : buffer_.address(); }

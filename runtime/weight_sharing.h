@@ -3,7 +3,7 @@
 // Used by one thread, for one plan: digests(), then take(), then give() if take() said so, then hold().
 //
 //   WeightOffer offer = sharing.take(key, bytes);
-//   if (offer.kind == WeightOffer::kMake) { fill(block); sharing.give(block.fd()); }
+//   if (offer.kind == WeightOffer::kMake) { fill(block); WeightReceipt receipt = sharing.give(block.fd()); }
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -26,14 +26,21 @@ struct WeightOffer {
   UniqueFd file = {};
 };
 
+// What became of a block that was given.
+struct WeightReceipt {
+  bool is_shared = false;  // others can have it now
+  // Another user's block of the same bytes, to be mapped in place of the one that was given; empty where there is none.
+  UniqueFd same = {};
+};
+
 class WeightSharing {
  public:
   virtual ~WeightSharing() = default;
   // Of parameters' bytes, in order. A failure means that there is nothing to share.
   virtual absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) = 0;
   virtual WeightOffer take(const Digest& key, std::size_t size_bytes) = 0;
-  // A sealed memory file, which stays the caller's. Whether others can have it now.
-  virtual bool give(int file) = 0;
+  // A sealed memory file, which stays the caller's.
+  virtual WeightReceipt give(int file) = 0;
   // While it lives the block is there for others; may be null.
   virtual std::shared_ptr<const void> hold() = 0;
 };

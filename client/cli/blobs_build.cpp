@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "absl/strings/str_join.h"
 #include "blobs/build/build.h"
 #include "client/cli/blobs.h"
+#include "client/cli/model_flags.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
 
@@ -28,9 +30,9 @@ void add_full(CLI::App& build, Action& action) {
       ->type_name("FOLDER")
       ->required()
       ->envname("CK_JIT_AITER_DIR");
-  command->add_option("--gpu-archs", input->gpu_archs, "GPU architectures with semicolons between: \"gfx942;gfx950\"")
-      ->type_name("ARCHS")
-      ->required();
+  // Semicolons are what GPU_ARCHS of aiter's own build has.
+  auto archs = std::make_shared<std::vector<std::string>>();
+  add_list(*command, "--gpu-archs", *archs, "GPU architectures: gfx942,gfx950")->type_name("ARCH,...")->required();
   command->add_option("--ck-tile-bf16", input->ck_tile_bf16, "What CK_TILE_FLOAT_TO_BFLOAT16_DEFAULT is defined as")
       ->type_name("N")
       ->capture_default_str();
@@ -49,12 +51,12 @@ void add_full(CLI::App& build, Action& action) {
       ->type_name("KIND")
       ->check(CLI::IsMember(std::vector<std::string>{blobs::kHipToolchain, blobs::kCxxToolchain}))
       ->capture_default_str();
-  command->add_option("--api", input->apis, "Which libraries, with commas between; without it both")
-      ->type_name("API")
-      ->delimiter(',')
+  add_list(*command, "--api", input->apis, "Which libraries; without it both")
+      ->type_name("API,...")
       ->check(CLI::IsMember(std::vector<std::string>{"fwd", "bwd"}));
   command->add_flag("--no-verify", *no_verify, "Do not compare with the original dispatchers' undefined symbols");
-  command->callback([input, no_verify, &action] {
+  command->callback([input, archs, no_verify, &action] {
+    input->gpu_archs = absl::StrJoin(*archs, ";");
     input->verify = !*no_verify;
     input->progress = [](const std::string& line) { note(line); };
     action = [input] {

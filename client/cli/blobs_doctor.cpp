@@ -6,6 +6,7 @@
 
 #include "blobs/build/toolchain.h"
 #include "client/cli/blobs.h"
+#include "client/cli/model_flags.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
@@ -67,10 +68,12 @@ void add_blobs_doctor(CLI::App& blobs, Action& action) {
       blobs, "doctor", "Say which kernel blobs this machine can compile, and what the others need",
       {.examples = {{"hearth blobs doctor --arch gfx942", "Tries one GPU architecture."}},
        .exit_statuses = {{1, "No blob can be compiled here, or not for an architecture that was named."}}});
-  command
-      ->add_option("--arch", flags->archs,
-                   "GPU architectures that must work, such as gfx942; without it the common ones are tried")
-      ->type_name("ARCH");
+  add_list(*command, "--arch", flags->archs,
+           "GPU architectures that must work, such as gfx942; without it the common ones are tried")
+      ->type_name("ARCH,...")
+      ->each([](const std::string& arch) {
+        if (arch.empty()) throw CLI::ValidationError("--arch", "the value is empty");
+      });
   add_json_to(*command, flags->json);
   command->callback([&action, flags] { action = [flags]() -> absl::StatusOr<int> { return doctor(*flags); }; });
 }

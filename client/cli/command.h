@@ -35,4 +35,7 @@ void add_blobs(CLI::App& app, Action& action);       // blobs.cpp
 void add_help(CLI::App& app, Action& action);        // help.cpp: help, manual
 void add_completion(CLI::App& app, Action& action);  // help.cpp
 
+// What --help says of a command, as wide as the terminal, at most kHelpColumns.
+void print_help(const CLI::App& command);
+
 }  // namespace hearth::cli

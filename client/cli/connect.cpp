@@ -66,7 +66,7 @@ void note_daemon_of(const std::string& socket) {
 }
 
 void add_socket_to(CLI::App& command, std::string& socket) {
-  command.add_option("--socket", socket, "The daemon's socket; without it HEARTH_SOCKET, else the user's own")
+  command.add_option("--socket", socket, "The daemon's socket; without it HEARTH_SOCKET, else the node's service, else the user's own")
       ->type_name("FILE");
 }
 

@@ -114,7 +114,7 @@ absl::StatusOr<int> emit(const EmitFlags& flags) {
   if (flags.model.json) {
     print_json({{"output_dir", flags.output_dir}, {"kernels", emitted->codes.size()}, {"bytes", bytes}});
   } else {
-    print_summary(flags.output_dir, ": ", emitted->codes.size(), " kernels, ", human_bytes(static_cast<double>(bytes)),
+    print_summary(flags.output_dir, ": ", counted(emitted->codes.size(), "kernel"), ", ", human_bytes(static_cast<double>(bytes)),
                   ", and manifest.json");
   }
   return 0;

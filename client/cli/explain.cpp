@@ -156,7 +156,7 @@ void add_explain(CLI::App& app, Action& action) {
                  "that is")
       ->excludes("--measure")
       ->excludes("--kernel");
-  command->add_flag("--dump", flags->dump, "Print the text of every pass and kernel");
+  command->add_flag("--dump", flags->dump, "Print the parts of the cache key, and the text of every pass and kernel");
   command->callback([flags, &action] { action = [flags] { return explain(*flags); }; });
 }
 

@@ -66,7 +66,7 @@ absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
                {"work", str_cat(human_count(ops), " operations a replay, conversions and selections counted",
                                 plan.vars_size() > 0 ? "; at the variables' upper bounds" : "")},
                {"memory", memory_text(memory_of(plan))},
-               {"attention", "a plan file has no passes, IR or node names: explain the model it was exported from"}});
+               {"note", "a plan file has no passes, IR or node names: explain the model it was exported from"}});
   print_line();
   print_table(table);
   return 0;

@@ -86,14 +86,14 @@ void print_summary_of(const ExplainReport& report) {
                 {"target", target_text(reply.plan().target())},
                 {"plan", str_cat(short_hex(reply.plan_key()),
                                  reply.plan_cached() ? ", was in the cache" : ", was not in the cache: compiled ",
-                                 reply.plan_cached() ? "" : str_cat(reply.compiled_kernels(), " kernels and kept"))}};
+                                 reply.plan_cached() ? "" : counted(reply.compiled_kernels(), "kernel") + " and kept")}};
   if (!reply.plan_cached()) facts.push_back({"why", miss_text(reply)});
   facts.push_back({"kernels", kernels});
   facts.push_back({"work", str_cat(human_count(work.ops, "FLOP"), ", ", human_bytes(work.bytes), " moved a replay",
                                    reply.plan().vars_size() > 0 ? ", at the variables' upper bounds" : "")});
   facts.push_back({"memory", memory_text(memory_of(reply.plan()))});
   if (report.times) facts.push_back({"replay", human_time(report.times->replay_us()) + " (median)"});
-  for (const std::string& note : reply.notes()) facts.push_back({"attention", note});
+  for (const std::string& note : reply.notes()) facts.push_back({"note", note});
   print_facts(facts);
 }
 
@@ -161,13 +161,13 @@ void print_report(const ExplainReport& report) {
   print_line();
   print_line("lowering, ", human_time(total_us(reply.passes())));
   print_passes(reply.passes(), report.dump);
+  if (!report.dump) return;
   print_line();
   Rows parts = {{"key part", "digest", "detail"}};
   for (const v1::KeyPart& part : reply.key_parts()) {
     parts.push_back({part.name(), short_hex(part.digest()), part.detail()});
   }
   print_table(parts);
-  if (!report.dump) return;
   for (const v1::ExplainedKernel& kernel : reply.kernels()) {
     print_line();
     print_line("=== ", kernel.symbol());

@@ -61,7 +61,7 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
                 {"parameters", flags.parameters}});
   } else {
     print_summary(flags.output, ": ", unknown ? "" : human_bytes(static_cast<double>(bytes)) + ", ",
-                  plan->stats().kernels, " kernels", flags.parameters ? "" : ", no parameters");
+                  counted(plan->stats().kernels, "kernel"), flags.parameters ? "" : ", no parameters");
   }
   return 0;
 }

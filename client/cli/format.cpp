@@ -32,9 +32,14 @@ std::string human_bytes(double bytes) {
 }
 
 std::string human_time(double microseconds) {
+  if (microseconds < 0.1) return fixed(microseconds * 1e3, 0) + " ns";
   if (microseconds < 1e3) return fixed(microseconds, 1) + " us";
   if (microseconds < 1e6) return fixed(microseconds / 1e3, 1) + " ms";
   return fixed(microseconds / 1e6, 2) + " s";
+}
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {

@@ -1,10 +1,14 @@
 // hearth help [COMMAND...]: what --help prints. hearth completion: scripts for shells. hearth manual, which people do
 // not see: manual pages, for `cmake --build … --target man` and packages.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/file.h"
 #include "client/cli/command.h"
 #include "client/cli/print.h"
+#include "client/cli/terminal.h"
 #include "command_line/completion.h"
 #include "command_line/help.h"
 #include "command_line/manual.h"
@@ -28,6 +32,14 @@ absl::Status write_manual(const CLI::App& command, const std::string& folder) {
 
 }  // namespace
 
+void print_help(const CLI::App& command) {
+  constexpr std::size_t kNarrowest = 40;
+  std::size_t columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0) columns = command_line::kHelpColumns;
+  columns = std::clamp(columns, kNarrowest, command_line::kHelpColumns);
+  print_lines(command_line::help_text(command_line::page_of(command), columns));
+}
+
 void add_help(CLI::App& app, Action& action) {
   auto words = std::make_shared<std::vector<std::string>>();
   command_line::Command* command =
@@ -42,7 +54,7 @@ void add_help(CLI::App& app, Action& action) {
         if (child == nullptr) return usage_error(command_line::unknown_command_message(*found, word));
         found = child;
       }
-      print_lines(command_line::help_text(command_line::page_of(*found)));
+      print_help(*found);
       return 0;
     };
   });

@@ -28,8 +28,7 @@ int hearth_main(int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    print_lines(hearth::command_line::help_text(
-        hearth::command_line::page_of(hearth::command_line::parsed_command(program.app))));
+    print_help(hearth::command_line::parsed_command(program.app));
     return 0;
   } catch (const CLI::CallForVersion& version) {
     print_line(version.what());

@@ -5,6 +5,7 @@
 //   flags.add_to(*command, /*with_inputs=*/true);
 //   absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
 #pragma once
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,11 +16,6 @@
 #include "absl/status/statusor.h"
 #include "hearth/onnx.h"
 #include "hearth/prepare.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace hearth::cli {
 
@@ -54,6 +50,12 @@ struct ModelFlags {
 // A flag that takes one value each time it is given, as often as one likes: it never swallows what follows.
 CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                           const std::string& help);
+
+// A list: its values with commas between, or the flag given several times.
+template <typename T>
+CLI::Option* add_list(CLI::App& command, const std::string& flag, std::vector<T>& values, const std::string& help) {
+  return command.add_option(flag, values, help)->allow_extra_args(false)->delimiter(',')->take_all();
+}
 
 // NAME=VALUE as text and its two parts; `form` is what the error says was expected.
 absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string& flag, const std::string& text,

@@ -73,7 +73,7 @@ std::string target_text(const v1::Target& target) {
   if (!target.arch().empty()) str_append(&text, ", ", target.arch());
   if (target.vector_bits() > 0) str_append(&text, ", vectors of ", target.vector_bits(), " bits");
   if (target.has_gpu()) return str_cat(text, ", workgroups of ", target.gpu().workgroup_size(), " invocations");
-  if (target.threads() > 0) str_append(&text, ", ", target.threads(), " thread(s)");
+  if (target.threads() > 0) str_append(&text, ", ", counted(target.threads(), "thread"));
   return text;
 }
 

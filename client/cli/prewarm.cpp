@@ -244,8 +244,8 @@ class Prewarmer {
     const std::lock_guard lock(mutex_);
     if (!target_) threads_.insert(static_cast<int>(covered.target.threads()));
     if (flags_.model.json) return;
-    const std::string whom = target_ ? flags_.target : str_cat(covered.target.threads(), " thread(s)");
-    print_summary(covered.path, ": ", stats.kernels, " kernels for ", whom, ", ", stats.compiled_kernels,
+    const std::string whom = target_ ? flags_.target : counted(covered.target.threads(), "thread");
+    print_summary(covered.path, ": ", counted(stats.kernels, "kernel"), " for ", whom, ", ", stats.compiled_kernels,
                   " compiled now, ", human_time(stats.prepare_ms * 1e3));
   }
 
@@ -256,8 +256,8 @@ class Prewarmer {
     results_[index].rows.push_back({{"model", path}, {"plan_file", true}, {"kernels", contents->plan.kernels_size()}});
     if (flags_.model.json) return;
     const std::lock_guard lock(mutex_);
-    print_summary(path, ": a plan file, which holds its ", contents->plan.kernels_size(),
-                  " kernels compiled; nothing to do");
+    print_summary(path, ": a plan file, which holds its ", counted(static_cast<std::uint64_t>(contents->plan.kernels_size()), "kernel"),
+                  " compiled; nothing to do");
   }
 
   void fail(std::size_t index, const absl::Status& status) {
@@ -337,13 +337,9 @@ void add_prewarm(CLI::App& app, Action& action) {
                   "ONNX files; plan files, whose kernels are compiled, are only checked")
       ->required();
   flags->model.add_to(*command, /*with_inputs=*/false, ModelFlags::Threads::kOwn);
-  command
-      ->add_option("--threads", flags->threads,
-                   "Threads of the clients' replays; 0: every CPU. Without it HEARTH_THREADS, else 0")
+  add_list(*command, "--threads", flags->threads,
+           "Threads of the clients' replays; 0: every CPU. Without it HEARTH_THREADS, else 0")
       ->type_name("N,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->take_all()
       ->check(CLI::Range(0, kMostThreads));
   command->add_option("--jobs", flags->jobs, "Models at work at once; the daemon divides its workers among them")
       ->type_name("N")

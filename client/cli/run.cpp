@@ -158,8 +158,8 @@ std::string shared_weights_text(const client::PrepareStats& stats) {
 void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const ReplayTimes& times,
                 const std::vector<WrittenOutput>& outputs, const Profiled* profile) {
   const client::PrepareStats& stats = plan.stats();
-  print_summary(flags.path, " on ", plan.device(), ", ", plan.threads(), " thread(s)");
-  print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", stats.kernels, " kernels, ",
+  print_summary(flags.path, " on ", plan.device(), ", ", counted(static_cast<std::uint64_t>(plan.threads()), "thread"));
+  print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", counted(stats.kernels, "kernel"), ", ",
                 stats.compiled_kernels, " compiled now", shared_weights_text(stats));
   print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ", human_time(times.p99),
                 " over ", times.replays, profile == nullptr ? "" : " warm replays");

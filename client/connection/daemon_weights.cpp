@@ -25,6 +25,7 @@ using Response = v1::WeightsResponse;
 
 constexpr std::chrono::milliseconds kAnswerLimit{2'000};
 constexpr std::chrono::milliseconds kMakeLimit{30'000};
+constexpr std::chrono::milliseconds kCompareLimit{30'000};  // a gigabyte takes half a second
 constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
 constexpr int kRangesAtOnce = 256;  // of which a packet holds more
 
@@ -183,10 +184,13 @@ runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_byt
   return {};
 }
 
-bool DaemonWeights::give(int file) {
+runtime::WeightReceipt DaemonWeights::give(int file) {
+  if (!socket_) return {};
   v1::WeightsRequest request = request_of();
   request.mutable_give();
-  return socket_ && ask(request, kAnswerLimit, file).ok();
+  absl::StatusOr<Answer> answer = ask(request, kCompareLimit, file);
+  if (!answer.ok()) return {};
+  return {true, answer->files.empty() ? UniqueFd() : std::move(answer->files[0])};
 }
 
 std::map<std::string, std::string> DaemonWeights::read_artifacts(const std::vector<std::string>& digests) {

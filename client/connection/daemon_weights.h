@@ -1,5 +1,5 @@
-// DaemonWeights: weights shared with other processes of this user through the daemon, over a connection of its own
-// (proto/hearth/v1/weights.proto). Everything that goes wrong, no such daemon included, means that a plan keeps its
+// DaemonWeights: weights shared with other processes through the daemon, and files of its cache, over a connection of
+// its own (proto/hearth/v1/weights.proto). Everything that goes wrong, no such daemon included, means that a plan keeps its
 // weights to itself; nothing is reported. Waits for the daemon up to two seconds, for another process that makes the
 // same weights up to thirty. Files are hashed once a node: the daemon remembers digests by what tells a file from a
 // changed one. Used by one thread. What hold() gives may be let go by any.
@@ -28,7 +28,7 @@ class DaemonWeights : public runtime::WeightSharing {
 
   absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override;
   runtime::WeightOffer take(const Digest& key, std::size_t size_bytes) override;
-  bool give(int file) override;
+  runtime::WeightReceipt give(int file) override;
   std::shared_ptr<const void> hold() override;
 
   // The bytes of artifacts that a Prepare named, by digest, as far as the daemon hands out their files; nothing is

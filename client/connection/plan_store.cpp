@@ -33,14 +33,14 @@ bool may_be_mended(const absl::Status& status) {
 }
 
 // By path where this user can open the daemon's files, else by descriptors that it hands out, else as bytes.
-absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& channel, const v1::PrepareResult& result,
-                                                             bool by_file, DaemonChannel::Deadline deadline) {
+absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& channel, DaemonWeights& files,
+                                                             const v1::PrepareResult& result, bool by_file,
+                                                             DaemonChannel::Deadline deadline) {
   std::vector<std::string> not_by_path;
   for (const v1::ArtifactRef& ref : result.artifacts())
     if (ref.path().empty()) not_by_path.push_back(ref.digest());
   std::map<std::string, std::string> read;
-  if (by_file && !not_by_path.empty())
-    read = DaemonWeights(channel.socket_path(), deadline).read_artifacts(not_by_path);
+  if (by_file && !not_by_path.empty()) read = files.read_artifacts(not_by_path);
   std::vector<runtime::ArtifactSource> artifacts;
   for (const v1::ArtifactRef& ref : result.artifacts()) {
     runtime::ArtifactSource source{ref.digest(), by_file ? ref.path() : std::string(), {}};
@@ -59,7 +59,9 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 // Fills in `stored`'s plan and source.
 absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::PrepareResult& result, int threads,
                   const PrepareConfig& config, bool by_file, DaemonChannel::Deadline deadline, StoredPlan& stored) {
-  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, result, by_file, deadline);
+  DaemonWeights weights(channel.socket_path(), deadline);
+  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts =
+      sources(channel, weights, result, by_file, deadline);
   if (!artifacts.ok()) return artifacts.status();
   const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
   if (!device.ok()) return device.status();
@@ -69,7 +71,6 @@ absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::
   request.artifacts = *std::move(artifacts);
   request.threads = threads;
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
-  DaemonWeights weights(channel.socket_path(), deadline);
   const bool shares = config.share_weights && config.device == "cpu";
   auto plan = runtime::LoadedPlan::create(request, shares ? &weights : nullptr);
   if (!plan.ok()) return plan.status();

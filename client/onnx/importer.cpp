@@ -154,7 +154,8 @@ DeclaredInput declare(const ::hearth_onnx::ValueInfoProto& input, const ImportOp
       continue;
     }
     const auto given = options.input_shapes.find(name);
-    if (given == options.input_shapes.end()) reject(str_cat("input '", name, "' has no shape"));
+    if (given == options.input_shapes.end()) reject(str_cat("input '", name, "' has no shape: give its array (--input ", name,
+                                                           "=FILE.npy), from which it is taken"));
     stated.mutable_shape();
     for (std::int64_t length : given->second) stated.mutable_shape()->add_dim()->set_dim_value(length);
   }
@@ -199,6 +200,13 @@ void add_outputs(const std::string& name, const Value& value, ImportedModel& res
   result.results.push_back({name, value.dtype(), value.dims()});
   result.outputs.emplace_back(name, value.tensor());
   tensors.push_back(value);
+}
+
+DType dtype_of_input(const ::hearth_onnx::ValueInfoProto& tensor) {
+  const int elem_type = tensor.type().tensor_type().elem_type();
+  if (elem_type == ::hearth_onnx::TensorProto::STRING)
+    reject_unsupported(str_cat("input '", tensor.name(), "' of element type ", elem_type, " (string)"));
+  return dtype_from_onnx(elem_type);
 }
 
 // A file that says another type than its nodes compute would hand callers bytes that they take for something else.
@@ -265,7 +273,7 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   for (const DeclaredInput& input : inputs) {
     Values members;
     for (const auto& tensor : input.tensors) {
-      ModelValue value{tensor.name(), dtype_from_onnx(tensor.type().tensor_type().elem_type()), dims.shape_of(tensor)};
+      ModelValue value{tensor.name(), dtype_of_input(tensor), dims.shape_of(tensor)};
       client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
       if (client::is_const(value.shape)) count(client::const_shape(value.shape));
       if (const auto constant = constants.find(value.name); constant != constants.end()) {

@@ -1,6 +1,7 @@
 #include "daemon/weights/weight_server.h"
 
 #include <absl/strings/str_cat.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "proto/socket_path.h"
 #include "proto/versions.h"
 
 namespace hearth::daemon {
@@ -47,16 +49,24 @@ bool send_outcome(int socket, v1::WeightsResponse::Outcome outcome, int file = -
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WeightServer>> WeightServer::open(const std::string& path, WeightLimits limits,
-                                                                 ConnectionLimits connections, ClientPolicy policy) {
+                                                                 ConnectionLimits connections, ClientPolicy policy,
+                                                                 Sharing sharing) {
   absl::StatusOr<UnixSocket> socket = UnixSocket::open(path, SOCK_SEQPACKET, policy.is_shared());
   if (!socket.ok()) return socket.status();
-  return std::unique_ptr<WeightServer>(new WeightServer(*std::move(socket), limits, connections, std::move(policy)));
+  if (policy.is_shared()) {
+    const absl::Status linked = socket->link_to(mountable_weights_socket_path(path), /*for_all=*/true);
+    if (!linked.ok()) spdlog::warn("containers share no weights: {}", std::string(linked.message()));
+  }
+  return std::unique_ptr<WeightServer>(
+      new WeightServer(*std::move(socket), limits, connections, std::move(policy), sharing));
 }
 
-WeightServer::WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy)
+WeightServer::WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy,
+                           Sharing sharing)
     : socket_(std::move(socket)),
       limits_(connections),
       policy_(std::move(policy)),
+      sharing_(sharing),
       store_(limits),
       stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -80,7 +90,8 @@ void WeightServer::run() {
     for (const auto& [fd, connection] : connections_) entries.push_back({fd, POLLIN, 0});
     const auto waits = [](const auto& entry) { return !entry.second.asked.empty() && !entry.second.makes; };
     const bool has_to_look = store_.has_unused() || std::any_of(connections_.begin(), connections_.end(), waits);
-    const int ready = ::poll(entries.data(), entries.size(), has_to_look ? kLookEvery_ms : -1);
+    const bool has_to_compare = next_comparison() != connections_.end();
+    const int ready = ::poll(entries.data(), entries.size(), has_to_compare ? 0 : has_to_look ? kLookEvery_ms : -1);
     if (ready < 0 && errno != EINTR) break;
     if (entries[0].revents != 0) break;
     for (std::size_t i = 2; i < entries.size() && ready > 0; ++i) {
@@ -88,6 +99,7 @@ void WeightServer::run() {
       if (entries[i].revents != 0 && at != connections_.end() && !serve(at->second)) close(at);
     }
     if (entries[1].revents != 0) accept_one();
+    compare_in_turn();
     pass_on();
     store_.drop_unused(now());
   }
@@ -134,7 +146,8 @@ bool WeightServer::serve(Connection& connection) {
   if (request.version() != kWeightsVersion) {
     return refuse(connection, absl::StrCat("version ", request.version(), "; this daemon speaks ", kWeightsVersion));
   }
-  if (!connection.asked.empty() && !connection.makes) return refuse(connection, "a request came before an answer");
+  const bool is_unanswered = !connection.asked.empty() && (!connection.makes || connection.comparison);
+  if (is_unanswered) return refuse(connection, "a request came before an answer");
   return answer(connection, request, std::move(packet->file));
 }
 
@@ -218,13 +231,70 @@ bool WeightServer::is_being_made(const Connection& asker) const {
 
 bool WeightServer::give(Connection& connection, UniqueFd file) {
   if (!connection.makes || !file) return refuse(connection, "weights were given that were not asked for, or no file");
+  const uid_t user = connection.peer.uid;
+  const absl::Status fits = store_.check(connection.asked_bytes, file.get());
+  if (!fits.ok()) return refuse(connection, std::string(fits.message()));
+  if (sharing_ == Sharing::kNode)
+    connection.owners = store_.other_owners(user, connection.asked, connection.asked_bytes);
+  return compare_next(connection, std::move(file));
+}
+
+// With the block of the next owner; where none is left the given one is kept.
+bool WeightServer::compare_next(Connection& connection, UniqueFd file) {
+  connection.comparison.reset();
+  while (!connection.owners.empty()) {
+    const uid_t owner = connection.owners.back();
+    connection.owners.pop_back();
+    const int theirs = store_.peek(owner, connection.asked, connection.asked_bytes);
+    UniqueFd copy(theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0));
+    if (!copy) continue;
+    connection.comparison.emplace(std::move(file), std::move(copy), connection.asked_bytes);
+    return true;
+  }
+  return keep(connection, std::move(file), /*is_anothers=*/false);
+}
+
+bool WeightServer::compare_on(Connection& connection) {
+  switch (connection.comparison->advance()) {
+    case FileComparison::kEqual:
+      return keep(connection, connection.comparison->take_second(), /*is_anothers=*/true);
+    case FileComparison::kDifferent:
+      return compare_next(connection, connection.comparison->take_first());
+    default:
+      return true;
+  }
+}
+
+// Of those that are compared the one after the last, in a circle.
+WeightServer::Connections::iterator WeightServer::next_comparison() {
+  const auto is_compared = [](const auto& entry) { return entry.second.comparison.has_value(); };
+  const auto after = connections_.upper_bound(compared_last_);
+  const auto next = std::find_if(after, connections_.end(), is_compared);
+  if (next != connections_.end()) return next;
+  const auto first = std::find_if(connections_.begin(), after, is_compared);
+  return first == after ? connections_.end() : first;
+}
+
+// A piece.
+void WeightServer::compare_in_turn() {
+  const auto next = next_comparison();
+  if (next == connections_.end()) return;
+  compared_last_ = next->first;
+  if (!compare_on(next->second)) close(next);
+}
+
+// The block of who makes it; `is_anothers`: a file of the same bytes that was here before.
+bool WeightServer::keep(Connection& connection, UniqueFd file, bool is_anothers) {
+  connection.comparison.reset();
+  connection.owners.clear();
   const std::string key = std::exchange(connection.asked, "");
   connection.makes = false;
-  const absl::Status put = store_.put({connection.peer.uid, policy_.is_shared() ? 0 : connection.peer.pid}, key,
-                                      connection.asked_bytes, std::move(file), now());
+  const ClientId maker{connection.peer.uid, policy_.is_shared() ? 0 : connection.peer.pid};
+  const absl::Status put = store_.put(maker, key, connection.asked_bytes, std::move(file), now());
   if (!put.ok()) return refuse(connection, std::string(put.message()));
   hold(connection, key);
-  return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE);
+  const int kept = store_.peek(maker.uid, key, connection.asked_bytes);
+  return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE, is_anothers ? kept : -1);
 }
 
 void WeightServer::set_open_artifact(OpenArtifact open) {

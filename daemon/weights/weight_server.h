@@ -2,7 +2,11 @@
 // Single flight: who asks for weights that somebody is making waits until they are there, or until the maker is gone or
 // too slow, and then makes them. No peer is waited for: one that breaks the protocol, or does not read, is closed.
 //
-// Connections of other users are refused, those beyond the limits too. Thread-safe. Errors: those of UnixSocket::open.
+// Blocks are each user's own: no user is believed to know another's, nor to have made what it says. With `sharing` by
+// node, a user that gives a block of which another one has the very bytes gets that one's file instead of its own, so
+// that they are in memory once; the comparing is done here, in pieces between requests.
+// Connections of users who may not use the daemon are refused, those beyond the limits too. Thread-safe. Errors: those
+// of UnixSocket::open.
 //   auto server = WeightServer::open(weights_socket_path(path), limits, connection_limits);
 //   WeightStats stats = (*server)->stats();
 #pragma once
@@ -12,13 +16,16 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "daemon/build/key_namespace.h"
 #include "daemon/serve/client_policy.h"
 #include "daemon/serve/connection_table.h"
 #include "daemon/serve/unix_socket.h"
+#include "daemon/weights/file_comparison.h"
 #include "daemon/weights/weight_store.h"
 #include "hearth/v1/weights.pb.h"
 #include "proto/packet.h"
@@ -28,7 +35,8 @@ namespace hearth::daemon {
 class WeightServer {
  public:
   static absl::StatusOr<std::unique_ptr<WeightServer>> open(const std::string& path, WeightLimits limits,
-                                                            ConnectionLimits connections, ClientPolicy policy = {});
+                                                            ConnectionLimits connections, ClientPolicy policy = {},
+                                                            Sharing sharing = Sharing::kOwner);
   ~WeightServer();
   WeightServer(const WeightServer&) = delete;
   WeightServer& operator=(const WeightServer&) = delete;
@@ -51,10 +59,13 @@ class WeightServer {
     bool makes = false;
     Time makes_since = {};
     std::string held;
+    std::vector<uid_t> owners;                 // with a block that is to be compared with the given one
+    std::optional<FileComparison> comparison;  // of the given block with that of the owner who was the last here
   };
   using Connections = std::map<int, Connection>;  // by descriptor
 
-  WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy);
+  WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy,
+               Sharing sharing);
   void run();
   void accept_one();
   bool may_stay(const Connection& connection) const;
@@ -66,6 +77,11 @@ class WeightServer {
   bool store_digests(Connection& connection, const v1::StoreDigests& request);
   bool take(Connection& connection, const v1::TakeWeights& request);
   bool give(Connection& connection, UniqueFd file);
+  bool keep(Connection& connection, UniqueFd file, bool is_anothers);
+  bool compare_next(Connection& connection, UniqueFd file);
+  bool compare_on(Connection& connection);
+  void compare_in_turn();
+  Connections::iterator next_comparison();
   bool open_artifacts(Connection& connection, const v1::OpenArtifacts& request);
   bool refuse(Connection& connection, const std::string& why);
   bool offer(Connection& connection);
@@ -76,8 +92,10 @@ class WeightServer {
   UnixSocket socket_;
   const ConnectionLimits limits_;
   const ClientPolicy policy_;
+  const Sharing sharing_;
   WeightStore store_;
   Connections connections_;
+  int compared_last_ = -1;  // a descriptor
   std::mutex open_mutex_;
   OpenArtifact open_artifact_;  // guarded by open_mutex_
   const int stop_event_;

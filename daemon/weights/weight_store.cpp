@@ -34,6 +34,14 @@ WeightStore::Block* WeightStore::block(uid_t uid, const std::string& key) {
   return found == account->second.blocks.end() ? nullptr : &found->second;
 }
 
+int WeightStore::peek(uid_t uid, const std::string& key, std::uint64_t size_bytes) const {
+  const auto account = accounts_.find(uid);
+  if (account == accounts_.end()) return -1;
+  const auto found = account->second.blocks.find(key);
+  const bool is_there = found != account->second.blocks.end() && found->second.size_bytes == size_bytes;
+  return is_there ? found->second.file.get() : -1;
+}
+
 int WeightStore::find(uid_t uid, const std::string& key, std::uint64_t size_bytes, Time now) {
   Block* found = block(uid, key);
   if (found == nullptr || found->size_bytes != size_bytes) return -1;
@@ -43,14 +51,24 @@ int WeightStore::find(uid_t uid, const std::string& key, std::uint64_t size_byte
   return found->file.get();
 }
 
+absl::Status WeightStore::check(std::uint64_t size_bytes, int file) const {
+  if (absl::Status sealed = runtime::check_sealed(file, size_bytes); !sealed.ok()) return sealed;
+  if (absl::Status filled = check_filled(file, size_bytes); !filled.ok()) return filled;
+  if (takes(size_bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("weights of ", size_bytes, " bytes are more than weights_memory, ",
+                                                   limits_.bytes, " bytes, allows"));
+}
+
+std::vector<uid_t> WeightStore::other_owners(uid_t uid, const std::string& key, std::uint64_t size_bytes) const {
+  std::vector<uid_t> owners;
+  for (const auto& [owner, account] : accounts_)
+    if (owner != uid && peek(owner, key, size_bytes) >= 0) owners.push_back(owner);
+  return owners;
+}
+
 absl::Status WeightStore::put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file,
                               Time now) {
-  if (absl::Status sealed = runtime::check_sealed(file.get(), size_bytes); !sealed.ok()) return sealed;
-  if (absl::Status filled = check_filled(file.get(), size_bytes); !filled.ok()) return filled;
-  if (!takes(size_bytes)) {
-    return absl::ResourceExhaustedError(absl::StrCat("weights of ", size_bytes, " bytes are more than weights_memory, ",
-                                                     limits_.bytes, " bytes, allows"));
-  }
+  if (absl::Status fits = check(size_bytes, file.get()); !fits.ok()) return fits;
   Account& account = accounts_[maker.uid];
   if (account.blocks.count(key) != 0) return absl::OkStatus();
   if (!make_room(account, size_bytes, maker.pid)) {

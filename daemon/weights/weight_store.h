@@ -1,5 +1,6 @@
 // WeightStore: sealed memory files with the weights of plans, which processes made and others map, and digests of parts
-// of files, so that not every process hashes its model. Each user has its own.
+// of files, so that not every process hashes its model. Each user has its own; that two users' blocks are one file is
+// for the caller to bring about (other_owners), who then knows that both have its bytes.
 //
 // A block is kept while somebody holds it and for a while afterwards; beyond the limits the least recently used go
 // first, those that nobody holds before the others. Mappings outlive their block. Belongs to one thread, except
@@ -16,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/sha256.h"
 #include "base/unique_fd.h"
@@ -46,9 +48,15 @@ class WeightStore {
 
   // The block's descriptor, which stays the store's; -1 when there is none of this size.
   int find(uid_t uid, const std::string& key, std::uint64_t size_bytes, Time now);
+  // The same, but it counts as no use of it.
+  int peek(uid_t uid, const std::string& key, std::uint64_t size_bytes) const;
   // Keeps the first of two. `maker` is the process that gives it: with more than half of the limit it puts nobody
   // else's blocks out that are held.
   absl::Status put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file, Time now);
+  // OK for what put() would take at once: those errors of it that are not about room.
+  absl::Status check(std::uint64_t size_bytes, int file) const;
+  // Other users with a block of this key and size.
+  std::vector<uid_t> other_owners(uid_t uid, const std::string& key, std::uint64_t size_bytes) const;
   // Every hold() of a block that is there is followed by one release().
   void hold(uid_t uid, const std::string& key);
   void release(uid_t uid, const std::string& key, Time now);

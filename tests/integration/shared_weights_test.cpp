@@ -209,7 +209,7 @@ TEST_CASE("a daemon that is killed while weights are made costs neither the make
   CHECK(waiting.get() == runtime::WeightOffer::kAlone);
   auto block = runtime::WeightBlock::create_shareable(kBytes);
   REQUIRE((block.ok() && block->seal().ok()));
-  CHECK_FALSE(maker.give(block->fd()));
+  CHECK_FALSE(maker.give(block->fd()).is_shared);
   CHECK(maker.hold() == nullptr);
 }
 

@@ -39,6 +39,7 @@ class Node:
             shutil.copy(path, self.programs / path.name)
             (self.programs / path.name).chmod(0o644)
         self.socket = self.folder / "hearthd.sock"
+        self.clients = self.folder / "hearthd.clients"  # for containers: it holds clients' sockets alone
         self.cache = self.folder / "cache"
         self.cache.mkdir(mode=0o700)
         for path in (self.folder, self.cache):

@@ -3,6 +3,7 @@
 Users are numbers that nobody has; the daemon is one of them, in a folder that root gave it. Needs root.
 /usr/bin/python3 node_service_test.py EXAMPLES [--processes N]"""
 import argparse
+import fcntl
 import http.client
 import json
 import os
@@ -17,6 +18,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attack"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import numpy  # noqa: E402
+import onnx.numpy_helper  # noqa: E402
 import http2  # noqa: E402
 import messages  # noqa: E402
 import skipping  # noqa: E402
@@ -147,6 +150,74 @@ class WhatTheyShare(unittest.TestCase):
             self.assertEqual(kernels_compiled(node), len(USERS) * answers[0]["kernels"])
 
 
+def dense_model():
+    """A product with 4 MiB of weights, which are packed: enough to be worth sharing."""
+    weights = onnx.numpy_helper.from_array(numpy.linspace(0, 1, 1 << 20, dtype=numpy.float32).reshape(1024, 1024), "w")
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "dense",
+                                   [value("x", onnx.TensorProto.FLOAT, [8, 1024])],
+                                   [value("y", onnx.TensorProto.FLOAT, [8, 1024])], [weights])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString()
+
+
+class FromContainers(unittest.TestCase):
+    """A client in namespaces of its own: nothing of the node is there but the folder with the sockets, at another
+    path, that cannot be written to."""
+
+    MOUNTS = ('set -e; mount --make-rprivate /; mount --bind "$1" /mnt; mount -o remount,bind,ro /mnt; '
+              'mount -t tmpfs none "$2"; ! touch /mnt/file 2>/dev/null; shift 2; exec "$@"')
+
+    def contained(self, node, user, folder, *words):
+        """As a container runtime with the host's users: root makes the mounts, the program has the user's uid."""
+        node.environment["HEARTH_SOCKET"] = "/mnt/hearthd.sock"
+        command = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", self.MOUNTS, "sh", folder,
+                   node.cache, *node.command(user, node.programs / "hearth", *words)]
+        return self.ran(node, command)
+
+    def contained_with_users(self, node, user, folder, *words):
+        """As one with users of its own: the program is root there, and nobody of the node's has a number."""
+        node.environment["HEARTH_SOCKET"] = "/mnt/hearthd.sock"
+        command = node.command(user, "unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "sh", "-c",
+                               self.MOUNTS, "sh", folder, "/tmp", node.programs / "hearth", *words)
+        return self.ran(node, command)
+
+    def ran(self, node, command):
+        environment = {**node.environment, "HEARTH_THREADS": "1", "HEARTH_NO_AUTOSTART": "1"}
+        result = subprocess.run([str(word) for word in command], env=environment, cwd="/", capture_output=True,
+                                text=True, timeout=120)
+        node.environment["HEARTH_SOCKET"] = str(node.socket)
+        return result
+
+    def test_the_sockets_alone_are_enough_for_kernels_and_weights(self):
+        with Digits() as node:
+            model = node.programs / "dense.onnx"
+            model.write_bytes(dense_model())
+            first = self.contained(node, USERS[0], node.clients, "run", model, "--json")
+            ended(self, first, 0, '"plan_hit": false')
+            second = self.contained(node, USERS[0], node.clients, "run", model, "--json")
+            ended(self, second, 0, '"compiled_kernels": 0')
+            self.assertTrue(json.loads(second.stdout)["weights_found"])  # which the first left for a minute
+
+    def test_a_service_that_is_started_again_is_found_through_the_same_mount(self):
+        with Digits() as node:
+            ended(self, self.contained(node, USERS[0], node.clients, *digits(node)), 0, "kernels")
+            node.daemon.terminate()
+            node.daemon.wait(60)
+            node.start()
+            ended(self, self.contained(node, USERS[0], node.clients, *digits(node)), 0, '"compiled_kernels": 0')
+
+    def test_users_of_its_own(self):
+        with Digits() as node:
+            ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")
+            for folder in (node.folder, node.clients):
+                result = self.contained_with_users(node, USERS[0], folder, *digits(node))
+                ended(self, result, 0, '"compiled_kernels": 0')
+            # The kernel tells the service who it is outside.
+            self.assertNotIn("of user 0:", (node.folder / "log").read_text())
+
+
 class WhatTheyLearn(unittest.TestCase):
     """A client of our own making, which asks what no client of ours would."""
 
@@ -215,6 +286,48 @@ class WhatTheyLearn(unittest.TestCase):
                 os.listdir(node.cache)
             with acting_as(USERS[0]), self.assertRaises(PermissionError), socket.socket(socket.AF_UNIX) as owners:
                 owners.connect(str(node.folder / "hearthd.admin"))
+
+    def weights_of(self, node, user, letter, last=b"w"):
+        """A block that a process of this user gives under a key, and the connection that keeps it; None for the block
+        where it was told to make none. What it had, and what it was given in its place."""
+        share = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        share.settimeout(60)
+        with acting_as(user):
+            share.connect(str(node.folder / "hearthd.share"))
+        size = 9 << 20  # three pieces of a comparison
+        take = self.messages.weights.WeightsRequest(version=1)
+        take.take.key, take.take.size_bytes = letter * 32, size
+        share.send(take.SerializeToString())
+        answer = self.messages.weights.WeightsResponse.FromString(socket.recv_fds(share, 65536, 1)[0])
+        self.assertEqual(answer.outcome, 3)  # MAKE: nobody is told of another user's
+        block = os.memfd_create("test", os.MFD_ALLOW_SEALING)
+        os.write(block, b"w" * (size - 1) + last)
+        fcntl.fcntl(block, 1033, 15)  # F_ADD_SEALS, all
+        give = self.messages.weights.WeightsRequest(version=1)
+        give.give.SetInParent()
+        socket.send_fds(share, [give.SerializeToString()], [block])
+        data, files, _, _ = socket.recv_fds(share, 65536, 1)
+        self.assertEqual(self.messages.weights.WeightsResponse.FromString(data).outcome, 1)  # DONE
+        inodes = [os.fstat(file).st_ino for file in [block, *files]]
+        for file in [block, *files]:
+            os.close(file)
+        return share, inodes
+
+    def test_weights_are_in_memory_once_for_users_that_each_have_all_of_their_bytes(self):
+        with Digits() as node:
+            first, inodes = self.weights_of(node, USERS[0], b"k")
+            self.assertEqual(len(inodes), 1)
+            changed, others = self.weights_of(node, USERS[1], b"k", last=b"x")  # in the last byte
+            self.assertEqual(len(others), 1)
+            same, others = self.weights_of(node, USERS[2], b"k")
+            self.assertEqual(others[1:], inodes)
+            elsewhere, others = self.weights_of(node, USERS[3], b"l")  # under another key
+            self.assertEqual(len(others), 1)
+            for share in (first, changed, same, elsewhere):
+                share.close()
+        with Digits(sharing="uid") as node:
+            shares = [self.weights_of(node, user, b"k") for user in USERS[:2]]
+            self.assertEqual([len(inodes) for _, inodes in shares], [1, 1])
 
     def test_a_graph_with_data_of_a_users_is_a_miss_for_all_others(self):
         with Digits() as node:

@@ -1,10 +1,12 @@
 // Plans that share their weight block: what makes two blocks equal, and what each plan keeps to itself.
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <fstream>
 #include <map>
 
 #include "base/mapped_file.h"
@@ -83,9 +85,10 @@ class Node {
       if (found == node_.files_.end()) return {WeightOffer::kMake, {}};
       return {WeightOffer::kFound, UniqueFd(::fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0))};
     }
-    bool give(int file) override {
+    WeightReceipt give(int file) override {
+      if (node_.of_another_) return {true, UniqueFd(::fcntl(node_.of_another_.get(), F_DUPFD_CLOEXEC, 0))};
       node_.files_[key_] = UniqueFd(::fcntl(file, F_DUPFD_CLOEXEC, 0));
-      return true;
+      return {true, {}};
     }
     std::shared_ptr<const void> hold() override { return nullptr; }
 
@@ -96,9 +99,12 @@ class Node {
 
   std::size_t num_blocks() const { return files_.size(); }
   std::map<Digest, UniqueFd>& files() { return files_; }
+  // What every block that is given is said to be the same as.
+  void set_file_of_another(UniqueFd file) { of_another_ = std::move(file); }
 
  private:
   std::map<Digest, UniqueFd> files_;
+  UniqueFd of_another_;
 };
 
 struct Weights {
@@ -243,6 +249,37 @@ TEST_CASE("a block that could be written to, or is of another size, is not used:
   Node::Client second(node);
   const auto plan = load_sharing(made, weights, &second);
   CHECK((!plan->weights().found && !plan->weights().shared && plan->weights().once_launches == 1));
+  CHECK(is_right(plan, weights));
+}
+
+TEST_CASE("a block that another user has already is mapped from there, and the process's own is given back", "[host]") {
+  const PackingPlan made = packing_plan();
+  const Weights weights(1);
+  Node theirs, ours;
+  Node::Client first(theirs), second(ours);
+  load_sharing(made, weights, &first);
+  UniqueFd& file = theirs.files().begin()->second;
+  struct stat info{};
+  REQUIRE(::fstat(file.get(), &info) == 0);
+  const auto num_mappings = [&info] {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+      count += line.find(" " + std::to_string(info.st_ino) + " ") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  REQUIRE(num_mappings() == 0);
+  bool is_mapped = true;
+  SECTION("sealed") { ours.set_file_of_another(std::move(file)); }
+  SECTION("of another size") {
+    UniqueFd other = *create_memory_file("test", 4096);
+    REQUIRE(seal_memory_file(other.get()).ok());
+    ours.set_file_of_another(std::move(other));
+    is_mapped = false;
+  }
+  const auto plan = load_sharing(made, weights, &second);
+  CHECK(plan->weights().shared);
+  CHECK(num_mappings() == (is_mapped ? 1 : 0));
   CHECK(is_right(plan, weights));
 }
 
