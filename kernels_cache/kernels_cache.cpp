@@ -50,7 +50,9 @@ absl::Status make_private(FileSystem& file_system, const std::string& dir) {
   return ::chmod(dir.c_str(), 0700) == 0 ? absl::OkStatus() : errno_status(errno, "chmod 700");
 }
 
-// What this package keeps in a cache directory, and what a file system may put into its root.
+// What this package keeps in a cache directory, what clients of the same user keep in the default one, perhaps before
+// there is a daemon (descriptions of toolchains, pipelines of Vulkan drivers), and what a file system may put into its
+// root.
 constexpr std::string_view kOwnNames[] = {"cas",
                                           "tmp",
                                           "quarantine",
@@ -61,6 +63,8 @@ constexpr std::string_view kOwnNames[] = {"cas",
                                           "index.sqlite-wal",
                                           "index.sqlite-shm",
                                           "index.sqlite-journal",
+                                          "toolchains",
+                                          "vulkan",
                                           "lost+found"};
 
 // A directory of something else is left alone: this one's parts are swept and rebuilt at need.

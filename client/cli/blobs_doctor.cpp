@@ -6,6 +6,7 @@
 
 #include "blobs/build/toolchain.h"
 #include "client/cli/blobs.h"
+#include "client/cli/checks.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
@@ -71,9 +72,7 @@ void add_blobs_doctor(CLI::App& blobs, Action& action) {
   add_list(*command, "--arch", flags->archs,
            "GPU architectures that must work, such as gfx942; without it the common ones are tried")
       ->type_name("ARCH,...")
-      ->each([](const std::string& arch) {
-        if (arch.empty()) throw CLI::ValidationError("--arch", "the value is empty");
-      });
+      ->check(not_empty());
   add_json_to(*command, flags->json);
   command->callback([&action, flags] { action = [flags]() -> absl::StatusOr<int> { return doctor(*flags); }; });
 }

@@ -94,6 +94,11 @@ absl::StatusOr<std::pair<std::string, std::string>> split_flag(const std::string
 }
 
 void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_flag) {
+  add_import_to(command, with_inputs);
+  add_connection_to(command, threads_flag);
+}
+
+void ModelFlags::add_import_to(CLI::App& command, bool with_inputs) {
   add_repeated(command, "--dim", dims, "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX")
       ->type_name("NAME=N")
       ->each(unique_name("--dim"));
@@ -114,7 +119,6 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_fla
           "What weights are stored as, f32, bf16 or int8: narrow ones are read faster and cost accuracy, which is said")
       ->type_name("FORM")
       ->check(CLI::IsMember(std::vector<std::string>{"f32", "bf16", "int8"}));
-  add_connection_to(command, threads_flag);
 }
 
 void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {

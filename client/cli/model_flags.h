@@ -37,6 +37,8 @@ struct ModelFlags {
   enum class Threads { kOne, kOwn };  // kOwn: the command has a --threads flag of its own
   // `with_inputs`: --input is a flag of this command.
   void add_to(CLI::App& command, bool with_inputs, Threads threads = Threads::kOne);
+  // Those about the model alone: what it is imported with.
+  void add_import_to(CLI::App& command, bool with_inputs);
   // Those about the daemon and the plan alone.
   void add_connection_to(CLI::App& command, Threads threads = Threads::kOne);
 

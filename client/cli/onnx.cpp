@@ -87,6 +87,8 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
   const absl::StatusOr<client::PrepareConfig> prepare = flags.model.prepare_config();
   if (!prepare.ok()) return prepare.status();
   const client::PrepareConfig& config = *prepare;
+  // Before any case, which would be a failure without a daemon.
+  if (absl::StatusOr<Channel> channel = any_daemon(config.socket); !channel.ok()) return channel.status();
   const auto work = [&](std::size_t i) {
     const auto evaluate = [&](const onnx::ImportedModel& model, const std::map<std::string, Array>& arrays) {
       return replay(model, arrays, config);

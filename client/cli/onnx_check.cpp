@@ -139,7 +139,8 @@ void add_onnx_check(CLI::App& onnx, Action& action) {
                     {"hearth onnx check model.onnx --weights int8", "Says what int8 makes of its weights, too."}},
        .exit_statuses = {{1, "The model is not supported, or something else failed."}}});
   add_input_file(*command, "model", flags->path, "ONNX file")->required();
-  flags->model.add_to(*command, /*with_inputs=*/false);
+  flags->model.add_import_to(*command, /*with_inputs=*/false);
+  add_json_to(*command, flags->model.json);
   command->callback([flags, &action] { action = [flags] { return check(*flags); }; });
 }
 

@@ -48,7 +48,18 @@ absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const clie
   for (const std::string& kernel : wish.kernels) request.add_dump_kernels(kernel);
   absl::StatusOr<Channel> channel = any_daemon(config.socket);
   if (!channel.ok()) return channel.status();
-  return (*channel)->explain(std::move(request), std::chrono::steady_clock::now() + config.deadline);
+  const auto deadline = std::chrono::steady_clock::now() + config.deadline;
+  if (config.sealed && !wish.only_key) {
+    v1::ExplainRequest look = request;
+    look.set_only_key(true);
+    const absl::StatusOr<v1::ExplainResponse> found = (*channel)->explain(std::move(look), deadline);
+    if (!found.ok()) return found.status();
+    if (!found->plan_cached())
+      return absl::FailedPreconditionError(
+          "sealed: nothing is compiled, and the plan is not in the cache; hearth explain --why-miss says what is "
+          "nearest");
+  }
+  return (*channel)->explain(std::move(request), deadline);
 }
 
 }  // namespace hearth::cli

@@ -359,6 +359,7 @@ void add_prewarm(CLI::App& app, Action& action) {
   CLI::Option* const tunes =
       command->add_flag("--tune", flags->tunes, "Search for faster code first, as hearth tune does");
   flags->tune.add_to(*command, tunes);
+  tunes->excludes(command->get_option("--sealed"));
   add_target_to(*command, flags->target);
   command->get_option("--target")->excludes(tunes);
   command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });

@@ -126,6 +126,7 @@ void add_tune(CLI::App& app, Action& action) {
        .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."}}});
   add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
+  command->remove_option(command->get_option("--sealed"));  // it compiles
   flags->tune.add_to(*command);
   command->callback([flags, &action] { action = [flags] { return tune(*flags); }; });
 }

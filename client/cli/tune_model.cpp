@@ -1,12 +1,13 @@
 #include "client/cli/tune_model.h"
-#include "client/cli/checks.h"
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 
+#include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/jit/request.h"
 
@@ -40,6 +41,7 @@ absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& 
 
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model,
                                           const client::PrepareConfig& config, bool progress, const TuneFlags& tune) {
+  if (config.sealed) return usage_error("tuning compiles, which HEARTH_SEALED forbids");
   auto request = client::request_for<v1::TuneRequest>(model.traced, config);
   if (!request.ok()) return request.status();
   absl::StatusOr<Channel> channel = any_daemon(config.socket);

@@ -21,7 +21,8 @@ void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& req
                                 const absl::Status& why) {
   const v1::Target& target = request.target();
   const std::string wanted = absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (",
-                                          target.triple(), ") and ", target.threads(), " thread(s)");
+                                          target.triple(), ") and ", target.threads(),
+                                          target.threads() == 1 ? " thread" : " threads");
   const ClientId client = caller.client;
   services_.executor->post_for(client, [store = services_.store, material = std::move(inputs.material), wanted, why,
                                         done = std::move(caller.done)] {

@@ -327,3 +327,16 @@ TEST_CASE("stop waits for the daemon's end, restart starts another, and no file 
   }
   CHECK(place.run({"hearth", "daemon", "status"}).code == 3);
 }
+
+TEST_CASE("a daemon that cannot start leaves no socket for clients to fail at") {
+  Place place, other;
+  place.run_ok({"hearth", "daemon", "start"});
+  other.environment()["HEARTH_CACHE_DIR"] = place.cache();  // in use
+  const Ran ran = other.run({"hearth", "daemon", "start"});
+  CHECK(ran.code == 1);
+  CHECK(contains(ran.err, "in use by process " + std::to_string(place.daemons().at(0))));
+  for (const auto& entry : fs::recursive_directory_iterator(other.file(""))) {
+    INFO(entry.path());
+    CHECK_FALSE(entry.is_socket());
+  }
+}

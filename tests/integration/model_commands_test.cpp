@@ -248,7 +248,7 @@ TEST_CASE("prewarm: goes on after a failure and lists failures at the end") {
   const std::string good = fixed(place, "good.onnx");
   const Ran ran = place.run({"hearth", "prewarm", place.file("missing.onnx"), good, place.write("bad.onnx", "bad")});
   CHECK(ran.code == 1);
-  CHECK_THAT(ran.out, Contains("good.onnx: 1 kernels"));
+  CHECK_THAT(ran.out, Contains("good.onnx: 1 kernel for"));
   CHECK_THAT(ran.err, Contains("2 of 3 models failed:\n") && Contains("missing.onnx") && Contains("bad.onnx"));
   // A dimension may be that of the model that could not be read.
   CHECK(place.run({"hearth", "prewarm", place.file("missing.onnx"), good, "--dim", "batch=1"}).code == 1);

@@ -33,7 +33,7 @@ TEST_CASE("sealed: what is not in the cache is an error that says what is missin
   };
   const Ran cold = sealed({"--threads", "1"});
   CHECK(cold.code == 1);
-  CHECK_THAT(cold.err, Contains("sealed: nothing is compiled") && Contains("1 thread(s)") &&
+  CHECK_THAT(cold.err, Contains("sealed: nothing is compiled") && Contains("and 1 thread is not in") &&
                            Contains("no plan of this model is") && Contains("hearth prewarm"));
   CHECK(place.stats()["kernels_compiled"] == 0);
   place.run_ok({"hearth", "prewarm", digits_model(), "--threads", "1"});
@@ -45,6 +45,17 @@ TEST_CASE("sealed: what is not in the cache is an error that says what is missin
   CHECK(place.stats()["kernels_compiled"] == compiled);
   place.environment()["HEARTH_SEALED"] = "1";
   CHECK(place.run({"hearth", "run", digits_model(), "--threads", "2"}).code == 1);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"explain"}, {"emit", "--output-dir", place.file("out")}, {"tune"}}) {
+    std::vector<std::string> all = {"hearth", words[0], digits_model(), "--threads", "2"};
+    all.insert(all.end(), words.begin() + 1, words.end());
+    const Ran ran = place.run(all);
+    INFO(words[0] << ": " << ran.err);
+    CHECK(ran.code != 0);
+    CHECK_THAT(ran.err, Contains("sealed") || Contains("HEARTH_SEALED"));
+  }
+  CHECK(place.stats()["kernels_compiled"] == compiled);
+  CHECK(place.run({"hearth", "explain", digits_model(), "--threads", "1"}).code == 0);
   CHECK(place.run({"hearth", "run", digits_model(), "--threads", "2", "--no-sealed"}).code == 0);
 }
 

@@ -201,7 +201,7 @@ class FlowTest(BuiltSample):
         tree, tmp = self.place / "aiter hip", self.place / "H"
         subprocess.run([sys.executable, str(SAMPLE / "generate.py"), "--out", str(tree), "--flavour", "hip",
                         "--generation", "2026", "--arch", "gfx942,gfx90a"], check=True)
-        done = hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942;gfx90a", "--tmp-dir", tmp, "--api",
+        done = hearth("build", "full", "--aiter-dir", tree, "--gpu-archs", "gfx942,gfx90a", "--tmp-dir", tmp, "--api",
                       "bwd", "--python", sys.executable)
         self.assertEqual(done.returncode, 0, done.stderr)
         manifest = json.loads((tmp / "libmha_bwd/ck_jit_manifest.json").read_text())

@@ -132,6 +132,17 @@ TEST_CASE("a directory that holds something else is left as it is") {
   CHECK(std::distance(std::filesystem::directory_iterator(dir), {}) == 2);  // nothing was made either
 }
 
+TEST_CASE("a directory that clients used before there was a daemon becomes its cache") {
+  CacheFixture fixture;
+  for (const char* name : {"vulkan", "toolchains"}) {  // of hearth run --device vulkan, of hearth-hipcc
+    std::filesystem::create_directories(fixture.options.dir + "/" + name);
+    std::ofstream(fixture.options.dir + "/" + name + "/theirs") << "x";
+  }
+  CHECK(fixture.try_open().ok());
+  CHECK(std::filesystem::exists(fixture.options.dir + "/vulkan/theirs"));
+  CHECK(std::filesystem::exists(fixture.options.dir + "/toolchains/theirs"));
+}
+
 TEST_CASE("a cache whose index is gone, or that something was put into, is still one") {
   CacheFixture fixture;
   fixture.open();

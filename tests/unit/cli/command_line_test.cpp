@@ -1,6 +1,7 @@
 // Bad input on the command line: one clear line, a non-zero exit, nothing on stdout.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 
 #include "hearth/npy.h"
@@ -56,6 +57,39 @@ TEST_CASE("a mistyped command or option is told the nearest one") {
   CHECK_THAT(error("fly"), !Contains("did you mean") && Contains("commands: run"));
   CHECK_THAT(error("run m.onnx --repat 3"), Contains("has no option '--repat'; did you mean '--repeat'?"));
   CHECK_THAT(error("daemon"), Contains("hearth daemon needs a command: start, stop, restart, status"));
+}
+
+TEST_CASE("what is wrong with an option or argument is said in plain words") {
+  for (const auto& [line, words] : std::vector<std::pair<std::string, std::string>>{
+           {"run m.onnx --threads", "hearth: --threads needs a value"},
+           {"run", "hearth: MODEL is missing"},
+           {"run m.onnx --seed 1 --seed 2", "hearth: --seed was given 2 times; give it once"},
+           {"run m.onnx --opt-level 7", "hearth: --opt-level: '7' is not a number from 0 to 2"},
+           {"run m.onnx --weights f16", "hearth: --weights: 'f16' is none of f32, bf16, int8"},
+           {"blobs doctor --arch ''", "hearth: --arch: the value is empty"}}) {
+    const Ran ran = run_program("hearth", line);
+    INFO(line);
+    check_refused(ran, 2);
+    CHECK_THAT(ran.err, Catch::StartsWith(words));
+  }
+}
+
+TEST_CASE("an option that would be ignored is refused") {
+  for (const char* line : {"tune m.onnx --sealed", "onnx check m.onnx --threads 2", "onnx check m.onnx --socket s",
+                           "prewarm m.onnx --tune --sealed", "explain m.onnx --target null --threads 2",
+                           "explain m.onnx --why-miss --measure"}) {
+    INFO(line);
+    check_refused(run_program("hearth", line), 2);
+  }
+}
+
+TEST_CASE("a list is values with commas between, or an option that is given several times") {
+  for (const char* line : {"prewarm no/a.onnx --threads 1,2", "prewarm no/a.onnx --threads 1 --threads 2",
+                           "blobs doctor --arch gfx942,nonsense", "blobs doctor --arch gfx942 --arch nonsense"}) {
+    INFO(line);
+    CHECK(run_program("hearth", line).code == 1);
+  }
+  CHECK(run_program("hearth", "prewarm no/a.onnx --threads '1;2'").code == 2);
 }
 
 TEST_CASE("an option that says nothing without another one is refused, with that one") {
@@ -140,6 +174,13 @@ TEST_CASE("no daemon and none may be started") {
   CHECK_THAT(ran.out, Contains("\"running\": false"));
   ran = run_program("hearth", "daemon stop");
   CHECK(ran.code == 0);
+  // No case is at fault.
+  const std::string cases = scratch_dir() + "/cases/one";
+  std::filesystem::create_directories(cases + "/test_data_set_0");
+  write_file("cases/one/model.onnx", "");
+  ran = run_program("hearth", "onnx conformance " + scratch_dir() + "/cases");
+  check_refused(ran, 1);
+  CHECK_THAT(ran.err, Contains("none.sock"));
 }
 
 TEST_CASE("unknown devices and bad thread counts are named") {
