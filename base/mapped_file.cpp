@@ -88,9 +88,9 @@ void MappedFile::release(std::string_view bytes) const {
 
 // The kernel reads on our behalf: where a page is gone it says EFAULT instead of raising a signal.
 absl::Status copy_mapped(const void* from, std::size_t size, void* to) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // a call copies less than 2 GiB
+  constexpr std::size_t kMax = std::size_t{1} << 30;  // a call copies less than 2 GiB
   for (std::size_t done = 0; done < size;) {
-    iovec target{static_cast<char*>(to) + done, std::min(size - done, kMost)};
+    iovec target{static_cast<char*>(to) + done, std::min(size - done, kMax)};
     iovec source{const_cast<char*>(static_cast<const char*>(from)) + done, target.iov_len};
     const ssize_t copied = ::process_vm_readv(::getpid(), &target, 1, &source, 1, 0);
     if (copied > 0) {

@@ -27,9 +27,9 @@ inline CodePoint first_code_point(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return {-1, 1};
     value = value << 6 | (byte(i) & 0x3f);
   }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool is_surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < kLeast[size] || value > 0x10ffff || is_surrogate) return {-1, 1};
+  if (value < kMin[size] || value > 0x10ffff || is_surrogate) return {-1, 1};
   return {static_cast<std::int32_t>(value), size};
 }
 

@@ -18,8 +18,8 @@
 #include "compiler/passes/plan/plan_build.h"
 #include "compiler/passes/ranged/arrange_weights.h"
 #include "compiler/passes/ranged/choose_layouts.h"
+#include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/fuse.h"
-#include "compiler/passes/ranged/keep_stages.h"
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/rangeify.h"
 #include "compiler/passes/ranged/winograd.h"
@@ -80,7 +80,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   if (!options.direct_convolutions()) {
     HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
   }
-  HEARTH_PASS(keep_stages, Level::Ranged, passes::keep_stages(g, root, target));
+  HEARTH_PASS(compute_at, Level::Ranged, passes::compute_at(g, root, target));
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
     return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning, bodies);
   }));

@@ -48,11 +48,11 @@ constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
 constexpr unsigned kMaxExecutorThreads = 8;
-constexpr unsigned kMaxBlobThreads = 4;                 // that read sources and look blobs up
-constexpr std::uint64_t kTrimAfterBytes = 64u << 20;    // resident, and used by nobody
-constexpr std::size_t kTrimSlackBytes = 16u << 20;      // memory that is not used and may stay for the next request
-constexpr std::uint64_t kLeastBufferBytes = 64u << 20;  // of one process, in gRPC
-constexpr std::uint64_t kMessageSlackBytes = 1 << 20;   // of a request beside its graph
+constexpr unsigned kMaxBlobThreads = 4;                // that read sources and look blobs up
+constexpr std::uint64_t kTrimAfterBytes = 64u << 20;   // resident, and used by nobody
+constexpr std::size_t kTrimSlackBytes = 16u << 20;     // memory that is not used and may stay for the next request
+constexpr std::uint64_t kMinBufferBytes = 64u << 20;   // of one process, in gRPC
+constexpr std::uint64_t kMessageSlackBytes = 1 << 20;  // of a request beside its graph
 
 absl::Status make_folders(const std::string& path) {
   std::error_code error;
@@ -77,20 +77,8 @@ RpcLimits rpc_limits(const Config& config) {
   RpcLimits limits;
   limits.message_bytes = config.limits.graph_bytes + kMessageSlackBytes;
   // Of one process: two of its largest requests at once; gRPC itself takes some for each call.
-  limits.memory_bytes = std::max(2 * limits.message_bytes, kLeastBufferBytes);
+  limits.memory_bytes = std::max(2 * limits.message_bytes, kMinBufferBytes);
   return limits;
-}
-
-// With `sandbox = required`: starts one worker of each class and lets it go, so that a machine that cannot confine them
-// is told of before anybody waits for a kernel.
-absl::Status check_sandbox(const Config& config) {
-  if (config.sandbox != SandboxSetting::kRequired) return absl::OkStatus();
-  for (const WorkerPoolOptions& options : {compiler_pool_options(config), blob_pool_options(config)}) {
-    if (absl::Status status = WorkerProcess::spawn(options.command, -1).status();
-        !status.ok() && !absl::IsNotFound(status))  // installed without it
-      return status;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace

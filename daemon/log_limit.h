@@ -1,5 +1,5 @@
 // LogLimit: lets one line a minute of each key through and counts the others, so that who can cause a line cannot fill
-// the log. Thread-safe; keeps the latest kMostKeys. Example:
+// the log. Thread-safe; keeps the latest kMaxKeys. Example:
 //   if (const auto times = limit.count(pid)) spdlog::warn("refused process {} ({} times)", pid, *times);
 #pragma once
 #include <chrono>
@@ -14,7 +14,7 @@ namespace hearth::daemon {
 class LogLimit {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kMostKeys = 1'024;
+  static constexpr std::size_t kMaxKeys = 1'024;
 
   explicit LogLimit(Clock::duration every = std::chrono::minutes(1)) : every_(every) {}
 
@@ -22,9 +22,9 @@ class LogLimit {
   std::optional<std::uint64_t> count(std::uint64_t key, Clock::time_point now = Clock::now()) {
     std::lock_guard lock(mutex_);
     ++total_;
-    if (keys_.size() >= kMostKeys && keys_.count(key) == 0)
+    if (keys_.size() >= kMaxKeys && keys_.count(key) == 0)
       std::erase_if(keys_, [&](const auto& entry) { return now - entry.second.told >= every_; });
-    if (keys_.size() >= kMostKeys && keys_.count(key) == 0) return std::nullopt;  // more keys than lines are worth
+    if (keys_.size() >= kMaxKeys && keys_.count(key) == 0) return std::nullopt;  // more keys than lines are worth
     Key& entry = keys_[key];
     ++entry.untold;
     if (entry.has_told && now - entry.told < every_) return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "daemon/workers/readable_paths.h"
 #include "daemon/workers/sandbox_layers.h"
+#include "daemon/workers/worker_process.h"
 #include "runtime/build_id.h"
 
 namespace hearth::daemon {
@@ -72,6 +73,16 @@ WorkerPoolOptions blob_pool_options(const Config& config) {
   options.num_workers = config.blob_workers;
   options.max_queued_lowerings = config.blob_queue_limit;
   return options;
+}
+
+absl::Status check_sandbox(const Config& config) {
+  if (config.sandbox != SandboxSetting::kRequired) return absl::OkStatus();
+  for (const WorkerPoolOptions& options : {compiler_pool_options(config), blob_pool_options(config)}) {
+    if (absl::Status status = WorkerProcess::spawn(options.command, -1).status();
+        !status.ok() && !absl::IsNotFound(status))  // installed without it
+      return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hearth::daemon

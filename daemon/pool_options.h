@@ -10,4 +10,8 @@ namespace hearth::daemon {
 WorkerPoolOptions compiler_pool_options(const Config& config);
 WorkerPoolOptions blob_pool_options(const Config& config);
 
+// With `sandbox = required`: starts one worker of each class and lets it go, so that a machine that cannot confine them
+// is told of before anybody waits for a kernel.
+absl::Status check_sandbox(const Config& config);
+
 }  // namespace hearth::daemon

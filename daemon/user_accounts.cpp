@@ -16,7 +16,7 @@ std::int64_t minute_of(UserAccounts::Clock::time_point at) {
 UserAccounts::User& UserAccounts::user_of(uid_t user) {
   const auto found = users_.find(user);
   if (found != users_.end()) return found->second;
-  return users_[users_.size() < kMostUsers ? user : static_cast<uid_t>(-1)];
+  return users_[users_.size() < kMaxUsers ? user : static_cast<uid_t>(-1)];
 }
 
 void UserAccounts::count(uid_t user, PrepareOutcome outcome) {
@@ -67,8 +67,8 @@ absl::Status UserAccounts::check(uid_t user, Clock::time_point now) {
   if (!too_many && !too_large) return absl::OkStatus();
   ++of.counters.over_quota;
   return absl::ResourceExhaustedError(absl::StrCat(
-      too_many ? absl::StrCat(kernels, " kernels were compiled") : absl::StrCat(bytes, " bytes were stored"), " for user ",
-      user, " in the last hour, all that ", too_many ? "user_kernels_per_hour" : "user_bytes_per_hour",
+      too_many ? absl::StrCat(kernels, " kernels were compiled") : absl::StrCat(bytes, " bytes were stored"),
+      " for user ", user, " in the last hour, all that ", too_many ? "user_kernels_per_hour" : "user_bytes_per_hour",
       " allows: what is in the cache can be had, the rest later, or the daemon's operator allows more"));
 }
 

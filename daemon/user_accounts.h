@@ -1,5 +1,6 @@
-// UserAccounts: what each user of a shared daemon has asked for and had compiled, and the quotas on what may be compiled
-// for one in an hour. The owner and root have no quota. Thread-safe. Errors: RESOURCE_EXHAUSTED naming the setting.
+// UserAccounts: what each user of a shared daemon has asked for and had compiled, and the quotas on what may be
+// compiled for one in an hour. The owner and root have no quota. Thread-safe. Errors: RESOURCE_EXHAUSTED naming the
+// setting.
 //
 //   accounts.count(client.uid, PrepareOutcome::kMiss);
 //   accounts.compiled(client.uid, artifact_bytes);
@@ -55,7 +56,7 @@ class UserAccounts {
     UserCounters counters;
     Hour hour;
   };
-  static constexpr std::size_t kMostUsers = 10'000;  // beyond, new ones are one: (uid_t)-1
+  static constexpr std::size_t kMaxUsers = 10'000;  // beyond, new ones are one: (uid_t)-1
 
   User& user_of(uid_t user);
 

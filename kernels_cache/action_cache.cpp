@@ -76,7 +76,7 @@ ActionRow read_row(const SqliteQuery& query) {
 }
 
 // Columns: digest, size, last_used_ns.
-BlobRow read_blob(const SqliteQuery& query) {
+CasFile read_blob(const SqliteQuery& query) {
   return {digest_of(query.blob(0)), static_cast<std::uint64_t>(query.integer(1)), query.integer(2)};
 }
 
@@ -300,13 +300,13 @@ absl::Status ActionCache::flush_touches() {
   return transaction.commit();
 }
 
-absl::StatusOr<std::vector<BlobRow>> ActionCache::oldest_blobs(const BlobRow& after, std::size_t limit) {
+absl::StatusOr<std::vector<CasFile>> ActionCache::oldest_blobs(const CasFile& after, std::size_t limit) {
   std::lock_guard lock(writer_mutex_);
   SqliteQuery query(*writer_,
                     "SELECT digest, size, last_used_ns FROM blobs WHERE (last_used_ns, digest) > (?, ?)"
                     " ORDER BY last_used_ns, digest LIMIT ?");
   query.bind(1, after.last_used_unix_ns).bind(2, view(after.digest)).bind(3, static_cast<std::int64_t>(limit));
-  return read_all<BlobRow>(query, read_blob);
+  return read_all<CasFile>(query, read_blob);
 }
 
 absl::StatusOr<std::uint64_t> ActionCache::drop_blobs(std::span<const Digest> digests) {
@@ -380,11 +380,11 @@ absl::StatusOr<std::vector<ActionRow>> ActionCache::tuning_actions(std::size_t l
   return read_all<ActionRow>(query, read_row);
 }
 
-absl::StatusOr<std::vector<BlobRow>> ActionCache::blobs_after(const Digest* after, std::size_t limit) {
+absl::StatusOr<std::vector<CasFile>> ActionCache::blobs_after(const Digest* after, std::size_t limit) {
   std::lock_guard lock(reader_mutex_);
   SqliteQuery query(*reader_, "SELECT digest, size, last_used_ns FROM blobs WHERE digest > ? ORDER BY digest LIMIT ?");
   query.bind(1, after ? view(*after) : std::string_view()).bind(2, static_cast<std::int64_t>(limit));
-  return read_all<BlobRow>(query, read_blob);
+  return read_all<CasFile>(query, read_blob);
 }
 
 absl::Status ActionCache::probe() {

@@ -36,7 +36,7 @@ struct ActionRow {
   bool damaged = false;  // the stored row does not match its check digest
 };
 
-struct BlobRow {
+struct CasFile {
   Digest digest{};
   std::uint64_t size_bytes = 0;
   std::int64_t last_used_unix_ns = 0;
@@ -62,7 +62,7 @@ class ActionCache {
   absl::Status flush_touches();
 
   // Least recently used first, strictly after (`last_used`, `digest`) in that order.
-  absl::StatusOr<std::vector<BlobRow>> oldest_blobs(const BlobRow& after, std::size_t limit);
+  absl::StatusOr<std::vector<CasFile>> oldest_blobs(const CasFile& after, std::size_t limit);
   // Removes blobs and every action that points to one of them; gives the number of actions removed.
   absl::StatusOr<std::uint64_t> drop_blobs(std::span<const Digest> digests);
   absl::Status drop_action(const Digest& key);
@@ -76,7 +76,7 @@ class ActionCache {
   // Of kind tuning, newest first.
   absl::StatusOr<std::vector<ActionRow>> tuning_actions(std::size_t limit);
   // By digest / key, strictly after it (none: from the start).
-  absl::StatusOr<std::vector<BlobRow>> blobs_after(const Digest* after, std::size_t limit);
+  absl::StatusOr<std::vector<CasFile>> blobs_after(const Digest* after, std::size_t limit);
 
   IndexTotals totals() const;
 

@@ -22,7 +22,7 @@ ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyM
   ClearReport report;
   flush();
   // Collected first: rows that go would disturb the walk.
-  std::vector<BlobRow> files;
+  std::vector<CasFile> files;
   ActionRow last;
   for (const ActionRow* before = nullptr;; before = &last) {
     auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kActionsAtATime, before); });

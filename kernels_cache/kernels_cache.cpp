@@ -1,8 +1,5 @@
 #include "kernels_cache/kernels_cache.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "kernels_cache/cache_folder.h"
 #include "kernels_cache/kernels_cache_impl.h"
 
 namespace hearth::cache {
@@ -21,89 +19,6 @@ constexpr const char* kRemedy = "; choose another cache directory or fix this on
 
 absl::Status with_remedy(const absl::Status& status, const std::string& dir) {
   return absl::Status(status.code(), absl::StrCat("cache directory ", dir, ": ", status.message(), kRemedy));
-}
-
-absl::Status make_dirs(FileSystem& file_system, const std::string& dir) {
-  std::filesystem::path path;
-  for (const std::filesystem::path& part : std::filesystem::path(dir)) {
-    path /= part;
-    if (std::error_code error; std::filesystem::is_directory(path, error)) continue;
-    if (absl::Status made = file_system.make_dir(path.string(), 0700); !made.ok()) return made;
-    if (absl::Status synced = file_system.sync_dir(path.parent_path().string()); !synced.ok()) return synced;
-  }
-  return absl::OkStatus();
-}
-
-// Writing the cache is code execution in every client: only the daemon's user may. An empty folder is tightened.
-absl::Status make_private(FileSystem& file_system, const std::string& dir) {
-  struct stat info{};
-  if (::stat(dir.c_str(), &info) != 0) return errno_status(errno, "stat");
-  if (info.st_uid != ::geteuid()) {
-    return absl::FailedPreconditionError(absl::StrCat("belongs to uid ", info.st_uid, ", not to ", ::geteuid()));
-  }
-  if ((info.st_mode & 022) == 0) return absl::OkStatus();
-  absl::StatusOr<std::vector<std::string>> names = file_system.list_dir(dir);
-  if (!names.ok()) return names.status();
-  if (!names->empty()) {
-    return absl::FailedPreconditionError("others can write it, so its files cannot be trusted (empty it, chmod 700)");
-  }
-  return ::chmod(dir.c_str(), 0700) == 0 ? absl::OkStatus() : errno_status(errno, "chmod 700");
-}
-
-// What this package keeps in a cache directory, what clients of the same user keep in the default one, perhaps before
-// there is a daemon (descriptions of toolchains, pipelines of Vulkan drivers), and what a file system may put into its
-// root.
-constexpr std::string_view kOwnNames[] = {"cas",
-                                          "tmp",
-                                          "quarantine",
-                                          "repro",
-                                          "lock",
-                                          "lock.wanted",
-                                          "index.sqlite",
-                                          "index.sqlite-wal",
-                                          "index.sqlite-shm",
-                                          "index.sqlite-journal",
-                                          "toolchains",
-                                          "vulkan",
-                                          "lost+found"};
-
-// A directory of something else is left alone: this one's parts are swept and rebuilt at need.
-absl::Status check_is_cache(FileSystem& file_system, const std::string& dir) {
-  absl::StatusOr<std::vector<std::string>> names = file_system.list_dir(dir);
-  if (!names.ok()) return names.status();
-  if (std::find(names->begin(), names->end(), "index.sqlite") != names->end()) return absl::OkStatus();
-  for (const std::string& name : *names) {
-    if (std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("is not empty and holds no cache of Hearth, but '", name, "'; nothing in it was touched"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// A link of somebody else's leads where they want, now and later.
-absl::Status check_links(const std::string& dir) {
-  std::filesystem::path path;
-  for (const std::filesystem::path& part : std::filesystem::path(dir)) {
-    path /= part;
-    struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0) return absl::OkStatus();  // from here on it is made
-    if (S_ISLNK(info.st_mode) && info.st_uid != ::geteuid() && info.st_uid != 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("is reached through '", path.string(), "', a link that belongs to uid ", info.st_uid));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status refuse_network(FileSystem& file_system, const Options& options) {
-  if (options.allow_network_fs) return absl::OkStatus();
-  absl::StatusOr<std::uint64_t> magic = file_system.type_magic(options.dir);
-  if (!magic.ok()) return magic.status();
-  std::string_view name = network_file_system_name(*magic);
-  if (name.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("is on a network file system (", std::string(name),
-                                                    "), whose locks and renames cannot be relied on"));
 }
 
 std::vector<Digest> digests_of(const std::vector<ArtifactRef>& blobs) {
@@ -123,11 +38,7 @@ absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options
   options.dir = std::filesystem::absolute(options.dir, error).lexically_normal().string();
   while (options.dir.size() > 1 && options.dir.back() == '/') options.dir.pop_back();
   FileSystem& file_system = options.file_system ? *options.file_system : posix_file_system();
-  absl::Status usable = check_links(options.dir);
-  if (usable.ok()) usable = make_dirs(file_system, options.dir);
-  if (usable.ok()) usable = refuse_network(file_system, options);
-  if (usable.ok()) usable = make_private(file_system, options.dir);
-  if (usable.ok()) usable = check_is_cache(file_system, options.dir);
+  const absl::Status usable = make_cache_folder(file_system, options.dir, options.allow_network_fs);
   if (!usable.ok()) return with_remedy(usable, options.dir);
   // Where this user's own links lead: the index is opened through none.
   if (const std::filesystem::path real = std::filesystem::canonical(options.dir, error); !error)
@@ -364,10 +275,10 @@ absl::StatusOr<Pin> KernelsCache::Impl::commit(const ActionRow& row, std::string
 void KernelsCache::Impl::abandon(const Digest& digest) {
   std::lock_guard lock(write_mutex_);
   auto known = with_index([&](ActionCache& index) { return index.contains_blob(digest); });
-  if (known.ok() && !*known && pins_->condemn(digest)) {
+  if (known.ok() && !*known && pins_->begin_eviction(digest)) {
     cas_->remove(digest).IgnoreError();
     forget(digest);
-    pins_->reprieve(digest);
+    pins_->cancel_eviction(digest);
   }
 }
 

@@ -93,7 +93,7 @@ class KernelsCache::Impl {
 
   // These hold write_mutex_ (`locked`: the caller does).
   void evict_locked();
-  void drop_unpinned_locked(const std::vector<BlobRow>& rows, std::uint64_t enough_bytes);
+  void drop_unpinned_locked(const std::vector<CasFile>& rows, std::uint64_t enough_bytes);
   std::uint64_t sweep_orphans_locked();
   void quarantine(const Digest& digest);
   void drop_missing(const Digest& digest);
@@ -116,7 +116,7 @@ class KernelsCache::Impl {
 
   const Options options_;
   FileSystem& file_system_;
-  DirectoryLock lock_;  // guarded by owner_mutex_
+  DirectoryLock lock_;                    // guarded by owner_mutex_
   std::atomic<bool> handed_over_{false};  // set with owner_mutex_ and write_mutex_ held
   const std::unique_ptr<CasStore> cas_;
   const std::shared_ptr<PinTable> pins_ = std::make_shared<PinTable>();

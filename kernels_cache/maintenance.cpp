@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kEvictionBatch = 64;
 constexpr std::size_t kPage = 256;
-constexpr std::size_t kMostCompared = 256;  // entries of the same kind that explain_miss() looks at
-constexpr std::size_t kMostRead = 8192;     // entries of all kinds that it reads for them
+constexpr std::size_t kMaxCompared = 256;  // entries of the same kind that explain_miss() looks at
+constexpr std::size_t kMaxRead = 8192;     // entries of all kinds that it reads for them
 constexpr std::int64_t kProbePeriod_ns = 5'000'000'000;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
@@ -24,7 +24,7 @@ void KernelsCache::Impl::evict_locked() {
   // A little below the limit, so that a full cache does not evict at every put.
   std::uint64_t target = options_.limit_bytes - options_.limit_bytes / 32;
   with_index([](ActionCache& index) { return index.flush_touches(); }).IgnoreError();
-  BlobRow cursor;
+  CasFile cursor;
   cursor.last_used_unix_ns = std::numeric_limits<std::int64_t>::min();
   while (stats().bytes > target) {
     auto rows = with_index([&](ActionCache& index) { return index.oldest_blobs(cursor, kEvictionBatch); });
@@ -34,12 +34,12 @@ void KernelsCache::Impl::evict_locked() {
   }
 }
 
-void KernelsCache::Impl::drop_unpinned_locked(const std::vector<BlobRow>& rows, std::uint64_t enough_bytes) {
+void KernelsCache::Impl::drop_unpinned_locked(const std::vector<CasFile>& rows, std::uint64_t enough_bytes) {
   std::vector<Digest> victims;
   std::uint64_t freed = 0;
-  for (const BlobRow& row : rows) {
+  for (const CasFile& row : rows) {
     if (freed >= enough_bytes) break;
-    if (!pins_->condemn(row.digest)) continue;
+    if (!pins_->begin_eviction(row.digest)) continue;
     victims.push_back(row.digest);
     freed += disk_bytes(row.size_bytes);
   }
@@ -51,7 +51,7 @@ void KernelsCache::Impl::drop_unpinned_locked(const std::vector<BlobRow>& rows, 
       forget(digest);
       ++evicted_;
     }
-    pins_->reprieve(digest);
+    pins_->cancel_eviction(digest);
   }
   if (dropped.ok()) with_index([](ActionCache& index) { return index.reclaim(); }).IgnoreError();
 }
@@ -63,10 +63,10 @@ std::uint64_t KernelsCache::Impl::sweep_orphans_locked() {
     if (!digests.ok()) continue;
     for (const Digest& digest : *digests) {
       auto known = with_index([&](ActionCache& index) { return index.contains_blob(digest); });
-      if (!known.ok() || *known || !pins_->condemn(digest)) continue;
+      if (!known.ok() || *known || !pins_->begin_eviction(digest)) continue;
       if (cas_->remove(digest).ok()) ++removed;
       forget(digest);
-      pins_->reprieve(digest);
+      pins_->cancel_eviction(digest);
     }
   }
   return removed;
@@ -121,7 +121,7 @@ VerifyReport KernelsCache::Impl::verify() {
     auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });
     if (!rows.ok()) report.problems.push_back(std::string(rows.status().message()));
     if (!rows.ok() || rows->empty()) break;
-    for (const BlobRow& row : *rows) {
+    for (const CasFile& row : *rows) {
       absl::StatusOr<std::string> bytes = cas_->read(row.digest);
       ++report.checked;
       if (bytes.ok()) continue;
@@ -181,7 +181,7 @@ ClearReport KernelsCache::Impl::clear(bool keep_tuning) {
     auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });
     if (!rows.ok() || rows->empty()) break;
     cursor = rows->back().digest;
-    std::erase_if(*rows, [&](const BlobRow& row) { return kept.count(row.digest) > 0; });
+    std::erase_if(*rows, [&](const CasFile& row) { return kept.count(row.digest) > 0; });
     drop_unpinned_locked(*rows, std::numeric_limits<std::uint64_t>::max());
   }
   evicted_ = evicted_before;  // cleared is not evicted
@@ -239,7 +239,7 @@ std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMateria
   std::optional<MissExplanation> nearest;
   std::size_t num_compared = 0;
   ActionRow last;
-  for (std::size_t num_read = 0; num_read < kMostRead && num_compared < kMostCompared; num_read += kPage) {
+  for (std::size_t num_read = 0; num_read < kMaxRead && num_compared < kMaxCompared; num_read += kPage) {
     auto rows =
         with_index([&](ActionCache& index) { return index.recent_actions(kPage, num_read == 0 ? nullptr : &last); });
     if (!rows.ok() || rows->empty()) break;

@@ -29,7 +29,7 @@ void Pin::release() {
 std::optional<Pin> PinTable::pin(const std::shared_ptr<PinTable>& table, std::span<const Digest> digests) {
   std::lock_guard lock(table->mutex_);
   for (const Digest& digest : digests) {
-    if (table->condemned_.contains(digest)) return std::nullopt;
+    if (table->evicting_.contains(digest)) return std::nullopt;
   }
   for (const Digest& digest : digests) ++table->counts_[digest];
   return Pin(table, {digests.begin(), digests.end()});
@@ -45,16 +45,16 @@ std::size_t PinTable::num_pinned() const {
   return counts_.size();
 }
 
-bool PinTable::condemn(const Digest& digest) {
+bool PinTable::begin_eviction(const Digest& digest) {
   std::lock_guard lock(mutex_);
   if (counts_.contains(digest)) return false;
-  condemned_.insert(digest);
+  evicting_.insert(digest);
   return true;
 }
 
-void PinTable::reprieve(const Digest& digest) {
+void PinTable::cancel_eviction(const Digest& digest) {
   std::lock_guard lock(mutex_);
-  condemned_.erase(digest);
+  evicting_.erase(digest);
 }
 
 void PinTable::unpin(const std::vector<Digest>& digests) {

@@ -50,8 +50,8 @@ class PinTable {
   std::size_t num_pinned() const;
 
   // Marks the entry as about to be deleted; false when it is pinned.
-  bool condemn(const Digest& digest);
-  void reprieve(const Digest& digest);
+  bool begin_eviction(const Digest& digest);
+  void cancel_eviction(const Digest& digest);
 
  private:
   friend class Pin;
@@ -59,7 +59,7 @@ class PinTable {
 
   mutable std::mutex mutex_;
   std::map<Digest, std::uint64_t> counts_;
-  std::set<Digest> condemned_;
+  std::set<Digest> evicting_;
 };
 
 }  // namespace hearth::cache

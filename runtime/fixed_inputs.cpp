@@ -7,17 +7,17 @@
 namespace hearth::runtime {
 namespace {
 
-constexpr std::size_t kMostShown = 8;  // elements
+constexpr std::size_t kMaxShown = 8;  // elements
 
 template <typename T>
 std::string elements_text(const void* data, std::size_t count) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(count, kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(count, kMaxShown); ++i) {
     T value;
     std::memcpy(&value, static_cast<const char*>(data) + i * sizeof value, sizeof value);
     str_append(&text, i == 0 ? "" : ", ", +value);
   }
-  return count == 1 ? text : str_cat("[", text, count > kMostShown ? ", ...]" : "]");
+  return count == 1 ? text : str_cat("[", text, count > kMaxShown ? ", ...]" : "]");
 }
 
 std::string value_text(DType dtype, const void* data, std::size_t size_bytes) {

@@ -33,8 +33,8 @@ BufferKind kind_of(const PlanBuffer& buffer) {
 
 // A smaller block is not worth asking anybody for. Parameters in anonymous memory are hashed by every process, which
 // takes about as long as packing them.
-constexpr std::size_t kLeastSharedBytes = std::size_t{1} << 20;
-constexpr std::size_t kLeastHashedBytes = std::size_t{16} << 20;
+constexpr std::size_t kMinSharedBytes = std::size_t{1} << 20;
+constexpr std::size_t kMinHashedBytes = std::size_t{16} << 20;
 // Of a device's memory that the host does not see, at a time.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
@@ -74,13 +74,13 @@ ParameterFit LoadedPlan::fit_of(std::uint32_t buffer) const {
 
 // Whether other processes may have the same block, or want it, and which it is.
 WeightOffer LoadedPlan::ask(WeightSharing& sharing) const {
-  if (layout_.bytes < kLeastSharedBytes) return {};
+  if (layout_.bytes < kMinSharedBytes) return {};
   std::vector<std::string_view> sources;
   for (const std::uint32_t source : layout_.sources) sources.push_back(given_[source]);
   const auto is_mapped = [](std::string_view bytes) {
-    return bytes.size() < WeightLayout::kLeastBytes || MappedFile::containing(bytes);
+    return bytes.size() < WeightLayout::kMinBytes || MappedFile::containing(bytes);
   };
-  if (layout_.bytes < kLeastHashedBytes && !std::all_of(sources.begin(), sources.end(), is_mapped)) return {};
+  if (layout_.bytes < kMinHashedBytes && !std::all_of(sources.begin(), sources.end(), is_mapped)) return {};
   const absl::StatusOr<std::vector<Digest>> digests = sharing.digests(sources);
   if (!digests.ok()) return {};
   return sharing.take(weight_key(plan_, layout_, *digests), layout_.bytes);
@@ -111,7 +111,7 @@ absl::Status LoadedPlan::bind_block(int threads, WeightSharing* sharing) {
     if (plan_.buffers[i].kind == v1::PlanBuffer::PARAMETER) fits[i] = fit_of(i);
   }
   const bool is_host = device_->reaches_host_memory();
-  layout_ = weight_layout(plan_, fits, is_host ? WeightLayout::kLeastBytes : 0);
+  layout_ = weight_layout(plan_, fits, is_host ? WeightLayout::kMinBytes : 0);
   weights_.block_bytes = layout_.bytes;
   WeightOffer offer = sharing && is_host ? ask(*sharing) : WeightOffer{};
   absl::StatusOr<WeightBlock> block = absl::NotFoundError("");
@@ -204,7 +204,7 @@ absl::Status LoadedPlan::copy_to_memory(bool block_too) {
 // Pages of a mapped file that replay does not read; they come back from the page cache when somebody does.
 void LoadedPlan::release_pages(std::uint32_t buffer) const {
   const bool is_read_in_place = layout_.used_by_replay[buffer] && !layout_.is_copied[buffer];
-  if (is_read_in_place || given_[buffer].size() < WeightLayout::kLeastBytes) return;
+  if (is_read_in_place || given_[buffer].size() < WeightLayout::kMinBytes) return;
   if (const auto file = MappedFile::containing(given_[buffer])) file->release(given_[buffer]);
 }
 

@@ -24,7 +24,7 @@ enum class ParameterFit {
 
 struct WeightLayout {
   static constexpr std::size_t kNone = SIZE_MAX;
-  static constexpr std::size_t kLeastBytes = std::size_t{1} << 16;  // where smaller constants have memory of their own
+  static constexpr std::size_t kMinBytes = std::size_t{1} << 16;  // where smaller constants have memory of their own
 
   std::size_t bytes = 0;
   std::vector<std::size_t> offsets;      // in the block, by buffer; kNone for what is elsewhere
@@ -36,7 +36,7 @@ struct WeightLayout {
 
 // `fits`: by buffer, of parameters. A constant or copy of less than `least_bytes` is not in the block.
 WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits,
-                           std::size_t least_bytes = WeightLayout::kLeastBytes);
+                           std::size_t least_bytes = WeightLayout::kMinBytes);
 
 Digest weight_key(const Plan& plan, const WeightLayout& layout, const std::vector<Digest>& digests);
 

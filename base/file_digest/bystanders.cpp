@@ -53,7 +53,7 @@ void add_ends(std::string_view path, Names& names) {
 // One look into folders: each is listed once, by however many ways it is come to.
 class Look {
  public:
-  Look(FileMemo* files, Watched* watched) : files_(files), watched_(watched) {}
+  Look(FileDigestCache* files, FileSnapshot* watched) : files_(files), watched_(watched) {}
 
   void into(const std::string& folder, const Names& names, std::set<std::string>& found) {
     const Listing entries = list(folder);
@@ -90,8 +90,8 @@ class Look {
     return listing->second;
   }
 
-  FileMemo* const files_;
-  Watched* const watched_;
+  FileDigestCache* const files_;
+  FileSnapshot* const watched_;
   std::unordered_map<std::string, Listing> listed_;
 };
 
@@ -140,8 +140,8 @@ bool any_since(std::int64_t moment_ns, const std::vector<std::string>& bystander
   });
 }
 
-std::vector<std::string> bystanders_of(const Compile& compile, const std::vector<std::string>& used, FileMemo& files,
-                                       Watched* watched) {
+std::vector<std::string> bystanders_of(const Compile& compile, const std::vector<std::string>& used,
+                                       FileDigestCache& files, FileSnapshot* watched) {
   const std::string root = tidy(compile.root);
   const std::vector<std::string> given = include_folders(compile);
   std::set<std::string> folders(given.begin(), given.end());

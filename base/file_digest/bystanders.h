@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_digest/file_memo.h"
+#include "base/file_digest/file_digest_cache.h"
 
 namespace hearth::files {
 
@@ -23,8 +23,8 @@ struct Compile {
 };
 
 // Sorted; nothing that is in `used`. `watched`, when given, gets the folders looked into.
-std::vector<std::string> bystanders_of(const Compile& compile, const std::vector<std::string>& used, FileMemo& files,
-                                       Watched* watched = nullptr);
+std::vector<std::string> bystanders_of(const Compile& compile, const std::vector<std::string>& used,
+                                       FileDigestCache& files, FileSnapshot* watched = nullptr);
 
 // Whether one of them came, or changed, at that moment or later: a compile that began then may not have seen it.
 bool any_since(std::int64_t moment_ns, const std::vector<std::string>& bystanders, const std::string& root);

@@ -1,7 +1,7 @@
 // FileDigest: the SHA-256 of a file's content, with the stamp of that content. Read in pieces: a file of any size needs
-// little memory, and one that is cut meanwhile is an error, no signal. Thread-safe; remembers nothing (file_memo.h
-// does). Errors: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT for anything but a regular file or for one over
-// `max_bytes`, UNAVAILABLE when it changed while it was read; messages begin with the path. Example:
+// little memory, and one that is cut meanwhile is an error, no signal. Thread-safe; remembers nothing
+// (file_digest_cache.h does). Errors: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT for anything but a regular file or
+// for one over `max_bytes`, UNAVAILABLE when it changed while it was read; messages begin with the path. Example:
 //   absl::StatusOr<FileDigest> file = file_digest("/usr/bin/c++");
 //   if (file.ok()) use(file->digest, file->stamp);
 #pragma once

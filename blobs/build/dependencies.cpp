@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
     dependencies.push_back(
         {files::without_root(path, spec.root), to_hex(file->digest), file->stamp.size_bytes, file->stamp.modified_ns});
   }
-  files::FileMemo files;
+  files::FileDigestCache files;
   for (const std::string& path : files::bystanders_of(compile_of(spec, flags), {used.begin(), used.end()}, files))
     dependencies.push_back({path, "", 0, 0});
   std::sort(dependencies.begin(), dependencies.end(),
@@ -88,7 +88,7 @@ bool dependencies_unchanged(const BlobSpec& spec, const std::vector<Dependency>&
   }
   if (used.empty()) return false;
   std::sort(bystanders.begin(), bystanders.end());  // a list may come from a file
-  files::FileMemo files;
+  files::FileDigestCache files;
   const std::vector<std::string> now = files::bystanders_of(compile_of(spec, spec.flags), used, files);
   return std::includes(bystanders.begin(), bystanders.end(), now.begin(), now.end());
 }

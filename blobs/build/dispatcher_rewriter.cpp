@@ -16,7 +16,7 @@ namespace {
 
 // A function with more sites than this is compiled without optimisation: compilers need time in the square of its
 // length (CK's largest has 10,752 sites in one function: minutes), and all it does is compare a few numbers.
-constexpr int kMostOptimisedSites = 2048;
+constexpr int kMaxOptimisedSites = 2048;
 
 // Changes of a text, collected in any order.
 class Edits {
@@ -132,7 +132,7 @@ class Rewriter {
   void ask_at_once(const HelperCall& call) {
     const auto blobs = std::count_if(call.arguments.begin(), call.arguments.end(),
                                      [](const HelperCall::Argument& argument) { return argument.blob >= 0; });
-    if (blobs < 2 || blobs > static_cast<std::ptrdiff_t>(blob::SiteGroup::kMostBlobs)) return;
+    if (blobs < 2 || blobs > static_cast<std::ptrdiff_t>(blob::SiteGroup::kMaxBlobs)) return;
     static const std::set<std::string_view> kBefore = {"return", "=", ";", "{", "}", "(", ",", "?", ":"};
     const bool in_body = std::any_of(definitions_.begin(), definitions_.end(), [&](const CppDefinition& definition) {
       return call.begin > definition.open && call.begin < definition.close;
@@ -147,7 +147,7 @@ class Rewriter {
     const auto& at = sites_.site_tokens;
     const auto count = std::lower_bound(at.begin(), at.end(), definition.close) -
                        std::lower_bound(at.begin(), at.end(), definition.open);
-    if (count <= kMostOptimisedSites) return;
+    if (count <= kMaxOptimisedSites) return;
     const auto pragma = [&](const char* what, int token) {
       return str_cat("\n#ifdef __clang__\n#pragma clang optimize ", what, "\n#endif\n#line ", tokens_.line(token), " ",
                      file_, "\n");

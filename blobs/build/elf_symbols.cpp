@@ -9,7 +9,7 @@
 namespace hearth::blobs {
 namespace {
 
-constexpr std::uint64_t kMostListed = 1 << 24;  // of a table; a damaged object may say anything
+constexpr std::uint64_t kMaxListed = 1 << 24;  // of a table; a damaged object may say anything
 
 absl::Status about(const std::string& object, const absl::Status& status) {
   return absl::Status(status.code(), str_cat(object, ": ", status.message()));
@@ -66,7 +66,7 @@ absl::StatusOr<ObjectReferences> references(const std::string& object, std::stri
   const absl::Status read = file->for_each_relocation([&](const ElfRelocation& relocation) {
     if (relocation.section == section) {
       const std::uint64_t place = relocation.offset / sizeof(std::uint64_t);
-      if (place >= kMostListed) return;
+      if (place >= kMaxListed) return;
       if (found.listed.size() <= place) found.listed.resize(place + 1);
       found.listed[place] = relocation.symbol->name;
     } else if (!relocation.symbol->is_defined && !relocation.symbol->name.empty()) {

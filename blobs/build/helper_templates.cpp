@@ -8,7 +8,7 @@
 namespace hearth::blobs {
 namespace {
 
-constexpr std::size_t kMostRows = blob::SiteGroup::kMostBlobs;
+constexpr std::size_t kMaxRows = blob::SiteGroup::kMaxBlobs;
 
 class Judge {
  public:
@@ -17,7 +17,7 @@ class Judge {
 
   // Whether `helper`, with its calls, can be shared; fills in the rest of it.
   bool approve(SharedHelper* helper) {
-    if (helper->helper_calls.empty() || !find_rows(helper) || helper->rows.size() > kMostRows) return false;
+    if (helper->helper_calls.empty() || !find_rows(helper) || helper->rows.size() > kMaxRows) return false;
     if (!types_only_name_blobs(*helper) || !lambdas_capture_by_default(*helper)) return false;
     if (!is_called_as_seen(*helper)) return false;
     for (const HelperCall* call : helper->helper_calls)

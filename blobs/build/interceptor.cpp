@@ -23,7 +23,7 @@ namespace hearth::blobs {
 namespace {
 
 constexpr char kDepthVariable[] = "HEARTH_INTERCEPT_DEPTH";
-constexpr int kMostCalls = 8;  // a real compiler may be a script that calls another of our stand-ins
+constexpr int kMaxCalls = 8;  // a real compiler may be a script that calls another of our stand-ins
 
 std::string_view basename_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -41,7 +41,7 @@ absl::Status exec_real(const InterceptConfig& config, const std::string& tool, b
                        const std::vector<std::string>& args) {
   const char* depth = std::getenv(kDepthVariable);
   const int next = (depth != nullptr ? std::atoi(depth) : 0) + 1;
-  if (next > kMostCalls)
+  if (next > kMaxCalls)
     return absl::FailedPreconditionError(str_cat("the real compiler ", config.compiler(tool)[0],
                                                  " calls the interceptor again; name another one with "
                                                  "--compiler"));

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "base/file_digest/file_memo.h"
+#include "base/file_digest/file_digest_cache.h"
 #include "base/text.h"
 #include "blobs/build/child_process.h"
 
@@ -71,7 +71,7 @@ std::vector<std::string> compiler_files(const std::string& compiler) {
 }
 
 absl::StatusOr<std::vector<StampedFile>> stamped(const std::vector<std::string>& paths) {
-  static files::FileMemo memo(std::numeric_limits<std::uint64_t>::max());  // compilers may be of any size
+  static files::FileDigestCache memo(std::numeric_limits<std::uint64_t>::max());  // compilers may be of any size
   std::vector<StampedFile> files;
   for (const std::string& path : paths) {
     const auto stamp = files::stamp_of_file(path);

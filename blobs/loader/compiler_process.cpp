@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostAnswer = 1 << 20;
-constexpr std::size_t kMostLog = 16 << 10;  // its last bytes
+constexpr std::size_t kMaxAnswer = 1 << 20;
+constexpr std::size_t kMaxLog = 16 << 10;  // its last bytes
 constexpr std::size_t kLogLines = 20;
 constexpr std::size_t kBufferSize = 1 << 16;
 constexpr long long kSliceMs = 100;
@@ -157,8 +157,8 @@ bool drain(pid_t child, Pipe* answer, Pipe* log, Clock::time_point deadline, std
       }
       std::string* text = i == 0 ? answer_text : log_text;
       text->append(buffer.data(), static_cast<std::size_t>(got));
-      if (i == 0 && text->size() > kMostAnswer) text->resize(kMostAnswer);
-      if (i == 1 && text->size() > 2 * kMostLog) text->erase(0, text->size() - kMostLog);
+      if (i == 0 && text->size() > kMaxAnswer) text->resize(kMaxAnswer);
+      if (i == 1 && text->size() > 2 * kMaxLog) text->erase(0, text->size() - kMaxLog);
     }
   }
   return true;

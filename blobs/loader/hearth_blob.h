@@ -84,11 +84,11 @@ class Site {
 //   group.site(1, 0).get();
 class SiteGroup {
  public:
-  static constexpr std::size_t kMostBlobs = 4;
+  static constexpr std::size_t kMaxBlobs = 4;
 
   template <typename... Rows>
   constexpr explicit SiteGroup(Rows*... rows) : rows_{rows...} {
-    static_assert(sizeof...(Rows) <= kMostBlobs);
+    static_assert(sizeof...(Rows) <= kMaxBlobs);
   }
 
   // What cannot be had is left to the site's own get(), which says why.
@@ -100,7 +100,7 @@ class SiteGroup {
  private:
   void ask();
 
-  Site* rows_[kMostBlobs];
+  Site* rows_[kMaxBlobs];
   std::atomic<bool> all_loaded_{false};
 };
 

@@ -92,7 +92,7 @@ void add_post_build(CLI::App& app, Action& action) {
   command->add_option("--link", *link)->required();
   command->callback([config, link, &action] {
     action = [config, link]() -> absl::StatusOr<int> {
-      const auto line = [](const std::string& text) { complain(text); };
+      const auto line = [](const std::string& text) { print_error(text); };
       const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link, line);
       if (!report.ok()) return report.status();
       print_line("hearth: ", blobs::describe(*report));

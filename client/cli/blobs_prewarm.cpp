@@ -63,7 +63,7 @@ class BlobProgress {
   // Called by the thread that got the signal; ends the process and with it every call to the daemon.
   [[noreturn]] void interrupt(int signal) {
     std::lock_guard lock(mutex_);
-    complain("interrupted: ", compiled_, " compiled, ", total_ - done_, " left; run the command again to go on");
+    print_error("interrupted: ", compiled_, " compiled, ", total_ - done_, " left; run the command again to go on");
     ::_exit(128 + signal);
   }
 
@@ -115,7 +115,7 @@ unsigned jobs_of(const BlobPrewarmFlags& flags, const BlobStore& store) {
 
 void tell_unknown(const BlobSelection& selection) {
   for (const std::string& name : selection.unknown) {
-    complain(name, " is not in ", selection.manifest_path);
+    print_error(name, " is not in ", selection.manifest_path);
   }
 }
 
@@ -169,7 +169,7 @@ absl::StatusOr<int> build_blobs(const BlobPrewarmFlags& flags) {
     return good ? 0 : 1;
   }
   tell_unknown(*selection);
-  for (const BlobFailure& failure : progress->failures()) complain(failure.stem, ": ", failure.message);
+  for (const BlobFailure& failure : progress->failures()) print_error(failure.stem, ": ", failure.message);
   print_summary(progress->compiled(), " compiled, ", progress->cached(), " cached before, ",
                 progress->failures().size(), " failed, ", selection->unknown.size(), " unknown, in ",
                 (*store)->place());

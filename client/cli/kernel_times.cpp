@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTime{500};
-constexpr int kWarmUps = 3, kMostReplays = 1000;
+constexpr int kWarmUps = 3, kMaxReplays = 1000;
 
 // The third in the middle, by their whole time: at least one.
 std::vector<runtime::Profile> middle_third(std::vector<runtime::Profile> replays) {
@@ -32,7 +32,7 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
   KernelTimes times;
   std::vector<runtime::Profile> replays;
   const Clock::time_point start = Clock::now();
-  for (int i = 0; i < least_replays || (i < kMostReplays && Clock::now() - start < kTime); ++i) {
+  for (int i = 0; i < least_replays || (i < kMaxReplays && Clock::now() - start < kTime); ++i) {
     const Clock::time_point before = Clock::now();
     if (absl::Status ran = instance.execute(); !ran.ok()) return ran;
     times.replays_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - before).count());

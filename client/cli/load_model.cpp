@@ -114,9 +114,9 @@ absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const s
 
 // Conditions, shapes and trip counts are small and of whole numbers.
 bool may_steer(const client::Array& array) {
-  constexpr std::size_t kMostElements = 64;
+  constexpr std::size_t kMaxElements = 64;
   const bool is_whole = array.dtype == DType::kBool || is_integer(array.dtype);
-  return is_whole && array.bytes.size() <= kMostElements * dtype_bytes(array.dtype);
+  return is_whole && array.bytes.size() <= kMaxElements * dtype_bytes(array.dtype);
 }
 
 // Those that --input gave and that turned out to decide what is computed.

@@ -34,11 +34,11 @@ int hearth_main(int argc, char** argv) {
     print_line(version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
-    complain(hearth::command_line::usage_message(program.app, argc, argv, error));
+    print_error(hearth::command_line::usage_message(program.app, argc, argv, error));
     return kUsageError;
   }
   if (program.quiet && program.verbose) {
-    complain("--quiet and --verbose exclude each other");
+    print_error("--quiet and --verbose exclude each other");
     return kUsageError;
   }
   set_verbosity(program.quiet ? Verbosity::kQuiet : program.verbose ? Verbosity::kVerbose : Verbosity::kNormal);
@@ -47,7 +47,7 @@ int hearth_main(int argc, char** argv) {
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   print_detail("the command took ", human_time(time.count()));
   if (code.ok()) return *code;
-  complain(code.status().message(), time_hint(code.status(), program.app));
+  print_error(code.status().message(), time_hint(code.status(), program.app));
   return exit_code_of(code.status());
 }
 

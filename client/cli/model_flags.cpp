@@ -131,7 +131,7 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
   if (threads_flag == Threads::kOne) {
     command.add_option("--threads", threads, "Threads of a replay; 0: every CPU. Without it HEARTH_THREADS, else 0")
         ->type_name("N")
-        ->check(CLI::Range(0, kMostThreads));
+        ->check(CLI::Range(0, kMaxThreads));
   }
   command
       .add_option("--opt-level", opt_level,

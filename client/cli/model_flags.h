@@ -19,7 +19,7 @@
 
 namespace hearth::cli {
 
-inline constexpr int kMostThreads = 4096;
+inline constexpr int kMaxThreads = 4096;
 
 struct ModelFlags {
   std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX

@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 
 // Where a write to `path` would end up, links followed even where they lead to nothing yet.
 std::string destination(fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMaxLinks = 40;  // as the kernel follows
   std::error_code error;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+  for (int i = 0; i < kMaxLinks && fs::is_symlink(path, error); ++i) {
     const fs::path target = fs::read_symlink(path, error);
     path = target.is_absolute() ? target : path.parent_path() / target;
   }

@@ -30,11 +30,11 @@ bool is_safetensors(const std::string& path) {
 }
 
 std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   const std::vector<std::string> first(names.begin(),
-                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
+                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMax)));
   std::string text = str_cat("'", absl::StrJoin(first, "', '"), "'");
-  if (names.size() > kMost) str_append(&text, " and ", names.size() - kMost, " more");
+  if (names.size() > kMax) str_append(&text, " and ", names.size() - kMax, " more");
   return text;
 }
 

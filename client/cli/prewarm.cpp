@@ -163,8 +163,8 @@ class Prewarmer {
     if (flags_.model.json) {
       print_json({{"models", models}, {"failures", errors.size()}});
     } else if (failed > 0) {
-      complain(failed, " of ", flags_.paths.size(), " models failed:");
-      for (const std::string& error : errors) complain(error);
+      print_error(failed, " of ", flags_.paths.size(), " models failed:");
+      for (const std::string& error : errors) print_error(error);
     }
     note_threads();
     if (!flags_.report.empty()) {
@@ -256,7 +256,8 @@ class Prewarmer {
     results_[index].rows.push_back({{"model", path}, {"plan_file", true}, {"kernels", contents->plan.kernels_size()}});
     if (flags_.model.json) return;
     const std::lock_guard lock(mutex_);
-    print_summary(path, ": a plan file, which holds its ", counted(static_cast<std::uint64_t>(contents->plan.kernels_size()), "kernel"),
+    print_summary(path, ": a plan file, which holds its ",
+                  counted(static_cast<std::uint64_t>(contents->plan.kernels_size()), "kernel"),
                   " compiled; nothing to do");
   }
 
@@ -340,7 +341,7 @@ void add_prewarm(CLI::App& app, Action& action) {
   add_list(*command, "--threads", flags->threads,
            "Threads of the clients' replays; 0: every CPU. Without it HEARTH_THREADS, else 0")
       ->type_name("N,...")
-      ->check(CLI::Range(0, kMostThreads));
+      ->check(CLI::Range(0, kMaxThreads));
   command->add_option("--jobs", flags->jobs, "Models at work at once; the daemon divides its workers among them")
       ->type_name("N")
       ->check(CLI::Range(1, 256))

@@ -46,7 +46,7 @@ void print_json(const nlohmann::ordered_json& json);
 // "hearth: " and the text; further lines of it are indented, so that no text can pass for two messages.
 void put_message(std::string_view text);
 template <typename... T>
-void complain(const T&... parts) {
+void print_error(const T&... parts) {
   put_message(str_cat(parts...));
 }
 template <typename... T>

@@ -17,10 +17,10 @@ namespace hearth::cli {
 namespace {
 
 absl::StatusOr<v1::Target> read_record(const std::string& path) {
-  constexpr std::size_t kMostBytes = 1 << 20;
+  constexpr std::size_t kMaxBytes = 1 << 20;
   const absl::StatusOr<std::string> text = runtime::read_input(path);
   if (!text.ok()) return text.status();
-  if (text->size() > kMostBytes)
+  if (text->size() > kMaxBytes)
     return absl::InvalidArgumentError(str_cat(path, ": no target's record: it has ", text->size(), " bytes"));
   v1::Target target;
   if (const auto parsed = google::protobuf::util::JsonStringToMessage(*text, &target); !parsed.ok()) {

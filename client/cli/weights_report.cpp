@@ -17,7 +17,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr std::ptrdiff_t kMostNames = 3;
+constexpr std::ptrdiff_t kMaxNames = 3;
 
 double difference(const client::Array& narrow, const client::Array& f32) {
   if (narrow.shape != f32.shape || narrow.dtype != f32.dtype) return std::numeric_limits<double>::infinity();
@@ -58,7 +58,7 @@ void note_weights(onnx::Weights form, const onnx::WeightsReport& report) {
          percent_text(report.worst_error), " of its largest weight");
   }
   if (report.kept.empty()) return;
-  const auto shown = std::min<std::ptrdiff_t>(kMostNames, static_cast<std::ptrdiff_t>(report.kept.size()));
+  const auto shown = std::min<std::ptrdiff_t>(kMaxNames, static_cast<std::ptrdiff_t>(report.kept.size()));
   note("weights: f32 still, for they hold values that ", name, " has not: '",
        absl::StrJoin(report.kept.begin(), report.kept.begin() + shown, "', '"), "'",
        report.kept.size() > static_cast<std::size_t>(shown)

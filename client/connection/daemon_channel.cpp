@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // A daemon that goes away is replaced by another one within this time, by a client or by whatever keeps it running.
 constexpr std::chrono::seconds kRecoverLimit{5};
-constexpr int kMostLosses = 20;
+constexpr int kMaxLosses = 20;
 constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
 
@@ -125,7 +125,7 @@ struct DaemonChannel::State {
   }
 
   // Runs `call` with a connection; when the daemon went away meanwhile, at whatever point of the call, starts over on a
-  // new one. A daemon is given up when none is there for kRecoverLimit, or when kMostLosses in a row were lost.
+  // new one. A daemon is given up when none is there for kRecoverLimit, or when kMaxLosses in a row were lost.
   template <typename Call>
   absl::Status with_daemon(Clock::time_point deadline, bool starts_daemon, Call call) {
     Clock::time_point give_up = deadline;
@@ -149,7 +149,7 @@ struct DaemonChannel::State {
       thread_local std::minstd_rand random(std::random_device{}());
       const int longest = std::min(kMaxPauseMs, 20 << std::min(attempt, 10));
       const auto pause = std::chrono::milliseconds(longest / 2 + static_cast<int>(random() % longest));
-      if (Clock::now() + pause >= give_up || losses >= kMostLosses)
+      if (Clock::now() + pause >= give_up || losses >= kMaxLosses)
         return is_missing || !connected.ok() ? status : named(status, socket, peer);
       std::this_thread::sleep_for(pause);
     }

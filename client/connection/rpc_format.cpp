@@ -39,10 +39,10 @@ void append_rpc_message(std::string_view message, std::string* bytes) {
 }
 
 std::string rpc_timeout(std::chrono::nanoseconds left) {
-  constexpr std::int64_t kMost = 99'999'999;
+  constexpr std::int64_t kMax = 99'999'999;
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  if (milliseconds <= kMost) return str_cat(std::max<std::int64_t>(0, milliseconds), "m");
-  return str_cat(std::min<std::int64_t>(kMost, std::chrono::ceil<std::chrono::seconds>(left).count()), "S");
+  if (milliseconds <= kMax) return str_cat(std::max<std::int64_t>(0, milliseconds), "m");
+  return str_cat(std::min<std::int64_t>(kMax, std::chrono::ceil<std::chrono::seconds>(left).count()), "S");
 }
 
 absl::Status RpcMessages::add(std::string_view chunk, std::size_t max_bytes) {

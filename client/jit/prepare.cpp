@@ -5,7 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "base/text.h"
-#include "client/connection/plan_store.h"
+#include "client/connection/plan_fetcher.h"
 #include "client/jit/prepare_encoded.h"
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
@@ -112,7 +112,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
   absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
       DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
   if (!channel.ok()) return channel.status();
-  absl::StatusOr<StoredPlan> stored =
+  absl::StatusOr<FetchedPlan> stored =
       fetch_plan(**channel, *std::move(request), traced, config, start + config.deadline);
   if (!stored.ok()) return stored.status();
   auto state = std::make_shared<PreparedPlan::State>();

@@ -1,6 +1,6 @@
 #include "hearth/prewarm.h"
 
-#include "client/connection/plan_store.h"
+#include "client/connection/plan_fetcher.h"
 #include "client/jit/prepare_encoded.h"
 #include "client/jit/request.h"
 #include "client/trace/encoded_graph.h"

@@ -23,7 +23,7 @@ constexpr std::int64_t kLengths[] = {16,  64,   1,    2, 4,  8,     32,  128, 25
                                      576, 1024, 4096, 3, 80, 16000, 224, 288, 640};
 // What people use: frames, windows of audio with and without context, sides of pictures.
 constexpr std::int64_t kUsual[] = {1, 16, 64, 128, 224, 256, 288, 512, 576, 640, 1024};
-constexpr std::size_t kMostValues = 3;         // of an input that decides something
+constexpr std::size_t kMaxValues = 3;          // of an input that decides something
 constexpr std::int64_t kOthers[] = {64, 256};  // while one dimension is tried alone
 
 bool is_called_batch(const std::string& name) {
@@ -215,7 +215,7 @@ absl::StatusOr<DimSearch> find_dims(const ModelFilePtr& model, const ImportOptio
   const ModelSummary summary = summarize(model);
   const auto steering = steering_values(model);
   std::size_t most = 1;
-  for (const auto& [name, values] : steering) most = std::max(most, std::min(values.size(), kMostValues));
+  for (const auto& [name, values] : steering) most = std::max(most, std::min(values.size(), kMaxValues));
   absl::Status first = absl::OkStatus();
   // Values are taken only by what cannot be imported without: known, not constant.
   for (std::size_t i = 0; i < most; ++i) {

@@ -19,8 +19,8 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
-constexpr std::size_t kLeastFileBytes = std::size_t{1} << 20;  // a smaller file is read
-constexpr std::uint32_t kLeastWeightBytes = 1 << 16;           // a smaller weight is copied
+constexpr std::size_t kMinFileBytes = std::size_t{1} << 20;  // a smaller file is read
+constexpr std::uint32_t kMinWeightBytes = 1 << 16;           // a smaller weight is copied
 
 enum class Level { kModel, kGraph, kNode, kAttribute, kTensor };
 
@@ -110,7 +110,7 @@ class LeanReader {
   bool copy_bytes(CodedOutputStream& coded) {
     std::uint32_t length = 0;
     if (!read_length(&length)) return false;
-    if (length < kLeastWeightBytes) {
+    if (length < kMinWeightBytes) {
       std::string bytes;
       return in_.ReadString(&bytes, static_cast<int>(length)) && write(bytes, coded);
     }
@@ -127,7 +127,7 @@ class LeanReader {
     std::uint32_t length = 0;
     if (!read_length(&length)) return false;
     std::string message;
-    if (length < kLeastWeightBytes) {  // nothing large is in it
+    if (length < kMinWeightBytes) {  // nothing large is in it
       return in_.ReadString(&message, static_cast<int>(length)) && write(message, coded);
     }
     const CodedInputStream::Limit limit = in_.PushLimit(static_cast<int>(length));
@@ -146,7 +146,7 @@ std::optional<LeanModel> read_open(int fd, const std::string& path) {
   absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::map(fd, path);
   if (!file.ok()) return std::nullopt;
   const std::string_view bytes = (*file)->bytes();
-  if (bytes.size() < kLeastFileBytes || bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+  if (bytes.size() < kMinFileBytes || bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return std::nullopt;
   }
   // The mapping itself is not read: a file that becomes shorter meanwhile is an error then, and no signal.

@@ -110,7 +110,7 @@ bool NarrowWeights::applies_to(const Value& x) const {
   if (form_ == Weights::kF32) return false;
   if (x.permuted_from() != nullptr) return applies_to(*x.permuted_from());
   return x.is_host() && x.host().dtype() == DType::kF32 && x.host().rank() >= 2 &&
-         x.host().size() >= kLeastNarrowElements;
+         x.host().size() >= kMinNarrowElements;
 }
 
 StoredWeight NarrowWeights::store(const Value& x, std::int64_t channel_axis, const MakeName& make_name) {

@@ -24,7 +24,7 @@
 namespace hearth::onnx {
 
 // Smaller tensors are not worth an error: they are no share of what a replay reads.
-inline constexpr std::int64_t kLeastNarrowElements = 4096;
+inline constexpr std::int64_t kMinNarrowElements = 4096;
 
 struct StoredWeight {
   client::Tensor tensor;  // f32, whatever it is stored as

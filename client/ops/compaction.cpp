@@ -81,7 +81,7 @@ UniqueResult unique(const Tensor& x, std::optional<std::int64_t> given_axis, boo
   const Tensor slices = reshape(transpose(source, 0, axis), {n, width});
   // Slice i against every j: their first difference decides.
   const Tensor mine = unsqueeze(slices, {1}), other = unsqueeze(slices, {0});
-  const Tensor below = stands_below(other, mine), above = stands_below(mine, other);
+  const Tensor below = orders_before(other, mine), above = orders_before(mine, other);
   const Tensor weight = Operand(width) - iota({Dim(n), Dim(n), Dim(width)}, 2, DType::kI32);
   const Tensor weights = where(bit_or(below, above), weight, 0);
   const Tensor decisive = reduce_max(weights, {2}, true);

@@ -13,7 +13,7 @@
 namespace hearth::client {
 namespace {
 
-constexpr double kMostNeighbours = 16;  // that are added one by one
+constexpr double kMaxNeighbours = 16;  // that are added one by one
 
 // Integers that hold every position in x.
 DType position_dtype(const Tensor& x) {
@@ -144,7 +144,7 @@ Tensor interpolate(const Tensor& x, const std::vector<Tensor>& at_given, const S
   Shape per_image(static_cast<std::size_t>(rank), Dim(1));
   per_image[0] = x.dim(0);
   const Tensor first = first_channel(x, iota(per_image, 0, position_dtype(x)), places);
-  const bool shares = x.dim(1).max() > 1 && std::pow(count, spatial) <= kMostNeighbours;
+  const bool shares = x.dim(1).max() > 1 && std::pow(count, spatial) <= kMaxNeighbours;
   if (!nearest && shares) return weighted_sum(x, first, weight, inside, spatial);
   Tensor value = of_channels(x, first);
   if (!nearest) value = cast_to(value, real) * unsqueeze(weight, {1});

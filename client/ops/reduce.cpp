@@ -77,7 +77,7 @@ Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims,
   return cast_to(last ? top - 1 : Operand(length) - top, DType::kI64);
 }
 
-constexpr std::int64_t kMostSummed = 16;  // elements that each result is made of directly
+constexpr std::int64_t kMaxSummed = 16;  // elements that each result is made of directly
 
 Tensor with_length(const Tensor& x, std::int64_t axis, std::int64_t before, std::int64_t after, double fill) {
   Shape in_front(x.shape().size(), Dim(0)), behind = in_front;
@@ -89,12 +89,12 @@ Tensor with_length(const Tensor& x, std::int64_t axis, std::int64_t before, std:
 // Running sums or products. Long axes in blocks: what a block makes of its own, combined with all before it.
 Tensor cumulated(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, bool exclusive) {
   const std::int64_t length = x.dim(axis).value();
-  if (length <= kMostSummed) {
+  if (length <= kMaxSummed) {
     // Window i holds the elements up to i: n-1 neutral ones in front, one more (and the last cut) when exclusive.
     const Tensor padded = with_length(x, axis, exclusive ? length : length - 1, exclusive ? -1 : 0, neutral);
     return cast_to(reduce(op, unfold(padded, axis, length), {-1}, false), x.dtype());
   }
-  const std::int64_t block = kMostSummed / 2;
+  const std::int64_t block = kMaxSummed / 2;
   const std::int64_t blocks = (length + block - 1) / block;
   Shape split = x.shape();
   split[static_cast<std::size_t>(axis)] = block;

@@ -13,7 +13,7 @@
 namespace hearth::client {
 namespace {
 
-constexpr double kMostTaps = 1 << 26;  // a table of them travels with the graph
+constexpr double kMaxTaps = 1 << 26;  // a table of them travels with the graph
 
 // What the results along one axis are made of: `count` neighbours each.
 struct Taps {
@@ -65,7 +65,7 @@ Taps make_taps(std::int64_t from, const ResizeAxis& to, const ResizeConfig& conf
   // Neighbours within `reach` of a position count; the kernel is stretched by 1 / shrink.
   const double shrink = interpolates && config.antialias ? std::min(to.scale, 1.0) : 1.0;
   const double reach = (config.mode == ResizeMode::kCubic ? 2 : 1) / shrink;
-  if (reach * 2 * static_cast<double>(to.length) > kMostTaps) {
+  if (reach * 2 * static_cast<double>(to.length) > kMaxTaps) {
     fail_op(str_cat("axis ", to.axis, " resized to length ", to.length, " with the scale ", to.scale, " needs ",
                     reach * 2, " neighbours a place; expected less than 2^26 in all"));
   }

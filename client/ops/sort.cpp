@@ -13,7 +13,7 @@
 namespace hearth::client {
 namespace {
 
-constexpr std::int64_t kMostCompared = 128;  // elements of a row of which each is compared with every other
+constexpr std::int64_t kMaxCompared = 128;  // elements of a row of which each is compared with every other
 
 // The positions of the first `count` elements in order, along the last axis.
 Tensor compared_order(const Tensor& x, std::int64_t count, bool descending) {
@@ -22,8 +22,8 @@ Tensor compared_order(const Tensor& x, std::int64_t count, bool descending) {
   pairs.emplace_back(length);
   // Element i against every j of its row.
   const Tensor mine = unsqueeze(x, {-1}), other = unsqueeze(x, {-2});
-  const Tensor before = descending ? stands_below(mine, other) : stands_below(other, mine);
-  const Tensor after = descending ? stands_below(other, mine) : stands_below(mine, other);
+  const Tensor before = descending ? orders_before(mine, other) : orders_before(other, mine);
+  const Tensor after = descending ? orders_before(other, mine) : orders_before(mine, other);
   const Tensor earlier = less(iota(pairs, x.rank(), DType::kI32), iota(pairs, x.rank() - 1, DType::kI32));
   const Tensor ahead = bit_or(before, bit_and(logical_not(after), earlier));
   const Tensor rank = reduce_sum(cast_to(ahead, DType::kI32), {-1});
@@ -53,7 +53,7 @@ TopK first_in_order(const Tensor& x, std::int64_t count, std::int64_t axis, bool
     return {filled(shape, std::int64_t{0}, x.dtype()), filled(shape, std::int64_t{0}, DType::kI64)};
   }
   const Tensor rows = transpose(x, axis, -1);
-  const bool is_short = rows.dim(-1).value() <= kMostCompared;
+  const bool is_short = rows.dim(-1).value() <= kMaxCompared;
   const Tensor positions = (is_short ? compared_order : network_order)(rows, count, descending);
   return {transpose(taken(rows, positions), axis, -1), transpose(positions, axis, -1)};
 }

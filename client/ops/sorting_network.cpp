@@ -21,7 +21,7 @@ constexpr std::int64_t kVector = 16;        // neighbours that a step leaves tog
 constexpr std::int64_t kEven = 8;           // numbers of blocks are multiples of, so that kernels are shared
 constexpr std::int64_t kPositionBits = 32;  // of a packed key
 constexpr std::int64_t kPositionMask = (std::int64_t{1} << kPositionBits) - 1;
-constexpr std::int64_t kLeastSelected = 16;  // elements for each that is wanted, from where on they are selected first
+constexpr std::int64_t kMinSelected = 16;  // elements for each that is wanted, from where on they are selected first
 
 // Smaller ones come first. Packed: `key` holds the order above and the position below. Else `position` decides where
 // keys are equal.
@@ -205,7 +205,7 @@ struct Groups {
   Groups(std::int64_t n, std::int64_t count)
       : size(std::int64_t{1} << std::lround(std::log2(static_cast<double>(n) / static_cast<double>(count)) / 2)),
         num(n / size) {}
-  static bool are_worth_it(std::int64_t n, std::int64_t count) { return n >= kLeastSelected * count; }
+  static bool are_worth_it(std::int64_t n, std::int64_t count) { return n >= kMinSelected * count; }
   std::int64_t whole() const { return num * size; }
   std::int64_t size, num;
 };

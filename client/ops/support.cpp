@@ -194,7 +194,7 @@ Tensor compare(v1::Op op, const Operand& a, const Operand& b) {
   return record(node_of(op, DType::kBool, x.shape(), {x, y}));
 }
 
-Tensor stands_below(const Tensor& a, const Tensor& b) {
+Tensor orders_before(const Tensor& a, const Tensor& b) {
   if (!is_float(a.dtype())) return less(a, b);
   return bit_or(less(a, b), bit_and(is_nan(b), logical_not(is_nan(a))));
 }

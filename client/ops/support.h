@@ -37,7 +37,7 @@ Tensor binary(v1::Op op, const Operand& a, const Operand& b);
 Tensor compare(v1::Op op, const Operand& a, const Operand& b);
 
 // Where a comes before b in ascending order, NaN last; operands broadcast.
-Tensor stands_below(const Tensor& a, const Tensor& b);
+Tensor orders_before(const Tensor& a, const Tensor& b);
 
 // A filled constant; fails when an integer dtype cannot hold the value.
 Tensor filled(const Shape& shape, double value, DType dtype);

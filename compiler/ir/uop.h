@@ -154,7 +154,7 @@ struct ReduceInfo {
 struct StageInfo {
   std::uint32_t id = 0;  // unique within a graph
   bool forced = false;   // outputs and `contiguous`: never inlined
-  bool kept = false;     // lives in its only reader's kernel, a row at a time (passes/ranged/keep_stages)
+  bool kept = false;     // lives in its only reader's kernel, a row at a time (passes/ranged/compute_at)
   bool operator==(const StageInfo&) const = default;
 };
 

@@ -73,7 +73,7 @@ UOpRef implied_condition(Context& context, UOpRef node, const Match&) {
   return result == nullptr ? context.graph.boolean(true) : result;
 }
 
-bool says_all(UOpRef gate, UOpRef condition) {
+bool contains_all_conjuncts(UOpRef gate, UOpRef condition) {
   const std::vector<UOpRef> said = conjuncts(gate), needed = conjuncts(condition);
   return std::ranges::all_of(needed, [&](UOpRef part) { return std::ranges::find(said, part) != said.end(); });
 }
@@ -81,12 +81,12 @@ bool says_all(UOpRef gate, UOpRef condition) {
 // where(g, load gated by g and more, what the load gives otherwise) -> the load
 UOpRef where_of_gated_load(Context&, UOpRef node, const Match& match) {
   const UOpRef load = node->source(1);
-  return !match[p]->is_const() && says_all(load->source(0)->sources.back(), match[p]) ? load : nullptr;
+  return !match[p]->is_const() && contains_all_conjuncts(load->source(0)->sources.back(), match[p]) ? load : nullptr;
 }
 
 // A store gated by g of where(g, x, y) stores x.
 UOpRef store_under_gate(Context& context, UOpRef node, const Match& match) {
-  if (match[p]->is_const() || !says_all(node->source(0)->sources.back(), match[p])) return nullptr;
+  if (match[p]->is_const() || !contains_all_conjuncts(node->source(0)->sources.back(), match[p])) return nullptr;
   std::vector<UOpRef> sources(node->sources.begin(), node->sources.end());
   sources[1] = match[x];
   return context.graph.with_sources(node, sources);

@@ -10,8 +10,8 @@
 namespace hearth::target {
 namespace {
 
-constexpr std::uint32_t kMostVectorBits = 2048;  // of any processor that is known
-constexpr std::uint32_t kMostInvocations = 1u << 16;
+constexpr std::uint32_t kMaxVectorBits = 2048;  // of any processor that is known
+constexpr std::uint32_t kMaxInvocations = 1u << 16;
 
 template <typename... Parts>
 absl::Status wrong(const Parts&... parts) {
@@ -20,8 +20,8 @@ absl::Status wrong(const Parts&... parts) {
 
 absl::Status check_gpu(const v1::GpuLimits& gpu) {
   const std::uint32_t most = gpu.max_workgroup_invocations();
-  if (most < 1 || most > kMostInvocations)
-    return wrong("gpu.max_workgroup_invocations: ", most, " is not from 1 to ", kMostInvocations);
+  if (most < 1 || most > kMaxInvocations)
+    return wrong("gpu.max_workgroup_invocations: ", most, " is not from 1 to ", kMaxInvocations);
   if (gpu.workgroup_size() < 1 || gpu.workgroup_size() > most)
     return wrong("gpu.workgroup_size: ", gpu.workgroup_size(), " is not from 1 to max_workgroup_invocations, ", most);
   if (!std::has_single_bit(gpu.subgroup_size()) || gpu.subgroup_size() > 128)
@@ -36,8 +36,8 @@ absl::Status check_record(const v1::Target& record) {
   const std::string& device = record.device();
   if (device != "cpu" && device != "null" && device != "hip" && device != "vulkan")
     return wrong("device: '", absl::CHexEscape(device.substr(0, 64)), "' is not known; it is cpu, null, hip or vulkan");
-  if (record.vector_bits() % 32 != 0 || record.vector_bits() > kMostVectorBits)
-    return wrong("vector_bits: ", record.vector_bits(), " is no multiple of 32 up to ", kMostVectorBits);
+  if (record.vector_bits() % 32 != 0 || record.vector_bits() > kMaxVectorBits)
+    return wrong("vector_bits: ", record.vector_bits(), " is no multiple of 32 up to ", kMaxVectorBits);
   if (device != "vulkan") return absl::OkStatus();
   const auto has = [&](std::string_view feature) { return std::ranges::count(record.features(), feature) > 0; };
   // A kernel finds its buffers by their addresses.

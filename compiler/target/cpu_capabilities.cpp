@@ -13,7 +13,7 @@ constexpr MatrixUnit kVnni = {"vnni", 4, 0.5, 5, 0, 1};
 constexpr MatrixUnit kVnniOffset = {"vnni with an offset", 4, 1, 6, 0.5, 2};  // operands of one signedness
 
 // Bytes: callers may have small stacks (runtime/kernel_abi.h).
-constexpr std::int64_t kMostAllocationBytes = 128 << 10;
+constexpr std::int64_t kMaxAllocationBytes = 128 << 10;
 
 bool has_feature(const v1::Target& record, std::string_view name) {
   return std::ranges::any_of(record.features(), [&](const std::string& feature) { return feature == name; });
@@ -41,7 +41,7 @@ Capabilities cpu_capabilities(const v1::Target& record) {
     can.byte_unit = kVnni;
     can.same_byte_unit = kVnniOffset;
   }
-  can.allocation_bytes = kMostAllocationBytes;
+  can.allocation_bytes = kMaxAllocationBytes;
   can.blob_toolchain = "c++";
   can.arch = arch;
   can.is_tuned = true;

@@ -6,7 +6,7 @@ namespace hearth::target {
 namespace {
 
 // A launch numbers its invocations in 32 bits (gl_GlobalInvocationID).
-constexpr std::int64_t kMostInvocations = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxInvocations = std::int64_t{1} << 32;
 
 Capabilities capabilities_of(const v1::Target& record) {
   if (record.device() == "cpu") return cpu_capabilities(record);
@@ -15,7 +15,7 @@ Capabilities capabilities_of(const v1::Target& record) {
   if (record.device() == "hip") can.blob_toolchain = "hip";
   if (record.device() == "vulkan") {
     can.unit = Unit::Invocation;
-    can.max_units = kMostInvocations;
+    can.max_units = kMaxInvocations;
   }
   return can;
 }

@@ -16,11 +16,11 @@ using ir::UOpRef;
 
 constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
 constexpr std::int64_t kUnknownSize = 4096;      // assumed of a symbolic axis
-constexpr std::int64_t kLeastPiece = 4;          // of a reduced axis that is split, elements
-constexpr std::size_t kMostConditions = 6;       // places where one is split
-constexpr double kMostWrittenOut = 64;           // elements of a sum without a loop
-constexpr double kLeastDepthOfIdle = 32;         // elements of a sum whose vectors are mostly idle
-constexpr double kMostCopies = 896;              // multiply-adds of vectors without a loop
+constexpr std::int64_t kMinPiece = 4;            // of a reduced axis that is split, elements
+constexpr std::size_t kMaxConditions = 6;        // places where one is split
+constexpr double kMaxWrittenOut = 64;            // elements of a sum without a loop
+constexpr double kMinDepthOfIdle = 32;           // elements of a sum whose vectors are mostly idle
+constexpr double kMaxCopies = 896;               // multiply-adds of vectors without a loop
 
 class Contraction {
  public:
@@ -50,7 +50,7 @@ class Contraction {
 
  private:
   void consider_all() {
-    for (UOpRef axis : f_.outputs) consider(axis);
+    for (UOpRef axis : f_.outputs) enumerate_tiles(axis);
   }
 
   // The reduced axis whose neighbours the unit sums: one along which most accesses run, else the longest.
@@ -63,7 +63,8 @@ class Contraction {
       const std::pair<std::int64_t, std::int64_t> runs = {
           std::ranges::count_if(f_.accesses,
                                 [&](const Access& a) {
-                                  return a.in_reduction && a.affine.coefficient_of(r) == 1 && f_.runs_along(a, r);
+                                  return a.in_reduction && a.affine.coefficient_of(r) == 1 &&
+                                         f_.is_unit_or_zero_stride(a, r);
                                 }),
           KernelFacts::size(r)};
       if (!best || runs > most) best = r, most = runs;
@@ -151,26 +152,26 @@ class Contraction {
     return found;
   }
 
-  void consider(UOpRef axis) {
+  void enumerate_tiles(UOpRef axis) {
     const std::int64_t lanes = f_.lanes, n = length(axis);
     UOpRef rows_axis = rows_axis_for(axis);
     if (lanes < 2 || n < 2) return;
     const bool idles =
         n * 5 < lanes * 2 || (!f_.has_masks && n < lanes);  // most of a vector, or what masks would be for
-    if (idles && !(may_idle_ && rows_axis && depth_ >= kLeastDepthOfIdle)) return;
-    for (int columns = 1; columns <= (rows_axis ? kMostColumns : kMostColumnsOfOneRow); ++columns) {
+    if (idles && !(may_idle_ && rows_axis && depth_ >= kMinDepthOfIdle)) return;
+    for (int columns = 1; columns <= (rows_axis ? kMaxColumns : kMaxColumnsOfOneRow); ++columns) {
       const std::int64_t vectors = ceil_div(n, lanes);
       if (columns > vectors) break;
       if (columns > 1 && static_cast<double>(lanes) * 4 * columns * depth_ > panel_bytes()) break;
       const int most_rows =
           rows_axis ? static_cast<int>(std::min<std::int64_t>(
-                          {kMostRows, (f_.registers - other_registers(columns)) / columns, length(rows_axis)}))
+                          {kMaxRows, (f_.registers - other_registers(columns)) / columns, length(rows_axis)}))
                     : 1;
-      for (int rows = 1; rows <= most_rows; ++rows) weigh(axis, rows_axis, rows, columns);
+      for (int rows = 1; rows <= most_rows; ++rows) estimate_tile(axis, rows_axis, rows, columns);
     }
   }
 
-  void weigh(UOpRef axis, UOpRef rows_axis, int rows, int columns) {
+  void estimate_tile(UOpRef axis, UOpRef rows_axis, int rows, int columns) {
     const std::int64_t lanes = f_.lanes, n = length(axis), panels = ceil_div(n, lanes * columns);
     const std::int64_t padded = panels * lanes * columns;
     Choice choice{axis, rows_axis, columns, rows, {}, 0, n != padded};
@@ -184,7 +185,7 @@ class Contraction {
         if (group_ && a.affine.coefficient_of(group_) != 1) row_gates += f_.unit->group;
         continue;
       }
-      const bool runs = f_.runs_along(a, axis) && a.affine.coefficient_of(axis) == 1;
+      const bool runs = f_.is_unit_or_zero_stride(a, axis) && a.affine.coefficient_of(axis) == 1;
       const bool can_pack = packable(a, axis, padded);
       const double elements = results() / static_cast<double>(n) * static_cast<double>(n) / reuse(a) * depth_;
       if (can_pack && slot_facts(a).once) {
@@ -261,10 +262,10 @@ class Contraction {
         if (a.in_reduction) places.merge(places_of_change(a.index->source(2), range));
       }
       for (const std::int64_t at : places) {
-        if (at >= kLeastPiece && KernelFacts::size(range) - at >= kLeastPiece) found.emplace_back(range, at);
+        if (at >= kMinPiece && KernelFacts::size(range) - at >= kMinPiece) found.emplace_back(range, at);
       }
     }
-    if (found.size() > kMostConditions) return {};
+    if (found.size() > kMaxConditions) return {};
     std::ranges::stable_sort(found, std::greater<>(), &std::pair<UOpRef, std::int64_t>::second);
     return found;
   }
@@ -274,8 +275,8 @@ class Contraction {
   bool is_written_out(const Choice& c) const {
     const bool is_known = std::all_of(reduce_->sources.begin() + 1, reduce_->sources.end(),
                                       [](UOpRef range) { return KernelFacts::size(range) > 0; });
-    return !group_ && is_known && reduce_->sources.size() > 2 && depth_ <= kMostWrittenOut &&
-           depth_ * c.rows * c.columns <= kMostCopies && conditions_.empty();
+    return !group_ && is_known && reduce_->sources.size() > 2 && depth_ <= kMaxWrittenOut &&
+           depth_ * c.rows * c.columns <= kMaxCopies && conditions_.empty();
   }
 
   // A tile of few accumulators waits for its multiply-adds: each becomes several sums over neighbours.
@@ -353,7 +354,7 @@ class Contraction {
     const std::int64_t panels = ceil_div(length(c.axis), f_.lanes * c.columns);
     const double operand_bytes = depth_ * static_cast<double>(length(c.axis)) * 4;
     const bool rows_outermost = f_.outputs.front() == c.rows_axis;
-    const bool divides = !rows_outermost || !f_.is_alone || f_.threads == 1 || panels >= 2 * f_.threads;
+    const bool divides = !rows_outermost || !f_.is_only_store || f_.threads == 1 || panels >= 2 * f_.threads;
     const std::vector<UOpRef> lines = lines_outside_of_rows(c);
     if (UOpRef outermost = loops_to_pass(c, panels); outermost != nullptr && divides) {
       opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(outermost)});
@@ -361,7 +362,7 @@ class Contraction {
       for (UOpRef line : lines) opts.push_back({Opt::Kind::Before, axis_id(line), axis_id(c.rows_axis)});
     } else if (panels > 1 && operand_bytes > resident_bytes() && divides) {
       opts.push_back({Opt::Kind::Before, axis_id(c.axis), axis_id(c.rows_axis)});
-    } else if (rows_outermost && f_.is_alone && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
+    } else if (rows_outermost && f_.is_only_store && f_.threads > 1 && length(c.rows_axis) >= 2 * c.rows * f_.threads) {
       const std::int64_t share = ceil_div(length(c.rows_axis), 4 * f_.threads);
       opts.push_back({Opt::Kind::Tile, axis_id(c.rows_axis), ceil_div(share, c.rows) * c.rows});
     }

@@ -17,13 +17,13 @@ using ir::Op;
 using ir::UOpRef;
 
 constexpr double kWorkWorthThreads = 60'000;
-constexpr std::int64_t kMostUnrolled = 16;  // elements of a reduction
-constexpr std::int64_t kBlock = 1024;       // elements of a one-dimensional block: a multiple of every vector length
-constexpr double kOpsOfAGather = 4;         // of an element, in units of op_cost
-constexpr std::int64_t kMostChoices = 36;   // of a loop that only chooses
-constexpr double kOpsOfParts = 64;          // in units of op_cost: of all values that are concatenated
-constexpr std::size_t kManyParts = 3;       // places where one ends
-constexpr std::size_t kMostPieces = 40;     // of a store that is split where its conditions change
+constexpr std::int64_t kMaxUnrolled = 16;  // elements of a reduction
+constexpr std::int64_t kBlock = 1024;      // elements of a one-dimensional block: a multiple of every vector length
+constexpr double kOpsOfAGather = 4;        // of an element, in units of op_cost
+constexpr std::int64_t kMaxChoices = 36;   // of a loop that only chooses
+constexpr double kOpsOfParts = 64;         // in units of op_cost: of all values that are concatenated
+constexpr std::size_t kManyParts = 3;      // places where one ends
+constexpr std::size_t kMaxPieces = 40;     // of a store that is split where its conditions change
 
 class Heuristic {
  public:
@@ -47,7 +47,7 @@ class Heuristic {
     if (reduces_.empty()) {
       const bool is_tile = unroll_choices();
       bool divided =
-          f_.is_alone && outputs_.size() == 1 && work_ >= kWorkWorthThreads && size(outputs_[0]) >= 2 * kBlock;
+          f_.is_only_store && outputs_.size() == 1 && work_ >= kWorkWorthThreads && size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Tile, outputs_[0], kBlock);
       if (UOpRef rows = store_axis ? rows_of_parts(store_axis) : nullptr) {
         vectorize(rows);
@@ -87,7 +87,7 @@ class Heuristic {
 
   // Every access stays put or moves by one element with `range`.
   bool contiguous(UOpRef range) const {
-    return std::ranges::all_of(accesses_, [&](const Access& a) { return f_.runs_along(a, range); });
+    return std::ranges::all_of(accesses_, [&](const Access& a) { return f_.is_unit_or_zero_stride(a, range); });
   }
 
   // An output axis along which everything a reduction reads stays put or runs: the one the store runs along, else any
@@ -95,8 +95,9 @@ class Heuristic {
   UOpRef reduction_output(UOpRef store_axis) const {
     auto good = [&](UOpRef axis) {
       bool in_reduction = std::ranges::any_of(reduces_, [&](UOpRef r) { return depends_.at(r).contains(axis); });
-      return in_reduction && vector_length(axis) > 1 &&
-             std::ranges::all_of(accesses_, [&](const Access& a) { return !a.in_reduction || f_.runs_along(a, axis); });
+      return in_reduction && vector_length(axis) > 1 && std::ranges::all_of(accesses_, [&](const Access& a) {
+               return !a.in_reduction || f_.is_unit_or_zero_stride(a, axis);
+             });
     };
     if (store_axis && good(store_axis)) return store_axis;
     auto found = std::find_if(outputs_.rbegin(), outputs_.rend(), good);
@@ -133,7 +134,7 @@ class Heuristic {
   bool mostly_contiguous(UOpRef range) const {
     std::size_t good = 0;
     for (const Access& a : accesses_) {
-      good += f_.runs_along(a, range);
+      good += f_.is_unit_or_zero_stride(a, range);
     }
     return 2 * good >= accesses_.size();
   }
@@ -149,8 +150,9 @@ class Heuristic {
 
   // Or they compute so much that vectors pay whatever is gathered: one element after the other is loaded either way.
   bool computes_more_than_it_gathers(UOpRef range) const {
-    const auto gathers = std::ranges::count_if(accesses_, [&](const Access& a) { return !f_.runs_along(a, range); });
-    return f_.runs_along({store_->source(0), ir::to_affine(store_->source(0)->source(1))}, range) &&
+    const auto gathers =
+        std::ranges::count_if(accesses_, [&](const Access& a) { return !f_.is_unit_or_zero_stride(a, range); });
+    return f_.is_unit_or_zero_stride({store_->source(0), ir::to_affine(store_->source(0)->source(1))}, range) &&
            arithmetic() >= kOpsOfAGather * static_cast<double>(gathers);
   }
 
@@ -194,7 +196,8 @@ class Heuristic {
       if (f_.hidden(a.affine, axis) || a.affine.coefficient_of(axis) < lanes || !a.index->source(2)->is_const())
         continue;
       for (UOpRef row : outputs_) {
-        if (row == axis || !f_.runs_along(a, row) || a.affine.coefficient_of(row) != 1 || size(row) < lanes) continue;
+        if (row == axis || !f_.is_unit_or_zero_stride(a, row) || a.affine.coefficient_of(row) != 1 || size(row) < lanes)
+          continue;
         add(Opt::Kind::Unroll, row, lanes);
         return;
       }
@@ -207,7 +210,7 @@ class Heuristic {
   UOpRef rows_of_parts(UOpRef axis) const {
     if (!is_range(axis, ir::RangeKind::Loop) || arithmetic() < kOpsOfParts) return nullptr;
     const std::size_t places = places_of_change(store_->source(1), axis).size();
-    if (places < kManyParts || places >= kMostPieces) return nullptr;
+    if (places < kManyParts || places >= kMaxPieces) return nullptr;
     for (UOpRef rows : std::views::reverse(outputs_)) {
       if (rows != axis && size(rows) % lanes_ == 0 && size(rows) > 0) return rows;
     }
@@ -222,7 +225,7 @@ class Heuristic {
     for (UOpRef axis : std::views::reverse(outputs_)) {
       if (axis == vector_axis || !is_range(axis, ir::RangeKind::Loop) || size(axis) < 2 || is_unrolled(axis)) continue;
       const PlacesOfChange places = places_of_change(store_->source(1), axis);
-      if (places.empty() || pieces * (places.size() + 1) > kMostPieces) continue;
+      if (places.empty() || pieces * (places.size() + 1) > kMaxPieces) continue;
       pieces *= places.size() + 1;
       for (const std::int64_t place : places) add(Opt::Kind::Split, axis, place);
     }
@@ -243,7 +246,7 @@ class Heuristic {
     }
     for (UOpRef axis : std::views::reverse(outputs_)) {
       const auto found = amounts.find(axis);
-      if (found != amounts.end() && found->second > 1 && found->second <= kMostChoices)
+      if (found != amounts.end() && found->second > 1 && found->second <= kMaxChoices)
         add(Opt::Kind::Unroll, axis, found->second);
     }
     return !opts_.empty();
@@ -265,9 +268,9 @@ class Heuristic {
     for (UOpRef reduce : reduces_) {
       std::int64_t elements = 1;
       for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
-        elements *= size(reduce->source(i)) ? size(reduce->source(i)) : kMostUnrolled + 1;
+        elements *= size(reduce->source(i)) ? size(reduce->source(i)) : kMaxUnrolled + 1;
       }
-      if (elements > kMostUnrolled) continue;
+      if (elements > kMaxUnrolled) continue;
       for (std::size_t i = 1; i < reduce->sources.size(); ++i) {
         UOpRef r = reduce->source(i);
         if (size(r) > 1) add(Opt::Kind::Unroll, r, size(r));
@@ -350,7 +353,7 @@ std::vector<Opt> heuristic_cpu(UOpRef kernel, const target::Target& target, doub
     for (const Opt& opt : tiled ? *tiled : Heuristic(facts, work).run()) {
       // Stores may share reductions and packed operands.
       auto same = [&](const Opt& o) { return o.kind == opt.kind && o.axis == opt.axis; };
-      if (facts.is_alone || std::ranges::none_of(opts, same)) opts.push_back(opt);
+      if (facts.is_only_store || std::ranges::none_of(opts, same)) opts.push_back(opt);
     }
   }
   return opts;

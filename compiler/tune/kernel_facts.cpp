@@ -8,7 +8,7 @@ using ir::Op;
 using ir::UOpRef;
 
 KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const target::Target& target)
-    : store(s), is_alone(kernel->sources.size() == 1) {
+    : store(s), is_only_store(kernel->sources.size() == 1) {
   int widest = 4;
   for (UOpRef x : toposort(store)) {
     std::unordered_set<UOpRef>& d = depends[x];
@@ -47,7 +47,7 @@ bool KernelFacts::hidden(const ir::Affine& at, UOpRef range) const {
                              [&](const ir::AffineTerm& t) { return t.atom != range && depends_on(t.atom, range); });
 }
 
-bool KernelFacts::runs_along(const Access& access, UOpRef range) const {
+bool KernelFacts::is_unit_or_zero_stride(const Access& access, UOpRef range) const {
   const std::int64_t c = access.affine.coefficient_of(range);
   return (c == 0 || c == 1) && !hidden(access.affine, range);
 }

@@ -39,12 +39,12 @@ struct KernelFacts {
   // Whether `range` also moves the position in a way that is no multiple (div, mod, a loaded index).
   bool hidden(const ir::Affine& at, ir::UOpRef range) const;
   // Stays put or moves by one element with `range`.
-  bool runs_along(const Access& access, ir::UOpRef range) const;
+  bool is_unit_or_zero_stride(const Access& access, ir::UOpRef range) const;
   // The output axis along which the store runs; null if there is none.
   ir::UOpRef contiguous_output() const;
 
   ir::UOpRef store;
-  bool is_alone = true;             // no other store in the kernel
+  bool is_only_store = true;        // no other store in the kernel
   std::vector<ir::UOpRef> loops;    // the store's ranges, outermost first
   std::vector<ir::UOpRef> outputs;  // those that no other store shares: loops that opts may change
   std::vector<ir::UOpRef> reduces;  // all reductions

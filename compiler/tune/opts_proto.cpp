@@ -12,8 +12,8 @@ using ir::Op;
 using ir::UOpRef;
 using Kind = Opt::Kind;
 
-constexpr int kMostOpts = 64;
-constexpr std::int64_t kMostTile = 1 << 20, kMostPadding = 1024, kMostLanes = 64, kMostCopies = 4096;
+constexpr int kMaxOpts = 64;
+constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, kMaxCopies = 4096;
 
 // Kinds in the order of Opt::Kind.
 constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,   v1::Opt::LANES,  v1::Opt::MASKED,
@@ -55,8 +55,8 @@ OptProtos to_proto(const std::vector<Opt>& opts) {
 }
 
 absl::StatusOr<std::vector<Opt>> from_proto(const OptProtos& wire) {
-  if (wire.size() > kMostOpts)
-    return absl::InvalidArgumentError(fmt::format("{} opts; at most {} are taken", wire.size(), kMostOpts));
+  if (wire.size() > kMaxOpts)
+    return absl::InvalidArgumentError(fmt::format("{} opts; at most {} are taken", wire.size(), kMaxOpts));
   std::vector<Opt> opts;
   for (const v1::Opt& opt : wire) {
     const auto kind = std::ranges::find(kWireKinds, opt.kind());
@@ -81,11 +81,11 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!place || place == range || is_reduce(place) || is_reduce(range)) return refuse(opt, "needs two output axes");
       continue;
     }
-    const std::int64_t most = opt.kind == Kind::Unroll  ? kMostCopies
-                              : opt.kind == Kind::Tile  ? kMostTile
-                              : opt.kind == Kind::PadTo ? kMostPadding
+    const std::int64_t most = opt.kind == Kind::Unroll  ? kMaxCopies
+                              : opt.kind == Kind::Tile  ? kMaxTile
+                              : opt.kind == Kind::PadTo ? kMaxPadding
                               : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
-                                                        : kMostLanes;
+                                                        : kMaxLanes;
     const std::int64_t least = opt.kind == Kind::Split ? 1 : 2;
     if (opt.amount < least || opt.amount > most)
       return refuse(opt, fmt::format("the amount must be from {} to {}", least, most));
@@ -96,8 +96,8 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
     if (opt.kind == Kind::Split && ir::is_range(range, ir::RangeKind::Grid))
       return refuse(opt, "is not for the axis that threads divide");
   }
-  if (num_copies(flat, opts) > kMostCopies)
-    return absl::InvalidArgumentError(fmt::format("opts {}: more than {} copies in all", to_string(opts), kMostCopies));
+  if (num_copies(flat, opts) > kMaxCopies)
+    return absl::InvalidArgumentError(fmt::format("opts {}: more than {} copies in all", to_string(opts), kMaxCopies));
   return absl::OkStatus();
 }
 
@@ -109,7 +109,7 @@ std::int64_t num_copies(UOpRef flat, const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
       // Amounts are not checked yet.
       if (opt.kind == Kind::Unroll && names.axis(opt.axis))
-        copies = std::min<std::int64_t>(copies * std::clamp<std::int64_t>(opt.amount, 1, kMostCopies), 1 << 30);
+        copies = std::min<std::int64_t>(copies * std::clamp<std::int64_t>(opt.amount, 1, kMaxCopies), 1 << 30);
     }
     most = std::max(most, copies);
   }

@@ -14,16 +14,17 @@ using ir::UOpRef;
 using Kind = Opt::Kind;
 using Opts = std::vector<Opt>;
 
-constexpr std::int64_t kMostTriedCopies = 256, kMostUnrolled = 16, kLeastBlock = 4, kMostBlock = 65'536;
+constexpr std::int64_t kMaxTriedCopies = 256, kMaxUnrolled = 16, kMinBlock = 4, kMaxBlock = 65'536;
 
-class Moves {
+class NeighbourGenerator {
  public:
-  Moves(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack, const target::Target& target, const Opts& opts)
+  NeighbourGenerator(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack, const target::Target& target,
+                     const Opts& opts)
       : flat_(flat),
         slots_(slots),
         may_pack_(may_pack),
         opts_(opts),
-        most_copies_(std::max(kMostTriedCopies, num_copies(flat, opts))) {
+        most_copies_(std::max(kMaxTriedCopies, num_copies(flat, opts))) {
     for (UOpRef store : flat->sources) facts_.emplace_back(flat, store, target);
     seen_.insert(key(opts));
   }
@@ -140,7 +141,7 @@ class Moves {
     auto move = [&](std::int64_t rows, std::int64_t columns) {
       Tile to = *t;
       to.rows = t->rows_axis ? std::clamp<std::int64_t>(rows, 1, t->rows_axis->source(0)->bounds.max) : 1;
-      to.columns = std::clamp<std::int64_t>(columns, 1, std::min(vectors, kMostUnrolled));
+      to.columns = std::clamp<std::int64_t>(columns, 1, std::min(vectors, kMaxUnrolled));
       if (to.rows * to.columns <= only().registers + 8) propose(with_tile(*t, to));
     };
     // Rows that fill the registers beside `columns` vectors and one broadcast.
@@ -177,7 +178,7 @@ class Moves {
         // What does not run along the axis would be gathered.
         for (const Access& a : only().accesses) {
           if (a.is_store || !may_pack(a) || !only().depends_on(a.index, axis)) continue;
-          if (only().runs_along(a, axis)) continue;
+          if (only().is_unit_or_zero_stride(a, axis)) continue;
           const Opt pack{Kind::Pack, slot(a), 1};
           if (!has(turned, pack)) turned.push_back(pack);
         }
@@ -210,12 +211,12 @@ class Moves {
       };
       if (o.kind == Kind::Unroll) {
         for (const std::int64_t amount : {o.amount * 2, o.amount / 2, o.amount + 1, o.amount - 1}) {
-          if (amount >= 2 && amount <= kMostUnrolled) with(amount);
+          if (amount >= 2 && amount <= kMaxUnrolled) with(amount);
         }
         without();
       } else if (o.kind == Kind::Tile) {
         for (const std::int64_t amount : {o.amount * 2, o.amount / 2, o.amount * 4, o.amount / 4}) {
-          if (amount >= kLeastBlock && amount <= kMostBlock) with(amount);
+          if (amount >= kMinBlock && amount <= kMaxBlock) with(amount);
         }
         without();
       } else if (is_vector(o) && !has_padding()) {
@@ -316,7 +317,7 @@ class Moves {
 
 std::vector<std::vector<Opt>> neighbours(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack,
                                          const target::Target& target, const std::vector<Opt>& opts) {
-  std::vector<Opts> found = Moves(flat, slots, may_pack, target, opts).run();
+  std::vector<Opts> found = NeighbourGenerator(flat, slots, may_pack, target, opts).run();
   std::erase_if(found, [&](const Opts& o) { return !check_opts(flat, o).ok(); });
   return found;
 }

@@ -20,9 +20,9 @@ double plane_cycles(const target::Target& target, std::int64_t n, std::int64_t m
   const std::int64_t lanes = std::max<std::int64_t>(1, target.lanes(4));
   const std::int64_t registers = target.vector_registers();
   double best = INFINITY;
-  for (std::int64_t columns = 1; columns <= (m > 1 ? kMostColumns : kMostColumnsOfOneRow); ++columns) {
+  for (std::int64_t columns = 1; columns <= (m > 1 ? kMaxColumns : kMaxColumnsOfOneRow); ++columns) {
     const std::int64_t panels = (n + lanes * columns - 1) / (lanes * columns);
-    const std::int64_t most_rows = std::min<std::int64_t>({kMostRows, (registers - columns - 2) / columns, m});
+    const std::int64_t most_rows = std::min<std::int64_t>({kMaxRows, (registers - columns - 2) / columns, m});
     for (std::int64_t rows = 1; rows <= most_rows; ++rows) {
       double cycles = static_cast<double>(m / rows) * tile_cycles(rows, columns, row_gates, column_gates);
       if (m % rows != 0) cycles += tile_cycles(m % rows, columns, row_gates, column_gates);

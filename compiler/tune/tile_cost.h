@@ -18,7 +18,7 @@ constexpr std::int64_t kAliasBytes = 2048;  // distances that are multiples of i
 constexpr double kTransposeCycles = 2;      // to copy one element, gathered
 constexpr double kCopyCycles = 0.25;        // to copy one element in its order
 // Larger tiles make LLVM spill.
-constexpr int kMostRows = 8, kMostColumns = 4, kMostColumnsOfOneRow = 8;
+constexpr int kMaxRows = 8, kMaxColumns = 4, kMaxColumnsOfOneRow = 8;
 
 // Of one element of the reduction. Gates: how many of the operands along rows and columns are read under a condition.
 double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates);

@@ -8,9 +8,9 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kMostElements = 64;       // of a window
-constexpr std::int64_t kMostWindowCopies = 256;  // of what is done for an element of a window
-constexpr std::int64_t kMostRows = 8, kRowsOfOddLengths = 4;
+constexpr std::int64_t kMaxElements = 64;       // of a window
+constexpr std::int64_t kMaxWindowCopies = 256;  // of what is done for an element of a window
+constexpr std::int64_t kMaxRows = 8, kRowsOfOddLengths = 4;
 
 std::uint32_t slot(const Access& a) { return a.index->source(0)->as<ir::ParamInfo>().slot; }
 
@@ -26,9 +26,9 @@ class Windows {
       ++num_read_;
       if (!a.index->source(0)->is(Op::Param) || slot(a) >= slots_.size()) return std::nullopt;
       const bool packs = slots_[slot(a)].once && slots_[slot(a)].constant_shape;
-      if (!f_.runs_along(a, axis_) && packs) {
+      if (!f_.is_unit_or_zero_stride(a, axis_) && packs) {
         packed_.push_back(slot(a));
-      } else if (!f_.runs_along(a, axis_) || !(packs || moves_with_all(a))) {
+      } else if (!f_.is_unit_or_zero_stride(a, axis_) || !(packs || moves_with_all(a))) {
         return std::nullopt;
       }
     }
@@ -52,9 +52,9 @@ class Windows {
   }
 
   bool is_small_window() {
-    for (std::size_t i = 1; i < reduce_->sources.size() && elements_ <= kMostElements; ++i)
-      elements_ *= size(i) > 0 ? size(i) : kMostElements + 1;
-    return elements_ > 1 && elements_ <= kMostElements && f_.depends_on(reduce_, axis_);
+    for (std::size_t i = 1; i < reduce_->sources.size() && elements_ <= kMaxElements; ++i)
+      elements_ *= size(i) > 0 ? size(i) : kMaxElements + 1;
+    return elements_ > 1 && elements_ <= kMaxElements && f_.depends_on(reduce_, axis_);
   }
 
   // No element serves results that have nothing to do with its place, as an image's serve all channels of a
@@ -101,7 +101,7 @@ class Windows {
   }
 
   void add_rows(UOpRef row) {
-    const std::int64_t n = KernelFacts::size(row), most = std::min({n, kMostRows, kMostWindowCopies / elements_});
+    const std::int64_t n = KernelFacts::size(row), most = std::min({n, kMaxRows, kMaxWindowCopies / elements_});
     std::int64_t rows = most;
     while (rows > 2 && n % rows != 0) --rows;
     add(Opt::Kind::Unroll, row, n % rows == 0 && rows > 2 ? rows : std::min(most, kRowsOfOddLengths));

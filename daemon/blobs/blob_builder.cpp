@@ -12,7 +12,7 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::uint64_t kMostSourceBytes = 32u << 20;  // of a source or header; what has more is no text of anybody's
+constexpr std::uint64_t kMaxSourceBytes = 32u << 20;  // of a source or header; what has more is no text of anybody's
 constexpr char kAbsence[] = "' is not in the cache";
 
 // Two installations may differ in their headers, so they do not share a compile; their blobs, once made, they do.
@@ -34,7 +34,7 @@ bool is_absence(const absl::Status& status) {
 
 BlobBuilder::BlobBuilder(const BlobServices& services, std::chrono::milliseconds retry_after)
     : services_(services),
-      files_(kMostSourceBytes),
+      files_(kMaxSourceBytes),
       records_(services.store, &files_),
       failures_(retry_after),
       toolchains_(services.pool) {}

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "base/file_digest/file_memo.h"
+#include "base/file_digest/file_digest_cache.h"
 #include "daemon/blobs/blob_failures.h"
 #include "daemon/blobs/blob_records.h"
 #include "daemon/blobs/blob_toolchains.h"
@@ -71,7 +71,7 @@ class BlobBuilder {
  private:
   const BlobServices services_;
   std::atomic<bool> closed_{false};
-  files::FileMemo files_;
+  files::FileDigestCache files_;
   BlobRecords records_;
   BlobFailures failures_;
   BlobToolchains toolchains_;

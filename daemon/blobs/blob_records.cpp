@@ -31,8 +31,8 @@ bool same_files(const v1::BlobRecord& a, const v1::BlobRecord& b) {
                     [](const auto& x, const auto& y) { return x.path() == y.path() && x.sha256() == y.sha256(); });
 }
 
-std::vector<std::string> bystanders_now(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::FileMemo& files,
-                                        files::Watched* watched = nullptr) {
+std::vector<std::string> bystanders_now(const v1::BlobSpec& spec, const v1::BlobRecord& record,
+                                        files::FileDigestCache& files, files::FileSnapshot* watched = nullptr) {
   std::vector<std::string> used;
   for (const v1::BlobFile& file : record.files()) used.push_back(file.path());
   return files::bystanders_of(
@@ -57,7 +57,7 @@ v1::BlobRecords BlobRecords::read(const cache::KeyMaterial& request) {
   return records;
 }
 
-bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::Watched& watched) {
+bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::FileSnapshot& watched) {
   for (const v1::BlobFile& file : record.files()) {
     const absl::StatusOr<Digest> digest = files_->digest(files::with_root(file.path(), spec.root()), &watched);
     if (!digest.ok() || to_bytes(*digest) != file.sha256()) return false;
@@ -84,7 +84,7 @@ std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache
   if (std::optional<FoundBlob> found = find_fresh(request_and_root)) return found;
   const v1::BlobRecords records = read(request);
   for (const v1::BlobRecord& record : records.records()) {
-    files::Watched watched;
+    files::FileSnapshot watched;
     if (!holds(spec, record, watched)) continue;
     const cache::KeyMaterial material = cache::blob_material(request, record);
     std::optional<KernelResult> artifact = store_->find_blob(material);

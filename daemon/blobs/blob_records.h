@@ -12,7 +12,7 @@
 #include <mutex>
 #include <optional>
 
-#include "base/file_digest/file_memo.h"
+#include "base/file_digest/file_digest_cache.h"
 #include "daemon/build/result_store.h"
 #include "hearth/v1/blob.pb.h"
 #include "kernels_cache/blob_key.h"
@@ -28,7 +28,7 @@ class BlobRecords {
  public:
   static constexpr int kMaxRecords = 4;
 
-  BlobRecords(ResultStore* store, files::FileMemo* files) : store_(store), files_(files) {}
+  BlobRecords(ResultStore* store, files::FileDigestCache* files) : store_(store), files_(files) {}
 
   std::optional<FoundBlob> find(const v1::BlobSpec& spec, const cache::KeyMaterial& request);
   // `keep`: else only for those who wait now, since a file changed meanwhile. `began`: when the compile did.
@@ -38,18 +38,18 @@ class BlobRecords {
  private:
   // What was found last for a request, and what that was decided from: an answer that costs its stats alone.
   struct Fresh {
-    files::Watched watched;
+    files::FileSnapshot watched;
     cache::KeyMaterial material;
     Digest key{};
   };
   static constexpr std::size_t kMaxFresh = 256;
 
   std::optional<FoundBlob> find_fresh(const Digest& request_and_root);
-  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::Watched& watched);
+  bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::FileSnapshot& watched);
   v1::BlobRecords read(const cache::KeyMaterial& request);
 
   ResultStore* const store_;
-  files::FileMemo* const files_;
+  files::FileDigestCache* const files_;
   std::mutex fresh_mutex_;
   std::map<Digest, std::shared_ptr<const Fresh>> fresh_;
   std::mutex write_mutex_;  // one reads, changes and writes a request's records at a time

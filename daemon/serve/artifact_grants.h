@@ -18,7 +18,7 @@ namespace hearth::daemon {
 
 class ArtifactGrants {
  public:
-  static constexpr std::size_t kMostOfUser = 100'000;
+  static constexpr std::size_t kMaxOfUser = 100'000;
 
   void grant(uid_t user, const Digest& digest) {
     if (is_trusted(user)) return;
@@ -26,7 +26,7 @@ class ArtifactGrants {
     User& of_user = users_[user];
     if (!of_user.granted.insert(digest).second) return;
     of_user.in_order.push_back(digest);
-    if (of_user.in_order.size() <= kMostOfUser) return;
+    if (of_user.in_order.size() <= kMaxOfUser) return;
     of_user.granted.erase(of_user.in_order.front());
     of_user.in_order.pop_front();
   }

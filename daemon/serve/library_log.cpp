@@ -14,7 +14,7 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::size_t kMostBytes = 1'000;  // of a message
+constexpr std::size_t kMaxBytes = 1'000;  // of a message
 
 void log_line(const char* library, bool is_error, const char* file, int line, std::string_view message) {
   static LogLimit& limit = *new LogLimit();  // threads of libraries may outlive static objects
@@ -22,7 +22,7 @@ void log_line(const char* library, bool is_error, const char* file, int line, st
   const auto times = limit.count(std::hash<std::string_view>()(name) * 31 + static_cast<std::uint64_t>(line));
   if (!times) return;
   spdlog::log(is_error ? spdlog::level::warn : spdlog::level::debug, "{} ({} times): {}{}", library, *times,
-              message.substr(0, kMostBytes), message.size() > kMostBytes ? "…" : "");
+              message.substr(0, kMaxBytes), message.size() > kMaxBytes ? "…" : "");
 }
 
 void log_for_grpc(gpr_log_func_args* args) {

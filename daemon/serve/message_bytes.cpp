@@ -42,7 +42,7 @@ absl::Status read_small_request(grpc::ByteBuffer& bytes, google::protobuf::Messa
 
 absl::StatusOr<std::uint64_t> request_cost(grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,
                                            std::uint64_t limit) {
-  if (bytes.Length() <= kUnmeasuredBytes) return std::min<std::uint64_t>(limit, kMostPerByte * bytes.Length());
+  if (bytes.Length() <= kUnmeasuredBytes) return std::min<std::uint64_t>(limit, kMaxPerByte * bytes.Length());
   grpc::Slice whole;
   if (!bytes.TrySingleSlice(&whole).ok() && !bytes.DumpToSingleSlice(&whole).ok())
     return absl::InvalidArgumentError("the request cannot be read: it is compressed wrongly");

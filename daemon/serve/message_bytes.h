@@ -22,8 +22,8 @@ absl::Status from_byte_buffer(grpc::ByteBuffer& bytes, google::protobuf::Message
 absl::Status read_small_request(grpc::ByteBuffer& bytes, google::protobuf::Message& message,
                                 std::size_t limit = kSmallRequestBytes);
 
-// Requests of at most so many bytes are not measured: none of ours takes more than kMostPerByte a byte.
-inline constexpr std::size_t kUnmeasuredBytes = 4u << 10, kMostPerByte = 128;
+// Requests of at most so many bytes are not measured: none of ours takes more than kMaxPerByte a byte.
+inline constexpr std::size_t kUnmeasuredBytes = 4u << 10, kMaxPerByte = 128;
 
 // What the request would take in memory, or more than that; RESOURCE_EXHAUSTED naming the field that takes most when
 // that is over `limit`.

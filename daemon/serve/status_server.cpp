@@ -19,13 +19,13 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr unsigned kMostConnections = 32;
+constexpr unsigned kMaxConnections = 32;
 constexpr unsigned kTimeoutS = 10;
 constexpr std::size_t kRequestBytes = 4096;
 
 MHD_Result respond(MHD_Connection* connection, unsigned code, const char* type, const std::string& text) {
-  MHD_Response* const response = MHD_create_response_from_buffer(
-      text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
+  MHD_Response* const response =
+      MHD_create_response_from_buffer(text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
   const MHD_Result queued = MHD_queue_response(connection, code, response);
@@ -78,7 +78,8 @@ absl::StatusOr<UniqueFd> listen_on_port(const std::string& address) {
     size = sizeof(*v6);
   } else {
     return absl::InvalidArgumentError(absl::StrCat(
-        "'", host, "' is not this machine's loopback (127.0.0.1 or [::1]): put a proxy in front to be seen from elsewhere"));
+        "'", host,
+        "' is not this machine's loopback (127.0.0.1 or [::1]): put a proxy in front to be seen from elsewhere"));
   }
   UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
@@ -103,11 +104,12 @@ absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::str
   if (!listening.ok()) return listening.status();
   std::unique_ptr<StatusServer> server(
       new StatusServer(std::move(pages), !address.empty() && address.front() == '/' ? address : std::string()));
-  server->http_ = MHD_start_daemon(
-      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, nullptr, nullptr, &answer, server.get(),
-      MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening->get()), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-      MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END);
-  if (server->http_ == nullptr) return absl::UnavailableError(absl::StrCat("'", address, "': no HTTP server can be made"));
+  server->http_ = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, nullptr, nullptr, &answer,
+                                   server.get(), MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening->get()),
+                                   MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+                                   kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END);
+  if (server->http_ == nullptr)
+    return absl::UnavailableError(absl::StrCat("'", address, "': no HTTP server can be made"));
   listening->release();  // the server's now
   return server;
 }

@@ -69,7 +69,7 @@ class Kinds {
   }
 
  private:
-  static constexpr int kMostNumber = 4'096;  // of a field; ours have small ones
+  static constexpr int kMaxNumber = 4'096;  // of a field; ours have small ones
 
   Kind* add(const pb::Descriptor& message) {
     std::unique_ptr<Kind>& slot = kinds_[&message];
@@ -80,7 +80,7 @@ class Kinds {
     kind->object_bytes = (prototype != nullptr ? prototype->SpaceUsedLong() : 64) + kAllocation;
     for (int i = 0; i < message.field_count(); ++i) {
       const pb::FieldDescriptor& field = *message.field(i);
-      if (field.number() > kMostNumber) continue;
+      if (field.number() > kMaxNumber) continue;
       const auto number = static_cast<std::size_t>(field.number());
       if (kind->fields.size() <= number) kind->fields.resize(number + 1);
       Field known;

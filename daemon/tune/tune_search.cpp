@@ -54,7 +54,7 @@ Digest code_of(const v1::Candidate& candidate) {
 
 class Search {
  public:
-  Search(const v1::FlatKernel& kernel, TuneBench& bench, const SearchOptions& options)
+  Search(const v1::FlatKernel& kernel, CandidateRunner& bench, const SearchOptions& options)
       : kernel_(kernel), bench_(bench), options_(options) {}
 
   SearchResult run() {
@@ -218,7 +218,7 @@ class Search {
   }
 
   const v1::FlatKernel& kernel_;
-  TuneBench& bench_;
+  CandidateRunner& bench_;
   const SearchOptions& options_;
   SearchResult result_;
   struct Leader {
@@ -235,7 +235,7 @@ class Search {
 
 }  // namespace
 
-SearchResult search(const v1::FlatKernel& kernel, TuneBench& bench, const SearchOptions& options) {
+SearchResult search(const v1::FlatKernel& kernel, CandidateRunner& bench, const SearchOptions& options) {
   return Search(kernel, bench, options).run();
 }
 

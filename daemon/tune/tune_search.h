@@ -4,7 +4,7 @@
 // What is fastest in the end must show it again: at least 3 % in several more rounds. Every ratio is one to the
 // heuristic's kernel, timed in between, so that a machine whose speed changes does not decide.
 //
-// Knows no processes and no clock: a TuneBench does the work. Example:
+// Knows no processes and no clock: a CandidateRunner does the work. Example:
 //   SearchResult found = search(kernel, bench, {.progress = on_progress});
 //   if (found.improved) keep(found.best.opts());
 #pragma once
@@ -18,9 +18,9 @@
 
 namespace hearth::daemon {
 
-class TuneBench {
+class CandidateRunner {
  public:
-  virtual ~TuneBench() = default;
+  virtual ~CandidateRunner() = default;
   // One answer a spec, in order; a candidate that cannot be compiled, or kills its compiler, is an error of its own.
   virtual std::vector<absl::StatusOr<v1::Candidate>> compile(std::span<const v1::CandidateSpec> specs) = 0;
   virtual absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec) = 0;
@@ -51,6 +51,6 @@ struct SearchResult {
   std::string detail;                    // the last failure
 };
 
-SearchResult search(const v1::FlatKernel& kernel, TuneBench& bench, const SearchOptions& options);
+SearchResult search(const v1::FlatKernel& kernel, CandidateRunner& bench, const SearchOptions& options);
 
 }  // namespace hearth::daemon

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/tune/worker_bench.h"
+#include "daemon/tune/worker_candidate_runner.h"
 #include "proto/launch_runs.h"
 
 namespace hearth::daemon {
@@ -23,8 +23,8 @@ struct Tunable {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t kDefaultBudgetMs = 60'000, kMostBudgetMs = 24 * 3600 * 1000;
-constexpr double kLeastShare = 0.01;         // of the work, for a kernel to be worth a search
+constexpr std::uint64_t kDefaultBudgetMs = 60'000, kMaxBudgetMs = 24 * 3600 * 1000;
+constexpr double kMinShare = 0.01;           // of the work, for a kernel to be worth a search
 constexpr double kOpsPerByte = 0.5;          // what moving a byte counts beside an operation
 constexpr std::size_t kCandidatesAWave = 2;  // for each worker
 
@@ -145,8 +145,8 @@ class Tuner::Run : public Tuner::Job {
       told.set_heuristic_ns(known.heuristic_ns());
       told.set_best_ns(known.heuristic_ns());
       told.set_detail(absl::StrCat("an earlier search tried ", known.candidates(), " candidates"));
-    } else if (told.share() < kLeastShare) {
-      told.set_detail(absl::StrCat("has less than ", kLeastShare * 100, " % of the work"));
+    } else if (told.share() < kMinShare) {
+      told.set_detail(absl::StrCat("has less than ", kMinShare * 100, " % of the work"));
     } else if (has_searched_ && bench_.is_past_deadline()) {
       const double budget_s = std::chrono::duration<double>(budget_).count();
       told.set_detail(absl::StrCat("the budget of ", budget_s, " s was used up before"));
@@ -237,7 +237,7 @@ class Tuner::Run : public Tuner::Job {
   const v1::TuneRequest request_;
   const v1::CompileOptions options_;
   const Caller caller_;
-  WorkerBench bench_;
+  WorkerCandidateRunner bench_;
   v1::TuneProgress progress_;
   bool has_searched_ = false;
   bool is_lowered_ = false;
@@ -245,8 +245,8 @@ class Tuner::Run : public Tuner::Job {
   std::vector<Tunable> tunables_;
   std::size_t next_ = 0;
   v1::TuneResult result_;
-  const Clock::duration budget_ = std::chrono::milliseconds(
-      request_.budget_ms() ? std::min(request_.budget_ms(), kMostBudgetMs) : kDefaultBudgetMs);
+  const Clock::duration budget_ =
+      std::chrono::milliseconds(request_.budget_ms() ? std::min(request_.budget_ms(), kMaxBudgetMs) : kDefaultBudgetMs);
   Clock::duration budget_left_ = budget_;
 };
 

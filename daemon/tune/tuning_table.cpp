@@ -8,8 +8,8 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::size_t kMostRecordBytes = 64 << 10;
-constexpr std::size_t kMostLoaded = 4 * TuningTable::kMostRecords;  // of all scopes, other builds' included
+constexpr std::size_t kMaxRecordBytes = 64 << 10;
+constexpr std::size_t kMaxLoaded = 4 * TuningTable::kMaxRecords;  // of all scopes, other builds' included
 
 const std::shared_ptr<const TuningSnapshot>& no_records() {
   static const auto* const none = new std::shared_ptr<const TuningSnapshot>(std::make_shared<TuningSnapshot>());
@@ -47,8 +47,8 @@ absl::Status TuningTable::put(const v1::FlatKernel& kernel, const v1::Target& ta
   std::lock_guard lock(mutex_);
   if (!loaded_) load_locked();
   Scope& scope = scopes_[cache::tuning_scope(target, options, build_id_)];
-  if (scope.records.size() >= kMostRecords && scope.records.count(record.kernel()) == 0) {
-    return absl::ResourceExhaustedError(absl::StrCat("there are ", kMostRecords,
+  if (scope.records.size() >= kMaxRecords && scope.records.count(record.kernel()) == 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("there are ", kMaxRecords,
                                                      " tuning records for this target already; `hearth cache clear "
                                                      "--tuning` removes them all"));
   }
@@ -72,11 +72,11 @@ void TuningTable::forget() {
 
 void TuningTable::load_locked() {
   loaded_ = true;
-  for (cache::TuningEntry& entry : cache_->tuning_records(kMostLoaded)) {
+  for (cache::TuningEntry& entry : cache_->tuning_records(kMaxLoaded)) {
     const std::string scope_key = cache::tuning_scope(entry.material);
     if (is_of_other_build(scope_key, build_id_)) continue;
     v1::TuningRecord record;
-    if (scope_key.empty() || entry.record.size() > kMostRecordBytes || !record.ParseFromString(entry.record) ||
+    if (scope_key.empty() || entry.record.size() > kMaxRecordBytes || !record.ParseFromString(entry.record) ||
         record.kernel().size() != sizeof(Digest)) {
       spdlog::warn("a tuning record of {} bytes makes no sense and was dropped", entry.record.size());
       cache_->drop_tuning(entry.material);
@@ -84,7 +84,7 @@ void TuningTable::load_locked() {
     }
     Scope& scope = scopes_[scope_key];
     std::string kernel = record.kernel();
-    if (scope.records.size() >= kMostRecords || !scope.records.emplace(std::move(kernel), std::move(record)).second)
+    if (scope.records.size() >= kMaxRecords || !scope.records.emplace(std::move(kernel), std::move(record)).second)
       continue;
     scope.pins.push_back(std::move(entry.pin));
   }

@@ -30,7 +30,7 @@ struct TuningSnapshot {
 class TuningTable {
  public:
   // Of one target, options and build; the newest are taken.
-  static constexpr std::size_t kMostRecords = 4096;
+  static constexpr std::size_t kMaxRecords = 4096;
 
   TuningTable(cache::KernelsCache* cache, std::string build_id) : cache_(cache), build_id_(std::move(build_id)) {}
 

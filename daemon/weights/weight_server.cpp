@@ -19,7 +19,7 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::chrono::seconds kMakeLimit{10};  // then another one that waits makes them
-constexpr int kMostRanges = 256;                // of a packet
+constexpr int kMaxRanges = 256;                 // of a packet
 constexpr int kLookEvery_ms = 500;              // for blocks nobody uses and makers that are too slow
 constexpr std::size_t kKeyBytes = 32;
 constexpr std::size_t kDigestBytes = 32;
@@ -170,7 +170,7 @@ bool WeightServer::answer(Connection& connection, const v1::WeightsRequest& requ
 }
 
 bool WeightServer::find_digests(Connection& connection, const v1::FindDigests& request) {
-  if (request.ranges_size() > kMostRanges) return refuse(connection, "too many ranges in a packet");
+  if (request.ranges_size() > kMaxRanges) return refuse(connection, "too many ranges in a packet");
   v1::WeightsResponse response;
   response.set_outcome(v1::WeightsResponse::DONE);
   for (const v1::FileRange& range : request.ranges()) {
@@ -182,7 +182,7 @@ bool WeightServer::find_digests(Connection& connection, const v1::FindDigests& r
 
 bool WeightServer::store_digests(Connection& connection, const v1::StoreDigests& request) {
   const auto is_digest = [](const std::string& bytes) { return bytes.size() == kDigestBytes; };
-  if (request.ranges_size() > kMostRanges) return refuse(connection, "too many ranges in a packet");
+  if (request.ranges_size() > kMaxRanges) return refuse(connection, "too many ranges in a packet");
   if (request.ranges_size() != request.digests_size() ||
       !std::all_of(request.digests().begin(), request.digests().end(), is_digest)) {
     return refuse(connection, "digests and ranges do not fit");

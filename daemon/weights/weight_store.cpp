@@ -12,7 +12,7 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::size_t kMostDigests = 100'000;  // of one user, 14 MB; then it starts over
+constexpr std::size_t kMaxDigests = 100'000;  // of one user, 14 MB; then it starts over
 
 // A file that is mostly holes would take its place from others for nothing. An eighth may be: what is between weights.
 absl::Status check_filled(int file, std::uint64_t size_bytes) {
@@ -155,7 +155,7 @@ const Digest* WeightStore::find_digest(uid_t uid, const FileRangeKey& range) con
 
 void WeightStore::store_digest(uid_t uid, const FileRangeKey& range, const Digest& digest) {
   auto& known = digests_[uid];
-  if (known.size() >= kMostDigests) known.clear();
+  if (known.size() >= kMaxDigests) known.clear();
   known[range] = digest;
 }
 

@@ -21,11 +21,11 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 2ull << 30;
-constexpr double kChunkNs = 20'000;        // of calls between two looks at the clock
-constexpr double kBatchNs = 4'000'000;     // of one candidate a round
-constexpr double kMostNs = 8'000'000'000;  // of all rounds
-constexpr std::uint32_t kMostRounds = 64;
+constexpr std::uint64_t kMaxBytes = 2ull << 30;
+constexpr double kChunkNs = 20'000;       // of calls between two looks at the clock
+constexpr double kBatchNs = 4'000'000;    // of one candidate a round
+constexpr double kMaxNs = 8'000'000'000;  // of all rounds
+constexpr std::uint32_t kMaxRounds = 64;
 
 // Processor time of this thread.
 double now_ns() {
@@ -135,12 +135,12 @@ absl::StatusOr<Shared> sample_inputs(const v1::TimeSpec& spec) {
   std::uint64_t total = 0;
   for (const v1::Candidate* candidate : {&spec.baseline(), &spec.candidate()}) {
     for (const v1::Candidate::Buffer& buffer : candidate->buffers()) {
-      total += std::min(buffer.bytes(), kMostBytes);
+      total += std::min(buffer.bytes(), kMaxBytes);
     }
   }
-  if (total > kMostBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("timing would take ", total >> 20, " MiB of buffers; at most ",
-                                                     kMostBytes >> 20, " MiB are used"));
+  if (total > kMaxBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("timing would take ", total >> 20, " MiB of buffers; at most ", kMaxBytes >> 20, " MiB are used"));
   }
   const std::uint32_t num_params = spec.baseline().num_params();
   if (num_params < 1 || num_params != spec.candidate().num_params() ||
@@ -194,7 +194,7 @@ absl::StatusOr<v1::Timing> time_candidates(const v1::TimeSpec& spec, const v1::T
   };
   const double baseline_ns = once(*baseline), candidate_ns = once(*candidate);
   const double round_ns = std::max(kBatchNs, baseline_ns) + std::max(kBatchNs, candidate_ns);
-  const auto most = static_cast<std::uint32_t>(std::clamp(kMostNs / round_ns, 1.0, double{kMostRounds}));
+  const auto most = static_cast<std::uint32_t>(std::clamp(kMaxNs / round_ns, 1.0, double{kMaxRounds}));
   for (std::uint32_t round = 0; round < std::clamp(spec.rounds(), 1u, most); ++round) {
     timing.add_baseline_ns(baseline->time_ns(baseline_ns));
     timing.add_candidate_ns(candidate->time_ns(candidate_ns));

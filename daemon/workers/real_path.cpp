@@ -9,7 +9,7 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // as the kernel
 
 void push_front(const std::filesystem::path& path, std::deque<std::string>& names) {
   std::deque<std::string> first;
@@ -43,7 +43,7 @@ std::optional<RealPath> follow(const std::string& path) {
     }
     std::error_code error;
     const std::filesystem::path target = std::filesystem::read_symlink(next, error);
-    if (error || result.links.size() == kMostLinks) return std::nullopt;
+    if (error || result.links.size() == kMaxLinks) return std::nullopt;
     result.links.push_back({next, target});
     if (target.is_absolute()) here = "/";
     push_front(target, names);

@@ -12,7 +12,7 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::size_t kLongestLine = 1'000;
-constexpr std::size_t kMostLogged = 64 << 10;  // of one worker: a crash report of a sanitizer, not a log file filled
+constexpr std::size_t kMaxLogged = 64 << 10;  // of one worker: a crash report of a sanitizer, not a log file filled
 
 }  // namespace
 
@@ -53,10 +53,10 @@ void WorkerOutput::log_lines(bool rest) {
     if (end == pending_.size() && end < kLongestLine && !rest) return;
     const std::string line = pending_.substr(0, std::min(end, kLongestLine));
     pending_.erase(0, line.size() == end && end < pending_.size() ? end + 1 : line.size());
-    if (line.empty() || num_logged_bytes_ >= kMostLogged) continue;
+    if (line.empty() || num_logged_bytes_ >= kMaxLogged) continue;
     num_logged_bytes_ += line.size();
     spdlog::warn("compiler worker: {}", absl::Utf8SafeCEscape(line));
-    if (num_logged_bytes_ >= kMostLogged) spdlog::warn("compiler worker: it says too much; the rest is left out");
+    if (num_logged_bytes_ >= kMaxLogged) spdlog::warn("compiler worker: it says too much; the rest is left out");
   }
 }
 

@@ -9,7 +9,7 @@ namespace hearth::runtime {
 namespace {
 
 // What is compared with each launch: a plan of very many launches without conflicts waits now and then for nothing.
-constexpr std::size_t kMostTracked = 4096;
+constexpr std::size_t kMaxTracked = 4096;
 
 // Bytes of the arena, of the persistent block, or of a buffer that lies alone.
 struct Memory {
@@ -58,7 +58,7 @@ std::vector<bool> barriers(const Plan& plan, std::span<const std::uint32_t> laun
         return (access.is_stored || before.is_stored) && access.memory.overlaps(before.memory);
       });
     };
-    waits.push_back(open.size() > kMostTracked || std::ranges::any_of(accesses, conflicts));
+    waits.push_back(open.size() > kMaxTracked || std::ranges::any_of(accesses, conflicts));
     if (waits.back()) open.clear();
     open.insert(open.end(), accesses.begin(), accesses.end());
   }

@@ -59,11 +59,30 @@ TEST_CASE("every golden case gives its text") {
     if (std::getenv("HEARTH_PRINT_GOLDEN")) std::cout << "==== " << file.filename().string() << "\n" << output;
     CHECK(output == want);
   }
-  for (const char* pass : {"import",        "canonicalize", "split_reductions",  "rangeify",       "choose_layouts",
-                           "fuse",          "split",        "memory_plan",       "plan",           "simplify",
-                           "keep_stages",   "keep_rows",    "share_allocations", "block_rows",     "apply_opts",
-                           "pack_operands", "expand",       "guard_loads",       "decompose",      "lower_index",
-                           "linearize",     "merge_loads",  "winograd",          "arrange_weights"}) {
+  for (const char* pass : {"import",
+                           "canonicalize",
+                           "split_reductions",
+                           "rangeify",
+                           "choose_layouts",
+                           "fuse",
+                           "split",
+                           "memory_plan",
+                           "plan",
+                           "simplify",
+                           "compute_at",
+                           "materialize_row_values",
+                           "share_allocations",
+                           "block_rows",
+                           "apply_opts",
+                           "pack_operands",
+                           "expand",
+                           "guard_loads",
+                           "decompose",
+                           "lower_index",
+                           "linearize",
+                           "merge_loads",
+                           "winograd",
+                           "arrange_weights"}) {
     INFO(pass);
     CHECK(seen.count(pass) == 1);
   }

@@ -7,7 +7,7 @@
 #include "compiler/passes/import/import.h"
 #include "compiler/passes/kernel/apply_opts.h"
 #include "compiler/passes/kernel/block_rows.h"
-#include "compiler/passes/kernel/keep_rows.h"
+#include "compiler/passes/kernel/materialize_row_values.h"
 #include "compiler/passes/kernel/pack_operands.h"
 #include "compiler/passes/kernel/share_allocations.h"
 #include "compiler/passes/kernel/split_kernels.h"
@@ -20,8 +20,8 @@
 #include "compiler/passes/plan/plan_build.h"
 #include "compiler/passes/ranged/arrange_weights.h"
 #include "compiler/passes/ranged/choose_layouts.h"
+#include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/fuse.h"
-#include "compiler/passes/ranged/keep_stages.h"
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/rangeify.h"
 #include "compiler/passes/ranged/winograd.h"
@@ -73,7 +73,7 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
   const v1::Target target = small_target();
   sink = passes::choose_layouts(w.g, sink, target);
   HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink, target));
-  sink = passes::keep_stages(w.g, sink, target);
+  sink = passes::compute_at(w.g, sink, target);
   return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
 }
 
@@ -229,12 +229,12 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     return out;
   } else if (pass == "expand") {
     result = passes::expand(g, root);
-  } else if (pass == "keep_rows") {
-    result = passes::keep_rows(g, root, kAllocationBytes);
+  } else if (pass == "materialize_row_values") {
+    result = passes::materialize_row_values(g, root, kAllocationBytes);
   } else if (pass == "share_allocations") {
     result = passes::share_allocations(g, root);
-  } else if (pass == "keep_stages") {
-    result = passes::keep_stages(g, root, small_target());
+  } else if (pass == "compute_at") {
+    result = passes::compute_at(g, root, small_target());
   } else if (pass == "merge_loads") {
     result = passes::merge_loads(g, root);
   } else if (pass == "arrange_weights") {

@@ -261,7 +261,7 @@ llvm::Value* Arithmetic::compare(UOpRef node, Value* a, Value* b) {
 llvm::Value* Arithmetic::wrapping(UOpRef node, Value* a, Value* b) {
   using Wide = __int128;
   const ir::Bounds x = node->source(0)->bounds, y = node->source(1)->bounds;
-  constexpr Wide kLeast = std::numeric_limits<std::int64_t>::min(), kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr Wide kMin = std::numeric_limits<std::int64_t>::min(), kMax = std::numeric_limits<std::int64_t>::max();
   Wide corners[4] = {};
   for (int i = 0; i < 4; ++i) {
     Wide p = i & 1 ? x.max : x.min, q = i & 2 ? y.max : y.min;
@@ -269,7 +269,7 @@ llvm::Value* Arithmetic::wrapping(UOpRef node, Value* a, Value* b) {
   }
   Wide low = std::min(std::min(corners[0], corners[1]), std::min(corners[2], corners[3]));
   Wide high = std::max(std::max(corners[0], corners[1]), std::max(corners[2], corners[3]));
-  bool known = x.max < kMost && y.max < kMost && low > kLeast && high < kMost;
+  bool known = x.max < kMax && y.max < kMax && low > kMin && high < kMax;
   DType t = node->dtype;
   bool fits = known && low >= ir::int_min(t) && high <= ir::int_max(t);
   bool nsw = fits && ir::is_signed_int(t);

@@ -19,7 +19,7 @@ constexpr const char* kZeros = "zeros";
 constexpr std::int64_t kZeroBytes = 64;  // of these: a vector
 }  // namespace
 
-// On the stack, so that every thread has its own; small enough for any stack (passes/kernel/keep_rows).
+// On the stack, so that every thread has its own; small enough for any stack (passes/kernel/materialize_row_values).
 absl::Status Emitter::declare_allocation(UOpRef node) {
   const auto& info = node->as<ir::AllocationInfo>();
   const auto elements = static_cast<std::uint64_t>(info.elements);

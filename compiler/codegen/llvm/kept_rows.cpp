@@ -8,8 +8,8 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kLeastBytes = 1 << 20;  // of a result: less stays in L2
-constexpr std::int64_t kMostIterations = 8;
+constexpr std::int64_t kMinBytes = 1 << 20;  // of a result: less stays in L2
+constexpr std::int64_t kMaxIterations = 8;
 
 // The open loops at every load and store, outermost first.
 template <class Visit>
@@ -27,8 +27,8 @@ bool is_row_store(UOpRef x, const std::vector<UOpRef>& open) {
   UOpRef index = x->source(0), position = index->source(1);
   const ir::DType dtype = x->source(1)->dtype;
   return index->source(0)->is(Op::Param) && index->sources.size() == 3 && index->source(2)->is_const() &&
-         position->dtype.lanes == 1 && position->bounds.max >= kLeastBytes / byte_size(dtype.element()) &&
-         ir::to_affine(position).coefficient_of(open.front()) >= kLeastRow;
+         position->dtype.lanes == 1 && position->bounds.max >= kMinBytes / byte_size(dtype.element()) &&
+         ir::to_affine(position).coefficient_of(open.front()) >= kMinRow;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ KeptRows::KeptRows(std::span<const UOpRef> body) {
     UOpRef kept = keeps->second->source(0), stored = open.back()->source(0);
     if (!kept->is_const() || !stored->is_const() || kept->int_value() < 1) return;
     const std::int64_t times = stored->int_value() / kept->int_value();
-    if (times < 1 || times > kMostIterations || stored->int_value() % kept->int_value() != 0) return;
+    if (times < 1 || times > kMaxIterations || stored->int_value() % kept->int_value() != 0) return;
     written[keeps->second].push_back({x, open.back(), times});
   });
 }

@@ -11,11 +11,11 @@ namespace {
 using ir::RangeKind;
 using ir::UOpRef;
 
-constexpr std::int64_t kRowsAhead = 2;           // a row and what is kept of it fill L1: into L2, early
-constexpr int kIntoL1 = 3, kIntoL2 = 2;          // llvm.prefetch's locality
-constexpr std::int64_t kCacheLine = 64;          // bytes
-constexpr std::int64_t kLeastStream = 32 << 10;  // bytes: less stays in L1
-constexpr std::int64_t kIterationsAhead = 8;     // of about 10 cycles: L2's latency and more
+constexpr std::int64_t kRowsAhead = 2;         // a row and what is kept of it fill L1: into L2, early
+constexpr int kIntoL1 = 3, kIntoL2 = 2;        // llvm.prefetch's locality
+constexpr std::int64_t kCacheLine = 64;        // bytes
+constexpr std::int64_t kMinStream = 32 << 10;  // bytes: less stays in L1
+constexpr std::int64_t kIterationsAhead = 8;   // of about 10 cycles: L2's latency and more
 
 // Up to kIterationsAhead; 1 when unknown.
 std::int64_t trip_count(UOpRef range) {
@@ -50,13 +50,13 @@ void Emitter::prefetch(UOpRef index, const Access& access, ir::DType dtype) {
     // It reads what an earlier loop brought into the cache and has arithmetic to hide memory behind: the place to fetch
     // the same part of a later row.
     const std::int64_t row = loops_.size() < 2 ? 0 : position.coefficient_of(loops_.front().range);
-    if (row < kLeastRow) return;
+    if (row < kMinRow) return;
     ahead = row * kRowsAhead;
     locality = kIntoL2;
   } else {
     // What is reduced comes in jumps (the next channel of a convolution), which the hardware does not foresee, or as a
     // stream, where the hardware stops at every page and lags behind in L2.
-    const bool is_small = index->source(1)->bounds.max < kLeastStream / byte_size(dtype.element());
+    const bool is_small = index->source(1)->bounds.max < kMinStream / byte_size(dtype.element());
     const bool is_vector = dtype.lanes > 1;
     if ((is_vector && !traits_.prefetches_streams) || is_small || kept_.params_read.contains(index->source(0))) return;
     ahead = reduced_ahead(position, dtype.lanes, line);

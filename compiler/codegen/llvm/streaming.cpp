@@ -10,7 +10,7 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr int kLeastVectorBytes = 32;
+constexpr int kMinVectorBytes = 32;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::optional<std::uint32_t> streamed_slot(const passes::LinearKernel& kernel, c
     const ir::DType dtype = node->source(1)->dtype;
     const int bytes = byte_size(dtype.element());
     const std::int64_t last = position->bounds.max;
-    const bool whole = dtype.lanes * bytes >= kLeastVectorBytes && is_vector_aligned(position, dtype.lanes) &&
+    const bool whole = dtype.lanes * bytes >= kMinVectorBytes && is_vector_aligned(position, dtype.lanes) &&
                        index->sources.back()->is_const();
     if (!whole || last < traits.least_streamed_bytes / bytes - dtype.lanes || last > INT64_MAX / 64) continue;
     slot = index->source(0)->as<ir::ParamInfo>().slot;

@@ -17,7 +17,7 @@ using ir::UOpRef;
 
 namespace {
 
-constexpr std::size_t kLeastLoaded = 4;  // columns: fewer are gathered as fast
+constexpr std::size_t kMinLoaded = 4;  // columns: fewer are gathered as fast
 
 // Accesses that differ by a constant only.
 struct Family {
@@ -80,7 +80,7 @@ TransposedBlocks::TransposedBlocks(std::span<const UOpRef> body) {
     if (const std::optional<Column> column = column_of(x, scope)) families[column->family][column->position] = x;
   }
   for (const auto& [family, columns] : families) {
-    const std::size_t least = family.op == Op::Load ? kLeastLoaded : 2;
+    const std::size_t least = family.op == Op::Load ? kMinLoaded : 2;
     for (auto first = columns.begin(); first != columns.end();) {
       std::vector<UOpRef> block;
       auto last = first;

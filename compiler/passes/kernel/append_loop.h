@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/passes/import/import.h"
-#include "compiler/passes/kernel/split_kernels.h"
+#include "compiler/passes/plan/schedule.h"
 
 namespace hearth::passes {
 

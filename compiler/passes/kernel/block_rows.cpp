@@ -13,14 +13,14 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kMostRows = 16;
+constexpr std::int64_t kMaxRows = 16;
 
 // Rows of a block: as many as the allocations may hold, and a divisor of a constant number of rows if there is a good
 // one.
 std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t allocation_bytes) {
   UOpRef size = rows->source(0);
   const std::int64_t fit = std::max<std::int64_t>(allocation_bytes / bytes_per_row, 1);
-  const std::int64_t most = std::min({fit, kMostRows, size->bounds.max});
+  const std::int64_t most = std::min({fit, kMaxRows, size->bounds.max});
   for (std::int64_t n = most; size->is_const() && 2 * n > most; --n) {
     if (size->int_value() % n == 0) return n;
   }

@@ -1,4 +1,4 @@
-// block_rows: a kernel that keeps rows of stages (passes/ranged/keep_stages) works on a block of rows at a time.
+// block_rows: a kernel that keeps rows of stages (passes/ranged/compute_at) works on a block of rows at a time.
 //
 // The innermost loop `rows` that all stores share is divided into blocks; inside a block each store has a loop of its
 // own, and every allocation of a row becomes one of the block's rows. What the rows read alike is then read once a

@@ -10,7 +10,7 @@ namespace hearth::passes {
 namespace {
 
 // Opts that the heuristic would not have chosen: everything that could refuse them later is asked now.
-absl::StatusOr<ir::UOpRef> apply_foreign(ir::Graph& g, ir::UOpRef flat, const std::vector<tune::Opt>& opts) {
+absl::StatusOr<ir::UOpRef> apply_validated(ir::Graph& g, ir::UOpRef flat, const std::vector<tune::Opt>& opts) {
   HEARTH_RETURN_IF_ERROR(tune::check_opts(flat, opts));
   HEARTH_ASSIGN_OR_RETURN(ir::UOpRef root, apply_opts(g, flat, opts));
   HEARTH_ASSIGN_OR_RETURN(ir::UOpRef expanded, expand(g, root));
@@ -28,11 +28,11 @@ absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const targ
     canonical.emplace(g, flat, slots, may_pack);
   if (tuning.forced) {
     out.opts = canonical->own(*tuning.forced);
-    HEARTH_ASSIGN_OR_RETURN(out.root, apply_foreign(g, flat, out.opts));
+    HEARTH_ASSIGN_OR_RETURN(out.root, apply_validated(g, flat, out.opts));
   } else if (canonical && tuning.records) {
     if (const std::vector<tune::Opt>* recorded = tuning.records->find(canonical->digest())) {
       std::vector<tune::Opt> opts = canonical->own(*recorded);
-      absl::StatusOr<ir::UOpRef> root = apply_foreign(g, flat, opts);
+      absl::StatusOr<ir::UOpRef> root = apply_validated(g, flat, opts);
       if (root.ok()) {
         out.root = *root;
         out.opts = std::move(opts);

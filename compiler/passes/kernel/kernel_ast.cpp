@@ -7,13 +7,13 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/kernel/block_rows.h"
 #include "compiler/passes/kernel/evaluations.h"
-#include "compiler/passes/kernel/keep_rows.h"
 #include "compiler/passes/kernel/kernel_estimate.h"
 #include "compiler/passes/kernel/mark_grid.h"
+#include "compiler/passes/kernel/materialize_row_values.h"
 #include "compiler/passes/kernel/pack_operands.h"
 #include "compiler/passes/kernel/share_allocations.h"
 #include "compiler/passes/lowered/reduce_kind.h"
-#include "compiler/passes/ranged/keep_stages.h"
+#include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/movement_index.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
@@ -351,7 +351,7 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const target:
     flat = with_outer_loops(g, flat, flattener.shared(), rows);
   }
   HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
-  HEARTH_ASSIGN_OR_RETURN(flat, keep_rows(g, flat, target.allocation_bytes()));
+  HEARTH_ASSIGN_OR_RETURN(flat, materialize_row_values(g, flat, target.allocation_bytes()));
   flat = share_allocations(g, flat);
   if (rows) {
     HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows, target.allocation_bytes()));

@@ -36,7 +36,7 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
   std::vector<UOpRef> sources;
   ir::ProvenanceScope scope(g_, 0);
   std::uint32_t num_ranges = 0;
-  const auto stand_in = [&](UOpRef buffer) {
+  const auto placeholder = [&](UOpRef buffer) {
     const auto found = std::ranges::find(form.buffers, buffer);
     const auto number = static_cast<std::uint32_t>(found - form.buffers.begin());
     if (found == form.buffers.end()) form.buffers.push_back(buffer);
@@ -51,7 +51,7 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
     for (UOpRef s : x->sources) {
       if (s->is(Op::Stage) && s->as<ir::StageInfo>().kept) return std::nullopt;
       const bool is_memory = s->is(Op::Stage) || s->is(Op::Buffer);
-      sources.push_back(is_memory ? stand_in(s) : done.at(s));
+      sources.push_back(is_memory ? placeholder(s) : done.at(s));
     }
     if (x->is(Op::Range)) {
       done[x] = g_.range(sources[0], num_ranges++, x->as<ir::RangeInfo>().kind);

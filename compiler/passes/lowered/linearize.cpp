@@ -27,7 +27,7 @@ class Linearizer {
     for (UOpRef x : order_) collect(x);
     collect_plain_stores();
     for (UOpRef x : order_) {
-      if (!strays_.empty())
+      if (!conflicting_loops_.empty())
         return absl::InternalError("linearize: reductions over the same ranges differ in their loops");
       if (auto s = place(x); !s.ok()) return s;
     }
@@ -51,7 +51,7 @@ class Linearizer {
   // What needs ranges of its own before this kernel has an order: reductions of one loop that share ranges with
   // reductions of another (unrolled copies come to that when simplifying takes the outer loop out of some of them), a
   // store whose loops are nested in another way than those of a store before it.
-  const std::vector<UOpRef>& strays() const { return strays_; }
+  const std::vector<UOpRef>& conflicting_loops() const { return conflicting_loops_; }
 
  private:
   // A loop nest that closes as one: the ranges of a group of reductions, or one range of stores.
@@ -81,7 +81,7 @@ class Linearizer {
     if (own.empty()) return;
     if (x->is(Op::Store)) {  // a tree of loops: stores may share outer ones
       if (stands_elsewhere(own) && !uses_allocation(x)) {
-        strays_.push_back(x);
+        conflicting_loops_.push_back(x);
         return;
       }
       for (std::size_t i = 0; i < own.size(); ++i) {
@@ -96,7 +96,7 @@ class Linearizer {
       return found != nest_of_.end() && nests_.at(found->second).ranges != own;
     });
     if (shares_some) {
-      strays_.push_back(x);
+      conflicting_loops_.push_back(x);
       return;
     }
     Nest& nest = nests_[own[0]];
@@ -199,7 +199,7 @@ class Linearizer {
     if (x->is(Op::Reduce) && !own.empty() && *scope != parent_.at(own[0])) {
       for (UOpRef other : nests_.at(nest_of_.at(own[0])).reduces) {
         auto place_of_other = innermost(free_.at(other));
-        if (place_of_other.ok() && *place_of_other == *scope) strays_.push_back(other);
+        if (place_of_other.ok() && *place_of_other == *scope) conflicting_loops_.push_back(other);
       }
       return absl::OkStatus();
     }
@@ -365,25 +365,27 @@ class Linearizer {
   std::unordered_map<UOpRef, std::vector<UOpRef>> items_;     // scope -> nodes, in toposort order
   std::unordered_map<UOpRef, std::vector<UOpRef>> children_;  // scope -> first ranges of nests directly inside
   std::unordered_set<UOpRef> emitted_;
-  std::vector<UOpRef> strays_;
+  std::vector<UOpRef> conflicting_loops_;
   std::uint32_t next_acc_ = 0;
 };
 
-UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& strays) {
+UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& conflicting_loops) {
   std::uint32_t next_axis = 0;
   for (UOpRef x : toposort(kernel)) {
     if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
   }
   std::vector<std::pair<UOpRef, UOpRef>> ranges, copies;
-  const std::size_t first = strays[0]->is(Op::Store) ? 2 : 1;
-  for (std::size_t i = first; i < strays[0]->sources.size(); ++i) {
-    UOpRef r = strays[0]->source(i), size = substitute(g, r->source(0), ranges);
-    if (ir::is_range(r, ir::RangeKind::Grid)) continue;  // outermost of all stores: what strays does so below it
+  const std::size_t first = conflicting_loops[0]->is(Op::Store) ? 2 : 1;
+  for (std::size_t i = first; i < conflicting_loops[0]->sources.size(); ++i) {
+    UOpRef r = conflicting_loops[0]->source(i), size = substitute(g, r->source(0), ranges);
+    if (ir::is_range(r, ir::RangeKind::Grid))
+      continue;  // outermost of all stores: what conflicting_loops does so below it
     ranges.emplace_back(r,
                         g.make(Op::Range, r->dtype, {size}, ir::RangeInfo{next_axis++, r->as<ir::RangeInfo>().kind}));
   }
-  for (UOpRef x : strays) {
-    if (x->op == strays[0]->op && std::ranges::equal(x->sources.subspan(first), strays[0]->sources.subspan(first)))
+  for (UOpRef x : conflicting_loops) {
+    if (x->op == conflicting_loops[0]->op &&
+        std::ranges::equal(x->sources.subspan(first), conflicting_loops[0]->sources.subspan(first)))
       copies.emplace_back(x, substitute(g, x, ranges));
   }
   return substitute(g, kernel, copies);
@@ -395,8 +397,8 @@ absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, UOpRef kernel) {
   for (;;) {
     Linearizer linearizer(graph, kernel);
     absl::StatusOr<LinearKernel> result = linearizer.run();
-    if (linearizer.strays().empty()) return result;
-    kernel = with_own_ranges(graph, kernel, linearizer.strays());  // fewer share ranges each time
+    if (linearizer.conflicting_loops().empty()) return result;
+    kernel = with_own_ranges(graph, kernel, linearizer.conflicting_loops());  // fewer share ranges each time
   }
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/passes/kernel/split_kernels.h"
+#include "compiler/passes/plan/schedule.h"
 
 namespace hearth::passes {
 

@@ -8,7 +8,7 @@ namespace {
 
 // Operations or elements of a launch (KernelAst::work). A longer one takes tens of microseconds, so a fork of its own
 // is a few percent of it, and its operands would be read again for each share of the units.
-constexpr double kMostWork = 2'000'000;
+constexpr double kMaxWork = 2'000'000;
 
 class Region {
  public:
@@ -35,7 +35,7 @@ class Region {
 
   bool may_begin(const PlannedLaunch& launch) const {
     const PlannedKernel& kernel = schedule_.kernels[launch.kernel];
-    return !launch.once && launch.grid->bounds.max > 1 && kernel.work <= kMostWork &&
+    return !launch.once && launch.grid->bounds.max > 1 && kernel.work <= kMaxWork &&
            kernel.accesses.size() == launch.buffers.size();
   }
   bool is_worth_a_fork(double least_work) const { return num_launches_ > 1 && work_ >= least_work; }

@@ -1,5 +1,6 @@
 // plan: schedule -> v1::Plan (kernels' artifacts still unset) and the canonical kernels to compile.
 #pragma once
+#include "compiler/passes/import/import.h"
 #include "compiler/passes/plan/memory_plan.h"
 #include "compiler/target/target.h"
 #include "hearth/v1/worker.pb.h"

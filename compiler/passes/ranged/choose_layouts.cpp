@@ -21,7 +21,7 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kLeastLanes = 4;
+constexpr std::int64_t kMinLanes = 4;
 constexpr double kWorthMoving = 0.98;  // of the cycles as they are
 constexpr double kCopyOutCycles = 1;   // of an element, in squares of vectors
 
@@ -351,7 +351,7 @@ class Chooser {
 }  // namespace
 
 UOpRef choose_layouts(ir::Graph& graph, UOpRef sink, const target::Target& target, bool with_winograd) {
-  if (target.lanes(4) < kLeastLanes) return sink;
+  if (target.lanes(4) < kMinLanes) return sink;
   return Chooser(graph, sink, target, with_winograd).run();
 }
 

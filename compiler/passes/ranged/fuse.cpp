@@ -26,7 +26,7 @@ constexpr int kCheapCost = 6;  // recompute anywhere: less than a store and a lo
 constexpr int kCheapInContraction = 2;
 constexpr int kRowRecomputeCost = 40;  // recompute twice within one row kernel (softmax's exp)
 constexpr double kRowRecomputeFactor = 2.0;
-constexpr double kLeastSharing = 32;  // results
+constexpr double kMinSharing = 32;  // results
 constexpr std::size_t kMaxKernelNodes = 4000;
 
 std::vector<UOpRef> ranges_of(UOpRef stage) { return {stage->sources.begin() + 1, stage->sources.end()}; }
@@ -36,7 +36,7 @@ bool has_load(UOpRef root) { return contains_op(root, Op::Load); }
 // A stage while it may still change. Whoever reads it names its stand-in, a stage with the same id, dtype and ranges
 // but no value: a new value changes no other body, so that a step costs what its bodies cost, not the whole graph.
 struct Body {
-  UOpRef stand_in = nullptr;
+  UOpRef placeholder = nullptr;
   UOpRef value = nullptr;
   bool live = true;               // an output, or read by something live
   std::vector<UOpRef> nodes;      // of value and ranges
@@ -56,7 +56,7 @@ struct Body {
   }
   void set_value(UOpRef new_value) {
     value = new_value;
-    std::vector<UOpRef> roots(stand_in->sources.begin(), stand_in->sources.end());
+    std::vector<UOpRef> roots(placeholder->sources.begin(), placeholder->sources.end());
     roots[0] = value;
     nodes = nodes_below(roots);
     reads.clear();
@@ -89,13 +89,13 @@ class Fuser {
   Fuser(ir::Graph& g, UOpRef sink, bool has_masks) : g_(g), sink_(sink), has_masks_(has_masks) {}
 
   absl::StatusOr<UOpRef> run() {
-    take_apart();
+    extract_bodies();
     // Consumers first, so that a stage taken back exposes the stages below it to its consumer.
     for (std::size_t i = bodies_.size(); i-- > 0;) {
       Body& body = bodies_[i];
       std::vector<Use> uses = uses_of(body);
-      body.live = outputs_.contains(body.stand_in) || !uses.empty();
-      if (uses.empty() || body.stand_in->as<ir::StageInfo>().forced || !should_inline(body, uses)) continue;
+      body.live = outputs_.contains(body.placeholder) || !uses.empty();
+      if (uses.empty() || body.placeholder->as<ir::StageInfo>().forced || !should_inline(body, uses)) continue;
       if (auto s = inline_stage(body, uses); !s.ok()) return s;
       body.live = !uses_of(body).empty();  // a position may itself read the stage
     }
@@ -104,7 +104,7 @@ class Fuser {
 
  private:
   // x over the sources that `map` names; its own where it names none.
-  UOpRef over(UOpRef x, const absl::flat_hash_map<UOpRef, UOpRef>& map) {
+  UOpRef remap_sources(UOpRef x, const absl::flat_hash_map<UOpRef, UOpRef>& map) {
     sources_.clear();
     bool changed = false;
     for (UOpRef s : x->sources) {
@@ -117,14 +117,14 @@ class Fuser {
     return g_.with_sources(x, sources_);
   }
 
-  void take_apart() {
+  void extract_bodies() {
     const std::vector<UOpRef> stages = stages_in_order(sink_);
     bodies_.resize(stages.size());  // readers point into it
     absl::flat_hash_map<UOpRef, UOpRef> done;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       UOpRef stage = stages[i];
       for (UOpRef x : stage_body(stage)) {
-        if (!done.contains(x)) done[x] = over(x, done);
+        if (!done.contains(x)) done[x] = remap_sources(x, done);
       }
       Body& body = bodies_[i];
       body.number = i;
@@ -132,13 +132,13 @@ class Fuser {
       std::vector<UOpRef> sources(stage->sources.begin(), stage->sources.end());
       sources[0] = g_.zero_like(value);
       ir::ProvenanceScope scope(g_, stage->provenance);
-      body.stand_in = done[stage] = g_.make(Op::Stage, stage->dtype, sources, stage->payload);
-      body_of_[body.stand_in] = &body;
+      body.placeholder = done[stage] = g_.make(Op::Stage, stage->dtype, sources, stage->payload);
+      body_of_[body.placeholder] = &body;
       body.set_value(value);
       for (UOpRef read : body.reads) body_of(read).readers.insert(i);
     }
     for (UOpRef output : sink_->sources) outputs_.insert(done.at(output));
-    sink_ = over(sink_, done);
+    sink_ = remap_sources(sink_, done);
   }
 
   UOpRef put_together() {
@@ -146,14 +146,14 @@ class Fuser {
     for (const Body& body : bodies_) {
       if (!body.live) continue;
       for (UOpRef x : body.nodes) {
-        if (!done.contains(x)) done[x] = over(x, done);
+        if (!done.contains(x)) done[x] = remap_sources(x, done);
       }
-      std::vector<UOpRef> sources(body.stand_in->sources.begin(), body.stand_in->sources.end());
+      std::vector<UOpRef> sources(body.placeholder->sources.begin(), body.placeholder->sources.end());
       sources[0] = done.at(body.value);
-      ir::ProvenanceScope scope(g_, body.stand_in->provenance);
-      done[body.stand_in] = g_.with_sources(body.stand_in, sources);
+      ir::ProvenanceScope scope(g_, body.placeholder->provenance);
+      done[body.placeholder] = g_.with_sources(body.placeholder, sources);
     }
-    return over(sink_, done);
+    return remap_sources(sink_, done);
   }
 
   // The body that `index` reads.
@@ -165,7 +165,7 @@ class Fuser {
     for (auto reader = body.readers.begin(); reader != body.readers.end() && uses.size() < enough; ++reader) {
       Body& consumer = bodies_[*reader];
       for (UOpRef read : consumer.reads) {
-        if (consumer.live && read->source(0) == body.stand_in) uses.push_back({read, &consumer});
+        if (consumer.live && read->source(0) == body.placeholder) uses.push_back({read, &consumer});
       }
     }
     return uses;
@@ -177,7 +177,7 @@ class Fuser {
   double evaluations(const Use& use) const {
     std::vector<UOpRef> at = position(use.index);
     std::vector<UOpRef> free = free_ranges(at);
-    std::vector<UOpRef> outer = ranges_of(use.consumer->stand_in);
+    std::vector<UOpRef> outer = ranges_of(use.consumer->placeholder);
     double inner = 1;
     std::size_t deepest = 0;
     for (UOpRef r : free) {
@@ -227,7 +227,7 @@ class Fuser {
   bool inline_elementwise(const Body& body, const std::vector<Use>& uses, bool one_consumer) {
     double factor = 0;
     for (const Use& use : uses) factor += evaluations(use);
-    factor /= extent(ranges_of(body.stand_in));
+    factor /= extent(ranges_of(body.placeholder));
     // Read in slices (the gates of an LSTM), it stays the epilogue of its reductions: all of them in one kernel.
     if (factor <= 1) return uses.size() == 1 || !is_epilogue(body);
     // What is gathered for several sums of a row lies one after the other for all but the first.
@@ -269,7 +269,7 @@ class Fuser {
   // (the channels of a convolution), and less than a copy where each result has its own (pooling); between those they
   // cost more. Without masks only where they are the same for all lanes of a vector.
   bool has_cheap_gates(const Body& body, const Use& use) const {
-    const bool moves = moves_conditions(body, use, use.consumer->stand_in->sources.back());
+    const bool moves = moves_conditions(body, use, use.consumer->placeholder->sources.back());
     if (moves && !has_masks_) return false;
     const std::vector<UOpRef> at = free_ranges(position(use.index));
     const std::vector<UOpRef> around = ranges_around(*use.consumer, use.index);
@@ -280,12 +280,12 @@ class Fuser {
     // Where lanes could run along a line, a convolution loses a tenth to conditions; a copy of its image is far less.
     // An image that comes from outside would be copied for it alone, what a stage makes is copied from the caches.
     if (moves && sharing > 1 && !body.reads.empty()) return false;
-    return sharing == 1 || sharing >= (body.reads.empty() ? kLeastSharing : 2 * kLeastSharing);
+    return sharing == 1 || sharing >= (body.reads.empty() ? kMinSharing : 2 * kMinSharing);
   }
 
   // Whether the stage's conditions change along `loop`, one of its reader's.
   static bool moves_conditions(const Body& body, const Use& use, UOpRef loop) {
-    const std::vector<UOpRef> own = ranges_of(body.stand_in), at = position(use.index);
+    const std::vector<UOpRef> own = ranges_of(body.placeholder), at = position(use.index);
     for (UOpRef x : body.nodes) {
       if (!x->is(Op::Index)) continue;
       for (UOpRef r : free_ranges({x->sources.back()})) {
@@ -298,7 +298,7 @@ class Fuser {
     return false;
   }
 
-  static double size_of(const Body& body) { return extent(ranges_of(body.stand_in)); }
+  static double size_of(const Body& body) { return extent(ranges_of(body.placeholder)); }
 
   // One value a row of a reduction, or computed from such values in up to `steps` stages.
   bool is_of_rows(const Body& body, int steps) {
@@ -326,7 +326,7 @@ class Fuser {
   // The stage reads all of `index`'s stage, each element once, and nobody else reads it.
   bool reads_once(const Body& body, UOpRef index) {
     if (uses_of(body_of(index), 2).size() != 1) return false;
-    std::vector<UOpRef> outer = ranges_of(body.stand_in), at = position(index);
+    std::vector<UOpRef> outer = ranges_of(body.placeholder), at = position(index);
     return at.size() == outer.size() &&
            std::ranges::all_of(at, [&](UOpRef i) { return std::ranges::find(outer, i) != outer.end(); });
   }
@@ -336,8 +336,8 @@ class Fuser {
   // to each of its channels, one is read from memory; and only where all loops of the kernel are its own: not in front
   // of an outer product.
   bool inline_reduction(Body& body, const std::vector<Use>& uses) {
-    std::vector<UOpRef> own = ranges_of(body.stand_in);
-    std::vector<UOpRef> outer = ranges_of(uses[0].consumer->stand_in);
+    std::vector<UOpRef> own = ranges_of(body.placeholder);
+    std::vector<UOpRef> outer = ranges_of(uses[0].consumer->placeholder);
     double total = 0;
     std::optional<std::size_t> depth;
     for (const Use& use : uses) {
@@ -376,7 +376,7 @@ class Fuser {
       }
       for (UOpRef x : consumer.nodes) {
         auto value = x->is(Op::Load) ? values.find(x->source(0)) : values.end();
-        done[x] = value != values.end() ? value->second : over(x, done);
+        done[x] = value != values.end() ? value->second : remap_sources(x, done);
       }
       consumer.set_value(done.at(consumer.value));
       for (UOpRef read : body.reads) body_of(read).readers.insert(consumer.number);
@@ -387,7 +387,7 @@ class Fuser {
   // The stage's value with its ranges set to `at`, every load in it gated by `gate` too.
   absl::StatusOr<UOpRef> value_at(const Body& body, const std::vector<UOpRef>& at, UOpRef gate) {
     absl::flat_hash_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> own = ranges_of(body.stand_in);
+    std::vector<UOpRef> own = ranges_of(body.placeholder);
     for (std::size_t i = 0; i < own.size(); ++i) done[own[i]] = at[i];
     bool gated = gate != g_.boolean(true);
     std::vector<UOpRef> sources;

@@ -22,7 +22,7 @@ using ir::UOpRef;
 using Map = std::vector<std::pair<UOpRef, UOpRef>>;
 
 constexpr int kProducts = kWinogradInputs * kWinogradInputs;
-constexpr int kMostRepeated = 6;  // op_cost of an element of the image, computed 36 / 16 times: scale, bias, ReLU
+constexpr int kMaxRepeated = 6;  // op_cost of an element of the image, computed 36 / 16 times: scale, bias, ReLU
 
 std::int64_t tiles(UOpRef range) { return (constant_length(range) + kWinogradOutputs - 1) / kWinogradOutputs; }
 
@@ -69,7 +69,7 @@ class Rewriter {
         return image;
       if (!is_bool(x->dtype)) cost += tune::op_cost(x);
     }
-    if (cost > kMostRepeated) return image;
+    if (cost > kMaxRepeated) return image;
     return replaced_below(g_, stage->source(0), map);
   }
 

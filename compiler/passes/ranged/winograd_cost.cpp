@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kProductsOfTile = kWinogradInputs * kWinogradInputs;
 constexpr double kTaps = kWinogradTaps * kWinogradTaps;
-constexpr std::int64_t kLeastChannels = 16;
+constexpr std::int64_t kMinChannels = 16;
 // Of one tile and vector of channels: its arithmetic, loads and stores.
 constexpr double kInputCycles = 150, kOutputCycles = 110;
 constexpr double kBytesPerCycle = 8;  // of what does not stay in the second-level cache, each way
@@ -53,7 +53,7 @@ double winograd_cycles(const Convolution& convolution, const target::Target& tar
   const Size s(convolution);
   const auto lanes = static_cast<double>(target.lanes(4));
   const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
-  if (lanes < 4 || !is_f32 || s.in < kLeastChannels || s.out < kLeastChannels) return INFINITY;
+  if (lanes < 4 || !is_f32 || s.in < kMinChannels || s.out < kMinChannels) return INFINITY;
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out), tiles = static_cast<double>(s.tiles());
   const double products = kProductsOfTile * in * tune::plane_cycles(target, s.out, s.tiles(), 0, 0);
   const double transforms = tiles * (kInputCycles * std::ceil(in / lanes) + kOutputCycles * std::ceil(out / lanes));

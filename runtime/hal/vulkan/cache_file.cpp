@@ -13,7 +13,7 @@
 namespace hearth::runtime {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 // Made where it is missing; empty where there is no place for it. A folder of another user is none.
 std::string cache_folder() {
@@ -48,7 +48,7 @@ CacheFile::CacheFile(const VulkanDeviceInfo& info, std::string_view kind) {
 
 std::string CacheFile::read() const {
   struct stat info{};
-  if (path_.empty() || ::stat(path_.c_str(), &info) != 0 || info.st_size > static_cast<off_t>(kMostBytes)) return "";
+  if (path_.empty() || ::stat(path_.c_str(), &info) != 0 || info.st_size > static_cast<off_t>(kMaxBytes)) return "";
   const absl::StatusOr<std::string> file = read_file(path_);
   if (!file.ok() || file->size() < sizeof(Digest)) return "";
   std::string data = file->substr(sizeof(Digest));
@@ -56,7 +56,7 @@ std::string CacheFile::read() const {
 }
 
 bool CacheFile::write(std::string_view data) const {
-  if (path_.empty() || data.size() > kMostBytes - sizeof(Digest)) return false;
+  if (path_.empty() || data.size() > kMaxBytes - sizeof(Digest)) return false;
   return write_file(path_, {to_bytes(sha256(data)), data}).ok();
 }
 

@@ -112,7 +112,7 @@ void add_features(const Facts& facts, v1::Target& target) {
 
 v1::Target target_of(const Facts& facts) {
   // Enough invocations to hide what one waits for, few enough that small launches fill the device.
-  constexpr std::uint32_t kSubgroups = 8, kLeastInvocations = 64;
+  constexpr std::uint32_t kSubgroups = 8, kMinInvocations = 64;
   const VkPhysicalDeviceLimits& limits = facts.basic().limits;
   v1::Target target;
   target.set_device("vulkan");
@@ -124,7 +124,7 @@ v1::Target target_of(const Facts& facts) {
   gpu.set_subgroup_size(facts.properties11.subgroupSize);
   gpu.set_max_workgroup_invocations(std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]));
   gpu.set_workgroup_size(std::min(gpu.max_workgroup_invocations(),
-                                  std::max(kLeastInvocations, kSubgroups * facts.properties11.subgroupSize)));
+                                  std::max(kMinInvocations, kSubgroups * facts.properties11.subgroupSize)));
   gpu.set_shared_bytes(limits.maxComputeSharedMemorySize);
   gpu.set_max_buffer_bytes(std::min(facts.properties11.maxMemoryAllocationSize, facts.properties13.maxBufferSize));
   return target;

@@ -12,9 +12,9 @@ namespace {
 
 // What every device takes in one dimension (maxComputeWorkGroupCount is at least that); a kernel's invocations take
 // their units in steps of all.
-constexpr std::int64_t kMostGroups = 65'535;
+constexpr std::int64_t kMaxGroups = 65'535;
 // A command takes a few hundred bytes of the driver's memory.
-constexpr std::size_t kMostLaunches = std::size_t{1} << 20;
+constexpr std::size_t kMaxLaunches = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -38,9 +38,9 @@ absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
     row_at_.push_back(words);
     words += 1 + launch.buffers.size() + launch.vars.size();
   });
-  if (steps_.size() > kMostLaunches) {
+  if (steps_.size() > kMaxLaunches) {
     return absl::ResourceExhaustedError(str_cat("the plan's loops make ", steps_.size(),
-                                                " launches in one run; at most ", kMostLaunches,
+                                                " launches in one run; at most ", kMaxLaunches,
                                                 " are recorded: run shorter pieces, carrying the state"));
   }
   std::vector<std::uint32_t> launches;
@@ -66,7 +66,7 @@ void VulkanProgram::dispatch(VkCommandBuffer commands, const Rows::Step& step, s
   const VkDeviceAddress row = reinterpret_cast<VkDeviceAddress>(row_memory_.address()) + row_at_[launch] * 8;
   table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, executable_.pipeline(step.kernel));
   table.vkCmdPushConstants(commands, context_->pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof row, &row);
-  const std::int64_t groups = std::min(units / size + (units % size != 0), kMostGroups);
+  const std::int64_t groups = std::min(units / size + (units % size != 0), kMaxGroups);
   table.vkCmdDispatch(commands, static_cast<std::uint32_t>(groups), 1, 1);
 }
 

@@ -24,7 +24,7 @@ using runtime::LoadedPlan;
 
 namespace {
 
-constexpr std::int64_t kWidth = 32, kMost = 24;
+constexpr std::int64_t kWidth = 32, kMax = 24;
 constexpr int kLayers = 5;
 
 std::vector<float> seeded(std::size_t count, std::uint32_t seed) {
@@ -36,14 +36,14 @@ std::vector<float> seeded(std::size_t count, std::uint32_t seed) {
   return values;
 }
 
-// A chain in which every layer needs whole rows of the one before, at up to kMost rows.
+// A chain in which every layer needs whole rows of the one before, at up to kMax rows.
 struct Model {
   std::vector<std::vector<float>> weights;
   client::EncodedGraph traced;
 
   Model() {
     using namespace client;
-    Tensor t = input("x", {Dim::variable("n", 1, kMost), kWidth}, DType::kF32);
+    Tensor t = input("x", {Dim::variable("n", 1, kMax), kWidth}, DType::kF32);
     for (int i = 0; i < kLayers; ++i) weights.push_back(seeded(kWidth * kWidth, 7 + static_cast<std::uint32_t>(i)));
     for (int i = 0; i < kLayers; ++i) {
       t = matmul(t, parameter("w" + std::to_string(i), {kWidth, kWidth}, DType::kF32,
@@ -151,7 +151,7 @@ TEST_CASE("every buffer that an instance keeps holds what the reference interpre
   const Model model;
   for (const int threads : {1, 2}) {
     const Compiled compiled = compile(model, threads);
-    for (const std::int64_t n : {kMost, std::int64_t{3}}) {
+    for (const std::int64_t n : {kMax, std::int64_t{3}}) {
       INFO(threads << " threads, n = " << n);
       const std::vector<float> x = seeded(static_cast<std::size_t>(n * kWidth), 1);
       const std::vector<HostTensor> want = interpret(compiled, model, x, {n});
@@ -173,9 +173,9 @@ TEST_CASE("every buffer that an instance keeps holds what the reference interpre
 TEST_CASE("without keeping, an intermediate is right or refused by the name of what has its memory") {
   const Model model;
   const Compiled compiled = compile(model, 1);
-  const std::vector<float> x = seeded(kMost * kWidth, 1);
-  const std::vector<HostTensor> want = interpret(compiled, model, x, {kMost});
-  const Instance run = replayed(compiled, x, kMost, 1, false);
+  const std::vector<float> x = seeded(kMax * kWidth, 1);
+  const std::vector<HostTensor> want = interpret(compiled, model, x, {kMax});
+  const Instance run = replayed(compiled, x, kMax, 1, false);
   int intact = 0, gone = 0;
   for (const BufferInfo& info : compiled.plan->buffers()) {
     INFO("buffer " << info.id << ", " << to_string(info.kind));
@@ -199,8 +199,8 @@ TEST_CASE("without keeping, an intermediate is right or refused by the name of w
 TEST_CASE("keeping intermediates changes no result, and says what memory it takes") {
   const Model model;
   const Compiled compiled = compile(model, 1);
-  const std::vector<float> x = seeded(kMost * kWidth, 1);
-  const Instance kept = replayed(compiled, x, kMost, 1, true), usual = replayed(compiled, x, kMost, 1, false);
+  const std::vector<float> x = seeded(kMax * kWidth, 1);
+  const Instance kept = replayed(compiled, x, kMax, 1, true), usual = replayed(compiled, x, kMax, 1, false);
   const auto a = *kept.output("y")->as<float>(), b = *usual.output("y")->as<float>();
   CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
   std::size_t all = 0;

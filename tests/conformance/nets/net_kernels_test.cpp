@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kLeastShare = 0.01;  // of a net's arithmetic
-constexpr double kLeastRate = 0.25;   // of the best of a class
-constexpr double kDense = 8;          // operations a byte: below, memory limits a kernel
-constexpr double kMemoryRate = 16;    // bytes a cycle: no stream is faster
+constexpr double kMinShare = 0.01;  // of a net's arithmetic
+constexpr double kMinRate = 0.25;   // of the best of a class
+constexpr double kDense = 8;        // operations a byte: below, memory limits a kernel
+constexpr double kMemoryRate = 16;  // bytes a cycle: no stream is faster
 
 struct Kernel {
   std::string net, symbol, source, opts;
@@ -80,7 +80,7 @@ std::vector<Kernel> kernels_of(const fs::path& model, const v1::Target& target) 
   for (int i = 0; i < lowered->kernels_size(); ++i) {
     const v1::KernelCost& cost = lowered->kernel_costs(i);
     const double share = ops[static_cast<std::size_t>(i)] / work;
-    if (share <= kLeastShare) continue;
+    if (share <= kMinShare) continue;
     REQUIRE(cost.cycles() > 0);
     const auto bytes = static_cast<double>(cost.bytes_read() + cost.bytes_written());
     const auto cycles = static_cast<double>(cost.cycles());
@@ -117,11 +117,11 @@ TEST_CASE("no kernel with more than a hundredth of a net's arithmetic is far bel
       for (const Kernel& kernel : kernels) best = kernel.dense == dense ? std::max(best, kernel.rate) : best;
       CHECK(best > 0.8);
       for (const Kernel& kernel : kernels) {
-        if (kernel.dense != dense || kernel.rate >= kLeastRate * best) continue;
+        if (kernel.dense != dense || kernel.rate >= kMinRate * best) continue;
         std::cout << vector_bits << " bits: " << kernel.net << " " << kernel.symbol << " " << 100 * kernel.share
                   << " % of its arithmetic at " << kernel.rate << ", the best " << (dense ? "dense" : "streaming")
                   << " kernel at " << best << "\n  " << kernel.source << "\n  " << kernel.opts << "\n";
-        CHECK(kernel.rate >= kLeastRate * best);
+        CHECK(kernel.rate >= kMinRate * best);
       }
     }
   }

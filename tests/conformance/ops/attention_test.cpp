@@ -1,4 +1,4 @@
-// Stages that live in their reader's kernel, a block of rows at a time (passes/ranged/keep_stages,
+// Stages that live in their reader's kernel, a block of rows at a time (passes/ranged/compute_at,
 // passes/kernel/block_rows), beside the reference interpreter: attention of many shapes, dtypes and forms.
 #include <catch2/catch.hpp>
 

@@ -100,7 +100,7 @@ v1::Target host_target();
 v1::Target baseline_target();
 // Vectors of 512 bits, with masks, which LLVM takes apart where the machine has no such registers.
 v1::Target wide_target();
-// The host with a cache so small that stages live in their readers' kernels (passes/ranged/keep_stages).
+// The host with a cache so small that stages live in their readers' kernels (passes/ranged/compute_at).
 v1::Target small_cache_target();
 // The host with three threads that are worth waking for anything: parallel regions.
 v1::Target threaded_target();

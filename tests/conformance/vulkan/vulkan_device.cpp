@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kGuardBytes = 256;  // between blocks, of kGuard
 constexpr std::uint8_t kGuard = 0xCD;
 constexpr std::uint64_t kPatienceNs = 120'000'000'000;
-constexpr std::uint64_t kMostGroups = 65'535;
+constexpr std::uint64_t kMaxGroups = 65'535;
 
 void check(VkResult result, const char* what) {
   if (result != VK_SUCCESS) throw std::runtime_error(std::string(what) + " gives " + std::to_string(result));
@@ -227,7 +227,7 @@ void VulkanDevice::run(WireReader& request, WireWriter& reply) {
     const std::uint64_t units = request.number(), workgroup = request.number();
     // Fewer invocations than units now and then: kernels take their units in steps of all invocations.
     const std::uint64_t all = (units + workgroup - 1) / workgroup;
-    launch.groups = std::clamp<std::uint64_t>(rows.size() % 2 == 0 ? all : (all + 1) / 2, 1, kMostGroups);
+    launch.groups = std::clamp<std::uint64_t>(rows.size() % 2 == 0 ? all : (all + 1) / 2, 1, kMaxGroups);
     launch.row.push_back(units);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> used(request.number());
     for (auto& [block, offset] : used) block = request.number(), offset = request.number();

@@ -265,14 +265,14 @@ TEST_CASE("pins: all or none, counted, and a condemned entry cannot be pinned") 
   std::vector<Digest> both = {a, b};
   std::optional<Pin> first = PinTable::pin(table, both), second = PinTable::pin(table, {&a, 1});
   REQUIRE((first && second));
-  CHECK(!table->condemn(a));
+  CHECK(!table->begin_eviction(a));
   first.reset();
   CHECK(table->pinned(a));
   CHECK(!table->pinned(b));
-  REQUIRE(table->condemn(b));
+  REQUIRE(table->begin_eviction(b));
   CHECK(!PinTable::pin(table, both));
   CHECK(table->num_pinned() == 1);
-  table->reprieve(b);
+  table->cancel_eviction(b);
   Pin moved = *PinTable::pin(table, both);
   second = std::move(moved);
   CHECK(table->num_pinned() == 2);

@@ -183,8 +183,8 @@ TEST_CASE("what is printed meanwhile stands on lines of its own") {
   StatusLine line(true);
   line.show({.title = "m", .state = "working"});
   terminal.await("m: working");
-  complain("something failed");
-  while (terminal.printed().empty()) terminal.look();  // it is written before complain returns
+  print_error("something failed");
+  while (terminal.printed().empty()) terminal.look();  // it is written before print_error returns
   CHECK(terminal.printed() == std::vector<std::string>{"hearth: something failed"});
   terminal.await("m: working");  // again, below
 }

@@ -78,7 +78,7 @@ TEST_CASE("hostile calls: no message takes more than is charged for small ones t
         google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
     // As the element of a list it is two bytes on the wire, and a pointer and an allocation in memory.
     INFO(type.full_name());
-    CHECK(prototype->SpaceUsedLong() + 32 <= 2 * kMostPerByte);
+    CHECK(prototype->SpaceUsedLong() + 32 <= 2 * kMaxPerByte);
     for (int i = 0; i < type.field_count() && depth < 8; ++i)
       if (type.field(i)->message_type() != nullptr) self(self, *type.field(i)->message_type(), depth + 1);
   };

@@ -20,7 +20,7 @@ TEST_CASE("log limit: more keys than are kept write no more lines than keys") {
   const auto now = LogLimit::Clock::now();
   std::size_t lines = 0;
   for (std::uint64_t key = 0; key < 100'000; ++key) lines += limit.count(key, now).has_value();
-  CHECK(lines == LogLimit::kMostKeys);
+  CHECK(lines == LogLimit::kMaxKeys);
   CHECK(limit.count(5'000'000, now + std::chrono::minutes(2)) == 1);  // room again
 }
 

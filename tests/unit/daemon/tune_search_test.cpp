@@ -9,7 +9,7 @@ namespace hearth::daemon {
 namespace {
 
 // Candidates are amounts of one unroll; the heuristic's is 4, neighbours differ by one.
-class FakeBench : public TuneBench {
+class FakeBench : public CandidateRunner {
  public:
   std::function<double(std::int64_t amount)> time_ns = [](std::int64_t amount) {
     return 100.0 + 10 * std::abs(static_cast<double>(amount) - 9);

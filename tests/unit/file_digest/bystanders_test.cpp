@@ -19,7 +19,7 @@ TEST_CASE("bystanders: files an include could have found, wherever it looks") {
   const std::vector<std::string> used = {"{root}/src/x.cpp", "{root}/include/ck/core/a.h",
                                          "/usr/include/c++/12/vector"};
   const auto now = [&] {
-    FileMemo files;
+    FileDigestCache files;
     return bystanders_of(compile, used, files);
   };
   CHECK(now().empty());
@@ -40,9 +40,9 @@ TEST_CASE("bystanders: they are found in a folder of more names than are listed"
   const std::string root = folder / "root";
   write(root + "/x.cpp", "");
   write(root + "/include/ck/a.h", "");
-  for (std::size_t i = 0; i <= FileMemo::kMostNames; ++i) write(root + "/first/n" + std::to_string(i), "");
+  for (std::size_t i = 0; i <= FileDigestCache::kMaxNames; ++i) write(root + "/first/n" + std::to_string(i), "");
   const auto now = [&] {
-    FileMemo files;
+    FileDigestCache files;
     return bystanders_of({.root = root, .source = "x.cpp", .flags = {"-I{root}/first", "-I{root}/include"}},
                          {"{root}/x.cpp", "{root}/include/ck/a.h"}, files);
   };
@@ -59,7 +59,7 @@ TEST_CASE("bystanders: every way to name a folder of the search") {
   write(root + "/x.cpp", "");
   write(root + "/used/a.h", "");
   const auto with = [&](std::vector<std::string> flags) {
-    FileMemo files;
+    FileDigestCache files;
     return bystanders_of({.root = root, .source = "x.cpp", .flags = std::move(flags)}, {"{root}/used/a.h"}, files);
   };
   write(folder / "other/a.h", "");
@@ -87,7 +87,7 @@ TEST_CASE("bystanders: beside a used header outside of the root too, for it may 
   write(folder / "root/include/inner.h", "");
   const Compile compile{.root = folder / "root", .source = "x.cpp", .flags = {"-I{root}/include"}};
   const std::vector<std::string> used = {folder / "outside/outer.h", "{root}/include/inner.h"};
-  FileMemo files;
+  FileDigestCache files;
   CHECK(bystanders_of(compile, used, files).empty());
   write(folder / "outside/inner.h", "");
   CHECK(bystanders_of(compile, used, files) == std::vector<std::string>{folder / "outside/inner.h"});
@@ -98,8 +98,8 @@ TEST_CASE("bystanders: what was looked into is watched, also a folder that is no
   const std::string root = folder / "root";
   write(root + "/x.cpp", "");
   write(root + "/include/ck/a.h", "");
-  FileMemo files;
-  Watched watched;
+  FileDigestCache files;
+  FileSnapshot watched;
   const Compile compile{.root = root, .source = "x.cpp", .flags = {"-I{root}/include", "-I{root}/later"}};
   CHECK(bystanders_of(compile, {"{root}/include/ck/a.h"}, files, &watched).empty());
   CHECK(watched.unchanged());

@@ -14,7 +14,7 @@
 namespace hearth {
 namespace {
 
-constexpr double kMostOverBound = 1.1;
+constexpr double kMaxOverBound = 1.1;
 
 // Bytes as the kernels need them, without the planner's alignment.
 std::vector<ArenaBuffer> arena_of(const v1::Plan& plan) {
@@ -59,7 +59,7 @@ TEST_CASE("every model's arena is within 1.1 of its lower bound") {
       CHECK(first_overlap(arena) == "");
       CHECK(end_of(arena) <= plan.arena_bytes());
       CHECK(plan.arena_bytes() >= bound);
-      CHECK(ratio <= kMostOverBound);
+      CHECK(ratio <= kMaxOverBound);
       if (bound == 0) CHECK(plan.arena_bytes() == 0);
     }
   }

@@ -25,7 +25,7 @@ TEST_CASE("rules by text") {
   const Case cases[] = {
       {"algebra: add_zero", "%9 = add i32 0:i32 %0", "param"},
       {"algebra: double", "%9 = add i32 %0 %0", "mul(param[slot=0], 2:i32)"},
-      {"algebra: gather_consts", "%9 = add i32 %0 3:i32\n%10 = add i32 4:i32 %9", "add(param[slot=0], 7:i32)"},
+      {"algebra: fold_nested_constants", "%9 = add i32 %0 3:i32\n%10 = add i32 4:i32 %9", "add(param[slot=0], 7:i32)"},
       {"algebra: wraps", "%9 = add u8 %7 250:u8\n%10 = add u8 %9 10:u8", "add(param[slot=5], 4:u8)"},
       {"algebra: sub_add_cancel", "%9 = sub i32 %0 %1\n%10 = add i32 %1 %9", "param"},
       {"algebra: not for floats", "%9 = mul f32 %2 0:f32", "mul(param[slot=2], 0:f32)"},

@@ -21,8 +21,8 @@ using ir::UOpRef;
 namespace {
 
 constexpr std::uint64_t kSimplified = 200;
-constexpr int kLeast = 100;      // distinct proved instances a rule function
-constexpr int kMostUnknown = 8;  // percent: products of variables are beyond any limit
+constexpr int kMin = 100;       // distinct proved instances a rule function
+constexpr int kMaxUnknown = 8;  // percent: products of variables are beyond any limit
 
 struct Tally {
   int fired = 0, proved = 0, unknown = 0;
@@ -70,7 +70,7 @@ void prove_instances(std::span<const rewrite::Rule> rules, std::map<std::string_
   for (const rewrite::Rule& rule : rules) {
     if (rule.fn == nullptr) continue;
     Tally& tally = tallies[rule.name];
-    for (std::uint64_t seed = kSimplified; seed < 40000 && tally.proved < kLeast; ++seed) {
+    for (std::uint64_t seed = kSimplified; seed < 40000 && tally.proved < kMin; ++seed) {
       ir::Graph graph;
       rewrite::Context context(graph);
       Generator generator(graph, seed);
@@ -95,8 +95,8 @@ TEST_CASE("what a rule function makes of an index expression is proved, firing b
   prove_instances(functions, tallies);
   for (const auto& [name, tally] : tallies) {
     INFO(name << ": " << tally.proved << " of " << tally.seen.size() << " proved");
-    CHECK(tally.proved >= kLeast);
-    CHECK(tally.unknown * 100 <= static_cast<int>(tally.seen.size()) * kMostUnknown);
+    CHECK(tally.proved >= kMin);
+    CHECK(tally.unknown * 100 <= static_cast<int>(tally.seen.size()) * kMaxUnknown);
     report("instances, " + std::string(name) + ": " + std::to_string(tally.proved) + " proved of " +
            std::to_string(tally.seen.size()) + " distinct (" + std::to_string(tally.fired) + " firings), " +
            std::to_string(tally.unknown) + " not within Z3's limit");

@@ -22,8 +22,8 @@ struct Case {
 };
 
 Case case_of(const Device& device) {
-  constexpr std::int64_t kMost = 100;
-  testing::SaxpyPlan made = saxpy_plan(kMost, true);
+  constexpr std::int64_t kMax = 100;
+  testing::SaxpyPlan made = saxpy_plan(kMax, true);
   Case c{&device, {}, nullptr, device.name() != "null"};
   if (device.name() == "null") {
     *made.plan.mutable_target() = c.device->target(1);

@@ -1,4 +1,4 @@
-#include "compiler/passes/kernel/keep_rows.h"
+#include "compiler/passes/kernel/materialize_row_values.h"
 
 #include <algorithm>
 #include <optional>
@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
 
 }  // namespace
 
-absl::StatusOr<UOpRef> keep_rows(ir::Graph& g, UOpRef kernel, std::int64_t allocation_bytes) {
+absl::StatusOr<UOpRef> materialize_row_values(ir::Graph& g, UOpRef kernel, std::int64_t allocation_bytes) {
   for (std::size_t i = 0; i < kernel->sources.size(); ++i) {
     HEARTH_ASSIGN_OR_RETURN(const std::vector<UOpRef> stores,
                             stores_of(g, kernel, kernel->source(i), allocation_bytes));

@@ -1,6 +1,6 @@
-// FileMemo: digests of files and names in folders, looked up again only when the system says they changed: a second
-// question costs one stat. Device, inode, size and both times must be as before; what changed a moment ago is not
-// remembered, since another change could leave the same times. Thread-safe. Errors: NOT_FOUND, PERMISSION_DENIED,
+// FileDigestCache: digests of files and names in folders, looked up again only when the system says they changed: a
+// second question costs one stat. Device, inode, size and both times must be as before; what changed a moment ago is
+// not remembered, since another change could leave the same times. Thread-safe. Errors: NOT_FOUND, PERMISSION_DENIED,
 // INVALID_ARGUMENT for anything but a regular file or for one over the limit (256 MiB); messages begin with the path.
 // Files are remembered by device and inode: a path may be spelled in many ways.
 // Example:
@@ -25,7 +25,7 @@
 namespace hearth::files {
 
 // What some questions were answered from: while none of it changes, the answers are the same.
-class Watched {
+class FileSnapshot {
  public:
   void add(const std::string& path, const std::optional<FileStamp>& stamp);
   bool unchanged() const;
@@ -39,22 +39,22 @@ class Watched {
 
 struct FolderNames {
   std::vector<std::string> names;  // sorted
-  bool too_many = false;           // more than kMostNames: then there are none here, and each is to be looked for
+  bool too_many = false;           // more than kMaxNames: then there are none here, and each is to be looked for
 };
 
-class FileMemo {
+class FileDigestCache {
  public:
-  explicit FileMemo(std::uint64_t max_file_bytes = kMaxFileBytes) : max_file_bytes_(max_file_bytes) {}
+  explicit FileDigestCache(std::uint64_t max_file_bytes = kMaxFileBytes) : max_file_bytes_(max_file_bytes) {}
 
   // `watched`, when given, gets what the answer depends on.
-  absl::StatusOr<Digest> digest(const std::string& path, Watched* watched = nullptr);
+  absl::StatusOr<Digest> digest(const std::string& path, FileSnapshot* watched = nullptr);
   // Null when there is no such folder or it cannot be read.
-  std::shared_ptr<const FolderNames> names_in(const std::string& folder, Watched* watched = nullptr);
+  std::shared_ptr<const FolderNames> names_in(const std::string& folder, FileSnapshot* watched = nullptr);
 
   static constexpr std::uint64_t kMaxFileBytes = 256u << 20;
-  static constexpr std::size_t kMaxRemembered = 200'000;          // of each kind; then it starts over
-  static constexpr std::size_t kMostNames = 10'000;               // of a folder
-  static constexpr std::size_t kMostNamesRemembered = 1'000'000;  // of all folders, 60 MB
+  static constexpr std::size_t kMaxRemembered = 200'000;         // of each kind; then it starts over
+  static constexpr std::size_t kMaxNames = 10'000;               // of a folder
+  static constexpr std::size_t kMaxNamesRemembered = 1'000'000;  // of all folders, 60 MB
 
  private:
   template <class Value>

@@ -1,4 +1,4 @@
-#include "base/file_digest/file_memo.h"
+#include "base/file_digest/file_digest_cache.h"
 
 #include <absl/strings/str_cat.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@ std::shared_ptr<const FolderNames> list(const std::string& folder) {
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (found->names.size() == FileMemo::kMostNames) {
+    if (found->names.size() == FileDigestCache::kMaxNames) {
       found->names = {};
       found->too_many = true;
       return found;
@@ -36,17 +36,17 @@ std::shared_ptr<const FolderNames> list(const std::string& folder) {
 
 }  // namespace
 
-void Watched::add(const std::string& path, const std::optional<FileStamp>& stamp) {
+void FileSnapshot::add(const std::string& path, const std::optional<FileStamp>& stamp) {
   files_.emplace_back(path, stamp);
   settled_ = settled_ && (!stamp || is_settled(*stamp));
 }
 
-bool Watched::unchanged() const {
+bool FileSnapshot::unchanged() const {
   return std::all_of(files_.begin(), files_.end(),
                      [](const auto& file) { return stamp_of(file.first) == file.second; });
 }
 
-absl::StatusOr<Digest> FileMemo::digest(const std::string& path, Watched* watched) {
+absl::StatusOr<Digest> FileDigestCache::digest(const std::string& path, FileSnapshot* watched) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return file_error(path, errno);
   // Should the file be another one below, this stamp is not its any more.
@@ -69,7 +69,7 @@ absl::StatusOr<Digest> FileMemo::digest(const std::string& path, Watched* watche
   return file->digest;
 }
 
-std::shared_ptr<const FolderNames> FileMemo::names_in(const std::string& folder, Watched* watched) {
+std::shared_ptr<const FolderNames> FileDigestCache::names_in(const std::string& folder, FileSnapshot* watched) {
   const std::optional<FileStamp> stamp = stamp_of(folder);
   if (watched != nullptr) watched->add(folder, stamp);
   if (!stamp) return nullptr;
@@ -83,7 +83,7 @@ std::shared_ptr<const FolderNames> FileMemo::names_in(const std::string& folder,
   if (found && is_settled(*stamp)) {
     std::lock_guard lock(mutex_);
     if (const auto old = folders_.find(id); old != folders_.end()) num_names_ -= old->second.value->names.size();
-    if (folders_.size() >= kMaxRemembered || num_names_ + found->names.size() > kMostNamesRemembered) {
+    if (folders_.size() >= kMaxRemembered || num_names_ + found->names.size() > kMaxNamesRemembered) {
       folders_.clear();
       num_names_ = 0;
     }

@@ -1,7 +1,7 @@
-// WorkerBench: the TuneBench that has workers do it: one job a candidate, so that one that crashes its worker loses
-// only itself. Used by one thread, which waits; cancel() may come from any. Borrows the pool.
+// WorkerCandidateRunner: the CandidateRunner that has workers do it: one job a candidate, so that one that crashes its
+// worker loses only itself. Used by one thread, which waits; cancel() may come from any. Borrows the pool.
 //
-//   WorkerBench bench(pool, client, target, options);
+//   WorkerCandidateRunner bench(pool, client, target, options);
 //   SearchResult found = search(kernel, bench, {});
 #pragma once
 #include <chrono>
@@ -16,10 +16,10 @@
 
 namespace hearth::daemon {
 
-class WorkerBench : public TuneBench {
+class WorkerCandidateRunner : public CandidateRunner {
  public:
   using Clock = std::chrono::steady_clock;
-  WorkerBench(WorkerPool* pool, const ClientId& client, v1::Target target, v1::CompileOptions options)
+  WorkerCandidateRunner(WorkerPool* pool, const ClientId& client, v1::Target target, v1::CompileOptions options)
       : pool_(pool), client_(client), target_(std::move(target)), options_(std::move(options)) {}
 
   // When the search ends; none before the first call. `turn_is_over` ends it too, to be gone on with.

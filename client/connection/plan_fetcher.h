@@ -2,7 +2,7 @@
 // is on this host and by stream when not, and asks again once when a cached artifact turns out missing or damaged.
 // Stateless; thread-safe. Errors: the daemon's status, or the loader's.
 //
-//   absl::StatusOr<StoredPlan> stored = fetch_plan(*channel, *request, traced, config, deadline);
+//   absl::StatusOr<FetchedPlan> stored = fetch_plan(*channel, *request, traced, config, deadline);
 #pragma once
 #include <memory>
 
@@ -14,7 +14,7 @@
 
 namespace hearth::client {
 
-struct StoredPlan {
+struct FetchedPlan {
   std::shared_ptr<const runtime::LoadedPlan> plan;
   runtime::LoadRequest source;  // of `plan`, but for its bytes:
   std::string plan_bytes;
@@ -23,8 +23,8 @@ struct StoredPlan {
 };
 
 // `request`: of request_for(traced, config).
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const EncodedGraph& traced,
-                                      const PrepareConfig& config, DaemonChannel::Deadline deadline);
+absl::StatusOr<FetchedPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const EncodedGraph& traced,
+                                       const PrepareConfig& config, DaemonChannel::Deadline deadline);
 
 // Compiles into the daemon's cache and loads nothing: no lease, no weights, and any target.
 absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareRequest request,

@@ -1,4 +1,4 @@
-// keep_rows: what a row kernel would compute twice, it computes once and keeps.
+// materialize_row_values: what a row kernel would compute twice, it computes once and keeps.
 //
 // A kernel whose store runs along a row that it also reduces (softmax: the sum of exp, then each exp over the sum)
 // contains the reduced expression a second time. When that expression is expensive (exp, log, …) and a row is small
@@ -11,6 +11,6 @@
 namespace hearth::passes {
 
 // `kernel`: a flat kernel, before opts. Each of its stores is looked at by itself. `allocation_bytes`: the target's.
-absl::StatusOr<ir::UOpRef> keep_rows(ir::Graph& graph, ir::UOpRef kernel, std::int64_t allocation_bytes);
+absl::StatusOr<ir::UOpRef> materialize_row_values(ir::Graph& graph, ir::UOpRef kernel, std::int64_t allocation_bytes);
 
 }  // namespace hearth::passes

@@ -1,4 +1,4 @@
-#include "daemon/tune/worker_bench.h"
+#include "daemon/tune/worker_candidate_runner.h"
 
 #include <utility>
 
@@ -15,7 +15,7 @@ struct Gathering {
 
 }  // namespace
 
-void WorkerBench::cancel() {
+void WorkerCandidateRunner::cancel() {
   std::set<std::uint64_t> jobs;
   {
     std::lock_guard lock(mutex_);
@@ -25,12 +25,12 @@ void WorkerBench::cancel() {
   for (std::uint64_t job : jobs) pool_->cancel(job);
 }
 
-bool WorkerBench::cancelled() const {
+bool WorkerCandidateRunner::cancelled() const {
   std::lock_guard lock(mutex_);
   return cancelled_;
 }
 
-std::vector<absl::StatusOr<v1::WorkerReply>> WorkerBench::perform_all(std::vector<Work> work) {
+std::vector<absl::StatusOr<v1::WorkerReply>> WorkerCandidateRunner::perform_all(std::vector<Work> work) {
   auto all = std::make_shared<Gathering>();
   all->replies.assign(work.size(), absl::CancelledError("the tuning run was cancelled"));
   all->left = work.size();
@@ -71,13 +71,13 @@ std::vector<absl::StatusOr<v1::WorkerReply>> WorkerBench::perform_all(std::vecto
   return std::move(all->replies);
 }
 
-absl::StatusOr<v1::WorkerReply> WorkerBench::perform(v1::WorkerRequest request, const std::string& what) {
+absl::StatusOr<v1::WorkerReply> WorkerCandidateRunner::perform(v1::WorkerRequest request, const std::string& what) {
   std::vector<Work> work;
   work.push_back({std::move(request), what});
   return std::move(perform_all(std::move(work)).front());
 }
 
-std::vector<absl::StatusOr<v1::Candidate>> WorkerBench::compile(std::span<const v1::CandidateSpec> specs) {
+std::vector<absl::StatusOr<v1::Candidate>> WorkerCandidateRunner::compile(std::span<const v1::CandidateSpec> specs) {
   std::vector<Work> work;
   for (const v1::CandidateSpec& spec : specs) {
     Work& added = work.emplace_back();
@@ -95,7 +95,7 @@ std::vector<absl::StatusOr<v1::Candidate>> WorkerBench::compile(std::span<const 
   return candidates;
 }
 
-absl::StatusOr<v1::Neighbours> WorkerBench::neighbours(const v1::NeighboursSpec& spec) {
+absl::StatusOr<v1::Neighbours> WorkerCandidateRunner::neighbours(const v1::NeighboursSpec& spec) {
   v1::WorkerRequest request;
   *request.mutable_neighbours() = spec;
   absl::StatusOr<v1::WorkerReply> reply = perform(std::move(request), "the neighbours of a candidate");
@@ -103,7 +103,7 @@ absl::StatusOr<v1::Neighbours> WorkerBench::neighbours(const v1::NeighboursSpec&
   return std::move(*reply->mutable_neighbours());
 }
 
-absl::StatusOr<v1::Timing> WorkerBench::time(const v1::TimeSpec& spec) {
+absl::StatusOr<v1::Timing> WorkerCandidateRunner::time(const v1::TimeSpec& spec) {
   v1::WorkerRequest request;
   *request.mutable_time() = spec;
   absl::StatusOr<v1::WorkerReply> reply = perform(std::move(request), "a timing of the tuner");

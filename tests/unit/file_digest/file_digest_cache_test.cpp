@@ -1,5 +1,5 @@
 // The memo never answers with what a file or folder was before.
-#include "base/file_digest/file_memo.h"
+#include "base/file_digest/file_digest_cache.h"
 
 #include <sys/stat.h>
 
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE("file memo: a file that changes under the same size and time is read again") {
   TestFolder folder;
-  FileMemo files;
+  FileDigestCache files;
   const std::string path = folder / "x";
   write(path, "one");
   const auto old = std::filesystem::file_time_type::clock::now() - 1h;
@@ -54,7 +54,7 @@ TEST_CASE("file memo: a file is read once, in however many ways its path is spel
   write(path, std::string(1 << 20, 'x'));
   while (!is_settled(*stamp_of(path)))
     std::this_thread::sleep_for(10ms);  // what changed a moment ago is not remembered
-  FileMemo files;
+  FileDigestCache files;
   const std::uint64_t before = bytes_read();
   std::string spelled = folder.path();
   for (int i = 0; i < 64; ++i, spelled += "/.")
@@ -64,8 +64,8 @@ TEST_CASE("file memo: a file is read once, in however many ways its path is spel
 
 TEST_CASE("file memo: a folder of more names than are kept is said to have too many") {
   TestFolder folder;
-  FileMemo files;
-  for (std::size_t i = 0; i < FileMemo::kMostNames; ++i) write(folder / ("n" + std::to_string(i)), "");
+  FileDigestCache files;
+  for (std::size_t i = 0; i < FileDigestCache::kMaxNames; ++i) write(folder / ("n" + std::to_string(i)), "");
   CHECK_FALSE(files.names_in(folder.path())->too_many);
   write(folder / "one more", "");
   CHECK(files.names_in(folder.path())->too_many);
@@ -75,7 +75,7 @@ TEST_CASE("file memo: a folder of more names than are kept is said to have too m
 TEST_CASE("file memo: the limit is the memo's own") {
   TestFolder folder;
   write(folder / "x", "four");
-  FileMemo small(3);
+  FileDigestCache small(3);
   const absl::Status refused = small.digest(folder / "x").status();
   CHECK(absl::IsInvalidArgument(refused));
   CHECK(std::string(refused.message()) == (folder / "x") + ": has 4 bytes, more than 3");
@@ -83,20 +83,20 @@ TEST_CASE("file memo: the limit is the memo's own") {
 
 TEST_CASE("watched: answers hold until one of the files or folders changes; a new one does not settle at once") {
   TestFolder folder;
-  FileMemo files;
+  FileDigestCache files;
   write(folder / "x", "one");
-  Watched watched;
+  FileSnapshot watched;
   REQUIRE(files.digest(folder / "x", &watched).ok());
   REQUIRE(files.names_in(folder / "sub", &watched) == nullptr);
   CHECK(watched.unchanged());
   CHECK_FALSE(watched.settled());
   std::filesystem::create_directory(folder / "sub");
   CHECK_FALSE(watched.unchanged());
-  Watched again;
+  FileSnapshot again;
   REQUIRE(files.digest(folder / "x", &again).ok());
   write(folder / "x", "three");
   CHECK_FALSE(again.unchanged());
-  Watched old;
+  FileSnapshot old;
   REQUIRE(files.names_in("/", &old) != nullptr);
   const auto root = stamp_of("/");
   if (root && is_settled(*root)) {

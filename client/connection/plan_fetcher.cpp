@@ -1,4 +1,4 @@
-#include "client/connection/plan_store.h"
+#include "client/connection/plan_fetcher.h"
 
 #include <map>
 
@@ -58,10 +58,9 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 
 // Fills in `stored`'s plan and source.
 absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::PrepareResult& result, int threads,
-                  const PrepareConfig& config, bool by_file, DaemonChannel::Deadline deadline, StoredPlan& stored) {
+                  const PrepareConfig& config, bool by_file, DaemonChannel::Deadline deadline, FetchedPlan& stored) {
   DaemonWeights weights(channel.socket_path(), deadline);
-  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts =
-      sources(channel, weights, result, by_file, deadline);
+  absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, weights, result, by_file, deadline);
   if (!artifacts.ok()) return artifacts.status();
   const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
   if (!device.ok()) return device.status();
@@ -128,12 +127,12 @@ absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareReq
   return stats;
 }
 
-absl::StatusOr<StoredPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const EncodedGraph& traced,
-                                      const PrepareConfig& config, DaemonChannel::Deadline deadline) {
+absl::StatusOr<FetchedPlan> fetch_plan(DaemonChannel& channel, v1::PrepareRequest request, const EncodedGraph& traced,
+                                       const PrepareConfig& config, DaemonChannel::Deadline deadline) {
   const int threads = static_cast<int>(request.target().threads());
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    StoredPlan stored;
+    FetchedPlan stored;
     const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stored.stats);
     if (!result.ok()) return result.status();
     stored.lease_id = result->lease_id();

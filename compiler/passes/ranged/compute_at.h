@@ -1,4 +1,4 @@
-// keep_stages: which stages live inside the kernel of their only reader, a row at a time, instead of in a buffer.
+// compute_at: which stages live inside the kernel of their only reader, a row at a time, instead of in a buffer.
 //
 // A large stage that its reader goes through row by row (attention: the scores in the softmax, the softmax in the
 // product with V) need not be written as a whole: for each value of the loops that both share, one row of it is kept
@@ -17,7 +17,7 @@ namespace hearth::passes {
 
 // sink(stage...) -> the same with StageInfo.kept set on stages that passes/kernel/kernel_ast puts into their reader's
 // kernel.
-ir::UOpRef keep_stages(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
+ir::UOpRef compute_at(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 // A stage that `reader` reads at `indices` (index(stage, i..., gate)): the reader's loops that stand for all its axes
 // but the last one, in the order of its axes; nothing when it is not read row by row.

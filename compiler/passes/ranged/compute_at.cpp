@@ -1,4 +1,4 @@
-#include "compiler/passes/ranged/keep_stages.h"
+#include "compiler/passes/ranged/compute_at.h"
 
 #include <algorithm>
 #include <optional>
@@ -17,9 +17,9 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr std::int64_t kLeastRows = 8;  // of a block: each value read serves as many multiply-adds
-constexpr double kFarInL2s = 16;        // bytes of a stage that lives beyond the caches, in L2s
-constexpr double kMostReread = 256;     // in rows: four times what 16 stored rows are in four passes over them
+constexpr std::int64_t kMinRows = 8;  // of a block: each value read serves as many multiply-adds
+constexpr double kFarInL2s = 16;      // bytes of a stage that lives beyond the caches, in L2s
+constexpr double kMaxReread = 256;    // in rows: four times what 16 stored rows are in four passes over them
 
 class Keeper {
  public:
@@ -120,14 +120,14 @@ class Keeper {
   bool reading_pays(UOpRef stage, double bytes, double reread) {
     if (reread <= l2_bytes_ * 3 / 4) return true;
     const double row = extent(stage->sources.back()) * byte_size(stage->dtype);
-    return bytes > kFarInL2s * l2_bytes_ && reread <= kMostReread * row;
+    return bytes > kFarInL2s * l2_bytes_ && reread <= kMaxReread * row;
   }
 
   // A block of rows on the stack. Rows of one length are mostly computed in place (passes/kernel/share_allocations); if
   // they are not, a block is as many rows as fit, one at least.
   bool rows_fit(double row_bytes, UOpRef longest) {
     const double in_place = extent(longest->sources.back()) * byte_size(longest->dtype);
-    return row_bytes <= allocation_bytes_ && kLeastRows * in_place <= allocation_bytes_;
+    return row_bytes <= allocation_bytes_ && kMinRows * in_place <= allocation_bytes_;
   }
 
   // An elementwise stage whose rows a kernel of kept rows reads (queries, rotated by their positions): it lives there
@@ -182,7 +182,8 @@ class Keeper {
     return bytes;
   }
 
-  // A row of the stage, and one more that passes/kernel/keep_rows may make of it; with those it keeps itself.
+  // A row of the stage, and one more that passes/kernel/materialize_row_values may make of it; with those it keeps
+  // itself.
   double row_bytes(UOpRef stage) {
     const Facts& facts = facts_.at(stage);
     double bytes = extent(stage->sources.back()) * byte_size(stage->dtype);
@@ -255,7 +256,7 @@ std::optional<std::vector<UOpRef>> shared_loops(UOpRef stage, UOpRef reader, std
   return loops;
 }
 
-UOpRef keep_stages(ir::Graph& graph, UOpRef sink, const target::Target& target) {
+UOpRef compute_at(ir::Graph& graph, UOpRef sink, const target::Target& target) {
   return Keeper(graph, sink, target).run();
 }
 
