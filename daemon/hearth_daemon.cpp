@@ -136,10 +136,13 @@ class HearthDaemon::Impl {
     });
     weights_->set_open_artifact([this](uid_t user, const Digest& digest) { return open_artifact(user, digest); });
     if (!config_.metrics_address.empty()) {
-      auto status = StatusServer::start(
-          config_.metrics_address,
-          {.metrics = [this] { return metrics_text(owner_admin_service_.stats(), accounts_.snapshot()); },
-           .health = [this] { return health(); }});
+      auto status = StatusServer::start(config_.metrics_address, {.metrics =
+                                                                      [this] {
+                                                                        return metrics_text(
+                                                                            owner_admin_service_.stats(),
+                                                                            accounts_.snapshot(cache_->stats().owners));
+                                                                      },
+                                                                  .health = [this] { return health(); }});
       if (!status.ok()) return status.status();
       status_server_ = *std::move(status);
     }

@@ -72,10 +72,12 @@ absl::Status UserAccounts::check(uid_t user, Clock::time_point now) {
       " allows: what is in the cache can be had, the rest later, or the daemon's operator allows more"));
 }
 
-std::map<uid_t, UserCounters> UserAccounts::snapshot() const {
+std::map<uid_t, UserCounters> UserAccounts::snapshot(
+    const std::map<cache::EntryOwner, cache::OwnerTotals>& in_cache) const {
   std::lock_guard lock(mutex_);
   std::map<uid_t, UserCounters> all;
   for (const auto& [user, of] : users_) all[user] = of.counters;
+  for (const auto& [owner, totals] : in_cache) all[static_cast<uid_t>(owner)].in_cache = totals;
   return all;
 }
 

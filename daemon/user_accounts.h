@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "daemon/metrics.h"
+#include "kernels_cache/entry.h"
 
 namespace hearth::daemon {
 
@@ -29,6 +30,7 @@ struct UserCounters {
   std::uint64_t kernels_compiled = 0;
   std::uint64_t bytes_stored = 0;
   std::uint64_t over_quota = 0;  // requests that found the quota used up
+  cache::OwnerTotals in_cache;   // what the cache holds that was made for it
 };
 
 class UserAccounts {
@@ -40,7 +42,8 @@ class UserAccounts {
   void count(uid_t user, PrepareOutcome outcome);
   void compiled(uid_t user, std::uint64_t bytes, Clock::time_point now = Clock::now());
   absl::Status check(uid_t user, Clock::time_point now = Clock::now());
-  std::map<uid_t, UserCounters> snapshot() const;
+  // `in_cache`: CacheStats::owners, of which each user's is added.
+  std::map<uid_t, UserCounters> snapshot(const std::map<cache::EntryOwner, cache::OwnerTotals>& in_cache = {}) const;
 
  private:
   // The last hour, minute by minute: the sums of what lies in it.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/canonical_bytes.h"
 #include "kernels_cache/sqlite_connection.h"
+#include "kernels_cache/stored_row.h"
 
 namespace hearth::cache {
 namespace {
@@ -18,6 +19,7 @@ constexpr const char* kColumns = R"sql(
   SELECT id, key, kind, material, result, check_digest, bytes, created_ns, last_used_ns FROM actions LIMIT 0;
   SELECT digest, size, last_used_ns FROM blobs LIMIT 0;
   SELECT digest, action FROM refs LIMIT 0;
+  SELECT key, uid, bytes FROM owners LIMIT 0;
 )sql";
 
 constexpr const char* kSchema = R"sql(
@@ -36,44 +38,6 @@ constexpr const char* kSchema = R"sql(
   PRAGMA user_version = 1;
   COMMIT;
 )sql";
-
-std::string_view view(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
-
-Digest digest_of(std::string_view bytes) {
-  Digest digest{};
-  if (bytes.size() == digest.size()) std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
-}
-
-std::string pack(const std::vector<ArtifactRef>& blobs) {
-  Writer out;
-  for (const ArtifactRef& blob : blobs) out.fixed(view(blob.digest)).u64(blob.size_bytes);
-  return out.take();
-}
-
-// SQLite has no checksums: this one covers what a flipped bit could change unseen, the result and what it answers.
-Digest check_digest(const ActionRow& row, std::string_view result) {
-  Writer out;
-  out.fixed("hearth.index_row.v1").fixed(view(row.key)).u32(static_cast<std::uint32_t>(row.kind)).bytes(result);
-  return sha256(out.take());
-}
-
-// Columns: key, kind, material, result, check_digest, created_ns, last_used_ns.
-ActionRow read_row(const SqliteQuery& query) {
-  ActionRow row;
-  row.key = digest_of(query.blob(0));
-  row.kind = static_cast<EntryKind>(query.integer(1));
-  row.material = std::string(query.blob(2));
-  row.created_unix_ns = query.integer(5);
-  row.last_used_unix_ns = query.integer(6);
-  std::string_view result = query.blob(3);
-  row.damaged =
-      view(check_digest(row, result)) != query.blob(4) || row.kind < EntryKind::kPlan || row.kind > kLastEntryKind;
-  // Braces evaluate from left to right.
-  for (Reader in(result); in.ok() && !in.at_end();)
-    row.blobs.push_back({digest_of(in.fixed(sizeof(Digest))), in.u64()});
-  return row;
-}
 
 // Columns: digest, size, last_used_ns.
 CasFile read_blob(const SqliteQuery& query) {
@@ -127,10 +91,13 @@ absl::StatusOr<std::unique_ptr<ActionCache>> ActionCache::open(const std::string
     status = index->writer_->execute(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;"
         "PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
-        "CREATE INDEX IF NOT EXISTS actions_tuning ON actions (kind, created_ns) WHERE kind = 3;");
+        "CREATE INDEX IF NOT EXISTS actions_tuning ON actions (kind, created_ns) WHERE kind = 3;"
+        "CREATE TABLE IF NOT EXISTS owners (key BLOB PRIMARY KEY, uid INTEGER NOT NULL, bytes INTEGER NOT NULL)"
+        " WITHOUT ROWID;");
   }
   if (status.ok()) status = index->writer_->execute(kColumns);
   if (status.ok()) status = index->load_totals();
+  if (status.ok()) status = index->load_owners();
   if (!status.ok()) return damaged_if_internal(status);
   absl::StatusOr<std::unique_ptr<SqliteConnection>> reader = SqliteConnection::open(path, /*read_only=*/true);
   if (!reader.ok()) return reader.status();
@@ -197,6 +164,8 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
     if (old.step()) old_id = old.integer(0);
     if (!old.status().ok()) return old.status();
   }
+  const absl::StatusOr<std::uint64_t> owned_files = owned_file_bytes(row);
+  if (!owned_files.ok()) return owned_files.status();
   if (old_id != 0) {
     if (absl::Status removed = remove_action(old_id, totals); !removed.ok()) return removed;
   }
@@ -216,6 +185,7 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
   }
   ++totals.actions;
   totals.bytes += row.material.size();
+  const std::uint64_t bytes_before = totals.bytes - row.material.size();
   for (const ArtifactRef& blob : row.blobs) {
     SqliteQuery added(*writer_,
                       "INSERT OR IGNORE INTO blobs (digest, size, last_used_ns) VALUES (?, ?, ?) RETURNING 1");
@@ -234,21 +204,23 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
     ref.bind(1, view(blob.digest)).bind(2, id);
     if (absl::Status done = ref.run(); !done.ok()) return done;
   }
-  return absl::OkStatus();
+  return add_owner(row.key, row.owner, *owned_files + totals.bytes - bytes_before, totals);
 }
 
 absl::Status ActionCache::remove_action(std::int64_t row_id, IndexTotals& totals) {
-  std::string result;
+  std::string result, key;
   {
-    SqliteQuery query(*writer_, "SELECT result, bytes FROM actions WHERE id = ?");
+    SqliteQuery query(*writer_, "SELECT result, bytes, key FROM actions WHERE id = ?");
     query.bind(1, row_id);
     if (query.step()) {
       result = std::string(query.blob(0));
       subtract(totals.actions, 1);
       subtract(totals.bytes, static_cast<std::uint64_t>(query.integer(1)));
+      key = std::string(query.blob(2));
     }
     if (!query.status().ok()) return query.status();
   }
+  if (absl::Status disowned = remove_owner(key, totals); !disowned.ok()) return disowned;
   for (Reader in(result); in.ok() && !in.at_end(); in.u64()) {
     std::string digest(in.fixed(sizeof(Digest)));
     SqliteQuery ref(*writer_, "DELETE FROM refs WHERE digest = ? AND action = ?");

@@ -33,7 +33,8 @@ struct ActionRow {
   std::vector<ArtifactRef> blobs;  // kernel: its artifact; plan: the plan's bytes, then its artifacts
   std::int64_t created_unix_ns = 0;
   std::int64_t last_used_unix_ns = 0;
-  bool damaged = false;  // the stored row does not match its check digest
+  bool damaged = false;         // the stored row does not match its check digest
+  EntryOwner owner = kNoOwner;  // to be put; not read back
 };
 
 struct CasFile {
@@ -46,6 +47,7 @@ struct IndexTotals {
   std::uint64_t bytes = 0;  // disk_bytes() of blobs plus key material
   std::uint64_t actions = 0;
   std::uint64_t blobs = 0;
+  std::map<EntryOwner, OwnerTotals> owners;  // without kNoOwner
 };
 
 class ActionCache {
@@ -66,6 +68,11 @@ class ActionCache {
   // Removes blobs and every action that points to one of them; gives the number of actions removed.
   absl::StatusOr<std::uint64_t> drop_blobs(std::span<const Digest> digests);
   absl::Status drop_action(const Digest& key);
+  // Of one owner, least recently used first, strictly after `after` in that order (null: from the start); without
+  // material.
+  absl::StatusOr<std::vector<ActionRow>> oldest_actions_of(EntryOwner owner, const ActionRow* after, std::size_t limit);
+  // Those of these files that no action points to.
+  absl::StatusOr<std::vector<CasFile>> unreferenced(std::span<const ArtifactRef> files);
   // A durable write that changes nothing: can the index take a put?
   absl::Status probe();
   // Gives free pages back to the file system, a few at a time.
@@ -88,6 +95,12 @@ class ActionCache {
   absl::Status load_totals();
   absl::Status write_touches();
   absl::Status insert(const ActionRow& row, IndexTotals& totals);
+  // action_owners.cpp
+  absl::Status load_owners();
+  // Of an action that is put again: what came with it before, without material.
+  absl::StatusOr<std::uint64_t> owned_file_bytes(const ActionRow& row);
+  absl::Status add_owner(const Digest& key, EntryOwner owner, std::uint64_t bytes, IndexTotals& totals);
+  absl::Status remove_owner(std::string_view key, IndexTotals& totals);
   absl::Status remove_action(std::int64_t row_id, IndexTotals& totals);
 
   mutable std::mutex writer_mutex_;

@@ -16,6 +16,16 @@ struct ArtifactRef {
   bool operator==(const ArtifactRef&) const = default;
 };
 
+// The user for whom an entry was made; kNoOwner: the daemon's own user, root, or a daemon that kept no account.
+using EntryOwner = std::int64_t;
+inline constexpr EntryOwner kNoOwner = -1;
+
+// What entries of one owner take: key material, and the files that came with them.
+struct OwnerTotals {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+};
+
 // What a file of this size takes on disk: whole 4 KiB blocks.
 inline std::uint64_t disk_bytes(std::uint64_t size_bytes) { return (size_bytes + 4095) / 4096 * 4096; }
 

@@ -201,8 +201,9 @@ ActionRow KernelsCache::Impl::new_row(EntryKind kind, const KeyMaterial& materia
 }
 
 absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_artifact(const KeyMaterial& material, EntryKind kind,
-                                                               std::string_view artifact) {
+                                                               std::string_view artifact, EntryOwner owner) {
   ActionRow row = new_row(kind, material, artifact);
+  row.owner = owner;
   ArtifactEntry entry{row.blobs[0].digest, artifact.size(), {}};
   absl::StatusOr<Pin> pin = publish(std::move(row), artifact);
   if (!pin.ok()) return pin.status();
@@ -211,8 +212,9 @@ absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_artifact(const KeyMaterial
 }
 
 absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, std::string_view plan,
-                                                 std::span<const Digest> digests) {
+                                                 std::span<const Digest> digests, EntryOwner owner) {
   ActionRow row = new_row(EntryKind::kPlan, material, plan);
+  row.owner = owner;
   for (const Digest& digest : digests) {
     absl::StatusOr<FileId> id = cas_->identify(digest);
     if (!id.ok()) {
@@ -289,12 +291,13 @@ std::optional<ArtifactEntry> KernelsCache::find_kernel(const KeyMaterial& m) {
 }
 std::optional<PlanEntry> KernelsCache::find_plan(const KeyMaterial& m) { return impl_->find_plan(m); }
 std::optional<PlanEntry> KernelsCache::find_recent_plan(const KeyMaterial& m) { return impl_->find_recent_plan(m); }
-absl::StatusOr<ArtifactEntry> KernelsCache::put_kernel(const KeyMaterial& material, std::string_view artifact) {
-  return impl_->put_artifact(material, EntryKind::kKernel, artifact);
+absl::StatusOr<ArtifactEntry> KernelsCache::put_kernel(const KeyMaterial& material, std::string_view artifact,
+                                                       EntryOwner owner) {
+  return impl_->put_artifact(material, EntryKind::kKernel, artifact, owner);
 }
 absl::StatusOr<Pin> KernelsCache::put_plan(const KeyMaterial& material, std::string_view plan,
-                                           std::span<const Digest> digests) {
-  return impl_->put_plan(material, plan, digests);
+                                           std::span<const Digest> digests, EntryOwner owner) {
+  return impl_->put_plan(material, plan, digests, owner);
 }
 std::string KernelsCache::artifact_path(const Digest& digest) const { return impl_->cas().path_of(digest); }
 std::optional<Pin> KernelsCache::pin(std::span<const Digest> digests) { return PinTable::pin(impl_->pins(), digests); }

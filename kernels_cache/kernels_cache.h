@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -92,6 +93,9 @@ struct CacheStats {
   std::uint64_t pinned = 0;       // distinct pinned files
   std::uint64_t quarantined = 0;  // since open
   std::uint64_t evicted = 0;      // files, since open
+  // By user. Beyond the limit the entries of who has most go first, down to an equal share of what all may take
+  // together; then the least recently used of all.
+  std::map<EntryOwner, OwnerTotals> owners = {};
 };
 
 struct CacheHealth {
@@ -123,9 +127,12 @@ class KernelsCache {
   std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
 
   // Atomic and durable before they return OK. The returned pin lets a caller finish its plan before eviction.
-  absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact);
+  // `owner`: for whom it was made; see CacheStats::owners.
+  absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact,
+                                           EntryOwner owner = kNoOwner);
   // `digests`: the plan's artifacts, all put before (FAILED_PRECONDITION otherwise).
-  absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
+  absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests,
+                               EntryOwner owner = kNoOwner);
 
   // One record a key; a new one replaces the old.
   absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);

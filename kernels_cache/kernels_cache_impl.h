@@ -28,10 +28,12 @@ class KernelsCache::Impl {
 
   // kernels_cache.cpp; an artifact is a kernel's or a blob's
   std::optional<ArtifactEntry> find_artifact(const KeyMaterial& material, EntryKind kind);
-  absl::StatusOr<ArtifactEntry> put_artifact(const KeyMaterial& material, EntryKind kind, std::string_view artifact);
+  absl::StatusOr<ArtifactEntry> put_artifact(const KeyMaterial& material, EntryKind kind, std::string_view artifact,
+                                             EntryOwner owner = kNoOwner);
   std::optional<PlanEntry> find_plan(const KeyMaterial& material);
   std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
-  absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests);
+  absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests,
+                               EntryOwner owner);
   absl::StatusOr<ArtifactReader> open_artifact(const Digest& digest);  // artifact_reader.cpp
 
   // tuning_entries.cpp
@@ -93,6 +95,7 @@ class KernelsCache::Impl {
 
   // These hold write_mutex_ (`locked`: the caller does).
   void evict_locked();
+  void evict_beyond_shares_locked(std::uint64_t target);
   void drop_unpinned_locked(const std::vector<CasFile>& rows, std::uint64_t enough_bytes);
   std::uint64_t sweep_orphans_locked();
   void quarantine(const Digest& digest);

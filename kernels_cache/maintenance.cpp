@@ -1,6 +1,9 @@
 // KernelsCache::Impl: eviction, quarantine, verification, listing and health.
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +27,7 @@ void KernelsCache::Impl::evict_locked() {
   // A little below the limit, so that a full cache does not evict at every put.
   std::uint64_t target = options_.limit_bytes - options_.limit_bytes / 32;
   with_index([](ActionCache& index) { return index.flush_touches(); }).IgnoreError();
+  evict_beyond_shares_locked(target);
   CasFile cursor;
   cursor.last_used_unix_ns = std::numeric_limits<std::int64_t>::min();
   while (stats().bytes > target) {
@@ -31,6 +35,41 @@ void KernelsCache::Impl::evict_locked() {
     if (!rows.ok() || rows->empty()) return;
     cursor = rows->back();
     drop_unpinned_locked(*rows, stats().bytes - target);
+  }
+}
+
+// One user cannot put out what others use: the entries of who has most go first, the least recently used of them, down
+// to an equal share for each user and for what is nobody's (kNoOwner). A file that another entry needs stays.
+void KernelsCache::Impl::evict_beyond_shares_locked(std::uint64_t target) {
+  std::map<EntryOwner, ActionRow> last_seen;
+  std::set<EntryOwner> done;
+  for (CacheStats now = stats(); now.bytes > target; now = stats()) {
+    const std::uint64_t share = target / (now.owners.size() + 1);
+    const auto has_less = [&done](const auto& a, const auto& b) {
+      return std::pair(!done.contains(a.first), a.second.bytes) < std::pair(!done.contains(b.first), b.second.bytes);
+    };
+    const auto most = std::max_element(now.owners.begin(), now.owners.end(), has_less);
+    if (most == now.owners.end() || done.contains(most->first) || most->second.bytes <= share) return;
+    const EntryOwner owner = most->first;
+    const auto after = last_seen.find(owner);
+    const ActionRow* const start = after == last_seen.end() ? nullptr : &after->second;
+    auto rows = with_index([&](ActionCache& index) { return index.oldest_actions_of(owner, start, kEvictionBatch); });
+    if (!rows.ok()) return;
+    if (rows->empty()) done.insert(owner);
+    std::uint64_t excess = std::min(now.bytes - target, most->second.bytes - share);
+    for (const ActionRow& row : *rows) {
+      last_seen[owner] = row;
+      if (excess == 0) break;
+      if (row.blobs.empty() || pins_->pinned(row.blobs[0].digest)) continue;
+      const std::uint64_t before = stats().bytes;
+      auto files = with_index([&](ActionCache& index) -> absl::StatusOr<std::vector<CasFile>> {
+        if (absl::Status dropped = index.drop_action(row.key); !dropped.ok()) return dropped;
+        return index.unreferenced(row.blobs);
+      });
+      if (!files.ok()) return;
+      drop_unpinned_locked(*files, std::numeric_limits<std::uint64_t>::max());
+      excess -= std::min(excess, before - std::min(before, stats().bytes));
+    }
   }
 }
 
@@ -201,6 +240,7 @@ CacheStats KernelsCache::Impl::stats() const {
     stats.bytes = totals.bytes;
     stats.entries = totals.actions;
     stats.artifacts = totals.blobs;
+    stats.owners = std::move(totals.owners);
   }
   stats.limit_bytes = options_.limit_bytes;
   stats.pinned = pins_->num_pinned();

@@ -1,8 +1,9 @@
-// RecentPlans: the plans found or stored last, in bounded memory, so that a hit on a warm daemon reads neither index nor plan
-// file.
+// RecentPlans: the plans found or stored last, in bounded memory, so that a hit on a warm daemon reads neither index
+// nor plan file.
 //
-// It answers only what the index answered or took before: the owner still pins the files and checks that each is unchanged
-// before it believes an entry. Least recently used goes first. Thread-safe; entries are immutable and shared. Example:
+// It answers only what the index answered or took before: the owner still pins the files and checks that each is
+// unchanged before it believes an entry. Least recently used goes first. Thread-safe; entries are immutable and shared.
+// Example:
 //   const std::uint64_t seen = recent.generation();
 //   ... look the row up ...
 //   recent.add({row, plan}, seen);

@@ -16,7 +16,7 @@ void store_kernel(const BuildServices& services, const cache::KeyMaterial& mater
   services.accounts->compiled(user, artifact.data().size());
   BuiltKernel built;
   built.empty = artifact.format() == v1::Artifact::NONE;
-  if (!built.empty) built.kernel = services.store->put_kernel(material, artifact.data());
+  if (!built.empty) built.kernel = services.store->put_kernel(material, artifact.data(), user);
   flight->complete(std::make_shared<const BuiltKernel>(std::move(built)));
 }
 

@@ -207,7 +207,8 @@ void PlanBuild::publish() {
     lowered_.mutable_plan()->mutable_kernels(static_cast<int>(i))->set_artifact(to_bytes(kernel.digest));
     if (seen.insert(kernel.digest).second) artifacts.push_back({kernel.digest, kernel.size_bytes});
   }
-  built.plan = services_.store->put_plan(material_, serialize_deterministically(lowered_.plan()), std::move(artifacts));
+  built.plan = services_.store->put_plan(material_, serialize_deterministically(lowered_.plan()), std::move(artifacts),
+                                         client_.uid);
   // Artifacts that are only in memory stay as long as the plan's holders need them.
   auto hold = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   hold->push_back(built.plan.hold);

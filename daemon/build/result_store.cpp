@@ -2,11 +2,20 @@
 
 #include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace hearth::daemon {
+namespace {
+
+// What the daemon's own user and root store is for everybody.
+cache::EntryOwner owner_of(uid_t user) {
+  return user == 0 || user == ::geteuid() ? cache::kNoOwner : static_cast<cache::EntryOwner>(user);
+}
+
+}  // namespace
 
 KernelResult ResultStore::kernel_result(cache::ArtifactEntry entry) {
   auto hold = std::make_shared<cache::Pin>(std::move(entry.pin));
@@ -57,8 +66,8 @@ std::optional<PlanResult> ResultStore::find_plan(const cache::KeyMaterial& mater
   return PlanResult{std::shared_ptr<const std::string>(entry, &entry->bytes), entry->artifacts, std::move(hold)};
 }
 
-KernelResult ResultStore::put_kernel(const cache::KeyMaterial& material, std::string_view artifact) {
-  absl::StatusOr<cache::ArtifactEntry> stored = cache_->put_kernel(material, artifact);
+KernelResult ResultStore::put_kernel(const cache::KeyMaterial& material, std::string_view artifact, uid_t user) {
+  absl::StatusOr<cache::ArtifactEntry> stored = cache_->put_kernel(material, artifact, owner_of(user));
   return stored.ok() ? kernel_result(*std::move(stored)) : keep_artifact(material, artifact, stored.status());
 }
 
@@ -93,7 +102,7 @@ void ResultStore::put_blob_records(const cache::KeyMaterial& material, std::stri
 }
 
 PlanResult ResultStore::put_plan(const cache::KeyMaterial& material, std::string plan,
-                                 std::vector<cache::ArtifactRef> artifacts) {
+                                 std::vector<cache::ArtifactRef> artifacts, uid_t user) {
   std::vector<Digest> digests;
   bool all_on_disk = true;
   for (const cache::ArtifactRef& artifact : artifacts) {
@@ -101,7 +110,7 @@ PlanResult ResultStore::put_plan(const cache::KeyMaterial& material, std::string
     all_on_disk = all_on_disk && !artifact_in_memory(artifact.digest);
   }
   if (all_on_disk) {
-    absl::StatusOr<cache::Pin> stored = cache_->put_plan(material, plan, digests);
+    absl::StatusOr<cache::Pin> stored = cache_->put_plan(material, plan, digests, owner_of(user));
     if (stored.ok()) {
       return PlanResult{std::make_shared<const std::string>(std::move(plan)), std::move(artifacts),
                         std::make_shared<cache::Pin>(std::move(*stored))};

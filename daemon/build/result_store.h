@@ -7,6 +7,7 @@
 //   KernelResult kernel = store.put_kernel(material, artifact.data());
 #pragma once
 #include <absl/status/statusor.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
@@ -50,8 +51,10 @@ class ResultStore {
   std::optional<cache::MissExplanation> explain_miss(const cache::KeyMaterial& material) {
     return cache_->explain_miss(material);
   }
-  KernelResult put_kernel(const cache::KeyMaterial& material, std::string_view artifact);
-  PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts);
+  // `user`: for whom it was made, to whose account it goes unless that is root or this process's own.
+  KernelResult put_kernel(const cache::KeyMaterial& material, std::string_view artifact, uid_t user);
+  PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts,
+                      uid_t user);
 
   // Kernel blobs and the records of their files (blob_records.h).
   std::optional<KernelResult> find_blob(const cache::KeyMaterial& material);

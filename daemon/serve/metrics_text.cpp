@@ -29,7 +29,7 @@ std::string label(const char* name, const std::string& value) { return absl::Str
 double number(std::uint64_t value) { return static_cast<double>(value); }
 
 void add_users(Page& page, const std::map<uid_t, UserCounters>& users) {
-  Samples outcomes, kernels, bytes, refused;
+  Samples outcomes, kernels, bytes, refused, cached_bytes, cached_entries;
   for (const auto& [user, counters] : users) {
     const std::string uid = absl::StrCat(static_cast<std::int64_t>(static_cast<int>(user)));
     const auto outcome = [&](const char* name, std::uint64_t value) {
@@ -42,19 +42,24 @@ void add_users(Page& page, const std::map<uid_t, UserCounters>& users) {
     kernels.emplace_back(label("uid", uid), number(counters.kernels_compiled));
     bytes.emplace_back(label("uid", uid), number(counters.bytes_stored));
     refused.emplace_back(label("uid", uid), number(counters.over_quota));
+    cached_bytes.emplace_back(label("uid", uid), number(counters.in_cache.bytes));
+    cached_entries.emplace_back(label("uid", uid), number(counters.in_cache.entries));
   }
   page.add("hearth_user_prepares_total", "counter", "Answers to Prepare, by user and outcome.", outcomes);
   page.add("hearth_user_kernels_compiled_total", "counter", "Kernels compiled for a user.", kernels);
   page.add("hearth_user_stored_bytes_total", "counter", "Bytes of artifacts stored for a user.", bytes);
   page.add("hearth_user_over_quota_total", "counter", "Requests of a user that found the quota used up.", refused);
+  page.add("hearth_user_cache_bytes", "gauge", "Bytes of the cache that were made for a user.", cached_bytes);
+  page.add("hearth_user_cache_entries", "gauge", "Entries of the cache that were made for a user.", cached_entries);
 }
 
 }  // namespace
 
 std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, UserCounters>& users) {
   Page page;
-  page.add("hearth_build_info", "gauge", "1, with the build in its labels.",
-           {{absl::StrCat("{version=\"", stats.version(), "\",build_id=\"", stats.build_id().substr(0, 12), "\"}"), 1}});
+  page.add(
+      "hearth_build_info", "gauge", "1, with the build in its labels.",
+      {{absl::StrCat("{version=\"", stats.version(), "\",build_id=\"", stats.build_id().substr(0, 12), "\"}"), 1}});
   page.gauge("hearth_up_seconds", "Seconds since the start.", stats.uptime_s());
   page.gauge("hearth_ready", "1 when all parts work, 0 when degraded.", stats.health() == "ready" ? 1 : 0);
   page.counter("hearth_prepare_requests_total", "Prepare calls that arrived.", number(stats.requests()));
@@ -73,8 +78,9 @@ std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, U
             {label("outcome", "miss"), number(stats.blob_misses())},
             {label("outcome", "joined"), number(stats.blob_joined())},
             {label("outcome", "error"), number(stats.blob_errors())}});
-  page.add("hearth_workers", "gauge", "Worker processes that live.",
-           {{label("class", "compiler"), number(stats.workers())}, {label("class", "blob"), number(stats.blob_workers())}});
+  page.add(
+      "hearth_workers", "gauge", "Worker processes that live.",
+      {{label("class", "compiler"), number(stats.workers())}, {label("class", "blob"), number(stats.blob_workers())}});
   page.counter("hearth_worker_crashes_total", "Workers that died at work.", number(stats.worker_crashes()));
   page.counter("hearth_worker_timeouts_total", "Workers that took too long.", number(stats.worker_timeouts()));
   page.gauge("hearth_cache_bytes", "Size of the cache on disk.", number(stats.cache_bytes()));
@@ -84,8 +90,7 @@ std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, U
   page.gauge("hearth_leases", "Plans that clients hold.", number(stats.leases()));
   page.gauge("hearth_sessions", "Client processes with a session.", number(stats.sessions()));
   page.gauge("hearth_connections", "Client connections.", number(stats.connections()));
-  page.counter("hearth_refused_connections_total", "Connections over the limits.",
-               number(stats.refused_connections()));
+  page.counter("hearth_refused_connections_total", "Connections over the limits.", number(stats.refused_connections()));
   page.gauge("hearth_shared_weight_bytes", "Memory of weights that processes share.", number(stats.weight_bytes()));
   page.gauge("process_resident_memory_bytes", "Resident memory of the daemon.", stats.rss_bytes());
   add_users(page, users);

@@ -387,6 +387,8 @@ class WhatOperatorsSee(unittest.TestCase):
                          f'hearth_user_prepares_total{{uid="{USERS[1]}",outcome="hit"}} 1',
                          f'hearth_user_kernels_compiled_total{{uid="{USERS[0]}"}} 13',
                          f'hearth_user_kernels_compiled_total{{uid="{USERS[1]}"}} 0',
+                         f'hearth_user_cache_entries{{uid="{USERS[0]}"}} 14',  # 13 kernels and the plan
+                         f'hearth_user_cache_entries{{uid="{USERS[1]}"}} 0',
                          'hearth_prepares_total{outcome="miss"} 1', 'hearth_ready 1'):
                 self.assertIn(line + "\n", text)
             for line in text.splitlines():  # the text format
