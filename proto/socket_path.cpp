@@ -49,6 +49,16 @@ bool is_mount_point(const std::string& folder) {
          (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0 && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
+// Whether root alone, or `other`, can have put the folder where it is.
+bool only_root_made(const std::filesystem::path& folder, uid_t other = 0) {
+  for (std::filesystem::path at = folder.parent_path();; at = at.parent_path()) {
+    struct stat info;
+    if (::lstat(at.c_str(), &info) != 0 || (info.st_mode & 022) != 0) return false;
+    if (info.st_uid != 0 && info.st_uid != other) return false;
+    if (at == at.root_path()) return true;
+  }
+}
+
 // Where root gave it to somebody: nobody else can have put it there. In a container with users of its own, where root
 // of the node has no number, that is what was mounted at this very place, and the place of the node's service.
 bool is_delegated_by_root(const std::string& folder) {
@@ -57,14 +67,10 @@ bool is_delegated_by_root(const std::string& folder) {
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
   struct stat info;
   if (error || ::lstat(real.c_str(), &info) != 0 || (info.st_mode & 022) != 0) return false;
+  if (only_root_made(real)) return true;
   const std::optional<uid_t> outside = overflow_user();
-  if (outside && is_mount_point(real.string())) return true;
-  const bool is_nodes = outside && folder == folder_of(kNodeSocketPath);
-  for (std::filesystem::path at = real.parent_path();; at = at.parent_path()) {
-    if (::lstat(at.c_str(), &info) != 0 || (info.st_mode & 022) != 0) return false;
-    if (info.st_uid != 0 && !(is_nodes && info.st_uid == *outside)) return false;
-    if (at == at.root_path()) return true;
-  }
+  if (!outside) return false;
+  return is_mount_point(real.string()) || (folder == folder_of(kNodeSocketPath) && only_root_made(real, *outside));
 }
 
 bool may_connect_to_node() { return ::access(kNodeSocketPath, W_OK) == 0; }

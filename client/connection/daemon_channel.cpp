@@ -255,6 +255,12 @@ absl::StatusOr<std::shared_ptr<DaemonChannel>> DaemonChannel::get(const ChannelC
 
 const std::string& DaemonChannel::socket_path() const { return state().socket; }
 
+std::optional<DaemonPeer> DaemonChannel::last_peer() const {
+  State& own = state();
+  const std::lock_guard<std::mutex> lock(own.mutex);
+  return own.idle ? std::optional(own.idle->peer()) : std::nullopt;
+}
+
 absl::StatusOr<bool> DaemonChannel::daemon_is_running() const { return daemon_accepts(socket_path()); }
 
 void DaemonChannel::connect_early() {

@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/connection/daemon_socket.h"
 #include "hearth/v1/admin_service.pb.h"
 #include "hearth/v1/compiler_service.pb.h"
 
@@ -37,6 +39,8 @@ class DaemonChannel {
   ~DaemonChannel();
 
   const std::string& socket_path() const;
+  // Who answered the last call, whom that connection's maker found trustworthy; nothing when it is not open any more.
+  std::optional<DaemonPeer> last_peer() const;
   // Whether a daemon accepts connections on the socket now. Starts nothing. FAILED_PRECONDITION when what listens there
   // is another user's.
   absl::StatusOr<bool> daemon_is_running() const;

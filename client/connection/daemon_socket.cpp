@@ -53,11 +53,11 @@ absl::Status check_peer(const std::string& socket_path, const DaemonPeer& peer) 
 }  // namespace
 
 absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::time_point deadline, DaemonPeer* peer,
-                                      DaemonSocket which) {
-  absl::Status trusted = check_socket_path(socket_path);
-  if (trusted.ok()) trusted = check_socket_folder(socket_path);
-  if (absl::IsNotFound(trusted) || absl::IsInvalidArgument(trusted)) return trusted;
-  if (!trusted.ok()) return trusted;
+                                      DaemonSocket which, const std::optional<DaemonPeer>& known) {
+  if (absl::Status fits = check_socket_path(socket_path); !fits.ok()) return fits;
+  if (!known) {
+    if (absl::Status trusted = check_socket_folder(socket_path); !trusted.ok()) return trusted;
+  }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const bool is_for_clients = which == DaemonSocket::kClients;
@@ -84,7 +84,9 @@ absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::tim
     socklen_t size = sizeof credentials;
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) found = {credentials.pid, credentials.uid};
     if (peer != nullptr) *peer = found;
-    status = check_peer(socket_path, found);
+    const bool is_known = known && found.uid == known->uid && found.pid == known->pid;
+    if (known && !is_known) status = check_socket_folder(socket_path);
+    if (status.ok() && !is_known) status = check_peer(socket_path, found);
   }
   if (status.ok()) return fd;
   ::close(fd);

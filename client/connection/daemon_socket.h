@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,9 +28,11 @@ enum class DaemonSocket {
 };
 
 // A connected, non-blocking, close-on-exec descriptor that is the caller's. Waits for a listener that is slow to
-// accept.
+// accept. `known`: the daemon that this process is connected to on the same path, and so trusts; the files are not
+// looked at again when it is that one that answers.
 absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, std::chrono::steady_clock::time_point deadline,
-                                      DaemonPeer* peer = nullptr, DaemonSocket which = DaemonSocket::kClients);
+                                      DaemonPeer* peer = nullptr, DaemonSocket which = DaemonSocket::kClients,
+                                      const std::optional<DaemonPeer>& known = std::nullopt);
 
 // Whether a daemon accepts connections on the socket now.
 absl::StatusOr<bool> daemon_accepts(const std::string& socket_path);

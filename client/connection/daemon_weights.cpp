@@ -95,7 +95,7 @@ v1::WeightsRequest request_of() {
 absl::Status DaemonWeights::connect() {
   if (socket_) return absl::OkStatus();
   const absl::StatusOr<int> fd = connect_to_daemon(socket_path_, std::min(deadline_, Clock::now() + kAnswerLimit),
-                                                   nullptr, DaemonSocket::kWeights);
+                                                   nullptr, DaemonSocket::kWeights, known_);
   if (!fd.ok()) return fd.status();
   socket_ = UniqueFd(*fd);
   return absl::OkStatus();
@@ -113,7 +113,7 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsR
   if (absl::Status connected = connect(); !connected.ok()) return connected;
   if (absl::Status sent = send_packet(socket_.get(), request.SerializeAsString(), file); !sent.ok()) return sent;
   const Clock::time_point give_up = std::min(deadline_, Clock::now() + patience);
-  absl::StatusOr<PacketOfFiles> packet = receive_packet_of_files(socket_.get());
+  absl::StatusOr<PacketOfFiles> packet = absl::UnavailableError("not asked yet");
   while (absl::IsUnavailable(packet.status())) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
     if (left <= 0) return absl::DeadlineExceededError("the daemon does not answer");

@@ -1,7 +1,7 @@
 // DaemonWeights: weights shared with other processes through the daemon, and files of its cache, over a connection of
-// its own (proto/hearth/v1/weights.proto). Everything that goes wrong, no such daemon included, means that a plan keeps its
-// weights to itself; nothing is reported. Waits for the daemon up to two seconds, for another process that makes the
-// same weights up to thirty. Files are hashed once a node: the daemon remembers digests by what tells a file from a
+// its own (proto/hearth/v1/weights.proto). Everything that goes wrong, no such daemon included, means that a plan keeps
+// its weights to itself; nothing is reported. Waits for the daemon up to two seconds, for another process that makes
+// the same weights up to thirty. Files are hashed once a node: the daemon remembers digests by what tells a file from a
 // changed one. Used by one thread. What hold() gives may be let go by any.
 //
 //   DaemonWeights weights(channel->socket_path(), deadline);
@@ -10,11 +10,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/connection/daemon_socket.h"
 #include "hearth/v1/weights.pb.h"
 #include "proto/packet.h"
 #include "runtime/weight_sharing.h"
@@ -24,7 +26,9 @@ namespace hearth::client {
 class DaemonWeights : public runtime::WeightSharing {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  DaemonWeights(std::string socket_path, Time deadline) : socket_path_(std::move(socket_path)), deadline_(deadline) {}
+  // `known` as for connect_to_daemon().
+  DaemonWeights(std::string socket_path, Time deadline, std::optional<DaemonPeer> known = std::nullopt)
+      : socket_path_(std::move(socket_path)), deadline_(deadline), known_(known) {}
 
   absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override;
   runtime::WeightOffer take(const Digest& key, std::size_t size_bytes) override;
@@ -47,6 +51,7 @@ class DaemonWeights : public runtime::WeightSharing {
 
   const std::string socket_path_;
   const Time deadline_;
+  const std::optional<DaemonPeer> known_;
   UniqueFd socket_;
 };
 

@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 // Fills in `stored`'s plan and source.
 absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::PrepareResult& result, int threads,
                   const PrepareConfig& config, bool by_file, DaemonChannel::Deadline deadline, FetchedPlan& stored) {
-  DaemonWeights weights(channel.socket_path(), deadline);
+  DaemonWeights weights(channel.socket_path(), deadline, channel.last_peer());
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, weights, result, by_file, deadline);
   if (!artifacts.ok()) return artifacts.status();
   const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);

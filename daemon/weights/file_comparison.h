@@ -13,8 +13,8 @@ namespace hearth::daemon {
 class FileComparison {
  public:
   enum Verdict { kUnknown, kEqual, kDifferent };
-  // Of reading and comparing: about a millisecond.
-  static constexpr std::uint64_t kPieceBytes = 4 << 20;
+  // Of reading and comparing: less than a millisecond.
+  static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
   FileComparison(UniqueFd first, UniqueFd second, std::uint64_t size_bytes)
       : first_(std::move(first)), second_(std::move(second)), size_bytes_(size_bytes) {}

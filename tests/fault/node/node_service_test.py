@@ -294,7 +294,7 @@ class WhatTheyLearn(unittest.TestCase):
         share.settimeout(60)
         with acting_as(user):
             share.connect(str(node.folder / "hearthd.share"))
-        size = 9 << 20  # three pieces of a comparison
+        size = 9 << 20  # several pieces of a comparison
         take = self.messages.weights.WeightsRequest(version=1)
         take.take.key, take.take.size_bytes = letter * 32, size
         share.send(take.SerializeToString())
