@@ -179,6 +179,7 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   if (!imported.ok()) return imported.status();
   model.imported = *std::move(imported);
   note_fixed(flags, model.imported.fixed_inputs);
+  for (const std::string& warning : model.imported.warnings) note(path, ": warning: ", warning);
   if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
   auto traced = client::encode_graph(model.imported.outputs);
   if (!traced.ok())

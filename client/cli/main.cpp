@@ -1,5 +1,6 @@
 // hearth: the command line of the compiler daemon. Every command is one file of this folder (program.cpp lists them).
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "base/standard_output.h"
@@ -20,6 +21,11 @@ std::string time_hint(const absl::Status& error, const CLI::App& app) {
   if (!absl::IsDeadlineExceeded(error) || option == nullptr) return "";
   if (absl::StrContains(error.message(), "_limit_s")) return "";  // the daemon's own limit, which it names
   return " (--timeout SECONDS)";
+}
+
+bool wants_json(const CLI::App& app) {
+  const CLI::Option* option = hearth::command_line::parsed_command(app).get_option_no_throw("--json");
+  return option != nullptr && option->count() > 0;
 }
 
 int hearth_main(int argc, char** argv) {
@@ -48,7 +54,13 @@ int hearth_main(int argc, char** argv) {
   print_detail("the command took ", human_time(time.count()));
   if (code.ok()) return *code;
   print_error(code.status().message(), time_hint(code.status(), program.app));
-  return exit_code_of(code.status());
+  const int exit_code = exit_code_of(code.status());
+  if (exit_code != kUsageError && wants_json(program.app)) {
+    print_json({{"error",
+                 {{"code", absl::StatusCodeToString(code.status().code())},
+                  {"message", std::string(code.status().message())}}}});
+  }
+  return exit_code;
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ Program::Program()
                       "Everything that was compiled is kept in the daemon's cache.\n\n"
                       "A model or an array that is named - is read from standard input, and a file to write that is "
                       "named - is standard output. Tables fit the terminal; in a pipe or a file they are complete. "
-                      "With --json the output is for programs: one JSON value, always UTF-8.",
+                      "With --json the output is for programs: one JSON value, always UTF-8; of what fails, though not "
+                      "for a wrong command line, an object with "
+                      "\"error\", its code and message.",
            .examples = {{"hearth run model.onnx --input x=x.npy --output-dir out",
                          "Runs a model and writes its outputs as .npy files."},
                         {"hearth help run", "Shows all that can be said to a command."}},

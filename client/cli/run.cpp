@@ -161,8 +161,12 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
   print_summary(flags.path, " on ", plan.device(), ", ", counted(static_cast<std::uint64_t>(plan.threads()), "thread"));
   print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", counted(stats.kernels, "kernel"), ", ",
                 stats.compiled_kernels, " compiled now", shared_weights_text(stats));
-  print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ", human_time(times.p99),
-                " over ", times.replays, profile == nullptr ? "" : " warm replays");
+  if (times.replays == 1) {
+    print_summary("replay ", human_time(times.p50), ", the first: --repeat measures warm ones");
+  } else {
+    print_summary("replay p50 ", human_time(times.p50), ", min ", human_time(times.min), ", p99 ",
+                  human_time(times.p99), " over ", times.replays, profile == nullptr ? "" : " warm replays");
+  }
   for (const WrittenOutput& output : outputs) {
     print_summary("output ", output.name, " ", dtype_name(output.dtype), shape_text(output.shape),
                   output.file.empty() ? "" : " -> " + output.file);

@@ -135,8 +135,9 @@ Values GraphImporter::run_nested(const ::hearth_onnx::GraphProto& graph, const V
 }
 
 void GraphImporter::run_node(const ::hearth_onnx::NodeProto& node) {
+  const std::string location = str_cat("ONNX node '", node_label(node), "' (", operator_name(node), ")");
   try {
-    client::ScopedLocation here(str_cat("ONNX node '", node_label(node), "' (", operator_name(node), ")"));
+    client::ScopedLocation here(location);
     if (++num_nodes_ > kMaxNodes) {
       reject_unsupported(str_cat("more than ", kMaxNodes, " nodes, loops unrolled and functions expanded,"));
     }
@@ -154,9 +155,11 @@ void GraphImporter::run_node(const ::hearth_onnx::NodeProto& node) {
     const Opsets& opsets = frames_.back().opsets;
     const auto opset = opsets.find(normal_domain(node.domain()));
     const std::string version = opset == opsets.end() ? "" : str_cat(", opset ", opset->second);
-    throw client::JitError(
-        absl::Status(error.status().code(), str_cat("node '", node_label(node), "' (operator ", operator_name(node),
-                                                    version, "): ", error.status().message())));
+    // The node is named in front; where in this importer the op was recorded is of no use to who has the model.
+    absl::string_view message = error.status().message();
+    message = message.substr(0, message.rfind(str_cat(" (at ", location)));
+    throw client::JitError(absl::Status(error.status().code(), str_cat("node '", node_label(node), "' (operator ",
+                                                                       operator_name(node), version, "): ", message)));
   }
 }
 

@@ -154,8 +154,9 @@ DeclaredInput declare(const ::hearth_onnx::ValueInfoProto& input, const ImportOp
       continue;
     }
     const auto given = options.input_shapes.find(name);
-    if (given == options.input_shapes.end()) reject(str_cat("input '", name, "' has no shape: give its array (--input ", name,
-                                                           "=FILE.npy), from which it is taken"));
+    if (given == options.input_shapes.end())
+      reject(str_cat("input '", name, "' has no shape: give its array (--input ", name,
+                     "=FILE.npy), from which it is taken"));
     stated.mutable_shape();
     for (std::int64_t length : given->second) stated.mutable_shape()->add_dim()->set_dim_value(length);
   }
@@ -218,6 +219,28 @@ void check_declared_type(const ::hearth_onnx::ValueInfoProto& declared, const Va
   if (dtype == value.dtype()) return;
   reject(str_cat("output '", declared.name(), "' is declared as ", dtype_name(dtype), ", but the graph computes ",
                  dtype_name(value.dtype()), "; correct the declaration, or export the model again"));
+}
+
+// Nobody is misled by a wrong shape in the file, since results say theirs: a warning, as ONNX Runtime has it. Empty
+// where what is declared may be so.
+std::string wrong_declared_shape(const ::hearth_onnx::ValueInfoProto& declared, const Value& value) {
+  if (value.is_absent() || value.is_sequence() || !declared.type().has_tensor_type()) return "";
+  if (value.is_bounded() || !declared.type().tensor_type().has_shape()) return "";
+  const auto& stated = declared.type().tensor_type().shape().dim();
+  const client::Shape computed = value.dims();
+  bool fits = stated.size() == static_cast<int>(computed.size());
+  std::vector<std::string> shown;
+  for (int i = 0; i < stated.size(); ++i) {
+    const bool is_number = stated[i].has_dim_value() && stated[i].dim_value() >= 0;
+    shown.push_back(is_number                   ? str_cat(stated[i].dim_value())
+                    : stated[i].has_dim_param() ? stated[i].dim_param()
+                                                : "?");
+    if (!fits || !is_number || !computed[static_cast<std::size_t>(i)].is_const()) continue;
+    fits = computed[static_cast<std::size_t>(i)].value() == stated[i].dim_value();
+  }
+  if (fits) return "";
+  return str_cat("output '", declared.name(), "' is declared as [", absl::StrJoin(shown, ", "),
+                 "], but the graph computes ", client::to_string(computed));
 }
 
 // Makes the lengths of bounded results outputs of their own; results may share one.
@@ -297,6 +320,8 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
     const Value& output = outputs[static_cast<std::size_t>(i)];
     if (output.empty()) reject(str_cat("output ", i, " has no name"));
     check_declared_type(graph.output(i), output);
+    if (std::string wrong = wrong_declared_shape(graph.output(i), output); !wrong.empty())
+      result.warnings.push_back(std::move(wrong));
     add_outputs(graph.output(i).name(), output, result, tensors);
   }
   if (result.outputs.empty()) reject("the model's outputs hold no tensor");

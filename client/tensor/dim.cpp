@@ -6,6 +6,7 @@
 #include "base/integer_math.h"
 #include "base/text.h"
 #include "client/tensor/dim_encoding.h"
+#include "client/tensor/dim_terms.h"
 #include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
 
@@ -26,34 +27,6 @@ std::int64_t narrow(Wide value, std::string_view what) {
 }
 
 }  // namespace
-
-// A factor that is not a number: a variable, or an operation that does not fold. `text` is its identity.
-struct Atom {
-  v1::ExprToken::Kind kind = v1::ExprToken::VAR;
-  Variable variable;
-  Dim a, b;
-  std::string text;   // identity, bounds of variables included
-  std::string shown;  // for people
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
-using AtomPtr = std::shared_ptr<const Atom>;
-
-struct Term {
-  std::vector<AtomPtr> factors;  // ordered by text
-  std::int64_t coefficient = 1;
-  std::string key() const {
-    std::string text;
-    for (const AtomPtr& factor : factors) str_append(&text, factor->text, "*");
-    return text;
-  }
-};
-
-struct Dim::Poly {
-  std::vector<Term> terms;  // ordered by key, unique, no zero coefficient; the constant term has the key ""
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
 
 namespace {
 
@@ -140,7 +113,7 @@ struct DimAccess {
     auto atom = std::make_shared<Atom>();
     atom->kind = kind;
     atom->text = str_cat("(", identity(a), symbol, identity(b), ")");
-    atom->shown = str_cat("(", a.to_string(), " ", symbol, " ", b.to_string(), ")");
+    atom->shown = str_cat("(", operand_text(a), " ", symbol, " ", operand_text(b), ")");
     atom->a = std::move(a);
     atom->b = std::move(b);
     atom->low = low;
@@ -188,26 +161,6 @@ std::int64_t Dim::value() const {
 }
 std::int64_t Dim::min() const { return poly_ ? poly_->low : value_; }
 std::int64_t Dim::max() const { return poly_ ? poly_->high : value_; }
-
-std::string Dim::to_string() const {
-  if (!poly_) return str_cat(value_);
-  std::string text;
-  auto append = [&](const Term& term) {
-    if (!text.empty()) text += "+";
-    if (term.factors.empty() || term.coefficient != 1) str_append(&text, term.coefficient);
-    for (std::size_t i = 0; i < term.factors.size(); ++i) {
-      if (i > 0 || term.coefficient != 1) text += "*";
-      text += term.factors[i]->shown;
-    }
-  };
-  for (const Term& term : poly_->terms) {
-    if (!term.factors.empty()) append(term);
-  }
-  for (const Term& term : poly_->terms) {
-    if (term.factors.empty()) append(term);
-  }
-  return text;
-}
 
 void Dim::collect_variables(std::vector<Variable>& vars) const {
   if (!poly_) return;

@@ -82,6 +82,9 @@ struct ImportedModel {
   bool is_random = false;           // some node gives random numbers, which differ between implementations
   client::NamedTensors outputs;     // the results, in their order, and the lengths they name
   WeightsReport weights;
+  // What the file says of itself and is not so, for people: an output that is declared with another shape than the graph
+  // computes.
+  std::vector<std::string> warnings;
 };
 
 // Large weights are mapped, from the model's file and from those in its folder that it names, as long as the result or

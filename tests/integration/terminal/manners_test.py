@@ -61,7 +61,8 @@ class MannersTest(unittest.TestCase):
             if ran.returncode == 0:
                 break
             late += 1
-            self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+            self.assertEqual(ran.returncode, 1)
+            self.assertEqual(json.loads(ran.stdout)["error"]["code"], "DEADLINE_EXCEEDED")
             self.assertIn("kernels that were compiled are kept", ran.stderr)
             self.assertIn("(--timeout SECONDS)", ran.stderr)
         self.assertEqual(ran.returncode, 0, ran.stderr)

@@ -93,7 +93,7 @@ class ProgressTest(unittest.TestCase):
         self.assertEqual(screen.line.strip(), "")
         self.assertFalse(screen.escapes)
         self.assertIn("random values", screen.lines[0])
-        self.assertRegex(screen.lines[1], r"выход\.onnx on cpu, \d+ thread\(s\)$")
+        self.assertRegex(screen.lines[1], r"выход\.onnx on cpu, \d+ threads?$")
         self.assertEqual([line for line in screen.lines if "kernel " in line and " of " in line], [])
 
     def test_no_progress_without_a_terminal_or_when_it_is_not_wanted(self):

@@ -37,6 +37,15 @@ TEST_CASE("lengths are of any integer type, as containers give them") {
   CHECK_THROWS_WITH(Dim(~std::uint64_t{0}), Catch::Contains("18446744073709551615"));
 }
 
+TEST_CASE("a length reads as it is computed: sums in parentheses, no sign twice") {
+  CHECK(((n + 1) / 2).to_string() == "((n+1) / 2)");
+  CHECK((((n + 1) / 2 + 2) / 3).to_string() == "((((n+1) / 2)+2) / 3)");
+  CHECK((n - 1).to_string() == "n-1");
+  CHECK((n * 2 - m * 3 + 4).to_string() == "-3*m+2*n+4");
+  CHECK((n * m - m).to_string() == "-m+m*n");
+  CHECK((n * 2 / 3).to_string() == "(2*n / 3)");
+}
+
 TEST_CASE("equal dims have one normal form") {
   CHECK(n * 2 + n == 3 * n);
   CHECK((n + 1) * (n + 1) == n * n + 2 * n + 1);

@@ -31,6 +31,38 @@ TEST_CASE("an output that is declared with another type than the graph computes 
   CHECK(m.import().ok());
 }
 
+TEST_CASE("an output that is declared with another shape than the graph computes is imported, with a warning") {
+  ModelBuilder m = one_node("Relu");
+  ::hearth_onnx::TensorShapeProto& declared =
+      *m.proto().mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  const auto warnings = [&m] {
+    const auto model = m.import();
+    REQUIRE(model.ok());
+    return model->warnings;
+  };
+  declared.add_dim()->set_dim_value(7);
+  CHECK(warnings() == std::vector<std::string>{"output 'y' is declared as [7], but the graph computes [2, 3]"});
+  declared.add_dim()->set_dim_param("n");
+  CHECK(warnings() == std::vector<std::string>{"output 'y' is declared as [7, n], but the graph computes [2, 3]"});
+  declared.mutable_dim(0)->set_dim_value(2);
+  CHECK(warnings().empty());
+  declared.mutable_dim(0)->set_dim_value(-1);
+  CHECK(warnings().empty());
+}
+
+TEST_CASE("what is wrong with a node is said without the importer's own source") {
+  ModelBuilder m(17);
+  m.input("x", {1, 3, 4, 4}).node("MaxPool", {"x"}, {"y"}, "p").output("y");
+  auto* window = m.proto().mutable_graph()->mutable_node(0)->add_attribute();
+  window->set_name("kernel_shape");
+  window->set_type(::hearth_onnx::AttributeProto::INTS);
+  window->add_ints(9);
+  window->add_ints(9);
+  const std::string error = error_of(m.import());
+  CHECK_THAT(error, Contains("node 'p' (operator MaxPool, opset 17): max_pool: ") && !Contains(".cpp") &&
+                        !Contains("(at "));
+}
+
 TEST_CASE("an unknown operator is named with node, file and opset") {
   const auto model = one_node("FancyNewOp").import();
   REQUIRE(model.status().code() == absl::StatusCode::kUnimplemented);
