@@ -53,9 +53,10 @@ void note_daemon(const Channel& channel) {
   const auto stats = channel->stats(kStatusTimeout);
   if (!stats.ok()) return;  // what is asked of it next fails and says why
   is_said = true;
-  print_detail("daemon ", stats->version(), ", pid ", stats->pid(), ", socket ", channel->socket_path(), ", cache ",
-               stats->cache_dir());
-  if (!has_cache_dir || resolved(cache_dir) == resolved(stats->cache_dir())) return;
+  print_detail("daemon ", stats->version(), ", pid ", stats->pid(), ", socket ", channel->socket_path(),
+               stats->without_counters() ? "" : ", cache ", stats->cache_dir());
+  // A node's service tells the folder to its own user alone; what this user would start is not asked of it.
+  if (!has_cache_dir || stats->without_counters() || resolved(cache_dir) == resolved(stats->cache_dir())) return;
   note("warning: HEARTH_CACHE_DIR is ", cache_dir, ", but the daemon that runs on ", channel->socket_path(), " uses ",
        stats->cache_dir(), "; after `hearth daemon stop` the next command starts one with the other folder");
 }
@@ -66,7 +67,9 @@ void note_daemon_of(const std::string& socket) {
 }
 
 void add_socket_to(CLI::App& command, std::string& socket) {
-  command.add_option("--socket", socket, "The daemon's socket; without it HEARTH_SOCKET, else the node's service, else the user's own")
+  command
+      .add_option("--socket", socket,
+                  "The daemon's socket; without it HEARTH_SOCKET, else the node's service, else the user's own")
       ->type_name("FILE");
 }
 

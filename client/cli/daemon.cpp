@@ -40,31 +40,37 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                  const v1::StatsResponse& stats) {
   const bool same_build = stats.build_id() == build_id();
   if (flags.json) {
-    print_json({{"running", true},
-                {"state", state},
-                {"pid", stats.pid()},
-                {"socket", channel->socket_path()},
-                {"socket_reason", std::string(reason_of_socket_path(flags.socket))},
-                {"version", stats.version()},
-                {"build_id", stats.build_id()},
-                {"same_build", same_build},
-                {"health", stats.health()},
-                {"cache_dir", stats.cache_dir()},
-                {"log_file", stats.log_file()},
-                {"weight_blocks", stats.weight_blocks()},
-                {"weight_bytes", stats.weight_bytes()},
-                {"sandbox", sandbox_json(stats)}});
+    nlohmann::ordered_json json = {{"running", true},
+                                   {"state", state},
+                                   {"pid", stats.pid()},
+                                   {"socket", channel->socket_path()},
+                                   {"socket_reason", std::string(reason_of_socket_path(flags.socket))},
+                                   {"version", stats.version()},
+                                   {"build_id", stats.build_id()},
+                                   {"same_build", same_build},
+                                   {"health", stats.health()}};
+    if (!stats.without_counters()) {
+      json["cache_dir"] = stats.cache_dir();
+      json["log_file"] = stats.log_file();
+      json["weight_blocks"] = stats.weight_blocks();
+      json["weight_bytes"] = stats.weight_bytes();
+    }
+    json["sandbox"] = sandbox_json(stats);
+    print_json(json);
     return;
   }
   if (verbosity() == Verbosity::kQuiet && state != kRunning) return;  // asked for is that it runs
   print_line("hearthd ", state, ": pid ", stats.pid(), ", ", stats.health());
-  print_facts({{"socket", str_cat(channel->socket_path(), " (", reason_of_socket_path(flags.socket), ")")},
-               {"cache", stats.cache_dir()},
-               {"log", stats.log_file().empty() ? "its standard error" : stats.log_file()},
-               {"sandbox", sandbox_text(stats)},
-               {"weights", weights_text(stats)},
-               {"build", stats.version() + " " + stats.build_id().substr(0, 12) +
-                             (same_build ? "" : ", another one than this program's")}});
+  Rows facts{{"socket", str_cat(channel->socket_path(), " (", reason_of_socket_path(flags.socket), ")")}};
+  if (!stats.without_counters()) {
+    facts.push_back({"cache", stats.cache_dir()});
+    facts.push_back({"log", stats.log_file().empty() ? "its standard error" : stats.log_file()});
+    facts.push_back({"weights", weights_text(stats)});
+  }
+  facts.push_back({"sandbox", sandbox_text(stats)});
+  facts.push_back({"build", stats.version() + " " + stats.build_id().substr(0, 12) +
+                                (same_build ? "" : ", another one than this program's")});
+  print_facts(facts);
 }
 
 int report_stopped(const DaemonFlags& flags, const std::string& socket, const std::string& text, int code) {

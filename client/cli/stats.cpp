@@ -20,7 +20,18 @@ struct StatsFlags {
   bool json = false;
 };
 
+constexpr char kOfOthers[] =
+    "what tells of other users is for the daemon's operator (root, or the daemon's user) to see";
+
+std::string daemon_text(const v1::StatsResponse& s) {
+  return "pid " + std::to_string(s.pid()) + ", " + s.version() + ", up " + fixed(s.uptime_s(), 0) + " s, " + s.health();
+}
+
 Json to_json(const v1::StatsResponse& s) {
+  if (s.without_counters()) {
+    return {{"pid", s.pid()},       {"version", s.version()},   {"build_id", s.build_id()},
+            {"health", s.health()}, {"uptime_s", s.uptime_s()}, {"sandbox", sandbox_json(s)}};
+  }
   return {{"pid", s.pid()},
           {"version", s.version()},
           {"build_id", s.build_id()},
@@ -70,9 +81,12 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
     print_json(to_json(*s));
     return 0;
   }
+  if (s->without_counters()) {
+    print_facts({{"daemon", daemon_text(*s)}, {"sandbox", sandbox_text(*s)}, {"counters", kOfOthers}});
+    return 0;
+  }
   print_facts({
-      {"daemon", "pid " + std::to_string(s->pid()) + ", " + s->version() + ", up " + fixed(s->uptime_s(), 0) + " s, " +
-                     s->health() + ", " + human_bytes(s->rss_bytes())},
+      {"daemon", daemon_text(*s) + ", " + human_bytes(s->rss_bytes())},
       {"cache", s->cache_dir() + ", " + std::to_string(s->cache_entries()) + " entries, " +
                     human_bytes(static_cast<double>(s->cache_bytes())) + " of " +
                     human_bytes(static_cast<double>(s->cache_limit_bytes()))},

@@ -35,8 +35,8 @@ absl::Status CompileQueue::push(CompileJob& job) {
     const auto client = clients_.find(id);
     const std::size_t own = client == clients_.end() ? 0 : client->second.lowerings.size();
     if (own >= std::max<std::size_t>(1, max_lowerings_ / 2)) {
-      return absl::ResourceExhaustedError(absl::StrCat("the compile queue has ", own, " ", what, " of process ", id.pid,
-                                                       " waiting, as many as one process may have"));
+      return absl::ResourceExhaustedError(absl::StrCat("the compile queue has ", own, " ", what, " of ", name_of(id),
+                                                       " waiting, as many as one ", kind_of(id), " may have"));
     }
     ++num_lowerings_;
   }

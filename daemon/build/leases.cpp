@@ -59,8 +59,9 @@ absl::StatusOr<std::uint64_t> Leases::add(std::uint64_t session, Held held) {
   }
   std::size_t& own = of_client_[it->second.client];
   if (own >= std::max<std::size_t>(1, max_leases_ / 2)) {
+    const ClientId& client = it->second.client;
     return absl::ResourceExhaustedError(
-        absl::StrCat("process ", it->second.client.pid, " holds ", own, " leases, as many as one process may"));
+        absl::StrCat(name_of(client), " holds ", own, " leases, as many as one ", kind_of(client), " may"));
   }
   std::uint64_t id = random_id();
   while (!it->second.leases.try_emplace(id, held).second) id = random_id();

@@ -15,14 +15,14 @@ absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& gr
   return check_graph(graph, limits_);
 }
 
-// Where a miss is an error, that of `why` or, with OK, what was missing for whoever fills the cache. Reads the disk, so on
-// the executor.
+// Where a miss is an error, that of `why` or, with OK, what was missing for whoever fills the cache. Reads the disk, so
+// on the executor.
 void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller,
                                 const absl::Status& why) {
   const v1::Target& target = request.target();
-  const std::string wanted = absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (",
-                                          target.triple(), ") and ", target.threads(),
-                                          target.threads() == 1 ? " thread" : " threads");
+  const std::string wanted =
+      absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (", target.triple(), ") and ",
+                   target.threads(), target.threads() == 1 ? " thread" : " threads");
   const ClientId client = caller.client;
   services_.executor->post_for(client, [store = services_.store, material = std::move(inputs.material), wanted, why,
                                         done = std::move(caller.done)] {
@@ -34,10 +34,10 @@ void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& req
       return done(Prepared{key, std::move(built), PrepareOutcome::kHit});
     }
     if (!why.ok()) return done(why);
-    done(absl::FailedPreconditionError(absl::StrCat(
-        "sealed: nothing is compiled, and the plan ", to_hex(key).substr(0, 12), " for ", wanted,
-        " is not in the cache; ", explain_nearest(store->explain_miss(material)),
-        ": fill the cache with hearth prewarm")));
+    done(absl::FailedPreconditionError(
+        absl::StrCat("sealed: nothing is compiled, and the plan ", to_hex(key).substr(0, 12), " for ", wanted,
+                     " is not in the cache; ", explain_nearest(store->explain_miss(material)),
+                     ": fill the cache with hearth prewarm")));
   });
 }
 

@@ -85,6 +85,7 @@ v1::StatsResponse AdminServiceImpl::stats_for_all() const {
   shown.set_build_id(all.build_id());
   shown.set_uptime_s(all.uptime_s());
   shown.set_health(all.health());
+  shown.set_without_counters(true);
   shown.set_workers_checked(all.workers_checked());
   shown.set_sandbox(all.sandbox());
   *shown.mutable_worker_sandbox() = all.worker_sandbox();

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <optional>
 
 namespace hearth::daemon {
 namespace {
@@ -30,8 +30,7 @@ bool ConnectionTable::admit(int fd, const Peer& peer) {
     return false;
   };
   const ClientId client{peer.uid, peer.pid};
-  const auto own = per_process_.find(client);
-  const std::size_t num_own = own == per_process_.end() ? 0 : own->second.size();
+  const std::size_t num_own = shares_.of_process(client);
   if (num_own >= limits_.per_process)
     return refuse(fmt::format("it has {} open, the most that max_connections_per_process allows", num_own));
   if (open_.size() >= limits_.total && !make_room(client))
@@ -45,25 +44,24 @@ bool ConnectionTable::admit(int fd, const Peer& peer) {
     return refuse("no descriptor is left");
   }
   open_.emplace(duplicate, client);
-  per_process_[client].insert(duplicate);
+  shares_.add(duplicate, client);
   size_ = open_.size();
   return true;
 }
 
 bool ConnectionTable::make_room(const ClientId& newcomer) {
-  const auto has_fewer = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
-  const auto most = std::max_element(per_process_.begin(), per_process_.end(), has_fewer);
-  const auto own = per_process_.find(newcomer);
-  const std::size_t num_own = own == per_process_.end() ? 0 : own->second.size();
-  if (most == per_process_.end() || most->second.size() < num_own + 2) return false;
-  if (const auto times = refused_.count(static_cast<std::uint64_t>(most->first.pid)))
+  const std::optional<int> fd = shares_.to_close_for(newcomer);
+  if (!fd) return false;
+  const ClientId loser = open_.at(*fd);
+  if (const auto times = refused_.count(static_cast<std::uint64_t>(loser.pid))) {
     spdlog::warn(
-        "closed a connection of process {}, which has {}, the most of all: max_connections is reached, and "
-        "process {} comes with its own ({} times in the last minute)",
-        most->first.pid, most->second.size(), newcomer.pid, *times);
-  const int closed = *most->second.begin();
-  ::shutdown(closed, SHUT_RDWR);  // gRPC's end of it closes then
-  forget(closed);
+        "closed a connection of process {}, which has {}, of {} of user {}: max_connections is reached, and process {} "
+        "of user {} comes with its own ({} times in the last minute)",
+        loser.pid, shares_.of_process(loser), shares_.of_user(loser.uid), loser.uid, newcomer.pid, newcomer.uid,
+        *times);
+  }
+  ::shutdown(*fd, SHUT_RDWR);  // gRPC's end of it closes then
+  forget(*fd);
   return true;
 }
 
@@ -73,13 +71,9 @@ void ConnectionTable::forget(int fd) {
   // Explicitly: gRPC's descriptor may keep the connection, and so the registration, for a moment longer.
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
   ::close(fd);
-  const auto process = per_process_.find(entry->second);
-  process->second.erase(fd);
-  const ClientId client = process->first;
-  const bool was_last = process->second.empty();
-  if (was_last) per_process_.erase(process);
+  const ClientId client = entry->second;
   open_.erase(entry);
-  if (was_last && on_gone_) on_gone_(client);
+  if (shares_.remove(fd, client) && on_gone_) on_gone_(client);
 }
 
 void ConnectionTable::forget_closed() {

@@ -1,8 +1,8 @@
-// ConnectionTable: how many connections are open, in all and for each client process, and the limits on both.
+// ConnectionTable: which connections are open, in all and for each client process, and the limits on both.
 //
 // A connection's descriptor belongs to gRPC; the table keeps a duplicate of it to see when it ends. When the table is
-// full the process with the most connections loses one to who that has at least two fewer: nobody is kept out by who
-// has many. Belongs to one thread, except size() and num_refused(). Example:
+// full, ConnectionShares says who loses one to the newcomer. Belongs to one thread, except size() and num_refused().
+// Example:
 //   if (!table.admit(fd, peer_of(fd))) ::close(fd);
 //   poll({table.event_fd(), POLLIN}); table.forget_closed();
 #pragma once
@@ -13,11 +13,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
-#include <utility>
 
 #include "daemon/client_id.h"
 #include "daemon/log_limit.h"
+#include "daemon/serve/connection_shares.h"
 #include "daemon/serve/unix_socket.h"
 
 namespace hearth::daemon {
@@ -52,7 +51,7 @@ class ConnectionTable {
   bool make_room(const ClientId& newcomer);
   void forget(int fd);
 
-  std::map<ClientId, std::set<int>> per_process_;  // duplicates
+  ConnectionShares shares_;  // of the duplicates
   std::function<void(const ClientId&)> on_gone_;
   LogLimit refused_;
   std::atomic<std::size_t> size_{0};

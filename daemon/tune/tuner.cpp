@@ -273,7 +273,7 @@ std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller c
           absl::StrCat(waiting_.size(), " tuning runs wait already, as many as may; try again later"));
     } else if (static_cast<std::size_t>(own) >= kMaxWaitingRuns / 2) {
       status = absl::ResourceExhaustedError(
-          absl::StrCat(own, " tuning runs of this process wait already, as many as one process may have"));
+          absl::StrCat(own, " tuning runs of this ", kind_of(run->client()), " wait already, as many as one may have"));
     } else {
       waiting_.push_back(run);
       if (!thread_.joinable()) thread_ = std::thread([this] { work(); });

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "proto/socket_path.h"
@@ -33,6 +34,8 @@ FileRangeKey key_of(const v1::FileRange& range) {
           range.offset(),
           range.length()};
 }
+
+ClientId process_of(const Peer& peer) { return {peer.uid, peer.pid}; }
 
 WeightStore::Time now() { return std::chrono::steady_clock::now(); }
 
@@ -118,21 +121,24 @@ void WeightServer::accept_one() {
   }
   Connection connection;
   connection.peer = peer_of(fd.get());
-  if (!policy_.admits(fd.get(), connection.peer) || !may_stay(connection)) return;
+  if (!policy_.admits(fd.get(), connection.peer) || !make_room(process_of(connection.peer))) return;
   connection.socket = std::move(fd);
   const int number = connection.socket.get();
+  shares_.add(number, process_of(connection.peer));
   connections_.emplace(number, std::move(connection));
 }
 
-bool WeightServer::may_stay(const Connection& connection) const {
-  const auto of_process = std::count_if(connections_.begin(), connections_.end(), [&](const auto& other) {
-    return other.second.peer.pid == connection.peer.pid && other.second.peer.uid == connection.peer.uid;
-  });
-  return connections_.size() < limits_.total && static_cast<std::size_t>(of_process) < limits_.per_process;
+bool WeightServer::make_room(const ClientId& newcomer) {
+  if (shares_.of_process(newcomer) >= limits_.per_process) return false;
+  if (connections_.size() < limits_.total) return true;
+  const std::optional<int> fd = shares_.to_close_for(newcomer);
+  if (fd) close(connections_.find(*fd));
+  return fd.has_value();
 }
 
 void WeightServer::close(Connections::iterator connection) {
   hold(connection->second, "");
+  shares_.remove(connection->first, process_of(connection->second.peer));
   connections_.erase(connection);
 }
 

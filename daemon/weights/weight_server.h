@@ -68,7 +68,8 @@ class WeightServer {
                Sharing sharing);
   void run();
   void accept_one();
-  bool may_stay(const Connection& connection) const;
+  // Whether a connection of this process may be opened; closes another one where that takes it.
+  bool make_room(const ClientId& newcomer);
   void close(Connections::iterator connection);
   // False when the connection is to be closed.
   bool serve(Connection& connection);
@@ -95,6 +96,7 @@ class WeightServer {
   const Sharing sharing_;
   WeightStore store_;
   Connections connections_;
+  ConnectionShares shares_;
   int compared_last_ = -1;  // a descriptor
   std::mutex open_mutex_;
   OpenArtifact open_artifact_;  // guarded by open_mutex_

@@ -73,10 +73,13 @@ class WhoMayUseIt(unittest.TestCase):
                   "its operator does it")
             self.assertEqual(node.daemon.poll(), None)
             stats = json.loads(node.hearth(USERS[0], "stats", "--json").stdout)
-            self.assertEqual((stats["requests"], stats["kernels_compiled"], stats["cache_entries"]), (0, 0, 0))
+            self.assertNotIn("requests", stats)  # rather than a number that is not so
+            ended(self, node.hearth(USERS[0], "stats"), 0, "for the daemon's operator")
             self.assertGreater(kernels_compiled(node), 0)  # root sees it
             shown = node.hearth(USERS[0], "daemon", "status")
             ended(self, shown, 0, f"{node.socket} (HEARTH_SOCKET)")
+            self.assertNotRegex(shown.stdout, r"(?m)^(cache|log|weights) ")
+            ended(self, node.hearth(0, "daemon", "status"), 0, str(node.cache))
             ended(self, node.hearth(0, "cache", "ls"), 0, "plan")
 
     def test_those_that_are_named_and_no_others(self):
@@ -184,7 +187,9 @@ class FromContainers(unittest.TestCase):
         return self.ran(node, command)
 
     def ran(self, node, command):
-        environment = {**node.environment, "HEARTH_THREADS": "1", "HEARTH_NO_AUTOSTART": "1"}
+        # The first process of a namespace is not stopped by who traces it, which looking for leaks begins with.
+        environment = {**node.environment, "HEARTH_THREADS": "1", "HEARTH_NO_AUTOSTART": "1",
+                       "ASAN_OPTIONS": node.environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         result = subprocess.run([str(word) for word in command], env=environment, cwd="/", capture_output=True,
                                 text=True, timeout=120)
         node.environment["HEARTH_SOCKET"] = str(node.socket)
@@ -214,6 +219,7 @@ class FromContainers(unittest.TestCase):
             for folder in (node.folder, node.clients):
                 result = self.contained_with_users(node, USERS[0], folder, *digits(node))
                 ended(self, result, 0, '"compiled_kernels": 0')
+                self.assertNotIn("warning", result.stderr)  # of a cache folder that the service does not tell
             # The kernel tells the service who it is outside.
             self.assertNotIn("of user 0:", (node.folder / "log").read_text())
 

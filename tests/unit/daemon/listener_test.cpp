@@ -196,40 +196,6 @@ TEST_CASE("listener: a client that opens too many connections is refused more, a
   for (int fd : served) ::close(fd);
 }
 
-TEST_CASE("listener: when all connections are taken, who has the most gives one to who has few") {
-  ConnectionTable table({.total = 6, .per_process = 5});
-  std::vector<int> gone;
-  table.set_on_gone([&gone](const ClientId& client) { gone.push_back(client.pid); });
-  std::vector<std::pair<UniqueFd, UniqueFd>> pairs;  // the daemon's end, the client's
-  const auto connect_as = [&](pid_t pid) {
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    pairs.emplace_back(UniqueFd(ends[0]), UniqueFd(ends[1]));
-    return table.admit(ends[0], {.pid = pid, .uid = 1000});
-  };
-  for (int i = 0; i < 5; ++i) REQUIRE(connect_as(1));
-  CHECK_FALSE(connect_as(1));  // of one process
-  CHECK(connect_as(2));
-  CHECK(connect_as(3));  // in place of one of the first process's
-  CHECK(table.size() == 6);
-  const auto closed = std::count_if(pairs.begin(), pairs.begin() + 5, [](const auto& pair) {
-    char byte;
-    return ::recv(pair.second.get(), &byte, 1, MSG_DONTWAIT) == 0;
-  });
-  CHECK(closed == 1);
-  CHECK_FALSE(connect_as(1));  // it would take one from itself
-  CHECK(connect_as(2));
-  CHECK(connect_as(3));
-  CHECK_FALSE(connect_as(2));  // two each: nobody has at least two more
-  CHECK(table.num_refused() >= 3);
-  CHECK(gone.empty());
-  pairs.clear();
-  table.forget_closed();
-  std::sort(gone.begin(), gone.end());
-  CHECK(gone == std::vector<int>{1, 2, 3});
-  CHECK(table.size() == 0);
-}
-
 TEST_CASE("listener: who waits to be accepted when it stops is refused and does not hang") {
   TestFolder folder;
   auto listener = Listener::open(folder / "s.sock", kShort, {});

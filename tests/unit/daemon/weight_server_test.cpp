@@ -287,6 +287,24 @@ TEST_CASE("weights: connections beyond the limits are refused") {
   CHECK(open[1].is_waiting());
 }
 
+TEST_CASE("weights: when all connections are taken, another process gets one of who has the most") {
+  Served served({.bytes = 10 * kSize}, {.total = 3, .per_process = 3});
+  std::vector<Client> open;
+  for (int i = 0; i < 3; ++i) open.emplace_back(served.path());
+  REQUIRE(open[2].is_waiting());  // all three are accepted
+  const pid_t newcomer = ::fork();
+  if (newcomer == 0) {
+    const Client client(served.path());
+    client.ask('a');
+    ::_exit(client.outcome() == Response::MAKE ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(newcomer, &status, 0) == newcomer);
+  CHECK(status == 0);
+  CHECK(std::count_if(open.begin(), open.end(),
+                      [](const Client& client) { return !client.is_waiting() && client.is_closed(); }) == 1);
+}
+
 TEST_CASE("weights: another user's connection is closed even where permissions would allow it") {
   if (::geteuid() != 0) SKIP_CASE("not root: cannot become another user");
   Served served;
