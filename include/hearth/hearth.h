@@ -30,8 +30,12 @@
 
 #define HEARTH_API __attribute__((visibility("default")))
 
+/* Of enums, which hold any int: a newer library has codes that an older program does not know. */
 #ifdef __cplusplus
+#define HEARTH_OF_INT : int
 extern "C" {
+#else
+#define HEARTH_OF_INT
 #endif
 
 struct DLManagedTensor; /* of dlpack.h, ABI version 0.x */
@@ -43,7 +47,7 @@ HEARTH_API int hearth_abi_version(void);
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 /* gRPC's codes, as docs/errors.md explains them. */
-typedef enum hearth_code {
+typedef enum hearth_code HEARTH_OF_INT {
   HEARTH_OK = 0,
   HEARTH_CANCELLED = 1,
   HEARTH_UNKNOWN = 2,
@@ -73,7 +77,7 @@ HEARTH_API const char* hearth_code_name(hearth_code code);
 
 /* ---- Elements ---------------------------------------------------------------------------------------------------- */
 
-typedef enum hearth_dtype {
+typedef enum hearth_dtype HEARTH_OF_INT {
   HEARTH_BOOL = 1,
   HEARTH_I8 = 2,
   HEARTH_I16 = 3,
@@ -163,7 +167,7 @@ HEARTH_API hearth_code hearth_prepare_options_set_share_weights(hearth_prepare_o
 HEARTH_API hearth_code hearth_prepare_options_set_sealed(hearth_prepare_options* options, int sealed,
                                                          hearth_error** error);
 
-typedef enum hearth_prepare_state {
+typedef enum hearth_prepare_state HEARTH_OF_INT {
   HEARTH_PREPARE_QUEUED = 0,
   HEARTH_PREPARE_LOWERING = 1,
   HEARTH_PREPARE_COMPILING = 2,

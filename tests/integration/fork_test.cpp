@@ -26,7 +26,7 @@ absl::StatusOr<PreparedPlan> prepare_times(double factor, const PrepareConfig& c
   return prepare({{"y", input("x", {kLength}, DType::kF32) * factor}}, config);
 }
 
-bool replays(const PreparedPlan& plan, float factor, int threads) {
+[[maybe_unused]] bool replays(const PreparedPlan& plan, float factor, int threads) {
   absl::StatusOr<Instance> run = plan.instantiate({.threads = threads});
   if (!run.ok()) return false;
   const std::vector<float> x(kLength, 3);
@@ -47,7 +47,7 @@ pid_t in_child(F body) {
   _exit(body());
 }
 
-int exit_code(pid_t child) {
+[[maybe_unused]] int exit_code(pid_t child) {
   int status = -1;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

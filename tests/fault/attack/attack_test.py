@@ -5,8 +5,8 @@ attack_test.py [--seconds 2 | --total 600] [--no-bounds] [NAME …]
 
 Bounds, of the whole run: 512 MB of memory, 2,000 descriptors and 64 threads of the daemon, its log and two older ones of
 8 MiB, no crash. Of each attack: the other client's 99th percentile of a plan that is found is at most 3 times what it is
-beside as many processes as processors that are busy with something else (--floor-ms where that is less), and a new plan
-takes no longer than MOST_MISS_MS. At
+beside as many processes as processors that are busy with something else (--floor-ms where that is less; what is over it is
+measured once more, for longer), and a new plan takes no longer than MOST_MISS_MS. At
 the end SIGTERM ends the daemon within 35 s and the next one on its cache starts at once. Then what an attacker must not
 get: `stolen`, `tampered`, and all of the tuner (`tuned`). With --no-bounds, for sanitizers, only what is right or wrong counts.
 Exits with 77 (skipped) where Python has no protobuf.
@@ -324,13 +324,20 @@ def main():
         print(f"undisturbed p99 {alone[0]:.2f} ms (median {alone[1]:.2f}), beside as many busy processes as processors {loaded[0]:.2f} "
               f"({loaded[1]:.2f}); bound {bound:.1f}", flush=True)
         worst = 0.0
-        for name in names:
-            (folder / name).mkdir()
+
+        def attacked(name, place, seconds):
+            place.mkdir()
             if users:
-                os.chown(folder / name, users[1], users[1])
-            p99, median, victim, said = beside(daemon, messages, options.seconds, [
-                sys.executable, "-B", str(HERE / "attacks.py"), name, daemon.socket, str(folder / name),
-                str(options.seconds)], users)
+                os.chown(place, users[1], users[1])
+            return beside(daemon, messages, seconds, [sys.executable, "-B", str(HERE / "attacks.py"), name,
+                                                      daemon.socket, str(place), str(seconds)], users)
+
+        for name in names:
+            p99, median, victim, said = attacked(name, folder / name, options.seconds)
+            if p99 > bound and not options.no_bounds and daemon.process.poll() is None and not victim.failed:
+                # Of a second's hundred calls the 99th percentile is the longest, which anything may have delayed.
+                print(f"{name}: p99 {p99:.2f} ms is over {bound:.1f}; once more, for four times as long", flush=True)
+                p99, median, victim, said = attacked(name, folder / f"{name}-again", 4 * options.seconds)
             memory, descriptors, threads = daemon.usage() if daemon.process.poll() is None else (0, 0, 0)
             longest = max(victim.misses_ms)
             print(f"{name}: p99 {p99:.2f} ms (median {median:.2f}, {len(victim.times_ms)} calls; longest of "
