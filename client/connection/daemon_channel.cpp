@@ -62,6 +62,7 @@ struct DaemonChannel::State {
 
   std::mutex mutex;
   std::unique_ptr<RpcConnection> idle;  // of the last call, for the next one
+  ProcessSocket files;                  // likewise
   std::shared_ptr<DaemonSession> session;
 
   State(std::string path, bool starts) : socket(std::move(path)), auto_start(starts) {}
@@ -94,8 +95,10 @@ struct DaemonChannel::State {
   void forget() {
     std::unique_ptr<RpcConnection> old_connection;
     std::shared_ptr<DaemonSession> old_session;
+    ProcessSocket old_files;
     const std::lock_guard<std::mutex> lock(mutex);
     old_connection.swap(idle);
+    std::swap(old_files, files);
     old_session.swap(session);
   }
 
@@ -259,6 +262,18 @@ std::optional<DaemonPeer> DaemonChannel::last_peer() const {
   State& own = state();
   const std::lock_guard<std::mutex> lock(own.mutex);
   return own.idle ? std::optional(own.idle->peer()) : std::nullopt;
+}
+
+ProcessSocket DaemonChannel::take_files_connection() {
+  State& own = state();
+  const std::lock_guard<std::mutex> lock(own.mutex);
+  return std::move(own.files);
+}
+
+void DaemonChannel::keep_files_connection(ProcessSocket socket) {
+  State& own = state();
+  const std::lock_guard<std::mutex> lock(own.mutex);
+  std::swap(own.files, socket);
 }
 
 absl::StatusOr<bool> DaemonChannel::daemon_is_running() const { return daemon_accepts(socket_path()); }

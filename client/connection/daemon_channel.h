@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/connection/daemon_socket.h"
+#include "client/connection/process_socket.h"
 #include "hearth/v1/admin_service.pb.h"
 #include "hearth/v1/compiler_service.pb.h"
 
@@ -65,6 +66,9 @@ class DaemonChannel {
   // Fills in the protocol version. Compiles take minutes: a deadline, not a default, says how long is too long.
   absl::StatusOr<v1::BlobResult> compile_blob(v1::CompileBlobRequest request, Deadline deadline,
                                               const std::function<void(const v1::BlobProgress&)>& progress = {});
+  // The connection that DaemonWeights::leave() left, for one call at a time; none at first.
+  ProcessSocket take_files_connection();
+  void keep_files_connection(ProcessSocket socket);
   // Gives a lease back; lazy and without waiting. Every lease ends with the process anyway.
   void release_lease(std::uint64_t lease_id);
 

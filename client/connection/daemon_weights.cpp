@@ -29,26 +29,6 @@ constexpr std::chrono::milliseconds kCompareLimit{30'000};  // a gigabyte takes 
 constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
 constexpr int kRangesAtOnce = 256;  // of which a packet holds more
 
-// A connection that is open as long as a plan uses the weights.
-class Hold {
- public:
-  explicit Hold(UniqueFd socket) : socket_(std::move(socket)) { runtime::close_on_fork(socket_.get()); }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-  ~Hold() {
-    // In a forked child it is closed already, and the number may be another file's.
-    if (generation_ != runtime::fork_generation()) {
-      socket_.release();
-    } else {
-      runtime::forget_close_on_fork(socket_.get());
-    }
-  }
-
- private:
-  UniqueFd socket_;
-  const std::uint32_t generation_ = runtime::fork_generation();
-};
-
 v1::FileRange range_of(const runtime::MappedFile& file, std::string_view bytes) {
   v1::FileRange range;
   range.set_device(file.stamp().device);
@@ -71,7 +51,7 @@ struct Wanted {
 
 // Nothing is believed of the file: its digest is checked by who loads it.
 absl::StatusOr<std::string> read_open_file(int fd) {
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMaxArtifactBytes)
     return absl::DataLossError("what was given is no artifact's file");
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
@@ -97,13 +77,23 @@ absl::Status DaemonWeights::connect() {
   const absl::StatusOr<int> fd = connect_to_daemon(socket_path_, std::min(deadline_, Clock::now() + kAnswerLimit),
                                                    nullptr, DaemonSocket::kWeights, known_);
   if (!fd.ok()) return fd.status();
-  socket_ = UniqueFd(*fd);
+  socket_ = ProcessSocket(UniqueFd(*fd));
   return absl::OkStatus();
+}
+
+void DaemonWeights::connect_early() {
+  if (!socket_) is_untried_ = connect().ok();
 }
 
 absl::StatusOr<DaemonWeights::Answer> DaemonWeights::ask(const v1::WeightsRequest& request,
                                                          std::chrono::milliseconds patience, int file) {
+  const bool was_untried = std::exchange(is_untried_, false);
   absl::StatusOr<Answer> answer = exchange(request, patience, file);
+  if (answer.ok()) return answer;
+  socket_.reset();
+  // The daemon of then may have been followed by another one.
+  if (!was_untried || absl::IsDeadlineExceeded(answer.status())) return answer;
+  answer = exchange(request, patience, file);
   if (!answer.ok()) socket_.reset();
   return answer;
 }
@@ -174,6 +164,7 @@ runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_byt
   v1::WeightsRequest request = request_of();
   request.mutable_take()->set_key(to_bytes(key));
   request.mutable_take()->set_size_bytes(size_bytes);
+  is_bound_ = true;
   absl::StatusOr<Answer> answer = ask(request, kMakeLimit);
   if (!answer.ok()) return {};
   if (answer->response.outcome() == Response::FOUND && answer->files.size() == 1) {
@@ -211,7 +202,9 @@ std::map<std::string, std::string> DaemonWeights::read_artifacts(const std::vect
 
 std::shared_ptr<const void> DaemonWeights::hold() {
   if (!socket_) return nullptr;
-  return std::make_shared<const Hold>(std::move(socket_));
+  return std::make_shared<const ProcessSocket>(std::move(socket_));
 }
+
+ProcessSocket DaemonWeights::leave() { return is_bound_ ? ProcessSocket() : std::move(socket_); }
 
 }  // namespace hearth::client

@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/connection/daemon_socket.h"
+#include "client/connection/process_socket.h"
 #include "hearth/v1/weights.pb.h"
 #include "proto/packet.h"
 #include "runtime/weight_sharing.h"
@@ -26,14 +27,26 @@ namespace hearth::client {
 class DaemonWeights : public runtime::WeightSharing {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // `known` as for connect_to_daemon().
-  DaemonWeights(std::string socket_path, Time deadline, std::optional<DaemonPeer> known = std::nullopt)
-      : socket_path_(std::move(socket_path)), deadline_(deadline), known_(known) {}
+  // `known` as for connect_to_daemon(). `kept`: what leave() gave to an earlier one.
+  DaemonWeights(std::string socket_path, Time deadline, std::optional<DaemonPeer> known = std::nullopt,
+                ProcessSocket kept = {})
+      : socket_path_(std::move(socket_path)),
+        deadline_(deadline),
+        known_(known),
+        socket_(std::move(kept)),
+        is_untried_(socket_) {}
+
+  // Who answers calls now, as `known`.
+  void set_known(std::optional<DaemonPeer> known) { known_ = known; }
+  // So that the daemon has accepted by the time that something is asked. Whatever is wrong, that says.
+  void connect_early();
 
   absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override;
   runtime::WeightOffer take(const Digest& key, std::size_t size_bytes) override;
   runtime::WeightReceipt give(int file) override;
   std::shared_ptr<const void> hold() override;
+  // The connection, for a later one of this process, where it stands for no weights.
+  ProcessSocket leave();
 
   // The bytes of artifacts that a Prepare named, by digest, as far as the daemon hands out their files; nothing is
   // checked yet. Empty where it does not.
@@ -51,8 +64,10 @@ class DaemonWeights : public runtime::WeightSharing {
 
   const std::string socket_path_;
   const Time deadline_;
-  const std::optional<DaemonPeer> known_;
-  UniqueFd socket_;
+  std::optional<DaemonPeer> known_;
+  ProcessSocket socket_;
+  bool is_untried_;        // opened some time ago: the daemon may be gone
+  bool is_bound_ = false;  // the daemon takes it for a plan that uses weights
 };
 
 }  // namespace hearth::client

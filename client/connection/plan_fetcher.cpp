@@ -1,5 +1,8 @@
 #include "client/connection/plan_fetcher.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <map>
 
 #include "base/text.h"
@@ -56,10 +59,16 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
   return artifacts;
 }
 
+// Whose cache this user's processes read by descriptors.
+bool is_others_daemon(const std::string& socket_path) {
+  struct stat info {};
+  return ::stat(socket_path.c_str(), &info) == 0 && info.st_uid != ::geteuid();
+}
+
 // Fills in `stored`'s plan and source.
-absl::Status load(DaemonChannel& channel, const EncodedGraph& traced, const v1::PrepareResult& result, int threads,
-                  const PrepareConfig& config, bool by_file, DaemonChannel::Deadline deadline, FetchedPlan& stored) {
-  DaemonWeights weights(channel.socket_path(), deadline, channel.last_peer());
+absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedGraph& traced,
+                  const v1::PrepareResult& result, int threads, const PrepareConfig& config, bool by_file,
+                  DaemonChannel::Deadline deadline, FetchedPlan& stored) {
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, weights, result, by_file, deadline);
   if (!artifacts.ok()) return artifacts.status();
   const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
@@ -133,18 +142,22 @@ absl::StatusOr<FetchedPlan> fetch_plan(DaemonChannel& channel, v1::PrepareReques
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
     FetchedPlan stored;
+    DaemonWeights weights(channel.socket_path(), deadline, channel.last_peer(), channel.take_files_connection());
+    if (is_others_daemon(channel.socket_path())) weights.connect_early();
     const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stored.stats);
     if (!result.ok()) return result.status();
+    weights.set_known(channel.last_peer());
     stored.lease_id = result->lease_id();
     if (config.progress) {
       const auto count = static_cast<std::uint32_t>(result->artifacts_size());
       config.progress({PrepareProgress::State::kLoading, count, count});
     }
-    absl::Status loaded = load(channel, traced, *result, threads, config, /*by_file=*/true, deadline, stored);
+    absl::Status loaded = load(channel, weights, traced, *result, threads, config, /*by_file=*/true, deadline, stored);
     if (may_be_mended(loaded)) {
       last = loaded;
-      loaded = load(channel, traced, *result, threads, config, /*by_file=*/false, deadline, stored);
+      loaded = load(channel, weights, traced, *result, threads, config, /*by_file=*/false, deadline, stored);
     }
+    channel.keep_files_connection(weights.leave());
     if (loaded.ok()) {
       stored.stats.kernels = static_cast<std::uint32_t>(stored.plan->plan().kernels.size());
       const runtime::WeightFacts& weights = stored.plan->weights();

@@ -2,6 +2,7 @@
 // depends on the daemon or on the process that made them.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -211,6 +212,38 @@ TEST_CASE("a daemon that is killed while weights are made costs neither the make
   REQUIRE((block.ok() && block->seal().ok()));
   CHECK_FALSE(maker.give(block->fd()).is_shared);
   CHECK(maker.hold() == nullptr);
+}
+
+TEST_CASE("a connection for files is kept for the next plan, and made anew when the daemon was") {
+  LiveDaemon daemon;
+  Place& place = daemon.place();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  const std::vector<std::string> nobodys{std::string(32, 'x')};
+  client::ProcessSocket kept;
+  const auto answers = [&] {  // over what is kept, or else a new connection
+    client::DaemonWeights files(daemon.socket(), deadline, std::nullopt, std::move(kept));
+    files.connect_early();
+    CHECK(files.read_artifacts(nobodys).empty());
+    kept = files.leave();
+    return static_cast<bool>(kept);
+  };
+  const auto identity = [&] {
+    struct stat info{};
+    REQUIRE(::fstat(kept.get(), &info) == 0);
+    return info.st_ino;
+  };
+  REQUIRE(answers());
+  const ino_t first = identity();
+  REQUIRE(answers());
+  CHECK(identity() == first);
+  for (const pid_t pid : place.daemons()) ::kill(pid, SIGKILL);
+  place.run_ok({"hearth", "daemon", "start"});
+  REQUIRE(answers());
+  CHECK(identity() != first);
+  client::DaemonWeights user(daemon.socket(), deadline, std::nullopt, std::move(kept));
+  CHECK(user.take(sha256("weights"), 1 << 20).kind == runtime::WeightOffer::kMake);
+  CHECK_FALSE(user.leave());  // it stands for weights now
+  CHECK(user.hold() != nullptr);
 }
 
 TEST_CASE("a daemon without its socket for weights, or that keeps none, serves plans whose weights are private") {
