@@ -1,6 +1,7 @@
 #include "client/connection/daemon_weights.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@ constexpr std::chrono::milliseconds kAnswerLimit{2'000};
 constexpr std::chrono::milliseconds kMakeLimit{30'000};
 constexpr std::chrono::milliseconds kCompareLimit{30'000};  // a gigabyte takes half a second
 constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
+// Most answers take less than to sleep and be woken.
+constexpr std::chrono::microseconds kSpin{100};
 constexpr int kRangesAtOnce = 256;  // of which a packet holds more
 
 v1::FileRange range_of(const runtime::MappedFile& file, std::string_view bytes) {
@@ -103,7 +106,12 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsR
   if (absl::Status connected = connect(); !connected.ok()) return connected;
   if (absl::Status sent = send_packet(socket_.get(), request.SerializeAsString(), file); !sent.ok()) return sent;
   const Clock::time_point give_up = std::min(deadline_, Clock::now() + patience);
-  absl::StatusOr<PacketOfFiles> packet = absl::UnavailableError("not asked yet");
+  absl::StatusOr<PacketOfFiles> packet = receive_packet_of_files(socket_.get());
+  for (const Clock::time_point end = Clock::now() + kSpin;
+       absl::IsUnavailable(packet.status()) && Clock::now() < end;) {
+    ::sched_yield();
+    packet = receive_packet_of_files(socket_.get());
+  }
   while (absl::IsUnavailable(packet.status())) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
     if (left <= 0) return absl::DeadlineExceededError("the daemon does not answer");
