@@ -136,13 +136,11 @@ class HearthDaemon::Impl {
     });
     weights_->set_open_artifact([this](uid_t user, const Digest& digest) { return open_artifact(user, digest); });
     if (!config_.metrics_address.empty()) {
-      auto status = StatusServer::start(config_.metrics_address, {.metrics =
-                                                                      [this] {
-                                                                        return metrics_text(
-                                                                            owner_admin_service_.stats(),
-                                                                            accounts_.snapshot(cache_->stats().owners));
-                                                                      },
-                                                                  .health = [this] { return health(); }});
+      const auto metrics = [this] {
+        return metrics_text(owner_admin_service_.stats(), accounts_.snapshot(cache_->stats().owners));
+      };
+      const auto health = [this] { return this->health(); };
+      auto status = StatusServer::start(config_.metrics_address, {.metrics = metrics, .health = health});
       if (!status.ok()) return status.status();
       status_server_ = *std::move(status);
     }

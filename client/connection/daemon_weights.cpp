@@ -54,7 +54,7 @@ struct Wanted {
 
 // Nothing is believed of the file: its digest is checked by who loads it.
 absl::StatusOr<std::string> read_open_file(int fd) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMaxArtifactBytes)
     return absl::DataLossError("what was given is no artifact's file");
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');

@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
 
 // Whose cache this user's processes read by descriptors.
 bool is_others_daemon(const std::string& socket_path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(socket_path.c_str(), &info) == 0 && info.st_uid != ::geteuid();
 }
 

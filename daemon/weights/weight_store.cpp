@@ -17,7 +17,7 @@ constexpr std::size_t kMaxDigests = 100'000;  // of one user, 14 MB; then it sta
 // A file that is mostly holes would take its place from others for nothing. An eighth may be: what is between weights.
 absl::Status check_filled(int file, std::uint64_t size_bytes) {
   constexpr std::uint64_t kBlockBytes = 512;  // of stat(2)
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file, &info) != 0) return absl::FailedPreconditionError("the memory file cannot be looked at");
   const std::uint64_t filled = static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
   if (filled >= size_bytes - size_bytes / 8) return absl::OkStatus();

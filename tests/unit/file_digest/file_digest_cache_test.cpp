@@ -1,4 +1,4 @@
-// The memo never answers with what a file or folder was before.
+// The cache never answers with what a file or folder was before.
 #include "base/file_digest/file_digest_cache.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("file memo: a file that changes under the same size and time is read again") {
+TEST_CASE("file digest cache: a file that changes under the same size and time is read again") {
   TestFolder folder;
   FileDigestCache files;
   const std::string path = folder / "x";
@@ -48,7 +48,7 @@ std::uint64_t bytes_read() {
   return count;
 }
 
-TEST_CASE("file memo: a file is read once, in however many ways its path is spelled") {
+TEST_CASE("file digest cache: a file is read once, in however many ways its path is spelled") {
   TestFolder folder;
   const std::string path = folder / "x";
   write(path, std::string(1 << 20, 'x'));
@@ -62,7 +62,7 @@ TEST_CASE("file memo: a file is read once, in however many ways its path is spel
   CHECK(bytes_read() - before < (2u << 20));
 }
 
-TEST_CASE("file memo: a folder of more names than are kept is said to have too many") {
+TEST_CASE("file digest cache: a folder of more names than are kept is said to have too many") {
   TestFolder folder;
   FileDigestCache files;
   for (std::size_t i = 0; i < FileDigestCache::kMaxNames; ++i) write(folder / ("n" + std::to_string(i)), "");
@@ -72,7 +72,7 @@ TEST_CASE("file memo: a folder of more names than are kept is said to have too m
   CHECK(files.names_in(folder.path())->names.empty());
 }
 
-TEST_CASE("file memo: the limit is the memo's own") {
+TEST_CASE("file digest cache: the limit is its own") {
   TestFolder folder;
   write(folder / "x", "four");
   FileDigestCache small(3);
