@@ -1,17 +1,18 @@
 #include "client/onnx/functions.h"
 
-#include <google/protobuf/io/coded_stream.h>
-
 #include "base/text.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/unknown_fields.h"
 #include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
 namespace {
 
-// FunctionProto.attribute_proto, newer than Debian's onnx.proto, which keeps it among the unknown fields.
-constexpr int kDefaultsField = 11;
+// Fields of FunctionProto and NodeProto that are newer than Debian's onnx.proto.
+constexpr std::uint32_t kDefaultsField = 11;  // attribute_proto
+constexpr std::uint32_t kValueInfoField = 12, kOverloadField = 13, kMetadataField = 14;
+constexpr std::uint32_t kNodeOverloadField = 8;
 
 template <typename Imports>
 Opsets opsets_of(const Imports& imports) {
@@ -27,21 +28,31 @@ Opsets opsets_of(const Imports& imports) {
   return opsets;
 }
 
-std::vector<::hearth_onnx::AttributeProto> defaults_of(const ::hearth_onnx::FunctionProto& function) {
-  using google::protobuf::io::CodedInputStream;
-  constexpr std::uint32_t kLengthDelimited = 2;
+struct NewerFields {
+  std::string overload;
   std::vector<::hearth_onnx::AttributeProto> defaults;
-  const std::string& unknown = function.unknown_fields();
-  CodedInputStream fields(reinterpret_cast<const std::uint8_t*>(unknown.data()), static_cast<int>(unknown.size()));
-  while (const std::uint32_t tag = fields.ReadTag()) {
-    std::uint32_t size = 0;
-    std::string bytes;
-    if (tag != (kDefaultsField << 3U | kLengthDelimited) || !fields.ReadVarint32(&size) ||
-        !fields.ReadString(&bytes, static_cast<int>(size)) || !defaults.emplace_back().ParseFromString(bytes)) {
-      reject_unsupported(str_cat("function '", function.name(), "' has a field that"));
+};
+
+NewerFields newer_fields(const ::hearth_onnx::FunctionProto& function) {
+  const std::string what = str_cat("function '", function.name(), "'");
+  NewerFields newer;
+  for (UnknownField& field : unknown_fields(function.unknown_fields(), what)) {
+    switch (field.number) {
+      case kDefaultsField:
+        if (!newer.defaults.emplace_back().ParseFromString(field.bytes))
+          reject(str_cat(what, ": attribute_proto cannot be read"));
+        break;
+      case kOverloadField:
+        newer.overload = std::move(field.bytes);
+        break;
+      case kValueInfoField:  // types of values, which follow from the nodes
+      case kMetadataField:
+        break;
+      default:
+        reject_unsupported(str_cat(what, " has a field (number ", field.number, ") that"));
     }
   }
-  return defaults;
+  return newer;
 }
 
 }  // namespace
@@ -53,17 +64,32 @@ Opsets read_opsets(const ::hearth_onnx::ModelProto& model) { return opsets_of(mo
 Functions read_functions(const ::hearth_onnx::ModelProto& model) {
   Functions functions;
   for (const ::hearth_onnx::FunctionProto& proto : model.functions()) {
-    const auto key = std::pair(normal_domain(proto.domain()), proto.name());
-    if (!functions.emplace(key, Function{&proto, opsets_of(proto.opset_import()), defaults_of(proto)}).second) {
-      reject(str_cat("function '", proto.name(), "' of domain '", proto.domain(), "' is defined twice"));
+    NewerFields newer = newer_fields(proto);
+    const FunctionName key = {normal_domain(proto.domain()), proto.name(), newer.overload};
+    if (!functions.emplace(key, Function{&proto, opsets_of(proto.opset_import()), std::move(newer.defaults)}).second) {
+      reject(str_cat("function '", proto.name(), "' of domain '", proto.domain(), "' is defined twice",
+                     newer.overload.empty() ? "" : str_cat(" with the overload '", newer.overload, "'")));
     }
   }
   return functions;
 }
 
-const Function* find_function(const Functions& functions, const std::string& domain, const std::string& name) {
-  const auto found = functions.find({domain, name});
+const Function* find_function(const Functions& functions, const FunctionName& name) {
+  const auto found = functions.find(name);
   return found == functions.end() ? nullptr : &found->second;
+}
+
+FunctionName called_function(const ::hearth_onnx::NodeProto& node) {
+  FunctionName name = {normal_domain(node.domain()), node.op_type(), ""};
+  if (node.unknown_fields().empty()) return name;
+  for (UnknownField& field : unknown_fields(node.unknown_fields(), str_cat("node '", node.name(), "'"))) {
+    if (field.number == kNodeOverloadField) name.overload = std::move(field.bytes);
+  }
+  return name;
+}
+
+FunctionName name_of(const ::hearth_onnx::FunctionProto& function) {
+  return {normal_domain(function.domain()), function.name(), newer_fields(function).overload};
 }
 
 }  // namespace hearth::onnx

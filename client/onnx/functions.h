@@ -1,8 +1,9 @@
 // The functions a model brings along (ModelProto.functions), and the versions of the operator domains that a model or
 // a function imports. Errors: JitError.
 //
-//   const Function* gelu = find_function(read_functions(*model), "my.domain", "Gelu");
+//   const Function* gelu = find_function(read_functions(*model), {"my.domain", "Gelu", ""});
 #pragma once
+#include <compare>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@ namespace hearth_onnx {
 class AttributeProto;
 class FunctionProto;
 class ModelProto;
+class NodeProto;
 }  // namespace hearth_onnx
 
 namespace hearth::onnx {
@@ -23,7 +25,12 @@ struct Function {
   Opsets opsets;
   std::vector<::hearth_onnx::AttributeProto> defaults;  // of attributes a call may leave out
 };
-using Functions = std::map<std::pair<std::string, std::string>, Function>;  // by domain and name
+// One name may stand for several functions, told apart by their overload (IR version 10); mostly "".
+struct FunctionName {
+  std::string domain, name, overload;
+  auto operator<=>(const FunctionName&) const = default;
+};
+using Functions = std::map<FunctionName, Function>;
 
 // "" for "ai.onnx".
 std::string normal_domain(const std::string& domain);
@@ -31,6 +38,9 @@ std::string normal_domain(const std::string& domain);
 Opsets read_opsets(const ::hearth_onnx::ModelProto& model);
 Functions read_functions(const ::hearth_onnx::ModelProto& model);
 // Null when the model has no such function.
-const Function* find_function(const Functions& functions, const std::string& domain, const std::string& name);
+const Function* find_function(const Functions& functions, const FunctionName& name);
+// The function that a node calls, should there be one of that name.
+FunctionName called_function(const ::hearth_onnx::NodeProto& node);
+FunctionName name_of(const ::hearth_onnx::FunctionProto& function);
 
 }  // namespace hearth::onnx

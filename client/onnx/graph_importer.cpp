@@ -45,7 +45,7 @@ int opset_of(const ::hearth_onnx::NodeProto& node, const Opsets& opsets) {
 std::string GraphImporter::missing_operator(const ::hearth_onnx::NodeProto& node, const Opsets& opsets,
                                             const Functions& functions) {
   const std::string domain = normal_domain(node.domain());
-  if (find_function(functions, domain, node.op_type()) != nullptr) return "";
+  if (find_function(functions, called_function(node)) != nullptr) return "";
   const auto found =
       client::catch_jit_error([&] { return &find_operator(domain, node.op_type(), opset_of(node, opsets)); });
   return found.ok() ? "" : std::string(found.status().message());
@@ -109,7 +109,23 @@ std::string GraphImporter::need_value(const client::Tensor& tensor) {
 
 Values GraphImporter::run(const ::hearth_onnx::GraphProto& graph) {
   if (graph.sparse_initializer_size() > 0) reject_unsupported("a sparse initializer");
+  if (orders_.count(&graph) == 0) {
+    std::vector<std::string> outputs;
+    for (const ::hearth_onnx::ValueInfoProto& output : graph.output()) outputs.push_back(output.name());
+    for (const ::hearth_onnx::NodeProto& node : graph.node()) {
+      for (const std::string& name : node.output()) {
+        if (frames_.back().scopes.back().count(name) != 0) reject(str_cat("'", name, "' is defined twice"));
+      }
+    }
+    orders_.emplace(&graph, needed_nodes(graph.node(), outputs));
+  }
+  const NodeOrder& order = orders_.at(&graph);
+  const std::set<std::string>& reads = order.reads;
+  // Of the model's own graph: a default for the input of that name, where no other value is bound to it.
+  const bool is_default = &graph == &model_->proto().graph();
   for (const ::hearth_onnx::TensorProto& initializer : graph.initializer()) {
+    if (is_default && frames_.back().scopes.back().count(initializer.name()) != 0) continue;
+    if (!reads.contains(initializer.name())) continue;
     Value& value = initializers_[&initializer];
     if (value.empty()) {
       const bool is_text = initializer.data_type() == ::hearth_onnx::TensorProto::STRING;
@@ -117,7 +133,7 @@ Values GraphImporter::run(const ::hearth_onnx::GraphProto& graph) {
     }
     bind(initializer.name(), value);
   }
-  for (const ::hearth_onnx::NodeProto& node : graph.node()) run_node(node);
+  for (const ::hearth_onnx::NodeProto* node : order.nodes) run_node(*node);
   Values outputs;
   for (const ::hearth_onnx::ValueInfoProto& output : graph.output()) outputs.push_back(lookup(output.name()));
   return outputs;
@@ -180,7 +196,7 @@ Values import_with(const OperatorEntry& entry, NodeContext& context, const Value
 Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
   const std::string domain = normal_domain(node.domain());
   const Opsets& opsets = frames_.back().opsets;
-  const Function* function = find_function(functions_, domain, node.op_type());
+  const Function* function = find_function(functions_, called_function(node));
   Values inputs;
   for (const std::string& name : node.input()) inputs.push_back(lookup(name));
   // A function's own version means nothing to its body, which brings its own imports.
@@ -218,7 +234,10 @@ Values GraphImporter::expand(const Function& function, NodeContext& call, const 
     const auto at = static_cast<std::size_t>(i);
     bind(proto.input(i), at < inputs.size() ? inputs[at] : Value());
   }
-  for (const ::hearth_onnx::NodeProto& node : proto.node()) run_node(node);
+  if (orders_.count(&proto) == 0)
+    orders_.emplace(&proto, needed_nodes(proto.node(), {proto.output().begin(), proto.output().end()}));
+  const NodeOrder& order = orders_.at(&proto);
+  for (const ::hearth_onnx::NodeProto* node : order.nodes) run_node(*node);
   Values outputs;
   for (const std::string& name : proto.output()) outputs.push_back(lookup(name));
   frames_.pop_back();

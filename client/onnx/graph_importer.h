@@ -16,6 +16,7 @@
 #include "client/onnx/functions.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/node_context.h"
+#include "client/onnx/node_order.h"
 
 namespace hearth_onnx {
 class ModelProto;
@@ -77,6 +78,7 @@ class GraphImporter : private ImportScope {
   Functions functions_;
   NarrowWeights narrow_;
   std::vector<Frame> frames_;                                        // innermost call last
+  std::map<const void*, NodeOrder> orders_;                          // of graphs and functions
   std::map<const ::hearth_onnx::TensorProto*, Value> initializers_;  // those of an unrolled body are one parameter
   std::set<std::string> parameter_names_;
   std::map<std::string, int> name_uses_;  // of a base, so that an unrolled loop finds the next free name at once

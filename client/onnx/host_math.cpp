@@ -19,7 +19,7 @@ std::int64_t on_integers(HostBinary op, std::int64_t a, std::int64_t b) {
   const auto x = static_cast<std::uint64_t>(a);
   const auto y = static_cast<std::uint64_t>(b);
   const bool divides = op == HostBinary::kDiv || op == HostBinary::kFloorMod || op == HostBinary::kTruncMod;
-  if (divides && b == 0) reject("integer division by zero in a shape computation");
+  if (divides && b == 0) return 0;  // as in a kernel
   if (divides && b == -1) return op == HostBinary::kDiv ? wrap(0 - x) : 0;
   switch (op) {
     case HostBinary::kAdd:
@@ -39,7 +39,7 @@ std::int64_t on_integers(HostBinary op, std::int64_t a, std::int64_t b) {
     case HostBinary::kMax:
       return std::max(a, b);
     case HostBinary::kPow: {
-      if (b < 0) reject("negative power of an integer in a shape computation");
+      if (b < 0) return a == 1 ? 1 : a == -1 ? (y & 1 ? -1 : 1) : 0;  // towards zero
       std::uint64_t result = 1;
       for (std::uint64_t base = x, power = y; power != 0; power >>= 1, base *= base) {
         if (power & 1) result *= base;
@@ -78,8 +78,10 @@ double on_reals(HostBinary op, double a, double b) {
       return a / b;
     case HostBinary::kTruncMod:
       return std::fmod(a, b);
-    case HostBinary::kFloorMod:
-      return a - std::floor(a / b) * b;
+    case HostBinary::kFloorMod: {
+      const double rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
     case HostBinary::kMin:
       return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b);
     case HostBinary::kMax:
@@ -212,7 +214,9 @@ HostTensor host_cast(const HostTensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   std::string bytes = zeros(x.shape(), dtype);
   for (std::int64_t i = 0; i < x.size(); ++i) {
-    if (is_float(x.dtype()) || (is_float(dtype) && x.dtype() == DType::kU64)) {
+    if (dtype == DType::kF32 && x.dtype() == DType::kU64) {  // rounded once
+      put_real(bytes, dtype, i, static_cast<float>(static_cast<std::uint64_t>(x.integer(i))));
+    } else if (is_float(x.dtype()) || (is_float(dtype) && x.dtype() == DType::kU64)) {
       put_real(bytes, dtype, i, x.real(i));
     } else {
       put_integer(bytes, dtype, i, x.integer(i));
@@ -287,7 +291,13 @@ HostTensor host_range(const HostTensor& start, const HostTensor& limit, const Ho
   check_u64(start);
   const double step = delta.real(0);
   if (step == 0 || std::isnan(step)) reject("delta must not be zero");
-  const double length = std::max(0.0, std::ceil((limit.real(0) - start.real(0)) / step));
+  double length = 0;
+  if (is_float(start.dtype())) {
+    length = std::max(0.0, std::ceil((limit.real(0) - start.real(0)) / step));
+  } else {
+    const __int128 span = static_cast<__int128>(limit.integer(0)) - start.integer(0), by = delta.integer(0);
+    length = static_cast<double>((span > 0) == (by > 0) ? (span + by - (by > 0 ? 1 : -1)) / by : 0);
+  }
   if (!(length <= static_cast<double>(kMaxFoldedElements))) reject(str_cat("a range of ", length, " elements"));
   const Ints shape = {static_cast<std::int64_t>(length)};
   std::string bytes = zeros(shape, start.dtype());
@@ -295,7 +305,9 @@ HostTensor host_range(const HostTensor& start, const HostTensor& limit, const Ho
     if (is_float(start.dtype())) {
       put_real(bytes, start.dtype(), i, start.real(0) + static_cast<double>(i) * step);
     } else {
-      put_integer(bytes, start.dtype(), i, start.integer(0) + i * delta.integer(0));
+      put_integer(bytes, start.dtype(), i,
+                  wrap(static_cast<std::uint64_t>(start.integer(0)) +
+                       static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(delta.integer(0))));
     }
   }
   return HostTensor(start.dtype(), shape, std::move(bytes));

@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/elements.h"
 
 namespace hearth::onnx {
 namespace {
@@ -25,11 +26,22 @@ void store(std::string& bytes, std::int64_t index, T value) {
   std::memcpy(bytes.data() + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// Float to integer without undefined behaviour: out-of-range values and NaN give the smallest integer.
-std::int64_t truncate(double value) {
-  constexpr double kLimit = 9223372036854775808.0;
-  if (!(value >= -kLimit && value < kLimit)) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(value);
+// Towards zero; what the type does not hold becomes its nearest value, NaN 0, as where a kernel converts it. The bits of
+// an unsigned 64-bit value.
+std::int64_t saturated(double value, DType dtype) {
+  if (std::isnan(value)) return 0;
+  const int bits = static_cast<int>(8 * dtype_bytes(dtype));
+  const double low = is_signed(dtype) ? -std::ldexp(1.0, bits - 1) : 0;
+  const double beyond = std::ldexp(1.0, is_signed(dtype) ? bits - 1 : bits);
+  if (value <= low) return static_cast<std::int64_t>(low);
+  const std::uint64_t greatest = ~std::uint64_t{0} >> (64 - bits + (is_signed(dtype) ? 1 : 0));
+  if (value >= beyond) return static_cast<std::int64_t>(greatest);
+  return is_signed(dtype) ? static_cast<std::int64_t>(value)
+                          : static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+}
+
+std::string_view element(const char* data, DType dtype, std::int64_t index) {
+  return {data + index * static_cast<std::int64_t>(dtype_bytes(dtype)), dtype_bytes(dtype)};
 }
 
 }  // namespace
@@ -120,7 +132,7 @@ HostTensor HostTensor::of_i64(Ints shape, const Ints& values) {
 
 HostTensor HostTensor::of_bool(bool value) { return HostTensor(DType::kBool, {}, std::string(1, value ? '\1' : '\0')); }
 
-bool HostTensor::computable() const { return !is_float(dtype_) || dtype_ == DType::kF32 || dtype_ == DType::kF64; }
+bool HostTensor::computable() const { return !is_float(dtype_) || dtype_bytes(dtype_) > 1; }
 
 std::int64_t HostTensor::integer(std::int64_t index) const {
   switch (dtype_) {
@@ -142,11 +154,8 @@ std::int64_t HostTensor::integer(std::int64_t index) const {
       return load<std::uint32_t>(data(), index);
     case DType::kU64:
       return static_cast<std::int64_t>(load<std::uint64_t>(data(), index));
-    case DType::kF32:
-    case DType::kF64:
-      return truncate(real(index));
     default:
-      reject(str_cat("a value of type ", dtype_name(dtype_), " is needed while importing"));
+      return saturated(real(index), DType::kI64);
   }
 }
 
@@ -154,6 +163,7 @@ double HostTensor::real(std::int64_t index) const {
   if (dtype_ == DType::kF32) return load<float>(data(), index);
   if (dtype_ == DType::kF64) return load<double>(data(), index);
   if (dtype_ == DType::kU64) return static_cast<double>(load<std::uint64_t>(data(), index));
+  if (is_float(dtype_)) return client::decode_float(element(data(), dtype_, index), dtype_);
   return static_cast<double>(integer(index));
 }
 
@@ -193,7 +203,7 @@ void put_integer(std::string& bytes, DType dtype, std::int64_t index, std::int64
     case DType::kF64:
       return store(bytes, index, static_cast<double>(value));
     default:
-      reject(str_cat("a value of type ", dtype_name(dtype), " is needed while importing"));
+      return put_real(bytes, dtype, index, static_cast<double>(value));
   }
 }
 
@@ -206,8 +216,11 @@ void put_real(std::string& bytes, DType dtype, std::int64_t index, double value)
     case DType::kBool:
       return store<std::uint8_t>(bytes, index, value != 0);
     default:
-      put_integer(bytes, dtype, index, truncate(value));
+      break;
   }
+  if (!is_float(dtype)) return put_integer(bytes, dtype, index, saturated(value, dtype));
+  const std::string encoded = client::encode_float(value, dtype);
+  std::memcpy(bytes.data() + index * static_cast<std::int64_t>(encoded.size()), encoded.data(), encoded.size());
 }
 
 HostTensor host_view(const HostTensor& x, const View& view) {

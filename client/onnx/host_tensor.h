@@ -54,9 +54,9 @@ class HostTensor {
   const void* address() const { return data_; }
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
-  // bool, integers, f32 and f64 have values one can compute with here; narrow floats only move.
+  // bool, integers and floats of 16 bits and more are computed with here; fp8 only moves and is read.
   bool computable() const;
-  std::int64_t integer(std::int64_t index) const;  // floats truncate towards zero
+  std::int64_t integer(std::int64_t index) const;  // floats truncate towards zero and saturate, NaN is 0
   double real(std::int64_t index) const;
   Ints integers() const;
 
@@ -75,7 +75,8 @@ class HostTensor {
   std::shared_ptr<Copy> copy_;  // of a mapped file's bytes
 };
 
-// Writes one element in `dtype`; bool stores value != 0, integers wrap.
+// Writes one element in `dtype`; bool stores value != 0. Integers wrap; reals are rounded once, and become integers as
+// a Cast of an input does: towards zero, the nearest value of the type, NaN 0.
 void put_integer(std::string& bytes, DType dtype, std::int64_t index, std::int64_t value);
 void put_real(std::string& bytes, DType dtype, std::int64_t index, double value);
 

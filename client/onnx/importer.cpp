@@ -111,7 +111,7 @@ class DimTable {
   std::set<std::string> names_;
 };
 
-// An input that is no initializer, as the tensors that stand for it: one, or a sequence's elements, or none.
+// An input that is no initializer, or one whose default is replaced, as the tensors that stand for it: one, or a sequence's elements, or none.
 struct DeclaredInput {
   std::string name;
   bool is_sequence = false;
@@ -168,7 +168,10 @@ std::vector<DeclaredInput> declared_inputs(const ::hearth_onnx::GraphProto& grap
   for (const ::hearth_onnx::TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
   std::vector<DeclaredInput> inputs;
   for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) {
-    if (initializers.count(input.name()) == 0) inputs.push_back(declare(input, options));
+    const bool is_default = initializers.count(input.name()) != 0;
+    const bool is_given =
+        options.input_shapes.count(input.name()) != 0 || options.constants.count(input.name()) != 0;
+    if (!is_default || is_given) inputs.push_back(declare(input, options));
   }
   return inputs;
 }

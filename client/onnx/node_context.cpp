@@ -7,6 +7,7 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "hearth/ops/elementwise.h"
 #include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
@@ -15,6 +16,11 @@ namespace {
 using Attribute = ::hearth_onnx::AttributeProto;
 
 }  // namespace
+
+client::Tensor widened(const client::Tensor& x) {
+  const bool narrow = is_float(x.dtype()) && dtype_bytes(x.dtype()) < 4;
+  return narrow ? client::cast(x, DType::kF32) : x;
+}
 
 NodeContext::NodeContext(const ::hearth_onnx::NodeProto& proto, int opset, Values inputs,
                          std::shared_ptr<const ModelFile> model, ImportScope& scope)
@@ -31,6 +37,12 @@ const Value& NodeContext::input(std::size_t index) const {
 
 client::Tensor NodeContext::tensor_or_empty(std::size_t index) const {
   return has_input(index) ? tensor(index) : client::Tensor();
+}
+
+client::Tensor NodeContext::wide(std::size_t index) const { return widened(tensor(index)); }
+
+client::Tensor NodeContext::rounded(const client::Tensor& result, std::size_t like) const {
+  return client::cast(result, input(like).dtype());
 }
 
 StoredWeight NodeContext::weight(std::size_t index, std::int64_t channel_axis) const {

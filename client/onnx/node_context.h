@@ -45,6 +45,9 @@ class ImportScope {
   virtual const ::hearth_onnx::AttributeProto* function_attribute(const std::string& name) const = 0;
 };
 
+// A float narrower than f32 as f32; anything else as it is.
+client::Tensor widened(const client::Tensor& x);
+
 class NodeContext {
  public:
   NodeContext(const ::hearth_onnx::NodeProto& proto, int opset, Values inputs, std::shared_ptr<const ModelFile> model,
@@ -63,6 +66,10 @@ class NodeContext {
   const client::Tensor& tensor(std::size_t index) const { return input(index).tensor(); }
   // An empty handle when the input is omitted.
   client::Tensor tensor_or_empty(std::size_t index) const;
+  // A float narrower than f32 as f32, for operators that are made of several ops; anything else as it is.
+  client::Tensor wide(std::size_t index) const;
+  // What was computed of wide(like), in the type of input `like`.
+  client::Tensor rounded(const client::Tensor& result, std::size_t like = 0) const;
   // A weight as the import is asked to store it (client/onnx/narrow_weights.h); any other tensor as it is.
   StoredWeight weight(std::size_t index, std::int64_t channel_axis) const;
   StoredWeight unscaled_weight(const Value& value) const;

@@ -31,7 +31,7 @@ Values selu(NodeContext& node) {
   const bool rounded = node.opset() < 6;
   const double alpha = node.real("alpha", rounded ? 1.6732 : 1.67326319217681884765625);
   const double gamma = node.real("gamma", rounded ? 1.0507 : 1.05070102214813232421875);
-  return {Value(gamma * client::elu(node.tensor(0), alpha))};
+  return {Value(node.rounded(gamma * client::elu(node.wide(0), alpha)))};
 }
 
 Values celu(NodeContext& node) { return {Value(client::celu(node.tensor(0), node.real("alpha", 1.0)))}; }
@@ -69,10 +69,10 @@ Values log_softmax(NodeContext& node) { return along_axis(node, client::log_soft
 Values hardmax(NodeContext& node) { return along_axis(node, client::hardmax); }
 
 Values shrink(NodeContext& node) {
-  const Tensor& x = node.tensor(0);
+  const Tensor x = node.wide(0);
   const double threshold = node.real("lambd", 0.5), bias = node.real("bias", 0.0);
   const Tensor inner = client::where(client::greater(x, threshold), x - bias, 0.0);
-  return {Value(client::cast(client::where(client::less(x, -threshold), x + bias, inner), x.dtype()))};
+  return {Value(node.rounded(client::where(client::less(x, -threshold), x + bias, inner)))};
 }
 
 Values gelu(NodeContext& node) {
@@ -82,8 +82,8 @@ Values gelu(NodeContext& node) {
 }
 
 Values swish(NodeContext& node) {
-  const Tensor& x = node.tensor(0);
-  return {Value(client::cast(x * client::sigmoid(node.real("alpha", 1.0) * x), x.dtype()))};
+  const Tensor x = node.wide(0);
+  return {Value(node.rounded(x * client::sigmoid(node.real("alpha", 1.0) * x)))};
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -63,16 +63,17 @@ Values rotary_embedding(NodeContext& node) {
 }
 
 struct Scores {
-  Tensor products, masked, capped, weights;  // as qk_matmul_output_mode 0 to 3 counts them
+  Tensor products, capped, masked, weights;  // as qk_matmul_output_mode 0 to 3 counts them
 };
 
 // What is added to scores: 0 or -inf for what may be seen, or numbers. Empty: nothing.
 Tensor added_scores(const NodeContext& node, const Tensor& q, const Tensor& k, std::int64_t past, bool causal) {
-  const Tensor none = client::full({}, 0.0, DType::kF32), never = client::full({}, -INFINITY, DType::kF32);
+  const DType dtype = widened(q).dtype();
+  const Tensor none = client::full({}, 0.0, dtype), never = client::full({}, -INFINITY, dtype);
   Tensor added;
   if (node.has_input(3)) {
     const Tensor& mask = node.tensor(3);
-    added = mask.dtype() == DType::kBool ? client::where(mask, none, never) : client::cast(mask, DType::kF32);
+    added = mask.dtype() == DType::kBool ? client::where(mask, none, never) : client::cast(mask, dtype);
   }
   if (causal) {
     const Tensor place = client::arange(length_of(q, 2), DType::kI64) + past,
@@ -83,16 +84,19 @@ Tensor added_scores(const NodeContext& node, const Tensor& q, const Tensor& k, s
   return added;
 }
 
-// Step by step, for who wants to see a step or caps scores. In f32.
+// Step by step, for who wants to see a step or caps scores. In f32 or f64.
 Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& added, double scale, double softcap) {
   const std::int64_t shared = length_of(q, 1) / length_of(k, 1);
-  const Tensor keys = client::repeat_interleave(client::cast(k, DType::kF32), shared, 1);
+  const Tensor keys = client::repeat_interleave(widened(k), shared, 1);
   const double root = std::sqrt(scale);
   Scores scores;
-  scores.products = client::matmul(client::cast(q, DType::kF32) * root, client::permute(keys, {0, 1, 3, 2}) * root);
-  scores.masked = added.empty() ? scores.products : scores.products + added;
-  scores.capped = softcap == 0 ? scores.masked : client::tanh(scores.masked / softcap) * softcap;
-  scores.weights = client::softmax(scores.capped, -1);
+  scores.products = client::matmul(widened(q) * root, client::permute(keys, {0, 1, 3, 2}) * root);
+  // Before the mask: what is masked stays out however small the cap is (version 2 of onnx's text of operators 23, 24).
+  scores.capped = softcap == 0 ? scores.products : client::tanh(scores.products / softcap) * softcap;
+  scores.masked = added.empty() ? scores.capped : scores.capped + added;
+  // A row that sees nothing has no weights.
+  const Tensor greatest = client::reduce_max(scores.masked, {-1}, true);
+  scores.weights = client::where(client::equal(greatest, -INFINITY), 0.0, client::softmax(scores.masked, -1));
   return scores;
 }
 
@@ -121,10 +125,10 @@ Values attention(NodeContext& node) {
   Tensor y, seen;
   if (softcap != 0 || node.wants_output(3)) {
     const Scores scores = scores_of(q, k, added_scores(node, q, k, past, causal), scale, softcap);
-    const Tensor* const steps[] = {&scores.products, &scores.masked, &scores.capped, &scores.weights};
+    const Tensor* const steps[] = {&scores.products, &scores.capped, &scores.masked, &scores.weights};
     if (shown < 0 || shown > 3) reject(str_cat("qk_matmul_output_mode is ", shown, "; expected 0 to 3"));
     seen = client::cast(*steps[shown], q.dtype());
-    const Tensor values = client::repeat_interleave(client::cast(v, DType::kF32), length_of(q, 1) / length_of(v, 1), 1);
+    const Tensor values = client::repeat_interleave(widened(v), length_of(q, 1) / length_of(v, 1), 1);
     y = client::cast(client::matmul(scores.weights, values), q.dtype());
   } else {
     client::AttentionConfig config{.causal = causal, .past = past, .scale = scale};

@@ -1,4 +1,5 @@
 // Arithmetic, comparison and logic operators, Where, Cast and Clip.
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -108,7 +109,7 @@ Values variadic(NodeContext& node, HostBinary op, Record record) {
   Value result = node.input(0);
   for (std::size_t i = 1; i < node.num_inputs(); ++i) {
     const Value& next = node.input(i);
-    check_same_type(result, next);
+    check_same_type(node.input(0), next);
     if (node.opset() < 8) check_same_shape(result, next);
     const Value known = folded(node, op, result, next);
     result = known.empty() ? Value(record(result.tensor(), next.tensor())) : known;
@@ -121,12 +122,32 @@ Values minimum(NodeContext& node) {
 Values maximum(NodeContext& node) {
   return variadic(node, HostBinary::kMax, [](const Tensor& a, const Tensor& b) { return client::maximum(a, b); });
 }
-Values sum(NodeContext& node) {
-  return variadic(node, HostBinary::kAdd, [](const Tensor& a, const Tensor& b) { return a + b; });
+// All operands' sum, narrow floats in f32.
+Value total(NodeContext& node) {
+  return variadic(node, HostBinary::kAdd, [](const Tensor& a, const Tensor& b) { return widened(a) + widened(b); })[0];
 }
+Value rounded(const NodeContext& node, const Value& x) {
+  return x.dtype() == node.input(0).dtype() ? x : Value(node.rounded(x.tensor()));
+}
+Values sum(NodeContext& node) { return {rounded(node, total(node))}; }
 Values mean(NodeContext& node) {
-  const Value total = sum(node)[0];
-  return {Value(total.tensor() / static_cast<double>(node.num_inputs()))};
+  return {rounded(node, Value(widened(total(node).tensor()) / static_cast<double>(node.num_inputs())))};
+}
+
+// x^0.5 by C's rules: of -infinity it is infinity, of -0 it is 0.
+Tensor square_root_power(const Tensor& x) {
+  return client::sqrt(client::where(client::equal(x, -INFINITY), INFINITY, x) + 0.0);
+}
+
+constexpr double kMaxSquarings = 1 << 30;  // of known exponents: 30 products and as many again
+
+Tensor integer_power(const Tensor& x, std::int64_t power) {
+  Tensor square = x, result = client::full_i64(x.shape(), 1, x.dtype());
+  for (; power > 0; power >>= 1) {
+    if (power & 1) result = result * square;
+    if (power > 1) square = client::square(square);
+  }
+  return result;
 }
 
 // The exponent's type may differ from the base's; the result has the base's.
@@ -136,26 +157,36 @@ Values pow(NodeContext& node) {
   if (base.dtype() == exponent.dtype() && both_known(base, exponent)) {
     return {node.made(host_binary(HostBinary::kPow, base.host(), exponent.host()))};
   }
-  const Tensor& x = base.tensor();
+  const Tensor x = widened(base.tensor());
   // A known scalar exponent becomes plain arithmetic, which is exact and cheaper.
   if (exponent.is_host() && exponent.host().size() == 1 && exponent.rank() <= base.rank() &&
       can_fold(exponent.host())) {
     const double power = exponent.host().real(0);
     if (power == 1) return {base};
-    if (power == 2) return {Value(client::square(x))};
-    if (power == 3) return {Value(client::square(x) * x)};
+    if (power == 2) return {Value(node.rounded(client::square(x)))};
+    if (power == 3) return {Value(node.rounded(client::square(x) * x))};
     if (is_float(base.dtype())) {
-      if (power == 0.5) return {Value(client::sqrt(x))};
-      if (power == -1) return {Value(client::recip(x))};
-      if (power == -0.5) return {Value(client::rsqrt(x))};
+      if (power == 0.5) return {Value(node.rounded(square_root_power(x)))};
+      if (power == -1) return {Value(client::recip(base.tensor()))};
+      if (power == -0.5) return {Value(node.rounded(client::recip(square_root_power(x))))};
     }
+    if (is_integer(base.dtype()) && power >= 0 && power == std::trunc(power) && power <= kMaxSquarings)
+      return {Value(integer_power(x, static_cast<std::int64_t>(power)))};
   }
   const bool base_is_two = base.is_host() && base.host().size() == 1 && base.rank() <= exponent.rank() &&
                            can_fold(base.host()) && base.host().real(0) == 2;
   if (base_is_two && base.dtype() == exponent.dtype() && is_float(base.dtype())) {
     return {Value(client::exp2(exponent.tensor()))};
   }
-  return {Value(client::cast(client::pow(x, exponent.tensor()), base.dtype()))};
+  const Tensor power = widened(exponent.tensor());
+  if (is_integer(base.dtype()) && is_float(exponent.dtype())) {  // f32 would not hold the base
+    return {Value(node.rounded(client::pow(client::cast(x, DType::kF64), client::cast(power, DType::kF64))))};
+  }
+  if (is_integer(base.dtype()) && base.dtype() != exponent.dtype()) {
+    const DType wide = client::promote(base.dtype(), exponent.dtype());
+    if (!is_float(wide)) return {Value(node.rounded(client::pow(client::cast(x, wide), client::cast(power, wide))))};
+  }
+  return {Value(node.rounded(client::pow(x, power)))};
 }
 
 Values equal(NodeContext& node) {

@@ -115,6 +115,8 @@ Values pad(NodeContext& node) {
   if (node.has_input(2)) {
     const HostTensor& value = node.known(2, "the fill value");
     if (value.size() != 1) reject("the fill value must be one number");
+    if (!is_float(x.dtype()))
+      return {Value(client::pad_integer(x.tensor(), dims(before), dims(after), value.integer(0)))};
     fill = value.real(0);
   }
   return {Value(client::pad(x.tensor(), dims(before), dims(after), fill))};

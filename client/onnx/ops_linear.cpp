@@ -28,8 +28,9 @@ Values matmul(NodeContext& node) {
   check_same_type(node.input(0), node.input(1));
   const std::int64_t a_rank = node.input(0).rank(), b_rank = node.input(1).rank();
   const StoredWeight a = node.weight(0, a_rank - 2), b = node.weight(1, b_rank - 1);
-  const Tensor y = client::matmul(a.tensor, b.tensor);
-  return {Value(scaled(scaled(y, b.scale, 1), a.scale, b_rank == 1 ? 1 : 2))};
+  const bool is_scaled = !a.scale.empty() || !b.scale.empty();
+  const Tensor y = is_scaled ? client::matmul(widened(a.tensor), widened(b.tensor)) : client::matmul(a.tensor, b.tensor);
+  return {Value(node.rounded(scaled(scaled(y, b.scale, 1), a.scale, b_rank == 1 ? 1 : 2)))};
 }
 
 // alpha * A' B' + beta * C
@@ -42,19 +43,19 @@ Values gemm(NodeContext& node) {
   check_same_type(node.input(0), node.input(1));
   if (node.input(0).rank() != 2 || node.input(1).rank() != 2) reject("A and B must be matrices");
   const StoredWeight a = node.weight(0, transpose_a ? 1 : 0), b = node.weight(1, transpose_b ? 0 : 1);
-  Tensor y = client::matmul(transpose_a ? client::transpose(a.tensor) : a.tensor,
-                            transpose_b ? client::transpose(b.tensor) : b.tensor);
+  Tensor y = client::matmul(widened(transpose_a ? client::transpose(a.tensor) : a.tensor),
+                            widened(transpose_b ? client::transpose(b.tensor) : b.tensor));
   y = scaled(scaled(y, b.scale, 1), a.scale, 2);
   if (alpha != 1.0) y = y * alpha;
   if (node.has_input(2) && beta != 0.0) {
     check_same_type(node.input(0), node.input(2));
-    const Tensor& c = node.tensor(2);
+    const Tensor c = node.wide(2);
     const client::Shape shape = y.shape();
     if (!broadcasts && c.shape() != shape) reject("C has another shape than the product, and broadcast is 0");
     y = y + (beta == 1.0 ? c : c * beta);
     if (y.shape() != shape) reject("C is larger than the product");
   }
-  return {Value(y)};
+  return {Value(node.rounded(y))};
 }
 
 Values einsum(NodeContext& node) {

@@ -27,9 +27,10 @@ Values nll_loss(NodeContext& node) {
 }
 
 Values cross_entropy(NodeContext& node) {
-  const client::Tensor logarithms = client::log_softmax(node.tensor(0), 1);
-  Values outputs = {Value(client::nll_loss(logarithms, node.tensor(1), node.tensor_or_empty(2), config_of(node)))};
-  if (node.wants_output(1)) outputs.emplace_back(logarithms);
+  const client::Tensor logarithms = client::log_softmax(node.wide(0), 1);
+  Values outputs = {
+      Value(node.rounded(client::nll_loss(logarithms, node.tensor(1), node.tensor_or_empty(2), config_of(node))))};
+  if (node.wants_output(1)) outputs.emplace_back(node.rounded(logarithms));
   return outputs;
 }
 

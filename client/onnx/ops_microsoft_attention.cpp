@@ -71,7 +71,7 @@ Tensor padding_scores(const Value& given, const Tensor& keys, double filter) {
     reject_unsupported(str_cat("a mask of shape ", to_string(given.shape()), " for ",
                                to_string(client::const_shape(keys.shape())), " keys"));
   }
-  return client::where(visible, client::full({}, 0, DType::kF32), filter);
+  return client::where(visible, client::full({}, 0.0, DType::kF32), filter);
 }
 
 struct Heads {
@@ -97,7 +97,7 @@ Tensor attend(NodeContext& node, const Heads& heads, std::size_t padding, std::s
   if (node.has_input(padding)) config.mask = padding_scores(node.input(padding), heads.k, filter);
   if (node.has_input(bias)) {
     const Tensor& added = node.tensor(bias);
-    config.mask = config.mask.empty() ? added : config.mask + added;
+    config.mask = config.mask.empty() ? added : config.mask + widened(added);
   }
   return join_heads(client::scaled_dot_product_attention(heads.q, heads.k, heads.v, config));
 }
@@ -108,8 +108,10 @@ Values attention(NodeContext& node) {
   node.expect_integer("past_present_share_buffer", 0);
   if (node.has_input(6)) reject_unsupported("past_sequence_length (input 6)");
   node.expect_integer("rotary_embedding_dim", 0);
-  Tensor projected = client::matmul(node.tensor(0), node.tensor(1));
-  if (node.has_input(2)) projected = projected + node.tensor(2);
+  // The projections are edges of the graph in ONNX Runtime, too: rounded.
+  Tensor projected = client::matmul(node.wide(0), node.wide(1));
+  if (node.has_input(2)) projected = projected + node.wide(2);
+  projected = node.rounded(projected);
   const std::int64_t width = length_of(projected, -1);
   const Ints sizes = node.integers("qkv_hidden_sizes").value_or(Ints(3, width / 3));
   if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != width) {

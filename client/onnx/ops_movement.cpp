@@ -297,7 +297,8 @@ Tensor cut(const Tensor& x, const Bounds& bounds) {
   const Dim begin = clamped(bounds.start, x.dim(axis)), end = clamped(bounds.end, x.dim(axis));
   Shape low(x.shape().size(), Dim(0)), high = x.shape();
   low[bounds.axis] = begin;
-  high[bounds.axis] = max(begin, end);
+  // Begin and end as they are where their order is proved: the maximum's bound alone does not show the length's sign.
+  high[bounds.axis] = is_at_least(end, begin) ? end : max(begin, end);
   const Tensor part = client::shrink(x, low, high);
   return bounds.step == 1 ? part : client::slice(part, {{axis, 0, client::Slice::kEnd, bounds.step}});
 }

@@ -1,5 +1,6 @@
 // Normalisations, in their inference form.
 #include "base/text.h"
+#include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/windows.h"
@@ -11,16 +12,31 @@
 namespace hearth::onnx {
 namespace {
 
+// The type that stash_type names: statistics are computed in it and, where they are results, have it. What is narrower
+// than f32 is computed in f32, since ONNX allows every more exact way, and rounded to the type where it is a result.
+DType stash_type(NodeContext& node) {
+  const DType type = dtype_from_onnx(node.integer("stash_type", 1));
+  if (!is_float(type)) reject(str_cat("stash_type is ", dtype_name(type), "; expected a floating-point type"));
+  return type;
+}
+
+// x in what statistics of that type are computed in.
+client::Tensor stashed(const client::Tensor& x, DType stash) {
+  return stash == DType::kF64 ? client::cast(x, DType::kF64) : widened(x);
+}
+
 Values layer_normalization(NodeContext& node) {
-  node.expect_integer("stash_type", 1);
+  const DType stash = stash_type(node);
   const std::int64_t axis = positive_axis(node.integer("axis", -1), node.input(0).rank());
   const double epsilon = node.real("epsilon", 1e-5);
-  const client::Tensor& x = node.tensor(0);
-  Values outputs = {Value(client::layer_norm(x, node.tensor(1), node.tensor_or_empty(2), axis, epsilon))};
+  const client::Tensor x = stashed(node.tensor(0), stash);
+  Values outputs = {
+      Value(node.rounded(client::layer_norm(x, node.tensor(1), node.tensor_or_empty(2), axis, epsilon)))};
   client::Axes axes;
   for (std::int64_t i = axis; i < x.rank(); ++i) axes.push_back(i);
-  if (node.num_outputs() > 1) outputs.emplace_back(client::mean(x, axes, true));
-  if (node.num_outputs() > 2) outputs.emplace_back(client::rsqrt(client::variance(x, axes, true) + epsilon));
+  if (node.num_outputs() > 1) outputs.emplace_back(client::cast(client::mean(x, axes, true), stash));
+  if (node.num_outputs() > 2)
+    outputs.emplace_back(client::cast(client::rsqrt(client::variance(x, axes, true) + epsilon), stash));
   return outputs;
 }
 
@@ -29,7 +45,7 @@ Values batch_normalization_training(NodeContext& node, double epsilon, double mo
   const client::BatchNormResult result =
       client::batch_norm_training(node.tensor(0), node.tensor(1), node.tensor(2), epsilon);
   const auto running = [&](std::size_t input, const client::Tensor& own) {
-    const client::Tensor next = node.tensor(input) * momentum + own * (1.0 - momentum);
+    const client::Tensor next = node.wide(input) * momentum + own * (1.0 - momentum);
     return Value(client::cast(next, node.input(input).dtype()));
   };
   return {Value(result.y), running(3, result.mean), running(4, result.variance)};
@@ -43,8 +59,8 @@ Values normalization_by_position(NodeContext& node, double epsilon) {
     if (node.input(i).shape() == item) continue;
     reject(str_cat("input ", i, " has shape ", to_string(node.input(i).shape()), " but needs ", to_string(item)));
   }
-  const client::Tensor normal = (node.tensor(0) - node.tensor(3)) / client::sqrt(node.tensor(4) + epsilon);
-  return {Value(normal * node.tensor(1) + node.tensor(2))};
+  const client::Tensor normal = (node.wide(0) - node.wide(3)) / client::sqrt(node.wide(4) + epsilon);
+  return {Value(node.rounded(normal * node.wide(1) + node.wide(2)))};
 }
 
 Values batch_normalization(NodeContext& node) {
@@ -78,7 +94,7 @@ Values group_normalization(NodeContext& node) {
   const std::int64_t channels = shape[1].value();
   if (groups < 1 || channels % groups != 0) reject(str_cat(channels, " channels do not make ", groups, " groups"));
   const bool per_channel = node.opset() >= kChannelScales;
-  if (per_channel) node.expect_integer("stash_type", 1);
+  const DType stash = per_channel ? stash_type(node) : DType::kF32;
   for (std::size_t i : {1, 2}) {
     if (node.input(i).shape() != Ints{per_channel ? channels : groups})
       reject(str_cat("scale and bias must have one number a ", per_channel ? "channel" : "group"));
@@ -86,7 +102,8 @@ Values group_normalization(NodeContext& node) {
   const auto spread = [&](std::size_t i) {
     return per_channel ? node.tensor(i) : client::repeat_interleave(node.tensor(i), channels / groups, 0);
   };
-  return {Value(client::group_norm(node.tensor(0), groups, spread(1), spread(2), epsilon))};
+  const client::Tensor x = stashed(node.tensor(0), stash);
+  return {Value(node.rounded(client::group_norm(x, groups, spread(1), spread(2), epsilon)))};
 }
 
 Values lp_normalization(NodeContext& node) {
@@ -108,11 +125,11 @@ Values instance_normalization(NodeContext& node) {
 }  // namespace
 
 Values simplified_layer_normalization(NodeContext& node) {
-  node.expect_integer("stash_type", 1);
+  const client::Tensor x = stashed(node.tensor(0), stash_type(node));
   const std::int64_t axis = positive_axis(node.integer("axis", -1), node.input(0).rank());
   const double epsilon = node.real("epsilon", 1e-5);
   if (node.wants_output(1)) reject_unsupported("output 1 (statistics for training)");
-  return {Value(client::rms_norm(node.tensor(0), node.tensor(1), axis, epsilon))};
+  return {Value(node.rounded(client::rms_norm(x, node.tensor(1), axis, epsilon)))};
 }
 
 namespace {

@@ -112,7 +112,7 @@ Tensor product_scale(const Value& scale, bool rows) {
 
 Values qlinear_matmul(NodeContext& node) {
   const Tensor sum = client::matmul_integer(node.tensor(0), node.tensor(3), node.tensor(2), node.tensor(5));
-  const Tensor scales = product_scale(node.input(1), true) * product_scale(node.input(4), false);
+  const Tensor scales = widened(product_scale(node.input(1), true)) * widened(product_scale(node.input(4), false));
   return {Value(requantized(node, sum, scales))};
 }
 
@@ -128,7 +128,7 @@ Values qlinear_conv(NodeContext& node) {
   if (!bias.empty()) sum = sum + channels(bias);
   const Tensor weight_scale =
       count(node.input(4).shape()) == 1 ? client::reshape(node.tensor(4), {}) : channels(node.tensor(4));
-  return {Value(requantized(node, sum, client::reshape(node.tensor(1), {}) * weight_scale))};
+  return {Value(requantized(node, sum, widened(client::reshape(node.tensor(1), {})) * widened(weight_scale)))};
 }
 
 constexpr OperatorEntry kOperators[] = {

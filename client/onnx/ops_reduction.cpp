@@ -9,6 +9,7 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "hearth/ops/elementwise.h"
+#include "hearth/ops/movement.h"
 #include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
@@ -24,21 +25,26 @@ constexpr int kAxesInput = 18;
 using Record = Tensor (*)(const Tensor&, const Axes&, bool);
 
 // Of no elements: what any element would replace.
-double least_of(DType dtype) {
-  if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
-  if (!is_signed(dtype)) return 0;
-  return -std::ldexp(1.0, static_cast<int>(8 * dtype_bytes(dtype)) - 1);
+Tensor least_of(const client::Shape& shape, DType dtype) {
+  if (is_float(dtype)) return client::full(shape, -std::numeric_limits<double>::infinity(), dtype);
+  const int bits = static_cast<int>(8 * dtype_bytes(dtype));
+  return client::full_i64(shape, is_signed(dtype) ? std::numeric_limits<std::int64_t>::min() >> (64 - bits) : 0, dtype);
 }
-double greatest_of(DType dtype) {
-  if (is_float(dtype)) return std::numeric_limits<double>::infinity();
-  if (dtype == DType::kBool) return 1;
-  const auto bits = static_cast<int>(8 * dtype_bytes(dtype));
-  if (bits > 32) reject_unsupported(str_cat("a minimum over no elements of ", dtype_name(dtype)));
-  return std::ldexp(1.0, is_signed(dtype) ? bits - 1 : bits) - 1;
+Tensor greatest_of(const client::Shape& shape, DType dtype) {
+  if (is_float(dtype)) return client::full(shape, std::numeric_limits<double>::infinity(), dtype);
+  if (dtype == DType::kBool) return client::full_i64(shape, 1, dtype);
+  if (dtype == DType::kU64) return client::bitcast(client::full_i64(shape, -1, DType::kI64), dtype);
+  const int bits = static_cast<int>(8 * dtype_bytes(dtype));
+  return client::full_i64(shape, std::numeric_limits<std::int64_t>::max() >> (64 - bits - (is_signed(dtype) ? 0 : 1)),
+                          dtype);
+}
+Tensor mean_of_nothing(const client::Shape& shape, DType dtype) {
+  if (!is_float(dtype)) reject("a mean over no elements has no integer value");
+  return client::full(shape, std::numeric_limits<double>::quiet_NaN(), dtype);
 }
 
-// The result where an axis without elements is reduced, every element being `of_nothing`; empty: there are elements.
-Tensor of_no_elements(const Value& x, const Axes& axes, bool keepdims, double of_nothing) {
+// The result where an axis without elements is reduced; empty: there are elements.
+Tensor of_no_elements(const Value& x, const Axes& axes, bool keepdims, Tensor (*of_nothing)(const client::Shape&, DType)) {
   const client::Shape shape = x.dims();
   client::Shape reduced;
   bool is_empty = false;
@@ -48,20 +54,23 @@ Tensor of_no_elements(const Value& x, const Axes& axes, bool keepdims, double of
     if (!along) reduced.push_back(shape[i]);
     if (along && keepdims) reduced.push_back(1);
   }
-  return is_empty ? client::full(reduced, of_nothing, x.dtype()) : Tensor();
+  return is_empty ? of_nothing(reduced, x.dtype()) : Tensor();
 }
 
-// `of_nothing`: the result for no elements, where the recorded op has none.
+// `of_nothing`: the result for no elements, where the recorded op has none. `of_each`: what the op makes of an element
+// of its own, null where that is the element.
 Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce> folded, Record record,
-              double (*of_nothing)(DType) = nullptr) {
+              Tensor (*of_nothing)(const client::Shape&, DType) = nullptr, Tensor (*of_each)(const Tensor&) = nullptr) {
   const Value& x = node.input(0);
   Axes axes = node.integers("axes", 1, axes_input_since).value_or(Axes());
   const bool none_means_identity = node.opset() >= axes_input_since && node.integer("noop_with_empty_axes", 0) != 0;
   const bool keepdims = node.integer("keepdims", 1) != 0;
-  if (axes.empty() && none_means_identity) return {x};
+  if (axes.empty() && none_means_identity) {
+    return {of_each == nullptr ? x : Value(node.rounded(of_each(widened(x.tensor()))))};
+  }
   for (std::int64_t& axis : axes) axis = positive_axis(axis, x.rank());
   if (of_nothing != nullptr) {
-    if (Tensor none = of_no_elements(x, axes, keepdims, of_nothing(x.dtype())); !none.empty()) return {Value(none)};
+    if (Tensor none = of_no_elements(x, axes, keepdims, of_nothing); !none.empty()) return {Value(none)};
   }
   if (folded && x.is_host() && can_fold(x.host()) && x.dtype() != DType::kU64) {
     return {node.made(host_reduce(*folded, x.host(), axes, keepdims))};
@@ -74,7 +83,7 @@ Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce>
     }
   }
   // The result has the input's type, whatever it was accumulated in.
-  const Tensor number = x.dtype() == DType::kBool ? client::cast(x.tensor(), DType::kU8) : x.tensor();
+  const Tensor number = x.dtype() == DType::kBool ? client::cast(x.tensor(), DType::kU8) : widened(x.tensor());
   return {Value(client::cast(record(number, axes, keepdims), x.dtype()))};
 }
 
@@ -96,29 +105,49 @@ Values reduce_min(NodeContext& node) {
       node, kAxesInput, HostReduce::kMin,
       [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_min(x, axes, keep); }, greatest_of);
 }
+// The exact sum's quotient, towards zero.
+Tensor integer_mean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const DType wide = is_signed(x.dtype()) ? DType::kI64 : DType::kU64;
+  client::Dim elements = 1;
+  for (std::int64_t i = 0; i < x.rank(); ++i) {
+    if (axes.empty() || std::count(axes.begin(), axes.end(), i) > 0) elements = elements * x.dim(i);
+  }
+  return client::trunc_div(client::reduce_sum(client::cast(x, wide), axes, keepdims),
+                           client::dim_value(elements, wide));
+}
 Values reduce_mean(NodeContext& node) {
-  return reduce(node, kAxesInput, std::nullopt,
-                [](const Tensor& x, const Axes& axes, bool keep) { return client::mean(x, axes, keep); });
+  return reduce(
+      node, kAxesInput, std::nullopt,
+      [](const Tensor& x, const Axes& axes, bool keep) {
+        return is_float(x.dtype()) ? client::mean(x, axes, keep) : integer_mean(x, axes, keep);
+      },
+      mean_of_nothing);
 }
 Values reduce_l1(NodeContext& node) {
-  return reduce(node, kAxesInput, std::nullopt, [](const Tensor& x, const Axes& axes, bool keep) {
-    return client::reduce_sum(client::abs(x), axes, keep);
-  });
+  return reduce(
+      node, kAxesInput, std::nullopt,
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_sum(client::abs(x), axes, keep); },
+      nullptr, [](const Tensor& x) { return client::abs(x); });
 }
 Values reduce_l2(NodeContext& node) {
-  return reduce(node, kAxesInput, std::nullopt, [](const Tensor& x, const Axes& axes, bool keep) {
-    return client::sqrt(client::reduce_sum(client::square(x), axes, keep));
-  });
+  return reduce(
+      node, kAxesInput, std::nullopt,
+      [](const Tensor& x, const Axes& axes, bool keep) {
+        return client::sqrt(client::reduce_sum(client::square(x), axes, keep));
+      },
+      nullptr, [](const Tensor& x) { return client::abs(x); });
 }
 Values reduce_sum_square(NodeContext& node) {
-  return reduce(node, kAxesInput, std::nullopt, [](const Tensor& x, const Axes& axes, bool keep) {
-    return client::reduce_sum(client::square(x), axes, keep);
-  });
+  return reduce(
+      node, kAxesInput, std::nullopt,
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_sum(client::square(x), axes, keep); },
+      nullptr, [](const Tensor& x) { return client::square(x); });
 }
 Values reduce_log_sum(NodeContext& node) {
-  return reduce(node, kAxesInput, std::nullopt, [](const Tensor& x, const Axes& axes, bool keep) {
-    return client::log(client::reduce_sum(x, axes, keep));
-  });
+  return reduce(
+      node, kAxesInput, std::nullopt,
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::log(client::reduce_sum(x, axes, keep)); },
+      nullptr, [](const Tensor& x) { return client::log(x); });
 }
 Values reduce_log_sum_exp(NodeContext& node) {
   return reduce(

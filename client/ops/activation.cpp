@@ -8,6 +8,7 @@
 #include "hearth/ops/linear.h"
 #include "hearth/ops/movement.h"
 #include "hearth/ops/reduce.h"
+#include "hearth/ops/trigonometry.h"
 
 namespace hearth::client {
 
@@ -18,59 +19,58 @@ Tensor relu(const Tensor& x, Loc loc) {
 
 Tensor leaky_relu(const Tensor& x, double slope, Loc loc) {
   OpScope scope("leaky_relu", loc);
-  const Tensor value = to_float(require(x, "x"));
-  return where(less(value, 0), value * slope, value);
+  return in_full_width(x, [&](const Tensor& value) { return where(less(value, 0), value * slope, value); });
 }
 
 Tensor elu(const Tensor& x, double alpha, Loc loc) {
   OpScope scope("elu", loc);
-  const Tensor value = to_float(require(x, "x"));
-  return where(less(value, 0), (exp(value) - 1.0) * alpha, value);
+  return in_full_width(
+      x, [&](const Tensor& value) { return where(less(value, 0), (exp(value) - 1.0) * alpha, value); });
 }
 
 Tensor selu(const Tensor& x, Loc loc) {
   OpScope scope("selu", loc);
-  return elu(x, 1.6732632423543772) * 1.0507009873554805;
+  return in_full_width(x, [](const Tensor& value) { return elu(value, 1.6732632423543772) * 1.0507009873554805; });
 }
 
 Tensor gelu(const Tensor& x, bool tanh_approximation, Loc loc) {
   OpScope scope("gelu", loc);
-  const Tensor value = to_float(require(x, "x"));
-  if (!tanh_approximation) return value * 0.5 * (erf(value * std::sqrt(0.5)) + 1.0);
-  const double scale = std::sqrt(2.0 / 3.14159265358979323846);
-  return value * 0.5 * (tanh((value + value * value * value * 0.044715) * scale) + 1.0);
+  return in_full_width(x, [&](const Tensor& value) {
+    if (!tanh_approximation) return value * 0.5 * (erf(value * std::sqrt(0.5)) + 1.0);
+    const double scale = std::sqrt(2.0 / 3.14159265358979323846);
+    return value * 0.5 * (tanh((value + value * value * value * 0.044715) * scale) + 1.0);
+  });
 }
 
 Tensor silu(const Tensor& x, Loc loc) {
   OpScope scope("silu", loc);
-  return to_float(require(x, "x")) * sigmoid(x);
+  return in_full_width(x, [](const Tensor& value) { return value * sigmoid(value); });
 }
 
 Tensor softplus(const Tensor& x, Loc loc) {
   OpScope scope("softplus", loc);
-  const Tensor value = to_float(require(x, "x"));
-  return maximum(value, 0) + log(exp(-abs(value)) + 1.0);  // does not overflow for large x
+  // Does not overflow for large x, and keeps the digits of exp(x) for small ones.
+  return in_full_width(x, [](const Tensor& value) { return maximum(value, 0) + log1p(exp(-abs(value))); });
 }
 
 Tensor mish(const Tensor& x, Loc loc) {
   OpScope scope("mish", loc);
-  return to_float(require(x, "x")) * tanh(softplus(x));
+  return in_full_width(x, [](const Tensor& value) { return value * tanh(softplus(value)); });
 }
 
 Tensor softsign(const Tensor& x, Loc loc) {
   OpScope scope("softsign", loc);
-  const Tensor value = to_float(require(x, "x"));
-  return value / (abs(value) + 1.0);
+  return in_full_width(x, [](const Tensor& value) { return value / (abs(value) + 1.0); });
 }
 
 Tensor hard_sigmoid(const Tensor& x, double alpha, double beta, Loc loc) {
   OpScope scope("hard_sigmoid", loc);
-  return clip(to_float(require(x, "x")) * alpha + beta, 0.0, 1.0);
+  return in_full_width(x, [&](const Tensor& value) { return clip(value * alpha + beta, 0.0, 1.0); });
 }
 
 Tensor hard_swish(const Tensor& x, Loc loc) {
   OpScope scope("hard_swish", loc);
-  return to_float(require(x, "x")) * hard_sigmoid(x, 1.0 / 6.0, 0.5);
+  return in_full_width(x, [](const Tensor& value) { return value * hard_sigmoid(value, 1.0 / 6.0, 0.5); });
 }
 
 Tensor relu6(const Tensor& x, Loc loc) {
@@ -87,42 +87,43 @@ Tensor hard_tanh(const Tensor& x, double low, double high, Loc loc) {
 Tensor celu(const Tensor& x, double alpha, Loc loc) {
   OpScope scope("celu", loc);
   if (!(alpha != 0)) fail_op(str_cat("alpha is ", alpha, "; expected a number other than 0"));
-  const Tensor value = to_float(require(x, "x"));
-  return maximum(value, 0) + minimum((exp(value / alpha) - 1.0) * alpha, 0);
+  return in_full_width(x, [&](const Tensor& value) {
+    return maximum(value, 0) + minimum((exp(value / alpha) - 1.0) * alpha, 0);
+  });
 }
 
 Tensor prelu(const Tensor& x, const Tensor& slope, Loc loc) {
   OpScope scope("prelu", loc);
-  return where(less(require(x, "x"), 0), x * require(slope, "slope"), x);
+  require(x, "x");
+  return where(less(x, 0), x * require(slope, "slope"), x);
 }
 
 Tensor thresholded_relu(const Tensor& x, double threshold, Loc loc) {
   OpScope scope("thresholded_relu", loc);
-  const Tensor value = to_float(require(x, "x"));
-  return where(greater(value, threshold), value, 0.0);
+  return in_full_width(x, [&](const Tensor& value) { return where(greater(value, threshold), value, 0.0); });
 }
 
 Tensor log_sigmoid(const Tensor& x, Loc loc) {
   OpScope scope("log_sigmoid", loc);
-  return -softplus(-to_float(require(x, "x")));
+  return in_full_width(x, [](const Tensor& value) { return -softplus(-value); });
 }
 
 Tensor hard_shrink(const Tensor& x, double threshold, Loc loc) {
   OpScope scope("hard_shrink", loc);
-  const Tensor value = to_float(require(x, "x"));
-  return where(less_equal(abs(value), threshold), 0.0, value);
+  return in_full_width(x, [&](const Tensor& value) { return where(less_equal(abs(value), threshold), 0.0, value); });
 }
 
 Tensor soft_shrink(const Tensor& x, double threshold, Loc loc) {
   OpScope scope("soft_shrink", loc);
-  const Tensor value = to_float(require(x, "x"));
-  const Tensor inner = where(greater(value, threshold), value - threshold, 0.0);
-  return where(less(value, -threshold), value + threshold, inner);
+  return in_full_width(x, [&](const Tensor& value) {
+    const Tensor inner = where(greater(value, threshold), value - threshold, 0.0);
+    return where(less(value, -threshold), value + threshold, inner);
+  });
 }
 
 Tensor tanh_shrink(const Tensor& x, Loc loc) {
   OpScope scope("tanh_shrink", loc);
-  return to_float(require(x, "x")) - tanh(x);
+  return in_full_width(x, [](const Tensor& value) { return value - tanh(value); });
 }
 
 Tensor glu(const Tensor& x, std::int64_t axis, Loc loc) {
@@ -131,12 +132,12 @@ Tensor glu(const Tensor& x, std::int64_t axis, Loc loc) {
   const std::int64_t length = const_length(x, axis, "since it is split");
   if (length % 2 != 0) fail_op(str_cat("'x' is ", describe(x), "; expected an even length along axis ", axis));
   const std::vector<Tensor> halves = split(x, {length / 2, length / 2}, axis);
-  return to_float(halves[0]) * sigmoid(halves[1]);
+  return cast_to(to_wide(halves[0]) * sigmoid(to_wide(halves[1])), float_dtype(x));
 }
 
 Tensor softmin(const Tensor& x, std::int64_t axis, Loc loc) {
   OpScope scope("softmin", loc);
-  return softmax(-to_float(require(x, "x")), axis);
+  return in_full_width(x, [&](const Tensor& value) { return softmax(-value, axis); });
 }
 
 Tensor hardmax(const Tensor& x, std::int64_t axis, Loc loc) {

@@ -49,7 +49,10 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& cos, const Tensor& sin, b
   };
   const Tensor a = interleaved ? part(0, 2 * pairs, 2) : part(0, pairs, 1);
   const Tensor b = interleaved ? part(1, 2 * pairs, 2) : part(pairs, 2 * pairs, 1);
-  const Tensor turned_a = cast_to(a * cos - b * sin, x.dtype()), turned_b = cast_to(b * cos + a * sin, x.dtype());
+  const DType full = wide(promote(x.dtype(), promote(cos.dtype(), sin.dtype())));
+  const auto turned = [&](const Tensor& y) { return cast_to(y, x.dtype()); };
+  const Tensor wide_a = cast_to(a, full), wide_b = cast_to(b, full);
+  const Tensor turned_a = turned(wide_a * cos - wide_b * sin), turned_b = turned(wide_b * cos + wide_a * sin);
   if (!(turned_a.shape() == a.shape())) {
     fail_op(str_cat("'cos' is ", describe(cos), "; expected a shape that broadcasts to ", to_string(a.shape())));
   }
@@ -84,10 +87,10 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   }
   const std::int64_t size = const_length(q, -1, "since it scales the scores");
   const double scale = config.scale.value_or(1.0 / std::sqrt(static_cast<double>(size)));
-  Tensor scores = matmul(q, transpose(k)) * scale;
-  const DType wide = promote(scores.dtype(), DType::kF32);
-  scores = cast_to(scores, wide);
+  const DType full = wide(promote(promote(q.dtype(), k.dtype()), v.dtype()));
+  Tensor scores = matmul(cast_to(q, full), transpose(cast_to(k, full))) * scale;
   Tensor visible;
+  bool has_added_mask = false;
   if (config.causal) visible = causal_mask(q.dim(-2), k.dim(-2), config.past);
   if (!config.mask.empty()) {
     const Shape masked = broadcast_shapes(scores.shape(), config.mask.shape(), "scaled_dot_product_attention", loc);
@@ -98,16 +101,19 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
     if (config.mask.dtype() == DType::kBool) {
       visible = visible.empty() ? config.mask : bit_and(visible, config.mask);
     } else if (is_float(config.mask.dtype())) {
-      scores = scores + cast_to(config.mask, wide);
+      scores = scores + cast_to(config.mask, full);
+      has_added_mask = true;
     } else {
       fail_op(str_cat("argument 'mask' is ", describe(config.mask), "; expected bool or floats"));
     }
   }
-  if (!visible.empty()) scores = where(visible, scores, -std::numeric_limits<double>::infinity());
+  const double never = -std::numeric_limits<double>::infinity();
+  if (!visible.empty()) scores = where(visible, scores, never);
   Tensor weights = softmax(scores, -1);
-  // Of nothing but minus infinity the softmax is NaN.
+  // Of nothing but minus infinity the softmax is NaN; such a query sees nothing.
   if (!visible.empty()) weights = where(visible, weights, 0.0);
-  const Tensor composed = cast_to(matmul(cast_to(weights, v.dtype()), v), q.dtype());
+  if (has_added_mask) weights = where(equal(reduce_max(scores, {-1}, true), never), 0.0, weights);
+  const Tensor composed = cast_to(matmul(weights, cast_to(v, full)), q.dtype());
   if (config.causal && config.past < 0) return composed;  // whole rows see nothing: no kernel is made for that
   Node node;
   node.op = v1::ATTENTION;

@@ -148,7 +148,7 @@ Tensor fold(const Tensor& x, const Lengths& image, const Lengths& kernel, const 
   Shape shape = {x.dim(0), x.dim(1) / columns};
   for (const FoldAxis& axis : axes) shape.push_back(axis.kernel);
   for (const FoldAxis& axis : axes) shape.push_back(axis.windows);
-  Tensor value = reshape(x, shape);
+  Tensor value = reshape(is_float(x.dtype()) ? to_wide(x) : x, shape);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto at = static_cast<std::int64_t>(2 + i), left = static_cast<std::int64_t>(axes.size() - i);
     Axes order;

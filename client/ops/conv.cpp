@@ -54,12 +54,16 @@ Tensor conv(const Tensor& x_given, const Tensor& w_given, const Tensor& b, const
   for (std::int64_t i = 0; i < spatial; ++i) order.push_back(3 + i);
   order.push_back(2);
   for (std::int64_t i = 0; i < spatial; ++i) order.push_back(3 + spatial + i);
-  const Tensor rows = reshape_to(permute(grouped, order), joined({&row_head, &out, &in_channels, &kernel}));
-  const Tensor weights = reshape_to(w, joined({&weight_head, &ones, &in_channels, &kernel}));
+  // Products of narrow floats are neither rounded nor too great.
+  const auto factor = [&](const Tensor& value) { return is_float(dtype) ? to_wide(value) : value; };
+  const Tensor rows = factor(reshape_to(permute(grouped, order), joined({&row_head, &out, &in_channels, &kernel})));
+  const Tensor weights = factor(reshape_to(w, joined({&weight_head, &ones, &in_channels, &kernel})));
   const Tensor sum = reduce_sum(expand_to(rows, product) * expand_to(weights, product), trailing_axes(spatial + 1));
   const Shape result_head = {batch, weight[0]};
   const Tensor result = reshape_to(sum, joined({&result_head, &out}));
-  return b.empty() ? result : result + per_channel(b, rank, "b", weight[0]);
+  const DType with_bias = b.empty() ? dtype : promote(dtype, b.dtype());
+  const Tensor shifted = b.empty() ? result : result + per_channel(b, rank, "b", weight[0]);
+  return is_float(with_bias) ? cast_to(shifted, with_bias) : shifted;
 }
 
 namespace {
@@ -187,8 +191,12 @@ Tensor conv_transpose(const Tensor& x, const Tensor& w, const Tensor& b, const C
                         or_default(output_pads, spatial, 0, "output_pads", 0)};
   const auto is_one = [](std::int64_t length) { return length == 1; };
   const bool has_phases = !std::ranges::all_of(t.strides, is_one) && std::ranges::all_of(t.dilations, is_one);
-  const Tensor result = has_phases ? by_phases(x, w, t) : over_spread_image(x, w, t);
-  return b.empty() ? result : result + per_channel(b, rank, "b", groups * weight[1]);
+  const bool narrow = is_float(x.dtype()) && !b.empty();  // the bias is added before the sum is rounded
+  const Tensor image = narrow ? to_wide(x) : x;
+  const Tensor result = has_phases ? by_phases(image, w, t) : over_spread_image(image, w, t);
+  if (b.empty()) return result;
+  const Tensor shifted = result + per_channel(b, rank, "b", groups * weight[1]);
+  return narrow ? cast_to(shifted, promote(promote(x.dtype(), w.dtype()), b.dtype())) : shifted;
 }
 
 }  // namespace hearth::client

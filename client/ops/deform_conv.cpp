@@ -57,17 +57,17 @@ Tensor deform_conv(const Tensor& x, const Tensor& w, const Tensor& offset, const
     const Tensor place = iota(windows, 2 + i, DType::kI32) * strides[k] - begin[k] + row * dilations[k];
     at.push_back(select(moves, 2, i) + cast_to(place, real));
   }
-  const Tensor split = reshape(x, {images, channels / offset_groups, x.dim(2), x.dim(3)});
+  const Tensor split = reshape(cast_to(x, real), {images, channels / offset_groups, x.dim(2), x.dim(3)});
   Tensor columns = interpolate(split, at, {});
   if (!mask.empty()) {
     check_places(mask, 1, "mask");
-    columns = columns * reshape(mask, {images, 1, taps, out[0], out[1]});
+    columns = columns * reshape(cast_to(mask, real), {images, 1, taps, out[0], out[1]});
   }
   const Dim places = out[0] * out[1];
   columns = reshape(columns, {x.dim(0), groups, weight[1] * taps, places});
-  const Tensor weights = reshape(w, {1, groups, weight[0] / groups, weight[1] * taps});
+  const Tensor weights = cast_to(reshape(w, {1, groups, weight[0] / groups, weight[1] * taps}), real);
   const Tensor result = reshape(matmul(weights, columns), {x.dim(0), weight[0], out[0], out[1]});
-  return b.empty() ? result : result + per_channel(b, 4, "b", weight[0]);
+  return cast_to(b.empty() ? result : result + per_channel(b, 4, "b", weight[0]), x.dtype());
 }
 
 }  // namespace hearth::client

@@ -11,7 +11,7 @@ namespace hearth::client {
 Tensor determinant(const Tensor& x, Loc loc) {
   OpScope scope("determinant", loc);
   constexpr std::int64_t kMaxLength = 64;
-  const Tensor value = to_float(require(x, "x"));
+  const Tensor value = to_wide(require(x, "x"));
   if (value.rank() < 2 || !(value.dim(-1) == value.dim(-2))) {
     fail_op(str_cat("argument 'x' is ", describe(x), "; expected square matrices"));
   }
@@ -36,7 +36,7 @@ Tensor determinant(const Tensor& x, Loc loc) {
         where(equal(unsqueeze(pivot, {-1}), 0.0), 0.0, share * slice(row, {{.axis = -1, .begin = 1}}));
     rest = contiguous(slice(below, {{.axis = -1, .begin = 1}}) - removed);
   }
-  return squeeze(result, {-1});
+  return cast_to(squeeze(result, {-1}), float_dtype(x));
 }
 
 }  // namespace hearth::client

@@ -211,6 +211,9 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands, Lo
   OpScope scope("einsum", loc);
   if (operands.empty()) fail_op("there are no operands; expected at least one");
   const Equation parsed = parse(equation, operands);
+  DType dtype = operands[0].dtype();
+  for (const Tensor& operand : operands) dtype = promote(dtype, operand.dtype());
+  const bool narrow = is_float(dtype) && dtype_bytes(dtype) < 4;
   Labelled sum;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     // Needed by the result or a later operand.
@@ -218,7 +221,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands, Lo
     for (std::size_t k = i + 1; k < operands.size(); ++k) {
       needed.insert(needed.end(), parsed.terms[k].begin(), parsed.terms[k].end());
     }
-    Labelled next = diagonals({operands[i], parsed.terms[i]});
+    Labelled next = diagonals({narrow ? to_wide(operands[i]) : operands[i], parsed.terms[i]});
     if (i > 0) {
       Labels of_both = needed;
       of_both.insert(of_both.end(), sum.labels.begin(), sum.labels.end());
@@ -229,7 +232,8 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands, Lo
     }
     sum = sum_unneeded(sum, needed);
   }
-  return arranged(sum, parsed.result);
+  const Tensor result = arranged(sum, parsed.result);
+  return narrow ? cast_to(result, dtype) : result;
 }
 
 }  // namespace hearth::client

@@ -3,8 +3,10 @@
 #include <limits>
 
 #include "base/text.h"
+#include "client/ops/remainder.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
+#include "hearth/ops/trigonometry.h"
 
 namespace hearth::client {
 namespace {
@@ -28,6 +30,30 @@ std::pair<Tensor, Tensor> match_integers(const Operand& a, const Operand& b, boo
   return {x, y};
 }
 
+// The sign of y, as numpy's mod and Python's %.
+Tensor floored_remainder(const Tensor& x, const Tensor& y) {
+  const Tensor rest = float_remainder(x, y);
+  const Tensor differs = bit_and(not_equal(rest, 0.0), not_equal(less(rest, 0.0), less(y, 0.0)));
+  return where(differs, rest + y, where(equal(rest, 0.0), copysign(rest, y), rest));
+}
+
+DType integer_width(const Tensor& x) { return x.dtype() == DType::kBool ? DType::kI32 : x.dtype(); }
+
+// By squaring, for every bit that an exponent can have: exact where the power fits, else wrapped, as products are. A
+// negative exponent gives the integer part: of 1 and -1 their powers, else 0.
+Tensor integer_pow(const Tensor& base, const Tensor& exponent) {
+  const int bits = static_cast<int>(dtype_bytes(base.dtype())) * 8 - (is_signed(base.dtype()) ? 1 : 0);
+  Tensor power = filled(base.shape(), std::int64_t{1}, base.dtype()), square = base;
+  for (int i = 0; i < bits; ++i) {
+    power = where(not_equal(bit_and(shift_right(exponent, i), 1), 0), power * square, power);
+    if (i + 1 < bits) square = square * square;
+  }
+  if (!is_signed(base.dtype())) return power;
+  const Tensor is_odd = not_equal(bit_and(exponent, 1), 0);
+  const Tensor of_negative = where(equal(base, 1), base, where(equal(base, -1), where(is_odd, base, 1), 0));
+  return where(less(exponent, 0), of_negative, power);
+}
+
 }  // namespace
 
 Tensor neg(const Tensor& x, Loc loc) { return -Operand(x, loc); }
@@ -49,12 +75,12 @@ Tensor trunc(const Tensor& x, Loc loc) { return rounding(v1::TRUNC, "trunc", x, 
 
 Tensor rsqrt(const Tensor& x, Loc loc) {
   OpScope scope("rsqrt", loc);
-  return recip(sqrt(x));
+  return in_full_width(x, [](const Tensor& value) { return recip(sqrt(value)); });
 }
 
 Tensor tan(const Tensor& x, Loc loc) {
   OpScope scope("tan", loc);
-  return sin(x) / cos(x);
+  return in_full_width(x, [](const Tensor& value) { return sin(value) / cos(value); });
 }
 
 Tensor abs(const Tensor& x, Loc loc) {
@@ -106,7 +132,8 @@ Tensor minimum(const Operand& a, const Operand& b) {
 Tensor pow(const Operand& a, const Operand& b) {
   OpScope scope("pow", a.loc);
   auto [x, y] = match(a, b);
-  return binary(v1::POW, to_float(x), to_float(y));
+  if (!is_float(x.dtype())) return integer_pow(cast_to(x, integer_width(x)), cast_to(y, integer_width(x)));
+  return binary(v1::POW, x, y);
 }
 
 Tensor trunc_div(const Operand& a, const Operand& b) {
@@ -118,7 +145,7 @@ Tensor trunc_div(const Operand& a, const Operand& b) {
 Tensor trunc_mod(const Operand& a, const Operand& b) {
   OpScope scope("trunc_mod", a.loc);
   auto [x, y] = match(a, b);
-  if (is_float(x.dtype())) return x - trunc(x / y) * y;
+  if (is_float(x.dtype())) return float_remainder(x, y);
   match_integers(x, y, false);
   return binary(v1::TRUNCMOD, x, y);
 }
@@ -126,7 +153,12 @@ Tensor trunc_mod(const Operand& a, const Operand& b) {
 Tensor floor_div(const Operand& a, const Operand& b) {
   OpScope scope("floor_div", a.loc);
   auto [x, y] = match(a, b);
-  if (is_float(x.dtype())) return floor(x / y);
+  if (is_float(x.dtype())) {
+    // Of the exact remainder: x / y may round up to the next integer. A quotient of no remainder is IEEE's.
+    const Tensor wide_x = to_wide(x), wide_y = to_wide(y), rest = floored_remainder(wide_x, wide_y);
+    const Tensor quotient = round((wide_x - rest) / wide_y);
+    return cast_to(where(is_nan(rest), floor(wide_x / wide_y), quotient), x.dtype());
+  }
   match_integers(x, y, false);
   return binary(v1::FLOORDIV, x, y);
 }
@@ -134,7 +166,7 @@ Tensor floor_div(const Operand& a, const Operand& b) {
 Tensor floor_mod(const Operand& a, const Operand& b) {
   OpScope scope("floor_mod", a.loc);
   auto [x, y] = match(a, b);
-  if (is_float(x.dtype())) return x - floor(x / y) * y;
+  if (is_float(x.dtype())) return cast_to(floored_remainder(to_wide(x), to_wide(y)), x.dtype());
   match_integers(x, y, false);
   return binary(v1::FLOORMOD, x, y);
 }
@@ -211,8 +243,10 @@ Tensor where(const Tensor& condition, const Operand& then, const Operand& otherw
 
 Tensor lerp(const Tensor& start, const Tensor& end, const Operand& weight) {
   OpScope scope("lerp", weight.loc);
-  const Tensor from = to_float(require(start, "start"));
-  return from + (to_float(require(end, "end")) - from) * weight;
+  const DType dtype = promote(float_dtype(require(start, "start")), float_dtype(require(end, "end")));
+  const Tensor from = cast_to(start, wide(dtype));
+  return cast_to(from + (cast_to(end, wide(dtype)) - from) * weight,
+                 weight.kind == Operand::Kind::kTensor ? promote(dtype, float_dtype(weight.tensor)) : dtype);
 }
 
 Tensor clip(const Tensor& x, const Operand& low, const Operand& high) {

@@ -24,7 +24,8 @@ DType position_dtype(const Tensor& x) {
 Tensor mirrored(const Tensor& place, double low, double high) {
   const double span = high - low;
   if (span <= 0) return filled(place.shape(), low, place.dtype());
-  const Tensor turn = floor_mod(place - low, 2 * span);
+  const Tensor along = place - low;
+  const Tensor turn = along - floor(along / (2 * span)) * (2 * span);
   return minimum(turn, 2 * span - turn) + low;
 }
 
@@ -125,7 +126,9 @@ Tensor interpolate(const Tensor& x, const std::vector<Tensor>& at_given, const S
     aligned.resize(static_cast<std::size_t>(rank), Dim(1));
     taps[static_cast<std::size_t>(rank - spatial + i)] = count;
     at = reshape_to(nearest ? round(at) : at, aligned);
-    if (config.padding == SamplePadding::kBorder) at = clip(at, 0.0, length - 1);
+    // Of a cubic kernel each neighbour is moved to the border, not the place whose distances weigh them (as PyTorch).
+    const bool is_cubic = config.mode == SampleMode::kCubic;
+    if (config.padding == SamplePadding::kBorder && !is_cubic) at = clip(at, 0.0, length - 1);
     if (config.padding == SamplePadding::kReflection) at = mirrored(at, low, high);
     // The neighbours' places, in real numbers, which cannot overflow.
     Tensor place = at;

@@ -28,9 +28,10 @@ void check(const Tensor& x, const Tensor& target, const Tensor& weight) {
 
 }  // namespace
 
-Tensor nll_loss(const Tensor& x, const Tensor& target, const Tensor& weight, const LossConfig& config, Loc loc) {
+Tensor nll_loss(const Tensor& given, const Tensor& target, const Tensor& weight, const LossConfig& config, Loc loc) {
   OpScope scope("nll_loss", loc);
-  check(x, target, weight);
+  check(given, target, weight);
+  const Tensor x = to_wide(given);
   Tensor index = target, counts;
   if (config.ignore_index) {
     counts = not_equal(cast(target, DType::kI64), *config.ignore_index);
@@ -41,15 +42,16 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const Tensor& weight, con
   if (!counts.empty()) factor = where(counts, factor, 0.0);
   // Not a product: what is ignored may be infinite.
   loss = counts.empty() ? loss * factor : where(counts, loss * factor, 0.0);
-  if (config.reduction == LossReduction::kNone) return loss;
+  if (config.reduction == LossReduction::kNone) return cast_to(loss, given.dtype());
   const Tensor sum = reduce_sum(loss);
-  return config.reduction == LossReduction::kSum ? sum : sum / reduce_sum(factor);
+  return cast_to(config.reduction == LossReduction::kSum ? sum : sum / reduce_sum(factor), given.dtype());
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, const LossConfig& config, Loc loc) {
   OpScope scope("cross_entropy", loc);
   check(x, target, weight);
-  return nll_loss(log_softmax(x, 1), target, weight, config);
+  return in_full_width(
+      x, [&](const Tensor& value) { return nll_loss(log_softmax(value, 1), target, weight, config); });
 }
 
 }  // namespace hearth::client

@@ -147,8 +147,9 @@ Tensor shrink(const Tensor& x, Shape begin, Shape end, Loc loc) {
   return move(v1::SHRINK, x, std::move(shape), {}, std::move(args));
 }
 
-Tensor pad(const Tensor& x, Shape before, Shape after, double fill, Loc loc) {
-  OpScope scope("pad", loc);
+namespace {
+
+Tensor padded(const Tensor& x, Shape before, Shape after, std::string fill) {
   check_rank(require(x, "x"), before.size(), "before");
   check_rank(x, after.size(), "after");
   Shape begin, end, shape;
@@ -173,7 +174,22 @@ Tensor pad(const Tensor& x, Shape before, Shape after, double fill, Loc loc) {
   }
   const Tensor kept = crops ? shrink(x, begin, end) : x;
   if (!pads) return kept;
-  return move(v1::PAD, kept, std::move(shape), {}, std::move(args), fill == 0 ? "" : encode_fill(fill, x.dtype()));
+  const bool is_zero = std::ranges::all_of(fill, [](char byte) { return byte == 0; });
+  return move(v1::PAD, kept, std::move(shape), {}, std::move(args), is_zero ? "" : std::move(fill));
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& x, Shape before, Shape after, double fill, Loc loc) {
+  OpScope scope("pad", loc);
+  return padded(x, std::move(before), std::move(after), encode_fill(fill, require(x, "x").dtype()));
+}
+
+Tensor pad_integer(const Tensor& x, Shape before, Shape after, std::int64_t fill, Loc loc) {
+  OpScope scope("pad_integer", loc);
+  require(x, "x");
+  if (is_float(x.dtype())) fail_op(str_cat("argument 'x' is ", describe(x), "; expected an integer dtype or bool"));
+  return padded(x, std::move(before), std::move(after), encode_integer(fill, x.dtype()));
 }
 
 namespace {

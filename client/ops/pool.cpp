@@ -206,7 +206,7 @@ Tensor global_lp_pool(const Tensor& x, double p, Loc loc) {
 Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
   OpScope scope("avg_pool", loc);
   Pool pool = pool_windows(x_given, config);
-  const Tensor x = to_float(x_given);
+  const Tensor x = to_wide(x_given);
   bool padded = false;
   double whole = 1;
   for (std::size_t i = 0; i < pool.ceil_extra.size(); ++i) {
@@ -217,10 +217,8 @@ Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
   const Pool counted = pool;
   add_extra(pool);
   const auto total = [](const Tensor& windows, const Axes& taps) { return reduce_sum(windows, taps); };
-  // A narrow float is rounded once.
-  const Tensor sum = dtype_bytes(x.dtype()) < 4 ? total(unfold_spatial(x, pool.windows, 0), trailing_axes(x.rank() - 2))
-                                                : over_windows(x, pool.windows, 0, total);
-  if (!padded) return sum / whole;
+  const Tensor sum = over_windows(x, pool.windows, 0, total);
+  if (!padded) return cast_to(sum / whole, float_dtype(x_given));
   Tensor count;
   for (std::size_t i = 0; i < counted.ceil_extra.size(); ++i) {
     const std::int64_t length = const_length(x, static_cast<std::int64_t>(2 + i), "since its padding is averaged");
@@ -230,7 +228,7 @@ Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
     const Tensor along = constant_f32(shape, counts);
     count = count.empty() ? along : count * along;
   }
-  return sum / cast_to(count, x.dtype());
+  return cast_to(sum / cast_to(count, x.dtype()), float_dtype(x_given));
 }
 
 Tensor global_max_pool(const Tensor& x, Loc loc) {

@@ -42,6 +42,10 @@ void check_state(const Tensor& c, const Tensor& h) {
 
 Tensor add_or_none(const Tensor& x, const Tensor& b) { return b.empty() ? x : x + b; }
 
+// Narrow floats are computed and carried from step to step in f32, and rounded where they leave.
+bool is_narrow(const Tensor& x) { return is_float(require(x, "x").dtype()) && dtype_bytes(x.dtype()) < 4; }
+Tensor widened(const Tensor& x) { return x.empty() || !is_float(x.dtype()) ? x : to_wide(x); }
+
 // The activations of one layer, with their bound.
 class Activations {
  public:
@@ -137,6 +141,10 @@ LstmTensors lstm_step(const Tensor& gates, const LstmTensors& state, std::int64_
 RecurrentResult rnn(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& b,
                     const RecurrentConfig& config, Loc loc) {
   OpScope scope("rnn", loc);
+  if (is_narrow(x)) {
+    const RecurrentResult result = rnn(widened(x), widened(h), widened(w), widened(r), widened(b), config);
+    return {cast_to(result.y, x.dtype()), cast_to(result.last, x.dtype())};
+  }
   const Time time(x, config);
   check_vector(b, "b", check_cell(x, h, w, r, 1));
   const Activations activations(config);
@@ -151,6 +159,11 @@ RecurrentResult rnn(const Tensor& x, const Tensor& h, const Tensor& w, const Ten
 Tensor gru_cell(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& bw, const Tensor& br,
                 bool linear_before_reset, Loc loc) {
   OpScope scope("gru_cell", loc);
+  if (is_narrow(x)) {
+    const Tensor next =
+        gru_cell(widened(x), widened(h), widened(w), widened(r), widened(bw), widened(br), linear_before_reset);
+    return cast_to(next, x.dtype());
+  }
   const std::int64_t hidden = check_cell(x, h, w, r, 3);
   check_vector(bw, "bw", 3 * hidden);
   check_vector(br, "br", 3 * hidden);
@@ -160,6 +173,11 @@ Tensor gru_cell(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor&
 RecurrentResult gru(const Tensor& x, const Tensor& h, const Tensor& w, const Tensor& r, const Tensor& bw,
                     const Tensor& br, bool linear_before_reset, const RecurrentConfig& config, Loc loc) {
   OpScope scope("gru", loc);
+  if (is_narrow(x)) {
+    const RecurrentResult result =
+        gru(widened(x), widened(h), widened(w), widened(r), widened(bw), widened(br), linear_before_reset, config);
+    return {cast_to(result.y, x.dtype()), cast_to(result.last, x.dtype())};
+  }
   const Time time(x, config);
   const std::int64_t hidden = check_cell(x, h, w, r, 3);
   check_vector(bw, "bw", 3 * hidden);
@@ -176,6 +194,11 @@ RecurrentResult gru(const Tensor& x, const Tensor& h, const Tensor& w, const Ten
 LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                       GateOrder order, Loc loc) {
   OpScope scope("lstm_cell", loc);
+  if (is_narrow(x)) {
+    const LstmTensors next = lstm_cell(widened(x), {widened(state.h), widened(state.c)}, widened(w), widened(r),
+                                       widened(b), order);
+    return {cast_to(next.h, x.dtype()), cast_to(next.c, x.dtype())};
+  }
   const std::int64_t hidden = check_cell(x, state.h, w, r, 4);
   check_vector(b, "b", 4 * hidden);
   check_state(state.c, state.h);
@@ -186,6 +209,13 @@ LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w
 LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, const Tensor& r, const Tensor& b,
                 const LstmConfig& config, Loc loc) {
   OpScope scope("lstm", loc);
+  if (is_narrow(x)) {
+    LstmConfig wide_config = config;
+    wide_config.peepholes = widened(config.peepholes);
+    const LstmResult result = lstm(widened(x), {widened(state.h), widened(state.c)}, widened(w), widened(r),
+                                   widened(b), wide_config);
+    return {cast_to(result.y, x.dtype()), {cast_to(result.last.h, x.dtype()), cast_to(result.last.c, x.dtype())}};
+  }
   const Time time(x, config.steps);
   const std::int64_t hidden = check_cell(x, state.h, w, r, 4);
   check_vector(b, "b", 4 * hidden);

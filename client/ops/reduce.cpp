@@ -1,6 +1,7 @@
 #include "hearth/ops/reduce.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "client/ops/support.h"
@@ -69,12 +70,18 @@ Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims,
   axis = normal_axis(axis, require(x, "x").rank());
   const std::int64_t length = const_length(x, axis, "since positions along it are compared");
   const Tensor best = reduce(op, x, {axis}, true);
-  const Tensor at_best = equal(x, best);
+  // NaN counts as beyond every number, as in numpy; it equals nothing.
+  const Tensor at_best = is_float(x.dtype()) ? bit_or(equal(x, best), is_nan(x)) : equal(x, best);
   const Tensor position = iota(x.shape(), axis, DType::kI32);
   // Scores are positive exactly where the extreme stands; the largest is the first (or last) position.
   const Tensor score = where(at_best, last ? position + 1 : Operand(length) - position, 0);
   const Tensor top = reduce(v1::REDUCE_MAX, score, {axis}, keepdims);
   return cast_to(last ? top - 1 : Operand(length) - top, DType::kI64);
+}
+
+// What may be subtracted from all elements whose maximum it is without making NaN of infinities.
+Tensor finite_or_zero(const Tensor& top) {
+  return where(equal(abs(top), std::numeric_limits<double>::infinity()), 0.0, top);
 }
 
 constexpr std::int64_t kMaxSummed = 16;  // elements that each result is made of directly
@@ -141,31 +148,34 @@ Tensor reduce_min(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
 
 Tensor mean(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
   OpScope scope("mean", loc);
-  const Tensor value = to_float(require(x, "x"));
-  const Dim count = reduced_count(value, reduced_axes(value, axes));
-  return divided(reduce(v1::REDUCE_SUM, value, axes, keepdims), count);
+  return in_full_width(x, [&](const Tensor& value) {
+    const Dim count = reduced_count(x, reduced_axes(x, axes));
+    return divided(reduce(v1::REDUCE_SUM, value, axes, keepdims), count);
+  });
 }
 
 Tensor variance(const Tensor& x, Axes axes, bool keepdims, std::int64_t correction, Loc loc) {
   OpScope scope("variance", loc);
-  const Tensor value = to_float(require(x, "x"));
-  const Dim count = reduced_count(value, reduced_axes(value, axes)) - correction;
-  if (count.min() <= 0) fail_op(str_cat(describe(x), " has too few elements for correction ", correction));
-  return divided(reduce(v1::REDUCE_SUM, square(value - mean(value, axes, true)), axes, keepdims), count);
+  return in_full_width(x, [&](const Tensor& value) {
+    const Dim count = reduced_count(x, reduced_axes(x, axes)) - correction;
+    if (count.min() <= 0) fail_op(str_cat(describe(x), " has too few elements for correction ", correction));
+    return divided(reduce(v1::REDUCE_SUM, square(value - mean(value, axes, true)), axes, keepdims), count);
+  });
 }
 
 Tensor std_deviation(const Tensor& x, Axes axes, bool keepdims, std::int64_t correction, Loc loc) {
   OpScope scope("std_deviation", loc);
-  return sqrt(variance(x, axes, keepdims, correction));
+  return in_full_width(x, [&](const Tensor& value) { return sqrt(variance(value, axes, keepdims, correction)); });
 }
 
 Tensor lp_norm(const Tensor& x, double p, Axes axes, bool keepdims, Loc loc) {
   OpScope scope("lp_norm", loc);
   if (!(p >= 1)) fail_op(str_cat("p is ", p, "; expected at least 1"));
-  const Tensor value = to_float(require(x, "x"));
-  if (p == 1) return reduce(v1::REDUCE_SUM, abs(value), axes, keepdims);
-  if (p == 2) return sqrt(reduce(v1::REDUCE_SUM, square(value), axes, keepdims));
-  return pow(reduce(v1::REDUCE_SUM, pow(abs(value), p), axes, keepdims), 1 / p);
+  return in_full_width(x, [&](const Tensor& value) {
+    if (p == 1) return reduce(v1::REDUCE_SUM, abs(value), axes, keepdims);
+    if (p == 2) return sqrt(reduce(v1::REDUCE_SUM, square(value), axes, keepdims));
+    return pow(reduce(v1::REDUCE_SUM, pow(abs(value), p), axes, keepdims), 1 / p);
+  });
 }
 
 Tensor any(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
@@ -201,25 +211,28 @@ Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse,
 
 Tensor softmax(const Tensor& x, std::int64_t axis, Loc loc) {
   OpScope scope("softmax", loc);
-  const Tensor value = to_float(require(x, "x"));
-  const Tensor powers = exp(value - reduce(v1::REDUCE_MAX, value, {axis}, true));
-  // One division a row; the product is within 1.5 ulp of the quotient.
-  return powers * (1.0 / reduce(v1::REDUCE_SUM, powers, {axis}, true));
+  return in_full_width(x, [&](const Tensor& value) {
+    const Tensor powers = exp(value - reduce(v1::REDUCE_MAX, value, {axis}, true));
+    // One division a row; the product is within 1.5 ulp of the quotient.
+    return powers * (1.0 / reduce(v1::REDUCE_SUM, powers, {axis}, true));
+  });
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t axis, Loc loc) {
   OpScope scope("log_softmax", loc);
-  const Tensor value = to_float(require(x, "x"));
-  const Tensor centred = value - reduce(v1::REDUCE_MAX, value, {axis}, true);
-  return centred - log(reduce(v1::REDUCE_SUM, exp(centred), {axis}, true));
+  return in_full_width(x, [&](const Tensor& value) {
+    const Tensor centred = value - reduce(v1::REDUCE_MAX, value, {axis}, true);
+    return centred - log(reduce(v1::REDUCE_SUM, exp(centred), {axis}, true));
+  });
 }
 
 Tensor logsumexp(const Tensor& x, Axes axes, bool keepdims, Loc loc) {
   OpScope scope("logsumexp", loc);
-  const Tensor value = to_float(require(x, "x"));
-  const Tensor top = reduce(v1::REDUCE_MAX, value, axes, true);
-  const Tensor result = log(reduce(v1::REDUCE_SUM, exp(value - top), axes, true)) + top;
-  return keepdims ? result : drop_axes(result, reduced_axes(value, axes));
+  return in_full_width(x, [&](const Tensor& value) {
+    const Tensor top = finite_or_zero(reduce(v1::REDUCE_MAX, value, axes, true));
+    const Tensor result = log(reduce(v1::REDUCE_SUM, exp(value - top), axes, true)) + top;
+    return keepdims ? result : drop_axes(result, reduced_axes(value, axes));
+  });
 }
 
 }  // namespace hearth::client

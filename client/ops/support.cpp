@@ -82,6 +82,10 @@ Tensor to_float(const Tensor& x) { return is_float(x.dtype()) ? x : cast_to(x, D
 
 DType wide(DType dtype) { return dtype == DType::kF64 ? dtype : DType::kF32; }
 
+Tensor to_wide(const Tensor& x) { return cast_to(x, wide(x.dtype())); }
+
+DType float_dtype(const Tensor& x) { return is_float(x.dtype()) ? x.dtype() : DType::kF32; }
+
 Tensor filled(const Shape& shape, double value, DType dtype) {
   if (!is_float(dtype)) {
     if (value != std::trunc(value) || std::fabs(value) > 9.2e18) {

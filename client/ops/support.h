@@ -28,8 +28,13 @@ std::int64_t const_length(const Tensor& x, std::int64_t axis, std::string_view w
 
 Tensor unary(v1::Op op, const Tensor& x);
 Tensor to_float(const Tensor& x);  // integers and bool become f32
-// What coordinates, scales and sums are computed in: f64 for f64, else f32.
+// What coordinates, scales, sums and every formula of more than one op are computed in: f64 for f64, else f32.
 DType wide(DType dtype);
+Tensor to_wide(const Tensor& x);
+DType float_dtype(const Tensor& x);  // of a formula's result: x's own, f32 for integers and bool
+// formula(x in its wide dtype), rounded once.
+template <typename Formula>
+Tensor in_full_width(const Tensor& x, Formula formula);
 // Operands in one dtype and one shape; a scalar becomes a filled constant.
 std::pair<Tensor, Tensor> match(const Operand& a, const Operand& b);
 // Both matched; the result has the operands' dtype, or BOOL for a comparison.
@@ -52,5 +57,10 @@ Tensor reshape_to(const Tensor& x, const Shape& shape);
 Tensor expand_to(const Tensor& x, const Shape& shape);
 // A vector of length C as [1, C, 1, …] of `rank` axes, for per-channel arithmetic.
 Tensor per_channel(const Tensor& vector, std::int64_t rank, std::string_view argument, const Dim& channels);
+
+template <typename Formula>
+Tensor in_full_width(const Tensor& x, Formula formula) {
+  return cast_to(formula(to_wide(require(x, "x"))), float_dtype(x));
+}
 
 }  // namespace hearth::client

@@ -14,14 +14,6 @@ constexpr double kLog2 = 0.69314718055994530942;
 
 bool is_wide(const Tensor& x) { return x.dtype() == DType::kF64; }
 
-// f16, bf16 and fp8 round after every op; a formula of many ops needs f32.
-template <typename Formula>
-Tensor in_full_width(const Tensor& x, Formula formula) {
-  const Tensor value = to_float(require(x, "x"));
-  const bool narrow = dtype_bytes(value.dtype()) < 4;
-  return cast_to(formula(narrow ? cast_to(value, DType::kF32) : value), value.dtype());
-}
-
 // Horner's rule, the lowest coefficient first.
 Tensor polynomial(const Tensor& x, const std::vector<double>& coefficients) {
   Tensor sum = filled(x.shape(), coefficients.back(), x.dtype());
@@ -152,9 +144,7 @@ Tensor atan(const Tensor& x, Loc loc) {
 Tensor atan2(const Operand& y_given, const Operand& x_given) {
   OpScope scope("atan2", y_given.loc);
   const auto [y_matched, x_matched] = match(y_given, x_given);
-  const DType dtype = to_float(y_matched).dtype();
-  const DType width = dtype_bytes(dtype) < 4 ? DType::kF32 : dtype;
-  const Tensor y = cast_to(y_matched, width), x = cast_to(x_matched, width);
+  const Tensor y = to_wide(y_matched), x = to_wide(x_matched);
   const Pair half = half_pi(is_wide(x));
   const Tensor steep = greater(abs(y), abs(x));
   const Tensor low = minimum(abs(y), abs(x)), high = maximum(abs(y), abs(x));
@@ -163,7 +153,7 @@ Tensor atan2(const Operand& y_given, const Operand& x_given) {
   Tensor angle = atan_of_positive(ratio);
   angle = where(steep, half.high - (angle - half.low), angle);
   angle = where(sign_bit_set(x), 2.0 * half.high - (angle - 2.0 * half.low), angle);
-  return cast_to(with_sign(angle, y), dtype);
+  return cast_to(with_sign(angle, y), float_dtype(y_matched));
 }
 
 Tensor sinh(const Tensor& x, Loc loc) {
@@ -208,7 +198,9 @@ Tensor atanh(const Tensor& x, Loc loc) {
   OpScope scope("atanh", loc);
   return in_full_width(x, [](const Tensor& value) {
     const Tensor a = abs(value), twice = a * 2.0;
-    return with_sign(log_one_plus(twice + twice * a / (1.0 - a)) * 0.5, value);
+    const Tensor inside = log_one_plus(twice + twice * a / (1.0 - a)) * 0.5;
+    // Beyond 1 the difference may round to what has a logarithm.
+    return with_sign(where(greater(a, 1.0), std::numeric_limits<double>::quiet_NaN(), inside), value);
   });
 }
 

@@ -50,6 +50,9 @@ Interval product(const std::vector<AtomPtr>& factors) {
 
 }  // namespace
 
+constexpr int kMaxReplaced = 3;                             // of a sum's quotients, minima and maxima, to bound it
+constexpr std::int64_t kMaxScaled = std::int64_t{1} << 20;  // divisors and coefficients where that is tried
+
 struct DimAccess {
   static std::vector<Term> terms(const Dim& dim) {
     if (dim.poly_) return dim.poly_->terms;
@@ -57,7 +60,8 @@ struct DimAccess {
     return {Term{{}, dim.value_}};
   }
 
-  static Dim make(std::vector<Term> terms) {
+  // Ordered by key, unique, without zero coefficients.
+  static std::vector<Term> normal(std::vector<Term> terms) {
     std::vector<std::pair<std::string, Term>> keyed;
     for (Term& term : terms) keyed.emplace_back(term.key(), std::move(term));
     std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -72,21 +76,69 @@ struct DimAccess {
       }
     }
     std::erase_if(merged, [](const Term& term) { return term.coefficient == 0; });
-    if (merged.empty()) return Dim(0);
-    if (merged.size() == 1 && merged[0].factors.empty()) return Dim(merged[0].coefficient);
+    return merged;
+  }
+
+  // Bounds of the sum, each atom anywhere within its own.
+  static Interval interval(const std::vector<Term>& terms) {
+    if (terms.empty()) return {};
     // b*t - b is never negative for t >= 1, which only b*(t - 1) shows.
-    const std::vector<AtomPtr> common = common_factors(merged);
+    const std::vector<AtomPtr> common = common_factors(terms);
     Interval rest;
-    for (const Term& term : merged) {
+    for (const Term& term : terms) {
       const Interval value = times(product(factors_beside(term, common)), {term.coefficient, term.coefficient});
       rest.low += value.low;
       rest.high += value.high;
     }
-    const Interval bounds = times(product(common), rest);
+    return times(product(common), rest);
+  }
+
+  // A lower bound that also uses what quotients, minima and maxima mean: s - s/2 is at least s/2, s - min(s, t) at
+  // least 0. Replaces one of them after the other by what bounds it, `depth` of them in a row.
+  static Wide lower_bound(const std::vector<Term>& terms, int depth) {
+    Wide best = interval(terms).low;
+    for (std::size_t i = 0; i < terms.size() && best < 0 && depth > 0; ++i) {
+      if (terms[i].factors.size() != 1 || std::abs(terms[i].coefficient) > kMaxScaled) continue;
+      const Atom& atom = *terms[i].factors[0];
+      const std::int64_t k = terms[i].coefficient;
+      // scale * (all other terms) + k * value
+      const auto with = [&](const Dim& value, std::int64_t scale) {
+        std::vector<Term> sum;
+        for (std::size_t j = 0; j < terms.size(); ++j) {
+          if (j == i) continue;
+          sum.push_back(terms[j]);
+          sum.back().coefficient = narrow(Wide{scale} * terms[j].coefficient, "a product");
+        }
+        for (Term term : DimAccess::terms(value)) {
+          term.coefficient = narrow(Wide{k} * term.coefficient, "a product");
+          sum.push_back(std::move(term));
+        }
+        return lower_bound(normal(std::move(sum)), depth - 1);
+      };
+      const bool is_min = atom.kind == v1::ExprToken::MIN;
+      if (is_min || atom.kind == v1::ExprToken::MAX) {
+        const Wide by_a = with(atom.a, 1), by_b = with(atom.b, 1);
+        best = std::max(best, is_min == (k < 0) ? std::max(by_a, by_b) : std::min(by_a, by_b));
+      } else if (atom.kind == v1::ExprToken::FLOORDIV && atom.b.is_const() && atom.b.value() <= kMaxScaled) {
+        const std::int64_t c = atom.b.value();  // a/c - (c-1)/c <= floor(a/c) <= a/c
+        const Wide scaled = with(atom.a, c) - (k > 0 ? Wide{k} * (c - 1) : 0);
+        best = std::max(best, scaled >= 0 ? (scaled + c - 1) / c : scaled / c);
+      } else if (atom.kind == v1::ExprToken::FLOORMOD && k < 0 && atom.a.min() >= 0) {
+        best = std::max(best, with(atom.a, 1));
+      }
+    }
+    return best;
+  }
+
+  static Dim make(std::vector<Term> terms) {
+    std::vector<Term> merged = normal(std::move(terms));
+    if (merged.empty()) return Dim(0);
+    if (merged.size() == 1 && merged[0].factors.empty()) return Dim(merged[0].coefficient);
+    const Interval bounds = interval(merged);
     auto poly = std::make_shared<Dim::Poly>();
-    poly->terms = std::move(merged);
-    poly->low = narrow(bounds.low, "a length");
+    poly->low = narrow(std::max(bounds.low, bounds.low < 0 ? lower_bound(merged, kMaxReplaced) : bounds.low), "a length");
     poly->high = narrow(bounds.high, "a length");
+    poly->terms = std::move(merged);
     return Dim(std::shared_ptr<const Dim::Poly>(std::move(poly)));
   }
 

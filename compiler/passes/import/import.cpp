@@ -2,9 +2,11 @@
 #include <numeric>
 
 #include "base/utf8.h"
+#include "compiler/ir/length.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import_expr.h"
 #include "compiler/passes/import/importer.h"
+#include "compiler/rules/inequality.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "proto/versions.h"
@@ -117,13 +119,18 @@ absl::StatusOr<ImportedGraph> Importer::import_outputs() {
   return std::move(out_);
 }
 
+bool Importer::is_at_least(UOpRef a, UOpRef b) const {
+  if (ir::is_at_least(g_, a, b)) return true;
+  return rules::Inequalities(g_).proves_non_negative(ir::fold_sub(g_, a, b));
+}
+
 absl::Status Importer::check_size(const Shape& shape, ir::DType dtype) const {
   if (static_cast<int>(shape.size()) > kMaxRank)
     return InvalidArgumentError(fmt::format("rank {} is over {}", shape.size(), kMaxRank));
   __int128 bytes = std::max(1, byte_size(dtype));
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const ir::Bounds& b = shape[axis]->bounds;
-    if (b.min < 0)
+    if (b.min < 0 && !is_at_least(shape[axis], g_.index(0)))
       return InvalidArgumentError(
           fmt::format("axis {} has length {}, which may be negative", axis, describe(shape[axis], 6)));
     if (b.max > kMaxExtent)

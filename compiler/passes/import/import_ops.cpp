@@ -160,8 +160,8 @@ Result Importer::movement(const v1::Node& n) {
         if (begin->bounds.min < 0 || end->bounds.min < 0)
           return InvalidArgumentError(fmt::format("axis {}: negative argument", i));
         if (pad) continue;
-        if (!ir::is_at_least(g_, end, begin)) return InvalidArgumentError(fmt::format("axis {}: end before begin", i));
-        if (!ir::is_at_least(g_, shape[i], end)) {
+        if (!is_at_least(end, begin)) return InvalidArgumentError(fmt::format("axis {}: end before begin", i));
+        if (!is_at_least(shape[i], end)) {
           return InvalidArgumentError(
               fmt::format("axis {}: end {} is not proved within length {}", i, text({end}), text({shape[i]})));
         }

@@ -54,6 +54,7 @@ class Importer {
   void drop_unread_results();
   absl::Status check_operands(const ImportedLoop& loop, const std::vector<ir::UOpRef>& operands);
 
+  bool is_at_least(ir::UOpRef a, ir::UOpRef b) const;  // lengths: provably a >= b
   absl::Status need_inputs(const v1::Node& n, int count) const;
   absl::Status need_axes(const v1::Node& n, int rank, bool distinct = true) const;
   static std::string text(const ir::Shape& shape);

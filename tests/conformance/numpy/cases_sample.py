@@ -26,7 +26,7 @@ def grid_sample(x, grid, mode, padding, align):
             at = low + (coordinate + 1) / 2 * (high - low)
             if mode == "nearest":
                 at = np.rint(at)
-            if padding == "border":
+            if padding == "border" and mode != "cubic":  # PyTorch moves a cubic kernel's neighbours, not its place
                 at = min(max(at, 0), length - 1)
             if padding == "reflection":
                 at = mirror(at, low, high)
