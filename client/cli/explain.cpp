@@ -40,7 +40,7 @@ absl::StatusOr<KernelTimes> measure(const ExplainFlags& flags, Model& model, con
   if (!plan.ok()) return plan.status();
   absl::StatusOr<client::Instance> instance = plan->instantiate();
   if (!instance.ok()) return instance.status();
-  if (absl::Status set = set_variables(*instance, model, flags.vars); !set.ok()) return set;
+  if (absl::Status set = set_variables(*instance, *plan, model, flags.vars); !set.ok()) return set;
   const auto random = fill_inputs(*instance, *plan, model, flags.seed);
   if (!random.ok()) return random.status();
   note_random_inputs(*random, flags.seed);

@@ -1,5 +1,6 @@
 #include "client/cli/replay_inputs.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -42,7 +43,8 @@ absl::Status infer(const onnx::ModelValue& input, const client::Array& array, Gi
 
 }  // namespace
 
-absl::Status set_variables(client::Instance& instance, const Model& model, const std::vector<std::string>& vars) {
+absl::Status set_variables(client::Instance& instance, const client::PreparedPlan& plan, const Model& model,
+                           const std::vector<std::string>& vars) {
   GivenValues given;
   for (const std::string& text : vars) {
     const auto flag = split_flag("--var", text, "NAME=N");
@@ -58,7 +60,15 @@ absl::Status set_variables(client::Instance& instance, const Model& model, const
     if (array == model.arrays.end()) continue;
     if (absl::Status inferred = infer(input, array->second, &given); !inferred.ok()) return inferred;
   }
+  std::vector<client::Variable> of_model;
+  for (const onnx::ModelValue& input : model.imported.inputs) {
+    for (const client::Dim& length : input.shape) length.collect_variables(of_model);
+  }
+  const auto has = [](const auto& variables, const std::string& name) {
+    return std::ranges::any_of(variables, [&](const auto& variable) { return variable.name == name; });
+  };
   for (const auto& [name, value] : given) {
+    if (has(of_model, name) && !has(plan.variables(), name)) continue;
     if (absl::Status set = instance.set_var(name, value.value); !set.ok()) {
       return absl::Status(set.code(), str_cat(value.by, ": ", std::string(set.message())));
     }

@@ -13,8 +13,10 @@
 
 namespace hearth::cli {
 
-// What --var says, then what the arrays of --input are long, else the upper bounds.
-absl::Status set_variables(client::Instance& instance, const Model& model, const std::vector<std::string>& vars);
+// What --var says, then what the arrays of --input are long, else the upper bounds. A dimension of the model that the
+// plan does not need is passed over.
+absl::Status set_variables(client::Instance& instance, const client::PreparedPlan& plan, const Model& model,
+                           const std::vector<std::string>& vars);
 
 // Gives every input the plan reads its bytes: from --input, else seeded uniform values. Returns the names of the
 // latter.

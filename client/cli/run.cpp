@@ -231,7 +231,7 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   if (!prepared.ok()) return prepared.status();
   absl::StatusOr<client::Instance> instance = prepared->plan.instantiate();
   if (!instance.ok()) return instance.status();
-  if (absl::Status set = set_variables(*instance, prepared->model, flags.vars); !set.ok()) return set;
+  if (absl::Status set = set_variables(*instance, prepared->plan, prepared->model, flags.vars); !set.ok()) return set;
   const auto random = fill_inputs(*instance, prepared->plan, prepared->model, flags.seed);
   if (!random.ok()) return random.status();
   std::vector<double> times;

@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<double>> differences_from_f32(const std::string& path
   if (!plan.ok()) return plan.status();
   absl::StatusOr<client::Instance> f32 = plan->instantiate();
   if (!f32.ok()) return f32.status();
-  if (absl::Status set = set_variables(*f32, prepared.model, vars); !set.ok()) return set;
+  if (absl::Status set = set_variables(*f32, *plan, prepared.model, vars); !set.ok()) return set;
   for (const client::ValueInfo& input : plan->inputs()) {
     const absl::StatusOr<client::MutableView> from = instance.input(input.name), to = f32->input(input.name);
     if (!from.ok()) return from.status();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "client/onnx/constant_inputs.h"
+#include "client/onnx/constant_values.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
@@ -193,6 +194,25 @@ Values import_with(const OperatorEntry& entry, NodeContext& context, const Value
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t kMaxKnownBytes = 1 << 12;
+
+// Integers that no input decides are known from here on, whatever operators made them: shapes, axes, conditions.
+void know_small_constants(const Values& outputs) {
+  for (const Value& output : outputs) {
+    if (!output.is_tensor() || output.is_host() || output.is_lengths() || output.is_bounded()) continue;
+    const client::Tensor& tensor = output.tensor();
+    if (is_float(tensor.dtype()) || !client::is_const(tensor.shape())) continue;
+    const std::int64_t bytes =
+        client::num_elements(tensor.shape()).value() * static_cast<std::int64_t>(dtype_bytes(tensor.dtype()));
+    if (bytes > kMaxKnownBytes) continue;
+    if (std::optional<HostTensor> value = constant_value(tensor)) output.set_known(*std::move(value));
+  }
+}
+
+}  // namespace
+
 Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
   const std::string domain = normal_domain(node.domain());
   const Opsets& opsets = frames_.back().opsets;
@@ -204,6 +224,7 @@ Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
   if (function != nullptr) return expand(*function, context, inputs);
   Values outputs = import_with(find_operator(domain, node.op_type(), context.opset()), context, inputs);
   context.check_all_read();
+  if (!context.is_random()) know_small_constants(outputs);
   is_random_ = is_random_ || context.is_random();
   return outputs;
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "client/onnx/constant_inputs.h"
+#include "client/onnx/dim_table.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
@@ -18,100 +19,8 @@ namespace {
 
 using Dimension = ::hearth_onnx::TensorShapeProto::Dimension;
 
-std::string text_of(const DimRange& range) {
-  return range.min == range.max ? str_cat(range.min) : str_cat(range.min, ":", range.max);
-}
-
-// Lengths or ranges given for the model's symbolic dimensions, by name.
-class DimTable {
- public:
-  explicit DimTable(const ImportOptions& options) : options_(options), ranges_(options.dims) {}
-
-  // Reads what an input of known shape says about its symbolic dimensions.
-  void learn(const ::hearth_onnx::ValueInfoProto& input) {
-    const auto given = options_.input_shapes.find(input.name());
-    if (given == options_.input_shapes.end()) return;
-    const auto& dims = input.type().tensor_type().shape().dim();
-    if (static_cast<std::size_t>(dims.size()) != given->second.size()) {
-      reject(str_cat("input '", input.name(), "' has ", dims.size(), " axes but is given shape ",
-                     to_string(given->second)));
-    }
-    for (int i = 0; i < dims.size(); ++i) {
-      const std::int64_t length = given->second[static_cast<std::size_t>(i)];
-      if (!is_symbolic(dims[i])) {
-        if (dims[i].dim_value() == length) continue;
-        reject(str_cat("input '", input.name(), "' has length ", dims[i].dim_value(), " along axis ", i,
-                       " but is given shape ", to_string(given->second)));
-      }
-      const std::string name = name_of(input, i);
-      const auto [known, fresh] = ranges_.emplace(name, length);
-      if (!fresh && (length < known->second.min || length > known->second.max)) {
-        reject(str_cat("dimension '", name, "' is ", text_of(known->second), " but input '", input.name(),
-                       "' is given shape ", to_string(given->second)));
-      }
-      names_.insert(name);
-    }
-  }
-
-  // Every dimension must have a length or a range before any shape is asked for: all that lack one are named at once.
-  void check_all_given(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) const {
-    std::set<std::string> seen;
-    std::vector<std::string> missing, flags;
-    for (const ::hearth_onnx::ValueInfoProto& input : inputs) {
-      const auto& dims = input.type().tensor_type().shape().dim();
-      for (int i = 0; i < dims.size(); ++i) {
-        const std::string name = is_symbolic(dims[i]) ? name_of(input, i) : "";
-        if (name.empty() || ranges_.count(name) != 0 || !seen.insert(name).second) continue;
-        missing.push_back(str_cat("'", name, "' (input '", input.name(), "', axis ", i, ")"));
-        flags.push_back(str_cat("--dim ", name, "=N"));
-      }
-    }
-    if (missing.empty()) return;
-    reject(str_cat(missing.size() == 1 ? "the symbolic dimension " : "the symbolic dimensions ",
-                   absl::StrJoin(missing, ", "), missing.size() == 1 ? " has" : " have", " no length; give ",
-                   absl::StrJoin(flags, " "), ", or bounds: MIN:MAX in place of N"));
-  }
-
-  client::Shape shape_of(const ::hearth_onnx::ValueInfoProto& input) {
-    client::Shape shape;
-    const auto& dims = input.type().tensor_type().shape().dim();
-    for (int i = 0; i < dims.size(); ++i) {
-      if (!is_symbolic(dims[i])) {
-        shape.push_back(dims[i].dim_value());
-        continue;
-      }
-      const std::string name = name_of(input, i);
-      names_.insert(name);
-      const DimRange& range = ranges_.at(name);
-      if (range.min < 0 || range.min > range.max) {
-        reject(str_cat("dimension '", name, "' is given the length ", text_of(range),
-                       "; expected 0 <= N, or 0 <= MIN <= MAX"));
-      }
-      shape.push_back(client::Dim::variable(name, range.min, range.max));
-    }
-    return shape;
-  }
-
-  void check_all_used() const {
-    for (const auto& [name, range] : options_.dims) {
-      if (names_.count(name) != 0) continue;
-      reject(str_cat("--dim ", name, "=", text_of(range), ": the model has no such dimension (it has: ",
-                     names_.empty() ? "none" : absl::StrJoin(names_, ", "), ")"));
-    }
-  }
-
- private:
-  static std::string name_of(const ::hearth_onnx::ValueInfoProto& input, int axis) {
-    const Dimension& dim = input.type().tensor_type().shape().dim(axis);
-    return dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : str_cat(input.name(), ".", axis);
-  }
-
-  const ImportOptions& options_;
-  std::map<std::string, DimRange> ranges_;
-  std::set<std::string> names_;
-};
-
-// An input that is no initializer, or one whose default is replaced, as the tensors that stand for it: one, or a sequence's elements, or none.
+// An input that is no initializer, or one whose default is replaced, as the tensors that stand for it: one, or a
+// sequence's elements, or none.
 struct DeclaredInput {
   std::string name;
   bool is_sequence = false;
@@ -169,8 +78,7 @@ std::vector<DeclaredInput> declared_inputs(const ::hearth_onnx::GraphProto& grap
   std::vector<DeclaredInput> inputs;
   for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) {
     const bool is_default = initializers.count(input.name()) != 0;
-    const bool is_given =
-        options.input_shapes.count(input.name()) != 0 || options.constants.count(input.name()) != 0;
+    const bool is_given = options.input_shapes.count(input.name()) != 0 || options.constants.count(input.name()) != 0;
     if (!is_default || is_given) inputs.push_back(declare(input, options));
   }
   return inputs;
@@ -290,10 +198,9 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   DimTable dims(options);
   std::vector<::hearth_onnx::ValueInfoProto> tensor_inputs;
   for (const DeclaredInput& input : inputs) {
-    for (const auto& tensor : input.tensors) dims.learn(tensor);
     tensor_inputs.insert(tensor_inputs.end(), input.tensors.begin(), input.tensors.end());
   }
-  dims.check_all_given(tensor_inputs);
+  dims.learn(tensor_inputs);
   GraphImporter importer(model, options.weights);
   for (const auto& [name, value] : options.known_values) importer.know(name);
   for (const DeclaredInput& input : inputs) {

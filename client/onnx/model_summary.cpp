@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "client/onnx/dim_expression.h"
 #include "client/onnx/external_data.h"
 #include "client/onnx/functions.h"
 #include "client/onnx/graph_importer.h"
@@ -73,14 +74,21 @@ void add_values(const ::hearth_onnx::GraphProto& graph, ModelSummary* summary) {
     ++parameters.count;
     parameters.bytes += bytes_of(tensor);
   }
-  std::set<std::string> seen;
+  std::vector<std::string> dims;
+  DimNames names;
   for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) {
     SummaryValue& value = summary->inputs.emplace_back(value_of(input));
     value.has_default = initializers.count(input.name()) > 0;
     if (value.has_default || value.is_sequence) continue;
     for (const SummaryDim& dim : value.shape) {
-      if (dim.length < 0 && seen.insert(dim.name).second) summary->symbolic_dims.push_back(dim.name);
+      if (dim.length >= 0) continue;
+      dims.push_back(dim.name);
+      names.add(dim.name);
     }
+  }
+  std::set<std::string> seen;
+  for (const std::string& dim : dims) {
+    if (names.expression(dim) == nullptr && seen.insert(dim).second) summary->symbolic_dims.push_back(dim);
   }
   for (const ::hearth_onnx::ValueInfoProto& output : graph.output()) summary->outputs.push_back(value_of(output));
 }

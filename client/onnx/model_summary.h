@@ -26,7 +26,7 @@ struct SummaryValue {
   bool is_sequence = false;
   bool has_shape = false;
   std::vector<SummaryDim> shape;  // of a sequence: of its elements
-  bool has_default = false;       // an initializer of the same name: it need not be given, and cannot be given here
+  bool has_default = false;       // an initializer of the same name: it need not be given
 };
 
 struct SummaryParameters {
@@ -48,7 +48,8 @@ struct ModelSummary {
   std::map<std::string, std::int64_t> opsets;  // by domain; "" is ONNX's own
   std::vector<SummaryValue> inputs;
   std::vector<SummaryValue> outputs;
-  std::vector<std::string> symbolic_dims;  // of inputs that are tensors without a default, in their order, each once
+  std::vector<std::string> symbolic_dims;  // of inputs that are tensors without a default, in their order, each once;
+                                           // not those that are expressions of others
   std::map<std::string, SummaryParameters> parameters;  // initializers of the main graph, by type
   SummaryParameters constants;  // tensors in Constant nodes, those of nested graphs and functions included
   std::map<std::string, std::uint64_t> external_files;  // bytes that tensors take of each

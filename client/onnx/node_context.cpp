@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/onnx/constant_values.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/trace/graph_inputs.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth_onnx.pb.h"
 
@@ -14,6 +16,18 @@ namespace hearth::onnx {
 namespace {
 
 using Attribute = ::hearth_onnx::AttributeProto;
+
+// Of what no input's elements decide, and yet is not known.
+[[noreturn]] void reject_undecided(const std::string& place, const client::Tensor& tensor) {
+  if (is_constant(tensor)) {
+    reject_unsupported(str_cat(place, " is a constant that takes more than ", kMaxConstantWork,
+                               " elements and products to compute; one that is not stored in the file"));
+  }
+  reject_unsupported(
+      str_cat(place,
+              " depends on lengths that are given as ranges; give them as numbers (--dim NAME=N); a value not "
+              "known while importing"));
+}
 
 }  // namespace
 
@@ -63,14 +77,17 @@ const HostTensor& NodeContext::known(std::size_t index, std::string_view what) c
     reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)), "') is ",
                                client::to_string(value.lengths()->elements), "; a symbolic value"));
   }
-  if (!value.is_host()) {
-    value.dtype();  // not a tensor at all is another error
-    const std::string need = scope_.need_value(value.tensor());
-    reject_unsupported(str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)),
-                               "') is computed from the model's inputs", need.empty() ? "" : "; ", need,
-                               "; a value not known while importing"));
+  if (value.is_host()) return value.host();
+  value.dtype();  // not a tensor at all is another error
+  if (std::optional<HostTensor> constant = constant_value(value.tensor())) {
+    value.set_known(*std::move(constant));
+    return value.host();
   }
-  return value.host();
+  const std::string place = str_cat(what, " (input ", index, ", '", proto_.input(static_cast<int>(index)), "')");
+  if (client::graph_inputs({{"", value.tensor()}}).empty()) reject_undecided(place, value.tensor());
+  const std::string need = scope_.need_value(value.tensor());
+  reject_unsupported(str_cat(place, " is computed from the model's inputs", need.empty() ? "" : "; ", need,
+                             "; a value not known while importing"));
 }
 
 Lengths NodeContext::known_lengths(std::size_t index, std::string_view what) const {

@@ -300,8 +300,7 @@ Values cast_to(NodeContext& node, DType dtype) {
     lengths.dtype = dtype;
     if (lengths.fit()) return {node.made(lengths)};
   }
-  const bool narrow = is_float(dtype) && dtype != DType::kF32 && dtype != DType::kF64;
-  if (x.is_host() && can_fold(x.host()) && !narrow) return {node.made(host_cast(x.host(), dtype))};
+  if (x.is_host() && can_fold(x.host()) && !is_fp8) return {node.made(host_cast(x.host(), dtype))};
   return {Value(saturates ? client::saturating_cast(x.tensor(), dtype) : client::cast(x.tensor(), dtype))};
 }
 

@@ -116,6 +116,11 @@ Ints Value::shape() const {
   reject_unsupported(str_cat("an operand of the symbolic shape ", client::to_string(lengths), " here"));
 }
 
+void Value::set_known(HostTensor data) const {
+  state_->kind = Kind::kHost;
+  state_->data = std::move(data);
+}
+
 const client::Tensor& Value::tensor() const {
   check_tensor();
   if (is_lengths() && state_->tensor.empty()) state_->tensor = tensor_of(state_->lengths);

@@ -70,6 +70,9 @@ class Value {
   std::int64_t bounded_axis() const { return state_->bounded_axis; }
   const client::Tensor& length() const { return state_->length; }
 
+  // What a recorded tensor turned out to be: known from now on, for all handles.
+  void set_known(HostTensor data) const;
+
   const std::string& name() const { return state_->name; }  // of a host value
   bool needs_name() const { return is_host() && state_->name.empty(); }
   void set_name(std::string name) const { state_->name = std::move(name); }

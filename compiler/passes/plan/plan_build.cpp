@@ -27,6 +27,16 @@ v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
   return v1::PlanBuffer::KIND_UNSPECIFIED;
 }
 
+// A length that only a proof shows not to be negative says so itself, since readers of plans look at bounds alone.
+v1::Expr export_length(ir::UOpRef length) {
+  v1::Expr expr = export_expr(length);
+  if (length->bounds.min < 0) {
+    expr.add_tokens()->set_kind(v1::ExprToken::CONST);
+    expr.add_tokens()->set_kind(v1::ExprToken::MAX);
+  }
+  return expr;
+}
+
 std::uint64_t min_units(double work, ir::UOpRef grid, const target::Target& target) {
   const double units = static_cast<double>(std::max<std::int64_t>(1, grid->bounds.max));
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.fork_work() / std::max(1.0, work / units)));
@@ -46,7 +56,7 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     buffer.set_kind(b.view ? v1::PlanBuffer::VIEW : wire_kind(b.kind));
     buffer.set_name(b.name);
     buffer.set_dtype(static_cast<v1::DType>(b.dtype.scalar));
-    for (ir::UOpRef dim : b.shape) *buffer.add_shape() = export_expr(dim);
+    for (ir::UOpRef dim : b.shape) *buffer.add_shape() = export_length(dim);
     buffer.set_max_bytes(b.max_bytes);
     buffer.set_offset(b.offset);
     buffer.set_data(b.data);
@@ -89,7 +99,7 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     launch.set_kernel(l.kernel);
     launch.mutable_buffers()->Add(l.buffers.begin(), l.buffers.end());
     launch.mutable_vars()->Add(l.vars.begin(), l.vars.end());
-    *launch.mutable_grid() = export_expr(l.grid);
+    *launch.mutable_grid() = export_length(l.grid);
     launch.set_once(l.once);
     launch.set_min_units_per_thread(min_units(schedule.kernels[l.kernel].work, l.grid, target));
   }

@@ -11,6 +11,10 @@ def cases():
     yield "flip", [x], [np.flip(x, (0, 2))]
     yield "slice_steps", [x], [x[2:0:-1, :, 1:5:2]]
     yield "pad", [x], [np.pad(x, ((1, 0), (0, 2), (3, 1)), constant_values=2.5)]
+    longs = np.array([[-2**63, 2**53 + 1], [7, 2**63 - 1]], np.int64)
+    yield "pad_integer", [longs], [np.pad(longs, ((1, 0), (0, 2)), constant_values=2**63 - 1)]
+    words = np.array([0, 2**64 - 2], np.uint64)
+    yield "pad_integer_u64", [words], [np.concatenate([words, np.array([2**64 - 1], np.uint64)])]
     yield "pad_edge", [x], [np.pad(x, ((1, 2), (0, 0), (2, 2)), "edge")]
     yield "pad_reflect", [x], [np.pad(x, ((1, 2), (0, 0), (2, 2)), "reflect")]
     yield "expand", [y], [np.broadcast_to(y, (2, 3, 4, 5))]

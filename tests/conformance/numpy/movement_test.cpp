@@ -19,6 +19,11 @@ TEST_CASE("movement ops give numpy's results") {
                                                    {.axis = 2, .begin = 1, .end = 5, .step = 2}})};
                     }},
                    {"pad", [](const Tensors& in) { return Tensors{pad(in[0], {1, 0, 3}, {0, 2, 1}, 2.5)}; }},
+                   {"pad_integer",
+                    [](const Tensors& in) {
+                      return Tensors{pad_integer(in[0], {1, 0}, {0, 2}, std::numeric_limits<std::int64_t>::max())};
+                    }},
+                   {"pad_integer_u64", [](const Tensors& in) { return Tensors{pad_integer(in[0], {0}, {1}, -1)}; }},
                    {"pad_edge", [](const Tensors& in) { return Tensors{pad_edge(in[0], {1, 0, 2}, {2, 0, 2})}; }},
                    {"pad_reflect", [](const Tensors& in) { return Tensors{pad_reflect(in[0], {1, 0, 2}, {2, 0, 2})}; }},
                    {"expand", [](const Tensors& in) { return Tensors{expand(in[0], {2, 3, 4, 5})}; }},

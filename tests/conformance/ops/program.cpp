@@ -13,15 +13,19 @@
 #include "compiler/codegen/reference/graph_interpreter.h"
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/codegen/reference/linear_interpreter.h"
+#include "compiler/codegen/reference/wire_expr.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import.h"
 #include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
-#include "tests/conformance/oracle/wire_expr.h"
-#include "tests/conformance/oracle/wire_interpreter.h"
 
 namespace hearth::conformance {
+
+using codegen::reference::evaluate;
+using codegen::reference::interpret_wire;
+using codegen::reference::WireBindings;
 
 namespace reference = codegen::reference;
 

@@ -2,14 +2,16 @@
 
 #include <stdexcept>
 
+#include "compiler/codegen/reference/wire_expr.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/import/import.h"
 #include "compiler/passes/import/import_expr.h"
 #include "tests/conformance/ops/graph_builder.h"
-#include "tests/conformance/oracle/wire_expr.h"
-#include "tests/conformance/oracle/wire_interpreter.h"
 
 namespace hearth::conformance {
+
+using codegen::reference::evaluate;
 namespace {
 
 struct Leaf {

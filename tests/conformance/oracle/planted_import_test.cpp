@@ -4,13 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/reference/graph_interpreter.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 #include "compiler/passes/import/import.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/conformance/ops/random_graph.h"
-#include "tests/conformance/oracle/wire_interpreter.h"
 #include "tests/support/planted_bug.h"
 
 namespace hearth::conformance {
+
+using codegen::reference::interpret_wire;
+using codegen::reference::WireBindings;
 namespace {
 
 namespace reference = codegen::reference;

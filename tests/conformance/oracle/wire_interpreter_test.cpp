@@ -1,12 +1,14 @@
 // What the oracle makes of every kind of wire op: values by hand, from the comments in graph.proto. What elementwise
 // ops compute is tested with the reference interpreter (tests/unit/reference).
-#include "tests/conformance/oracle/wire_interpreter.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 
 #include <catch2/catch.hpp>
 
 #include "tests/conformance/ops/graph_builder.h"
 
 namespace hearth::conformance {
+
+using codegen::reference::interpret_wire;
 namespace {
 
 using codegen::reference::HostTensor;

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "client/trace/encoded_graph.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 #include "hearth/ops.h"
-#include "tests/conformance/oracle/wire_interpreter.h"
 
 using namespace hearth;
 using namespace hearth::client;
@@ -14,7 +14,7 @@ namespace {
 std::vector<float> values_of(const Tensor& tensor) {
   const absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", tensor}});
   REQUIRE(traced.ok());
-  const auto results = conformance::interpret_wire(traced->graph, {}, {});
+  const auto results = codegen::reference::interpret_wire(traced->graph, {}, {});
   INFO(results.status().ToString());
   REQUIRE(results.ok());
   REQUIRE((*results)[0].shape == const_shape(tensor.shape()));

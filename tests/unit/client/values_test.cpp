@@ -6,8 +6,8 @@
 
 #include "client/tensor/elements.h"
 #include "client/trace/encoded_graph.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 #include "hearth/ops.h"
-#include "tests/conformance/oracle/wire_interpreter.h"
 
 using namespace hearth;
 using namespace hearth::client;
@@ -18,7 +18,8 @@ namespace {
 std::vector<double> evaluated(const Tensor& tensor) {
   absl::StatusOr<EncodedGraph> traced = encode_graph({{"y", tensor}});
   REQUIRE(traced.ok());
-  absl::StatusOr<std::vector<reference::HostTensor>> results = conformance::interpret_wire(traced->graph, {}, {});
+  absl::StatusOr<std::vector<reference::HostTensor>> results =
+      codegen::reference::interpret_wire(traced->graph, {}, {});
   INFO(results.status().ToString());
   REQUIRE(results.ok());
   const reference::HostTensor& result = (*results)[0];

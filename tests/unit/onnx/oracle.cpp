@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "client/trace/encoded_graph.h"
-#include "tests/conformance/oracle/wire_expr.h"
-#include "tests/conformance/oracle/wire_interpreter.h"
+#include "compiler/codegen/reference/wire_expr.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 
 namespace hearth::onnx {
 namespace {
@@ -44,12 +44,12 @@ absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const
                                                const std::map<std::string, std::int64_t>& vars) {
   auto traced = client::encode_graph(model.outputs);
   if (!traced.ok()) return traced.status();
-  conformance::WireBindings bindings;
+  codegen::reference::WireBindings bindings;
   for (const v1::Node& node : traced->graph.nodes()) {
     const auto dtype = static_cast<DType>(node.dtype());
     if (node.op() == v1::PARAMETER) {
       std::vector<std::int64_t> shape;
-      for (const v1::Expr& dim : node.args()) shape.push_back(conformance::evaluate(dim, {}));
+      for (const v1::Expr& dim : node.args()) shape.push_back(codegen::reference::evaluate(dim, {}));
       const client::ParameterData& data = traced->parameters.at(node.name());
       bindings.emplace(node.name(), host(dtype, shape, data.data, data.size));
     } else if (node.op() == v1::INPUT) {
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<Array>> evaluate_at(const ImportedModel& model, const
     if (value == vars.end()) return absl::InvalidArgumentError(str_cat("no value for '", variable.name(), "'"));
     values.push_back(value->second);
   }
-  const auto results = conformance::interpret_wire(traced->graph, bindings, values);
+  const auto results = codegen::reference::interpret_wire(traced->graph, bindings, values);
   if (!results.ok()) return results.status();
   std::vector<Array> arrays;
   for (const reference::HostTensor& tensor : *results) {

@@ -17,14 +17,14 @@
 #include "compiler/codegen/reference/host_tensor.h"
 #include "hearth/v1/graph.pb.h"
 
-namespace hearth::conformance {
+namespace hearth::codegen::reference {
 
 // Inputs and parameters by name.
-using WireBindings = std::map<std::string, codegen::reference::HostTensor>;
+using WireBindings = std::map<std::string, HostTensor>;
 
 // One tensor an output, in order; vars[i] is the value of graph.vars(i).
-absl::StatusOr<std::vector<codegen::reference::HostTensor>> interpret_wire(const v1::Graph& graph,
+absl::StatusOr<std::vector<HostTensor>> interpret_wire(const v1::Graph& graph,
                                                                            const WireBindings& bindings,
                                                                            std::span<const std::int64_t> vars);
 
-}  // namespace hearth::conformance
+}  // namespace hearth::codegen::reference

@@ -1,9 +1,9 @@
-#include "tests/conformance/oracle/wire_expr.h"
+#include "compiler/codegen/reference/wire_expr.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace hearth::conformance {
+namespace hearth::codegen::reference {
 
 std::int64_t evaluate(const v1::Expr& expr, std::span<const std::int64_t> vars) {
   std::vector<std::int64_t> stack;
@@ -43,4 +43,4 @@ std::int64_t evaluate(const v1::Expr& expr, std::span<const std::int64_t> vars) 
   return stack.empty() ? 1 : stack.back();
 }
 
-}  // namespace hearth::conformance
+}  // namespace hearth::codegen::reference

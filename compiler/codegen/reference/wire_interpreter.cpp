@@ -1,4 +1,4 @@
-#include "tests/conformance/oracle/wire_interpreter.h"
+#include "compiler/codegen/reference/wire_interpreter.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,16 +9,14 @@
 #include "absl/strings/str_join.h"
 #include "compiler/codegen/reference/element_ops.h"
 #include "compiler/codegen/reference/tensor_ops.h"
-#include "tests/conformance/oracle/wire_expr.h"
+#include "compiler/codegen/reference/wire_expr.h"
 
-namespace hearth::conformance {
+namespace hearth::codegen::reference {
 namespace {
 
-namespace reference = codegen::reference;
+
 using ir::Op;
 using ir::Scalar;
-using reference::Dims;
-using reference::HostTensor;
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 28;
 
@@ -269,7 +267,7 @@ class NodeValue {
           return bad("a fill of another width");
         reference::Element fill;
         if (!node_.data().empty()) {
-          fill = reference::read_element(x.dtype, reinterpret_cast<const std::uint8_t*>(node_.data().data()));
+          fill = read_element(x.dtype, reinterpret_cast<const std::uint8_t*>(node_.data().data()));
         }
         return reference::pad(x, fill, every_second(0), every_second(1));
       }
@@ -464,4 +462,4 @@ absl::StatusOr<std::vector<HostTensor>> interpret_wire(const v1::Graph& graph, c
   return results;
 }
 
-}  // namespace hearth::conformance
+}  // namespace hearth::codegen::reference

@@ -5,9 +5,9 @@
 
 #include "hearth/v1/graph.pb.h"
 
-namespace hearth::conformance {
+namespace hearth::codegen::reference {
 
 // 1 when it has no token. The expression must be one that import accepts.
 std::int64_t evaluate(const v1::Expr& expr, std::span<const std::int64_t> vars);
 
-}  // namespace hearth::conformance
+}  // namespace hearth::codegen::reference

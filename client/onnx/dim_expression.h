@@ -1,0 +1,57 @@
+// Lengths that a file names by an expression of others, as exporters write them: "past + sequence", "2*s0 - 1",
+// "s0//2", "Max(1, s0)". Value types, thread-safe.
+//
+//   DimNames names;
+//   names.add("p + s"); names.add("p"); names.add("s");
+//   const DimExpression* sum = names.expression("p + s");       // null for "p"
+//   client::Dim length = sum->evaluate([&](const std::string& name) { return dims.at(name); });
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hearth/dim.h"
+
+namespace hearth::onnx {
+
+// Integers, names, + - * / // % and powers by numbers, parentheses, Max, Min, Mod and floor. Quotients are rounded
+// down.
+class DimExpression {
+ public:
+  // Nothing where the text is no expression, or a name or a number alone.
+  static std::optional<DimExpression> parse(std::string_view text);
+
+  const std::set<std::string>& names() const { return names_; }
+  // JitError where it divides by what may not be positive, or overflows.
+  client::Dim evaluate(const std::function<client::Dim(const std::string&)>& value_of) const;
+
+ private:
+  friend class DimParser;
+  struct Token {  // postfix: '0' pushes the number, 'a' the name's value, others take two
+    char kind = '0';
+    std::int64_t number = 0;
+    std::string name;
+  };
+  std::vector<Token> tokens_;
+  std::set<std::string> names_;
+};
+
+// The names of a model's symbolic lengths, and which of them are expressions of the others.
+class DimNames {
+ public:
+  void add(const std::string& name);
+  // Null for a length of its own: also where an expression has a name that no length of the model has, since then
+  // nothing says what that name is.
+  const DimExpression* expression(const std::string& name) const;
+
+ private:
+  std::set<std::string> plain_;
+  std::map<std::string, DimExpression> expressions_;  // those that parse
+};
+
+}  // namespace hearth::onnx
