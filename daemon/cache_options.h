@@ -15,6 +15,7 @@ namespace hearth::daemon {
 inline cache::Options cache_options(const Config& config, std::chrono::milliseconds patience) {
   cache::Options options;
   options.dir = config.cache_dir;
+  options.below = config.cache_below;
   options.limit_bytes = config.cache_limit_bytes;
   options.allow_network_fs = config.allow_network_fs;
   options.lock_patience = patience;

@@ -1,4 +1,5 @@
 #include "daemon/config.h"
+#include "daemon/cache_place.h"
 
 #include <absl/strings/ascii.h>
 #include <absl/strings/numbers.h>
@@ -79,7 +80,9 @@ std::vector<Setting> settings_of(Config& c) {
        "of "
        "its own",
        Value([&c](const std::string& value) { return parse_sharing(value, &c.sharing); }, "node|uid", "node")},
-      {"cache_dir", "folder of compiled kernels and plans; empty: hearth in XDG_CACHE_HOME, else ~/.cache/hearth",
+      {"cache_dir",
+       "folder of compiled kernels and plans; empty: hearth in XDG_CACHE_HOME, else ~/.cache/hearth, else a temporary "
+       "one",
        text(&c.cache_dir, "FOLDER")},
       {"cache_limit", "size limit of the cache; 0: none", bytes(&c.cache_limit_bytes)},
       {"allow_network_fs", "accept a cache folder on a network file system",
@@ -223,20 +226,7 @@ absl::Status resolve(Config& config) {
   absl::StatusOr<std::string> socket = resolve_socket_path(config.socket, SocketUser::kDaemon);
   if (!socket.ok()) return socket.status();
   config.socket = *socket;
-  if (config.cache_dir.empty()) {
-    const char* cache_home = secure_getenv("XDG_CACHE_HOME");
-    const char* home = secure_getenv("HOME");
-    if (cache_home != nullptr && *cache_home == '/') {
-      config.cache_dir = absl::StrCat(cache_home, "/hearth");
-    } else if (home != nullptr && *home == '/') {
-      config.cache_dir = absl::StrCat(home, "/.cache/hearth");
-    } else {
-      return absl::InvalidArgumentError(
-          "no HOME to put the cache in: give its folder with --cache-dir or HEARTH_CACHE_DIR");
-    }
-  }
   std::error_code error;
-  config.cache_dir = std::filesystem::absolute(config.cache_dir, error).lexically_normal().string();
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (self.empty() && (config.worker.empty() || config.blob_worker.empty())) {
     return absl::InvalidArgumentError(
@@ -254,6 +244,12 @@ absl::Status resolve(Config& config) {
   if (config.temp_dir[0] != '/') {
     return absl::InvalidArgumentError(absl::StrCat("temp_dir '", config.temp_dir, "' is not an absolute path"));
   }
+  const absl::StatusOr<CachePlace> place = find_cache_place(config.cache_dir, config.temp_dir);
+  if (!place.ok()) return place.status();
+  config.cache_dir = place->dir;
+  config.cache_below = place->below;
+  config.cache_reason = place->reason;
+  config.cache_is_temporary = place->is_temporary;
   if (config.workers == 0) config.workers = std::max(1u, std::thread::hardware_concurrency());
   if (config.queue_limit == 0 || config.blob_queue_limit == 0) {
     return absl::InvalidArgumentError("queue_limit and blob_queue_limit must be at least 1");

@@ -222,7 +222,10 @@ class HearthDaemon::Impl {
             .weights = weights_.get(),
             .weights_limit_bytes = config_.weights_memory_bytes,
             .build_id = std::string(build_id()),
-            .cache_dir = config_.cache_dir,
+            .cache_dir = config_.cache_below.empty() ? config_.cache_dir : config_.cache_below,
+            .cache_reason = config_.cache_below.empty()
+                                ? config_.cache_reason
+                                : absl::StrCat("only read; ", config_.cache_dir, ": ", config_.cache_reason),
             .log_file = config_.log_file,
             .started_at = started_at_,
             .health = [this] { return health(); },

@@ -112,7 +112,7 @@ absl::Status start_log(const Config& config) {
       log->set_formatter(std::make_unique<JsonFormatter>());
     } else {
       log->set_formatter(std::make_unique<PrintableFormatter>(std::make_unique<spdlog::pattern_formatter>(
-        "%Y-%m-%dT%H:%M:%S.%eZ [%P] %l %v", spdlog::pattern_time_type::utc)));
+          "%Y-%m-%dT%H:%M:%S.%eZ [%P] %l %v", spdlog::pattern_time_type::utc)));
     }
     spdlog::set_default_logger(log);
   } catch (const spdlog::spdlog_ex& error) {

@@ -101,6 +101,12 @@ int hearthd_main(int argc, char** argv) {
   if (!daemon.ok()) return complain(daemon.status(), 1);
   spdlog::info("hearthd {} build {} serves {} with {} workers, cache {}", hearth::daemon::kVersion,
                hearth::build_id().substr(0, 12), config->socket, config->workers, config->cache_dir);
+  if (config->cache_is_temporary && config->cache_below.empty()) {
+    spdlog::warn(
+        "the cache is {} ({}): it may be gone with the session or the next start of the machine; give a lasting "
+        "folder with --cache-dir or HEARTH_CACHE_DIR",
+        config->cache_dir, config->cache_reason);
+  }
   tell_ready(config->ready_fd, "1");
   manager.tell_ready();
   wait_for_end(**daemon, signals, manager);

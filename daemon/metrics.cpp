@@ -4,8 +4,7 @@ namespace hearth::daemon {
 
 Metrics::Call Metrics::arrived(RequestKind kind) {
   const bool blob = kind == RequestKind::kBlob;
-  std::uint64_t Counters::* const in_flight =
-      blob ? &Counters::blob_requests_in_flight : &Counters::requests_in_flight;
+  std::uint64_t Counters::* const in_flight = blob ? &Counters::blob_requests_in_flight : &Counters::requests_in_flight;
   std::lock_guard lock(mutex_);
   ++(counters_.*(blob ? &Counters::blob_requests : &Counters::requests));
   ++(counters_.*in_flight);

@@ -1,5 +1,5 @@
-// From the text of a setting to its value. Pure functions, but for parse_clients, which asks for users and groups of the
-// machine; thread-safe. Errors: INVALID_ARGUMENT with what is expected; the caller adds whose text it was.
+// From the text of a setting to its value. Pure functions, but for parse_clients, which asks for users and groups of
+// the machine; thread-safe. Errors: INVALID_ARGUMENT with what is expected; the caller adds whose text it was.
 //
 //   absl::Status status = parse_sharing("uid", &config.sharing);
 #pragma once

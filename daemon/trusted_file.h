@@ -1,6 +1,7 @@
-// Files that the daemon obeys (its configuration, the programs it starts) must be this user's or root's, and nobody else
-// may write them. Stateless. Errors: NOT_FOUND, PERMISSION_DENIED, naming the file and the setting. Example:
-//   if (absl::Status status = check_trusted_program("the compiler worker", path, "--worker"); !status.ok()) return status;
+// Files that the daemon obeys (its configuration, the programs it starts) must be this user's or root's, and nobody
+// else may write them. Stateless. Errors: NOT_FOUND, PERMISSION_DENIED, naming the file and the setting. Example:
+//   if (absl::Status status = check_trusted_program("the compiler worker", path, "--worker"); !status.ok()) return
+//   status;
 #pragma once
 #include <absl/status/status.h>
 

@@ -57,6 +57,7 @@ constexpr std::string_view kOwnNames[] = {"cas",
                                           "index.sqlite-shm",
                                           "index.sqlite-journal",
                                           "toolchains",
+                                          "below",
                                           "vulkan",
                                           "lost+found"};
 
@@ -98,7 +99,58 @@ absl::Status refuse_network(FileSystem& file_system, const std::string& dir) {
                                                     "), whose locks and renames cannot be relied on"));
 }
 
+// Which state of a cache was copied.
+absl::StatusOr<std::string> stamp_of(const std::string& below) {
+  std::string stamp = absl::StrCat(below, "\n");
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat info{};
+    if (::stat(absl::StrCat(below, "/index.sqlite", suffix).c_str(), &info) != 0) {
+      if (errno != ENOENT || *suffix == '\0') return errno_status(errno, absl::StrCat("stat index.sqlite", suffix));
+      continue;
+    }
+    absl::StrAppend(&stamp, info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ", info.st_ino, "\n");
+  }
+  return stamp;
+}
+
+absl::Status write_file(FileSystem& file_system, const std::string& path, const std::string& bytes) {
+  file_system.remove_file(path).IgnoreError();
+  const absl::StatusOr<int> fd = file_system.create(path, 0600);
+  if (!fd.ok()) return fd.status();
+  const absl::Status written = file_system.write_all(*fd, bytes);
+  const absl::Status closed = file_system.close_file(*fd);
+  return written.ok() ? closed : written;
+}
+
 }  // namespace
+
+absl::Status lay_over(FileSystem& file_system, const std::string& below, const std::string& dir) {
+  if (absl::Status trusted = check_links(below); !trusted.ok()) return trusted;
+  struct stat info{};
+  if (::stat(below.c_str(), &info) != 0) return errno_status(errno, "stat");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0)
+    return absl::FailedPreconditionError(
+        absl::StrCat("belongs to uid ", info.st_uid, ", not to ", ::geteuid(), " or root"));
+  if ((info.st_mode & 022) != 0)
+    return absl::FailedPreconditionError("others can write it, so its files cannot be trusted (chmod 755)");
+  const absl::StatusOr<std::string> stamp = stamp_of(below);
+  if (!stamp.ok()) return stamp.status();
+  const std::string stamp_path = dir + "/below";
+  const absl::StatusOr<std::string> before = file_system.read_file(stamp_path);
+  if (before.ok() && *before == *stamp) return absl::OkStatus();
+  // Of another cache, or an older state of it. The stamp goes first and comes last: what is cut off is done again.
+  file_system.remove_file(stamp_path).IgnoreError();
+  for (const char* suffix : {"-shm", "-wal", ""}) {
+    const std::string name = absl::StrCat("/index.sqlite", suffix);
+    file_system.remove_file(dir + name).IgnoreError();
+    if (std::string_view(suffix) == "-shm") continue;
+    const absl::StatusOr<std::string> bytes = file_system.read_file(below + name);
+    if (absl::IsNotFound(bytes.status()) && *suffix != '\0') continue;
+    if (!bytes.ok()) return bytes.status();
+    if (absl::Status copied = write_file(file_system, dir + name, *bytes); !copied.ok()) return copied;
+  }
+  return write_file(file_system, stamp_path, *stamp);
+}
 
 absl::Status make_cache_folder(FileSystem& file_system, const std::string& dir, bool allow_network) {
   absl::Status usable = check_links(dir);

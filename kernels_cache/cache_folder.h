@@ -13,4 +13,8 @@ namespace hearth::cache {
 
 absl::Status make_cache_folder(FileSystem& file_system, const std::string& dir, bool allow_network);
 
+// Makes `dir`, a usable cache folder, a copy of the index of the cache `below`, unless it is one already: its files are
+// read where they lie (CasStore). `below` belongs to this user or to root, and nobody else can write it.
+absl::Status lay_over(FileSystem& file_system, const std::string& below, const std::string& dir);
+
 }  // namespace hearth::cache

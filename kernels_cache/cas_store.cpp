@@ -31,8 +31,8 @@ std::optional<Digest> parse_hex_digest(std::string_view hex) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CasStore>> CasStore::open(FileSystem& file_system, std::string dir) {
-  std::unique_ptr<CasStore> store(new CasStore(file_system, std::move(dir)));
+absl::StatusOr<std::unique_ptr<CasStore>> CasStore::open(FileSystem& file_system, std::string dir, std::string below) {
+  std::unique_ptr<CasStore> store(new CasStore(file_system, std::move(dir), std::move(below)));
   if (absl::Status made = store->make_folders(); !made.ok()) return made;
   if (absl::Status swept = store->sweep_temps(); !swept.ok()) return swept;
   return store;
@@ -40,8 +40,15 @@ absl::StatusOr<std::unique_ptr<CasStore>> CasStore::open(FileSystem& file_system
 
 std::string CasStore::shard_dir(unsigned shard) const { return absl::StrFormat("%s/cas/%02x", dir_, shard); }
 
-std::string CasStore::path_of(const Digest& digest) const {
+std::string CasStore::own_path(const Digest& digest) const {
   return absl::StrCat(shard_dir(digest[0]), "/", to_hex(digest));
+}
+
+std::string CasStore::path_of(const Digest& digest) const {
+  std::string own = own_path(digest);
+  if (below_.empty() || !absl::IsNotFound(file_system_.identify(own).status())) return own;
+  std::string read_only = absl::StrFormat("%s/cas/%02x/%s", below_, digest[0], to_hex(digest));
+  return file_system_.identify(read_only).ok() ? read_only : own;
 }
 
 absl::Status CasStore::make_folders() {
@@ -94,7 +101,7 @@ absl::Status CasStore::write_temp(const std::string& temp, std::string_view byte
 
 absl::Status CasStore::write(const Digest& digest, std::string_view bytes) {
   std::string temp = absl::StrCat(dir_, "/tmp/", to_hex(digest), ".", ++sequence_, ".tmp");
-  std::string path = path_of(digest);
+  std::string path = own_path(digest);
   absl::Status status = make_shard(digest[0]);
   if (status.ok()) status = write_temp(temp, bytes);
   if (status.ok()) status = file_system_.rename_file(temp, path);

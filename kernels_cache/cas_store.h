@@ -25,8 +25,11 @@ namespace hearth::cache {
 class CasStore {
  public:
   // Creates the folders, sweeps temporary files and collects leftover intents.
-  static absl::StatusOr<std::unique_ptr<CasStore>> open(FileSystem& file_system, std::string dir);
+  // `below`: another cache directory, of which files are only read, "" for none.
+  static absl::StatusOr<std::unique_ptr<CasStore>> open(FileSystem& file_system, std::string dir,
+                                                        std::string below = "");
 
+  // Where the file is read: in the directory below when it is there alone.
   std::string path_of(const Digest& digest) const;
 
   // Durable when OK; otherwise a new file is not there under its final name. Replaces a file of that digest.
@@ -34,7 +37,7 @@ class CasStore {
   // Bytes that match the digest. NOT_FOUND, DATA_LOSS.
   absl::StatusOr<std::string> read(const Digest& digest);
   absl::StatusOr<FileId> identify(const Digest& digest) { return file_system_.identify(path_of(digest)); }
-  absl::Status remove(const Digest& digest) { return file_system_.remove_file(path_of(digest)); }
+  absl::Status remove(const Digest& digest) { return file_system_.remove_file(own_path(digest)); }
 
   // Moves the file to quarantine/<hex>-<number>; keeps at most kMaxQuarantined files, dropping the oldest.
   absl::Status quarantine(const Digest& digest, std::int64_t now_unix_ns);
@@ -64,7 +67,9 @@ class CasStore {
   static constexpr std::size_t kMaxQuarantined = 1024;
 
  private:
-  CasStore(FileSystem& file_system, std::string dir) : file_system_(file_system), dir_(std::move(dir)) {}
+  CasStore(FileSystem& file_system, std::string dir, std::string below)
+      : file_system_(file_system), dir_(std::move(dir)), below_(std::move(below)) {}
+  std::string own_path(const Digest& digest) const;
   absl::Status make_folders();
   // Creates the shard's folder durably unless it is known to be there.
   absl::Status make_shard(unsigned shard);
@@ -74,6 +79,7 @@ class CasStore {
 
   FileSystem& file_system_;
   const std::string dir_;
+  const std::string below_;
   std::atomic<std::uint64_t> sequence_{0};
   std::array<std::atomic<bool>, kNumShards> shard_durable_{};
   std::vector<LeftIntent> left_intents_;

@@ -20,6 +20,7 @@ absl::Status KernelsCache::Impl::open_index() {
     if (!*known) cas_->remove(intent.digest).IgnoreError();
     cas_->end_intent(intent.marker);
   }
+  warn_of_overlay();
   return absl::OkStatus();
 }
 

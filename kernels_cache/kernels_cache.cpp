@@ -46,7 +46,11 @@ absl::StatusOr<std::unique_ptr<KernelsCache>> KernelsCache::open(Options options
   absl::StatusOr<DirectoryLock> lock = DirectoryLock::acquire(options.dir, options.lock_patience);
   if (absl::IsFailedPrecondition(lock.status())) return lock.status();
   if (!lock.ok()) return with_remedy(lock.status(), options.dir);
-  absl::StatusOr<std::unique_ptr<CasStore>> cas = CasStore::open(file_system, options.dir);
+  if (!options.below.empty()) {
+    const absl::Status laid = lay_over(file_system, options.below, options.dir);
+    if (!laid.ok()) return with_remedy(laid, options.below);
+  }
+  absl::StatusOr<std::unique_ptr<CasStore>> cas = CasStore::open(file_system, options.dir, options.below);
   if (!cas.ok()) return with_remedy(cas.status(), options.dir);
   std::string dir = options.dir;
   auto impl = std::make_unique<Impl>(std::move(options), file_system, *std::move(lock), *std::move(cas));
@@ -83,6 +87,12 @@ std::int64_t KernelsCache::Impl::now() {
 void KernelsCache::Impl::warn(const std::string& text) const {
   if (options_.on_warning) return options_.on_warning(text);
   std::cerr << absl::StrCat("warning: ", printable(text), "\n");
+}
+
+void KernelsCache::Impl::warn_of_overlay() const {
+  if (options_.below.empty()) return;
+  warn(absl::StrCat("cache directory ", options_.below,
+                    " cannot be written: what is in it is served, what is new goes to ", options_.dir));
 }
 
 // ---- finds -------------------------------------------------------------------------------------------------------

@@ -33,7 +33,8 @@
 namespace hearth::cache {
 
 struct Options {
-  std::string dir = {};                     // created 0700 if missing
+  std::string dir = {};    // created 0700 if missing
+  std::string below = {};  // a cache that is only read: its entries are found, too; of this user or root
   std::uint64_t limit_bytes = 10ull << 30;  // 0: unlimited
   bool allow_network_fs = false;
   // How long open() waits for a daemon that holds the directory and has said that it leaves.

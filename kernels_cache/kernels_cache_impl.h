@@ -73,6 +73,7 @@ class KernelsCache::Impl {
   ActionRow new_row(EntryKind kind, const KeyMaterial& material, std::string_view bytes) const;
   std::int64_t now();  // strictly increasing
   void warn(const std::string& text) const;
+  void warn_of_overlay() const;
 
   // A row for exactly this material and kind.
   std::optional<ActionRow> find_row(const KeyedMaterial& wanted, EntryKind kind);

@@ -51,6 +51,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
                                    {"health", stats.health()}};
     if (!stats.without_counters()) {
       json["cache_dir"] = stats.cache_dir();
+      json["cache_reason"] = stats.cache_reason();
       json["log_file"] = stats.log_file();
       json["weight_blocks"] = stats.weight_blocks();
       json["weight_bytes"] = stats.weight_bytes();
@@ -63,7 +64,8 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
   print_line("hearthd ", state, ": pid ", stats.pid(), ", ", stats.health());
   Rows facts{{"socket", str_cat(channel->socket_path(), " (", reason_of_socket_path(flags.socket), ")")}};
   if (!stats.without_counters()) {
-    facts.push_back({"cache", stats.cache_dir()});
+    const std::string reason = stats.cache_reason().empty() ? "" : str_cat(" (", stats.cache_reason(), ")");
+    facts.push_back({"cache", stats.cache_dir() + reason});
     facts.push_back({"log", stats.log_file().empty() ? "its standard error" : stats.log_file()});
     facts.push_back({"weights", weights_text(stats)});
   }

@@ -102,6 +102,7 @@ v1::StatsResponse AdminServiceImpl::stats() const {
   stats.set_build_id(services_.build_id);
   stats.set_uptime_s(std::chrono::duration<double>(std::chrono::steady_clock::now() - services_.started_at).count());
   stats.set_cache_dir(services_.cache_dir);
+  stats.set_cache_reason(services_.cache_reason);
   stats.set_cache_bytes(cache.bytes);
   stats.set_cache_limit_bytes(cache.limit_bytes);
   stats.set_cache_entries(cache.entries);

@@ -34,6 +34,7 @@ struct AdminServices {
   std::uint64_t weights_limit_bytes = 0;
   std::string build_id;
   std::string cache_dir;
+  std::string cache_reason;  // why it is there, and where what is new goes
   std::string log_file;
   std::chrono::steady_clock::time_point started_at;
   std::function<std::string()> health;
