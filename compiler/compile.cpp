@@ -11,6 +11,7 @@
 #include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/lowered/guard_loads.h"
 #include "compiler/passes/lowered/linearize.h"
+#include "compiler/passes/lowered/loop_rounds.h"
 #include "compiler/passes/lowered/lower_index.h"
 #include "compiler/passes/plan/check_limits.h"
 #include "compiler/passes/plan/memory_plan.h"
@@ -22,6 +23,7 @@
 #include "compiler/passes/ranged/fuse.h"
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/rangeify.h"
+#include "compiler/passes/ranged/wide_values.h"
 #include "compiler/passes/ranged/winograd.h"
 #include "compiler/passes/report.h"
 #include "compiler/passes/tensor/canonicalize.h"
@@ -75,6 +77,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target, !options.direct_convolutions()));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
+  HEARTH_PASS(wide_values, Level::Ranged, passes::wide_values(g, root));
   HEARTH_PASS(merge_loads, Level::Ranged, passes::merge_loads(g, root));
   HEARTH_PASS(arrange_weights, Level::Ranged, passes::arrange_weights(g, root));
   if (!options.direct_convolutions()) {
@@ -88,6 +91,60 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   log.part("split/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
   notes.insert(notes.end(), blobs.notes.begin(), blobs.notes.end());
   return schedule;
+}
+
+// From a kernel's AST to the body that code generators read.
+absl::StatusOr<passes::LinearKernel> lower_kernel(ir::Graph& g, const v1::KernelSpec& kernel,
+                                                  const target::Target& target, const v1::CompileOptions& options,
+                                                  passes::PassLog& log) {
+  UOpRef root = nullptr;
+  HEARTH_PASS(parse, Level::Kernel, ir::parse(g, kernel.ast()));
+  HEARTH_PASS(expand, Level::Expanded, passes::expand(g, root));
+  HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
+  HEARTH_PASS(decompose, Level::Expanded, passes::decompose(g, root, target));
+  HEARTH_PASS(simplify, Level::Expanded,
+              options.fast_math() ? rules::simplify_fast(g, root) : rules::simplify(g, root));
+  HEARTH_PASS(lower_index, Level::Lowered, passes::lower_index(g, root));
+  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear,
+                          log.time("linearize", [&] { return passes::linearize(g, root); }));
+  linear.symbol = kernel.symbol();
+  HEARTH_RETURN_IF_ERROR(passes::check_linear(linear));
+  return linear;
+}
+
+// Refuses a kernel whose invocation would go on for longer than the target lets it, by name. Kernels are lowered for
+// that only where an estimate does not settle it.
+absl::Status check_rounds(const passes::Schedule& schedule, const target::Target& target,
+                          const v1::CompileOptions& options) {
+  const std::int64_t most = target.max_loop_rounds();
+  if (most == 0) return absl::OkStatus();
+  std::vector<std::int64_t> turns(schedule.kernels.size(), 1);  // units that one invocation computes
+  const std::int64_t invocations = target.max_workgroups() * target.workgroup_size();
+  for (const passes::PlannedLaunch& launch : schedule.launches) {
+    std::int64_t& most_turns = turns[launch.kernel];
+    most_turns = std::max(most_turns, (launch.grid->bounds.max + invocations - 1) / invocations);
+  }
+  for (std::size_t i = 0; i < schedule.kernels.size(); ++i) {
+    const passes::PlannedKernel& kernel = schedule.kernels[i];
+    if (kernel.blob) continue;
+    ir::Graph g;
+    v1::KernelSpec spec;
+    spec.set_symbol(kernel.symbol);
+    spec.set_ast(kernel.ast);
+    HEARTH_ASSIGN_OR_RETURN(UOpRef ast, ir::parse(g, kernel.ast));
+    if (passes::loop_rounds_bound(ast) <= most / turns[i]) continue;
+    google::protobuf::RepeatedPtrField<v1::PassReport> reports;
+    passes::PassLog log(&reports, /*dump=*/false);
+    HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear, lower_kernel(g, spec, target, options, log));
+    const std::int64_t rounds = passes::loop_rounds(linear);
+    if (rounds <= most / turns[i]) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel '", kernel.symbol, "' (", kernel.source, ") makes ", rounds,
+        turns[i] == 1 ? "" : absl::StrCat(" times ", turns[i]),
+        " loop rounds in one invocation at the variables' upper bounds, and target ", target.name(), " ends it after ",
+        most, " (max_loop_rounds, max_invocation_ms); use smaller lengths or bounds, or device cpu"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -113,6 +170,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
   Lowering lowering = {g, target, options, libraries, tuning, log, {}};
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(root, imported, lowering));
+  HEARTH_RETURN_IF_ERROR(log.time("check_rounds", [&] { return check_rounds(schedule, target, options); }));
   schedule.regions = log.time("parallel_regions", [&] { return passes::parallel_regions(schedule, target); });
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
@@ -140,18 +198,7 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
 
-  UOpRef root = nullptr;
-  HEARTH_PASS(parse, Level::Kernel, ir::parse(g, kernel.ast()));
-  HEARTH_PASS(expand, Level::Expanded, passes::expand(g, root));
-  HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
-  HEARTH_PASS(decompose, Level::Expanded, passes::decompose(g, root, target));
-  HEARTH_PASS(simplify, Level::Expanded,
-              options.fast_math() ? rules::simplify_fast(g, root) : rules::simplify(g, root));
-  HEARTH_PASS(lower_index, Level::Lowered, passes::lower_index(g, root));
-  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear,
-                          log.time("linearize", [&] { return passes::linearize(g, root); }));
-  linear.symbol = kernel.symbol();
-  HEARTH_RETURN_IF_ERROR(passes::check_linear(linear));
+  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear, lower_kernel(g, kernel, target, options, log));
   log.attach(ir::print_list(linear.body));
   const codegen::Generator& generator = codegen::generator_for(target);
   HEARTH_ASSIGN_OR_RETURN(*out.mutable_artifact(),

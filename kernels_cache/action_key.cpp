@@ -105,6 +105,8 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_known("target.gpu.workgroup_size", target.gpu().workgroup_size());
   add_known("target.gpu.shared_bytes", target.gpu().shared_bytes());
   add_known("target.gpu.max_buffer_bytes", target.gpu().max_buffer_bytes());
+  add_known("target.gpu.max_loop_rounds", target.gpu().max_loop_rounds());
+  add_known("target.gpu.max_invocation_ms", target.gpu().max_invocation_ms());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

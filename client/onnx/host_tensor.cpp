@@ -26,8 +26,8 @@ void store(std::string& bytes, std::int64_t index, T value) {
   std::memcpy(bytes.data() + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// Towards zero; what the type does not hold becomes its nearest value, NaN 0, as where a kernel converts it. The bits of
-// an unsigned 64-bit value.
+// Towards zero; what the type does not hold becomes its nearest value, NaN 0, as where a kernel converts it. The bits
+// of an unsigned 64-bit value.
 std::int64_t saturated(double value, DType dtype) {
   if (std::isnan(value)) return 0;
   const int bits = static_cast<int>(8 * dtype_bytes(dtype));

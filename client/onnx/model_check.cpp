@@ -44,8 +44,7 @@ absl::StatusOr<ModelCheck> check_model(const ModelFilePtr& model) {
     const Functions functions = read_functions(proto);
     for_each_node(proto, [&](const ::hearth_onnx::NodeProto& node, const ::hearth_onnx::FunctionProto* within) {
       ++check.num_nodes;
-      const Function* function =
-          within == nullptr ? nullptr : find_function(functions, name_of(*within));
+      const Function* function = within == nullptr ? nullptr : find_function(functions, name_of(*within));
       const Opsets& imported = function == nullptr ? opsets : function->opsets;
       const std::string reason = GraphImporter::missing_operator(node, imported, functions);
       if (!reason.empty()) check.missing.push_back({node_label(node), operator_name(node), reason});

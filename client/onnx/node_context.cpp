@@ -8,6 +8,7 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/ops/support.h"
 #include "client/trace/graph_inputs.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth_onnx.pb.h"
@@ -33,7 +34,8 @@ using Attribute = ::hearth_onnx::AttributeProto;
 
 client::Tensor widened(const client::Tensor& x) {
   const bool narrow = is_float(x.dtype()) && dtype_bytes(x.dtype()) < 4;
-  return narrow ? client::cast(x, DType::kF32) : x;
+  const client::OpScope scope("widen", client::Loc::current());
+  return narrow ? client::cast_to(x, DType::kF32) : x;
 }
 
 NodeContext::NodeContext(const ::hearth_onnx::NodeProto& proto, int opset, Values inputs,
@@ -56,7 +58,8 @@ client::Tensor NodeContext::tensor_or_empty(std::size_t index) const {
 client::Tensor NodeContext::wide(std::size_t index) const { return widened(tensor(index)); }
 
 client::Tensor NodeContext::rounded(const client::Tensor& result, std::size_t like) const {
-  return client::cast(result, input(like).dtype());
+  const client::OpScope scope("round", client::Loc::current());
+  return client::cast_to(result, input(like).dtype());
 }
 
 StoredWeight NodeContext::weight(std::size_t index, std::int64_t channel_axis) const {

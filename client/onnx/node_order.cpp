@@ -120,9 +120,9 @@ class Order {
     }
     const std::size_t count = labels.size();
     if (count > kShown) labels.resize(kShown);
-    reject(str_cat("the nodes ", absl::StrJoin(labels, ", "), count > kShown ? ", …" : "", " form a cycle: ",
-                   count == 1 ? "it reads" : "each reads what another of them makes", count == 1 ? " its own result" : "",
-                   "; a graph has none"));
+    reject(str_cat("the nodes ", absl::StrJoin(labels, ", "), count > kShown ? ", …" : "",
+                   " form a cycle: ", count == 1 ? "it reads" : "each reads what another of them makes",
+                   count == 1 ? " its own result" : "", "; a graph has none"));
   }
 
   const Nodes& nodes_;

@@ -29,7 +29,8 @@ Values matmul(NodeContext& node) {
   const std::int64_t a_rank = node.input(0).rank(), b_rank = node.input(1).rank();
   const StoredWeight a = node.weight(0, a_rank - 2), b = node.weight(1, b_rank - 1);
   const bool is_scaled = !a.scale.empty() || !b.scale.empty();
-  const Tensor y = is_scaled ? client::matmul(widened(a.tensor), widened(b.tensor)) : client::matmul(a.tensor, b.tensor);
+  const Tensor y =
+      is_scaled ? client::matmul(widened(a.tensor), widened(b.tensor)) : client::matmul(a.tensor, b.tensor);
   return {Value(node.rounded(scaled(scaled(y, b.scale, 1), a.scale, b_rank == 1 ? 1 : 2)))};
 }
 

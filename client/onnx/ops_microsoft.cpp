@@ -26,9 +26,7 @@ Values fast_gelu(NodeContext& node) {
   return {Value(node.rounded(client::gelu(plus_if_given(node, node.wide(0), 1), /*tanh_approximation=*/true)))};
 }
 
-Values bias_gelu(NodeContext& node) {
-  return {Value(node.rounded(client::gelu(node.wide(0) + node.wide(1))))};
-}
+Values bias_gelu(NodeContext& node) { return {Value(node.rounded(client::gelu(node.wide(0) + node.wide(1))))}; }
 
 Values quick_gelu(NodeContext& node) {
   const Tensor x = node.wide(0);

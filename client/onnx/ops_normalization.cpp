@@ -30,8 +30,7 @@ Values layer_normalization(NodeContext& node) {
   const std::int64_t axis = positive_axis(node.integer("axis", -1), node.input(0).rank());
   const double epsilon = node.real("epsilon", 1e-5);
   const client::Tensor x = stashed(node.tensor(0), stash);
-  Values outputs = {
-      Value(node.rounded(client::layer_norm(x, node.tensor(1), node.tensor_or_empty(2), axis, epsilon)))};
+  Values outputs = {Value(node.rounded(client::layer_norm(x, node.tensor(1), node.tensor_or_empty(2), axis, epsilon)))};
   client::Axes axes;
   for (std::int64_t i = axis; i < x.rank(); ++i) axes.push_back(i);
   if (node.num_outputs() > 1) outputs.emplace_back(client::cast(client::mean(x, axes, true), stash));

@@ -44,7 +44,8 @@ Tensor mean_of_nothing(const client::Shape& shape, DType dtype) {
 }
 
 // The result where an axis without elements is reduced; empty: there are elements.
-Tensor of_no_elements(const Value& x, const Axes& axes, bool keepdims, Tensor (*of_nothing)(const client::Shape&, DType)) {
+Tensor of_no_elements(const Value& x, const Axes& axes, bool keepdims,
+                      Tensor (*of_nothing)(const client::Shape&, DType)) {
   const client::Shape shape = x.dims();
   client::Shape reduced;
   bool is_empty = false;
@@ -84,7 +85,7 @@ Values reduce(NodeContext& node, int axes_input_since, std::optional<HostReduce>
   }
   // The result has the input's type, whatever it was accumulated in.
   const Tensor number = x.dtype() == DType::kBool ? client::cast(x.tensor(), DType::kU8) : widened(x.tensor());
-  return {Value(client::cast(record(number, axes, keepdims), x.dtype()))};
+  return {Value(node.rounded(record(number, axes, keepdims)))};
 }
 
 Values reduce_sum(NodeContext& node) {

@@ -24,8 +24,8 @@ Tensor leaky_relu(const Tensor& x, double slope, Loc loc) {
 
 Tensor elu(const Tensor& x, double alpha, Loc loc) {
   OpScope scope("elu", loc);
-  return in_full_width(
-      x, [&](const Tensor& value) { return where(less(value, 0), (exp(value) - 1.0) * alpha, value); });
+  return in_full_width(x,
+                       [&](const Tensor& value) { return where(less(value, 0), (exp(value) - 1.0) * alpha, value); });
 }
 
 Tensor selu(const Tensor& x, Loc loc) {
@@ -87,9 +87,8 @@ Tensor hard_tanh(const Tensor& x, double low, double high, Loc loc) {
 Tensor celu(const Tensor& x, double alpha, Loc loc) {
   OpScope scope("celu", loc);
   if (!(alpha != 0)) fail_op(str_cat("alpha is ", alpha, "; expected a number other than 0"));
-  return in_full_width(x, [&](const Tensor& value) {
-    return maximum(value, 0) + minimum((exp(value / alpha) - 1.0) * alpha, 0);
-  });
+  return in_full_width(
+      x, [&](const Tensor& value) { return maximum(value, 0) + minimum((exp(value / alpha) - 1.0) * alpha, 0); });
 }
 
 Tensor prelu(const Tensor& x, const Tensor& slope, Loc loc) {

@@ -258,7 +258,7 @@ Tensor cast(const Tensor& x, DType dtype, Loc loc) {
   OpScope scope("cast", loc);
   require(x, "x");
   if (dtype == DType::kBool && x.dtype() != DType::kBool) return not_equal(x, 0);
-  return cast_to(x, dtype);
+  return exact_cast_to(x, dtype);
 }
 
 Tensor saturating_cast(const Tensor& x, DType dtype, Loc loc) {

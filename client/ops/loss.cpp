@@ -50,8 +50,7 @@ Tensor nll_loss(const Tensor& given, const Tensor& target, const Tensor& weight,
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, const LossConfig& config, Loc loc) {
   OpScope scope("cross_entropy", loc);
   check(x, target, weight);
-  return in_full_width(
-      x, [&](const Tensor& value) { return nll_loss(log_softmax(value, 1), target, weight, config); });
+  return in_full_width(x, [&](const Tensor& value) { return nll_loss(log_softmax(value, 1), target, weight, config); });
 }
 
 }  // namespace hearth::client

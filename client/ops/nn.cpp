@@ -44,9 +44,8 @@ void check_channels(const Tensor& x) {
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, std::int64_t axis, double epsilon,
                   Loc loc) {
   OpScope scope("layer_norm", loc);
-  return in_full_width(x, [&](const Tensor& value) {
-    return affine(normalise(value, axes_from(value, axis), epsilon), scale, bias);
-  });
+  return in_full_width(
+      x, [&](const Tensor& value) { return affine(normalise(value, axes_from(value, axis), epsilon), scale, bias); });
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& scale, std::int64_t axis, double epsilon, Loc loc) {

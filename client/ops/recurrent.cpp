@@ -195,8 +195,8 @@ LstmTensors lstm_cell(const Tensor& x, const LstmTensors& state, const Tensor& w
                       GateOrder order, Loc loc) {
   OpScope scope("lstm_cell", loc);
   if (is_narrow(x)) {
-    const LstmTensors next = lstm_cell(widened(x), {widened(state.h), widened(state.c)}, widened(w), widened(r),
-                                       widened(b), order);
+    const LstmTensors next =
+        lstm_cell(widened(x), {widened(state.h), widened(state.c)}, widened(w), widened(r), widened(b), order);
     return {cast_to(next.h, x.dtype()), cast_to(next.c, x.dtype())};
   }
   const std::int64_t hidden = check_cell(x, state.h, w, r, 4);
@@ -212,8 +212,8 @@ LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, cons
   if (is_narrow(x)) {
     LstmConfig wide_config = config;
     wide_config.peepholes = widened(config.peepholes);
-    const LstmResult result = lstm(widened(x), {widened(state.h), widened(state.c)}, widened(w), widened(r),
-                                   widened(b), wide_config);
+    const LstmResult result =
+        lstm(widened(x), {widened(state.h), widened(state.c)}, widened(w), widened(r), widened(b), wide_config);
     return {cast_to(result.y, x.dtype()), {cast_to(result.last.h, x.dtype()), cast_to(result.last.c, x.dtype())}};
   }
   const Time time(x, config.steps);

@@ -43,7 +43,8 @@ Tensor shifted_mod_f32(const Tensor& value, const Tensor& shift, const Tensor& d
   return rest;
 }
 
-// a * b mod m for a, b < m < 2^53: the quotient in f64 is off by two at most, and the product's low 64 bits tell how far.
+// a * b mod m for a, b < m < 2^53: the quotient in f64 is off by two at most, and the product's low 64 bits tell how
+// far.
 Tensor product_mod(const Tensor& a, const Tensor& b, const Tensor& m) {
   const auto real = [](const Tensor& x) { return cast_to(x, DType::kF64); };
   const Tensor quotient = cast_to(real(a) * real(b) / real(m), DType::kI64);
@@ -84,7 +85,8 @@ Tensor in_wide(const Tensor& x, const Tensor& y) {
   const Tensor rest = is_f64 ? shifted_mod_f64(first, shift, divisor) : shifted_mod_f32(first, shift, divisor);
   // rest * 2^(exponent of y): as two factors, both of which are exact.
   const double digits = is_f64 ? 0x1p-52 : 0x1p-23;
-  const Tensor scaled = cast_to(rest, dtype) * digits * power_of_two(minimum(d.exponent, layout.max_exponent), layout, dtype);
+  const Tensor scaled =
+      cast_to(rest, dtype) * digits * power_of_two(minimum(d.exponent, layout.max_exponent), layout, dtype);
   const Tensor magnitude = where(less(a, b), a, scaled);
   const Tensor sign_bit = bit_and(bitcast(x, layout.bits), std::int64_t{-1} << (is_f64 ? 63 : 31));
   const Tensor signed_rest = bitcast(bit_or(bitcast(magnitude, layout.bits), sign_bit), dtype);

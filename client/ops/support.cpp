@@ -119,6 +119,14 @@ Tensor cast_to(const Tensor& x, DType dtype) {
   return record(node_of(v1::CAST, dtype, x.shape(), {x}));
 }
 
+Tensor exact_cast_to(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  const auto is_half = [](DType t) { return t == DType::kF16 || t == DType::kBF16; };
+  Node node = node_of(v1::CAST, dtype, x.shape(), {x});
+  if (is_half(dtype) || is_half(x.dtype())) node.axes = {1};
+  return record(std::move(node));
+}
+
 Tensor reshape_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   // A reshape of a reshape is one reshape.

@@ -51,8 +51,11 @@ Tensor filled(const Shape& shape, std::int64_t value, DType dtype);
 // A constant of all its elements; a float dtype.
 Tensor real_constant(Shape shape, const std::vector<double>& values, DType dtype);
 
-// The same tensor when nothing changes.
+// The same tensor when nothing changes. Where f16 or bf16 is cast the value may be the one that was computed in f32: for
+// what an op makes on its way.
 Tensor cast_to(const Tensor& x, DType dtype);
+// The same, but f16 and bf16 have the digits of their type: the cast that a user writes.
+Tensor exact_cast_to(const Tensor& x, DType dtype);
 Tensor reshape_to(const Tensor& x, const Shape& shape);
 Tensor expand_to(const Tensor& x, const Shape& shape);
 // A vector of length C as [1, C, 1, …] of `rank` axes, for per-channel arithmetic.

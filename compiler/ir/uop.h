@@ -7,7 +7,8 @@
 //   0;
 //              INT_MIN div -1 wraps to INT_MIN, INT_MIN mod -1 = 0.
 //   shifts     by >= width or negative: shl and unsigned shr give 0, signed shr gives the sign (0 or -1).
-//   floats     IEEE 754, round to nearest even; f16, bf16 and fp8 compute in f32 and round once an op.
+//   floats     IEEE 754, round to nearest even; f16, bf16 and fp8 compute in f32 and round once an op. Between ops of
+//              one kernel f16 and bf16 may stay in f32 (passes/ranged/wide_values), but not across `rounded`.
 //              max/min: NaN if either is NaN, the sign of a zero result is unspecified. eq/lt/le with NaN are false, ne
 //              true. A multiply feeding an add may be fused; a float sum's order, and its sign if 0, are unspecified.
 //   cast       float -> int truncates, saturates, NaN gives 0; int -> int wraps; to bool is x != 0; bool is 0 or 1.

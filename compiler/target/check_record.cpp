@@ -11,6 +11,7 @@ namespace hearth::target {
 namespace {
 
 constexpr std::uint32_t kMaxVectorBits = 2048;  // of any processor that is known
+constexpr std::uint64_t kMinRounds = 1024;
 constexpr std::uint32_t kMaxInvocations = 1u << 16;
 
 template <typename... Parts>
@@ -26,6 +27,9 @@ absl::Status check_gpu(const v1::GpuLimits& gpu) {
     return wrong("gpu.workgroup_size: ", gpu.workgroup_size(), " is not from 1 to max_workgroup_invocations, ", most);
   if (!std::has_single_bit(gpu.subgroup_size()) || gpu.subgroup_size() > 128)
     return wrong("gpu.subgroup_size: ", gpu.subgroup_size(), " is no power of two up to 128");
+  if (gpu.max_loop_rounds() > 0 && gpu.max_loop_rounds() < kMinRounds)
+    return wrong("gpu.max_loop_rounds: ", gpu.max_loop_rounds(), " is less than ", kMinRounds,
+                 ", with which no kernel goes far; 0 stands for any number");
   if (gpu.max_buffer_bytes() < 1) return wrong("gpu.max_buffer_bytes: no buffer fits in 0 bytes");
   return absl::OkStatus();
 }

@@ -7,6 +7,10 @@ namespace {
 
 // A launch numbers its invocations in 32 bits (gl_GlobalInvocationID).
 constexpr std::int64_t kMaxInvocations = std::int64_t{1} << 32;
+// maxComputeWorkGroupCount[0] is nowhere less.
+constexpr std::int64_t kMaxWorkgroups = 65'535;
+// A round of a loop with a load that misses every cache takes about 100 cycles of a slow GPU's 1 GHz: 0.1 us.
+constexpr std::int64_t kRoundsInMs = 10'000;
 
 Capabilities capabilities_of(const v1::Target& record) {
   if (record.device() == "cpu") return cpu_capabilities(record);
@@ -16,6 +20,7 @@ Capabilities capabilities_of(const v1::Target& record) {
   if (record.device() == "vulkan") {
     can.unit = Unit::Invocation;
     can.max_units = kMaxInvocations;
+    can.max_workgroups = kMaxWorkgroups;
   }
   return can;
 }
@@ -31,6 +36,12 @@ std::optional<MatrixUnit> Target::vector_unit(ir::Scalar a, ir::Scalar b) const 
 
 std::int64_t Target::l2_bytes() const {
   return record_.l2_bytes() > 0 ? static_cast<std::int64_t>(record_.l2_bytes()) : 1 << 20;
+}
+
+std::int64_t Target::max_loop_rounds() const {
+  const auto by_count = static_cast<std::int64_t>(record_.gpu().max_loop_rounds());
+  const std::int64_t by_time = record_.gpu().max_invocation_ms() * kRoundsInMs;
+  return by_count == 0 ? by_time : by_time == 0 ? by_count : std::min(by_count, by_time);
 }
 
 std::string Target::name() const {

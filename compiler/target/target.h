@@ -39,6 +39,7 @@ struct Capabilities {
   bool is_tuned = false;
   Unit unit = Unit::Share;
   std::int64_t max_units = 0;
+  std::int64_t max_workgroups = 0;
 };
 
 class Target {
@@ -74,6 +75,12 @@ class Target {
 
   // Of one launch; 0: any number.
   std::int64_t max_units() const { return can_.max_units; }
+  // Of all loops of one invocation together; 0: any number. Beyond it results are wrong or the device is lost.
+  std::int64_t max_loop_rounds() const;
+  // Of one reduction: a kernel may have several beside the loop over its results.
+  std::int64_t max_reduction_rounds() const { return max_loop_rounds() / kLoopsOfOneKernel; }
+  // Workgroups of one launch that every device of the kind has; units beyond them take turns.
+  std::int64_t max_workgroups() const { return can_.max_workgroups; }
   // Of one allocation; 0: what memory there is.
   std::uint64_t max_buffer_bytes() const { return record_.gpu().max_buffer_bytes(); }
 
@@ -91,6 +98,8 @@ class Target {
   std::string name() const;
 
  private:
+  static constexpr std::int64_t kLoopsOfOneKernel = 8;  // a softmax has three, attention five
+
   v1::Target record_;
   Capabilities can_;
 };

@@ -21,6 +21,7 @@ inline int op_cost(ir::UOpRef x) {
     case ir::Op::Range:
     case ir::Op::Var:
     case ir::Op::Cast:
+    case ir::Op::Rounded:
       return 0;
     default:
       return 1;

@@ -31,7 +31,8 @@ v1::Target cpu_level(const char* triple, std::initializer_list<const char*> feat
 
 struct GpuLevel {
   std::uint32_t subgroup_size, max_workgroup_invocations, workgroup_size, shared_bytes;
-  std::uint64_t max_buffer_bytes;
+  std::uint64_t max_buffer_bytes, max_loop_rounds;
+  std::uint32_t max_invocation_ms;
 };
 
 v1::Target vulkan_level(const char* arch, std::initializer_list<const char*> features, GpuLevel level) {
@@ -47,6 +48,8 @@ v1::Target vulkan_level(const char* arch, std::initializer_list<const char*> fea
   gpu.set_workgroup_size(level.workgroup_size);
   gpu.set_shared_bytes(level.shared_bytes);
   gpu.set_max_buffer_bytes(level.max_buffer_bytes);
+  gpu.set_max_loop_rounds(level.max_loop_rounds);
+  gpu.set_max_invocation_ms(level.max_invocation_ms);
   return target;
 }
 
@@ -73,8 +76,8 @@ const std::vector<Fixed>& fixed_targets() {
                      "shaderRoundingModeRTEFloat32", "shaderRoundingModeRTEFloat64",
                      "shaderSignedZeroInfNanPreserveFloat32", "shaderSignedZeroInfNanPreserveFloat64",
                      "storageBuffer16BitAccess", "storageBuffer8BitAccess"},
-                    {8, 1024, 64, 32 << 10, std::uint64_t{2} << 30})},
-      {"vulkan:minimal", vulkan_level("minimal", {"bufferDeviceAddress"}, {4, 256, 64, 16 << 10, 128 << 20})},
+                    {8, 1024, 64, 32 << 10, std::uint64_t{2} << 30, 65'535, 0})},
+      {"vulkan:minimal", vulkan_level("minimal", {"bufferDeviceAddress"}, {4, 256, 64, 16 << 10, 128 << 20, 0, 1000})},
   };
   return all;
 }

@@ -71,6 +71,8 @@ absl::StatusOr<double> float_unary(Op op, Scalar scalar, double x) {
       return std::trunc(x);
     case Op::Sigmoid:
       return 1.0 / (1.0 + std::exp(-x));
+    case Op::Rounded:
+      return x;
     default:
       return undefined(op, scalar);
   }

@@ -36,7 +36,12 @@ Result Importer::elementwise(const v1::Node& n, Op op) {
     }
     if (*target == dtype) return x_[0];
     if (op == Op::Bitcast && (is_bool(dtype) || is_bool(*target))) return wrong("a number");
-    return g_.make(op, *target, x_);
+    const bool is_exact = op == Op::Cast && n.axes_size() == 1 && n.axes(0) == 1;
+    const auto rounded = [&](UOpRef x) {
+      const bool is_half = x->dtype == ir::Scalar::F16 || x->dtype == ir::Scalar::BF16;
+      return is_exact && is_half ? g_.unary(Op::Rounded, x) : x;
+    };
+    return rounded(g_.make(op, *target, {rounded(x_[0])}));
   }
   if (op == Op::Where) {
     if (!is_bool(x_[0]->dtype))

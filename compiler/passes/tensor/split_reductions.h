@@ -1,15 +1,20 @@
-// split_reductions: a large reduction to one value becomes parts that threads divide, and the reduction of those.
+// split_reductions: a large reduction becomes parts that threads or invocations divide, and the reduction of those.
 //
 // A launch is divided along its results, so a reduction to a single value would be one thread's work. The first long
 // axis is cut into equal parts; their results are stored. Narrow floats are summed in f32 up to the end, as in one
 // reduction.
+//
+// Where the target bounds the rounds that one invocation makes (Target::max_reduction_rounds), a longer reduction is
+// made in stages, none of them longer: over some of its axes first, or over parts of an axis, about as many as a part
+// has elements; what is missing to whole parts is the reduction's identity.
 #pragma once
 #include "compiler/ir/graph.h"
 #include "compiler/target/target.h"
 
 namespace hearth::passes {
 
-// Tensor level, after canonicalize. With one thread nothing changes, nor for symbolic lengths.
+// Tensor level, after canonicalize. With one thread and no bound nothing changes; for threads, nor for symbolic
+// lengths.
 ir::UOpRef split_reductions(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 }  // namespace hearth::passes

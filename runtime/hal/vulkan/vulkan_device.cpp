@@ -39,6 +39,10 @@ absl::Status check_target(const v1::Target& target, const VulkanDeviceInfo& info
     return refuse("workgroups of ", target.gpu().workgroup_size(), " invocations, and ", info.name, " has at most ",
                   own.gpu().max_workgroup_invocations());
   }
+  const std::uint64_t rounds = own.gpu().max_loop_rounds();
+  if (rounds > 0 && (target.gpu().max_loop_rounds() == 0 || target.gpu().max_loop_rounds() > rounds)) {
+    return refuse("loops of any number of rounds, and ", info.name, " ends those of an invocation after ", rounds);
+  }
   return absl::OkStatus();
 }
 

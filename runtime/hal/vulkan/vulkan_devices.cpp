@@ -110,6 +110,9 @@ void add_features(const Facts& facts, v1::Target& target) {
   }
 }
 
+// Whether a driver watches how long the device is busy.
+bool limits_apply(const Facts& facts) { return facts.basic().deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU; }
+
 v1::Target target_of(const Facts& facts) {
   // Enough invocations to hide what one waits for, few enough that small launches fill the device.
   constexpr std::uint32_t kSubgroups = 8, kMinInvocations = 64;
@@ -126,6 +129,14 @@ v1::Target target_of(const Facts& facts) {
   gpu.set_workgroup_size(std::min(gpu.max_workgroup_invocations(),
                                   std::max(kMinInvocations, kSubgroups * facts.properties11.subgroupSize)));
   gpu.set_shared_bytes(limits.maxComputeSharedMemorySize);
+  // Mesa's llvmpipe ends all loops of an invocation together after so many rounds, without an error
+  // (LP_MAX_TGSI_LOOP_ITERATIONS; vulkan_test measures it). Drivers of GPUs end what runs for seconds: half of the
+  // shortest such time, Windows' two seconds.
+  constexpr std::uint64_t kLavapipeRounds = 65'535;
+  constexpr std::uint32_t kInvocationMs = 1000;
+  const bool is_llvmpipe = facts.properties12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+  if (is_llvmpipe) gpu.set_max_loop_rounds(kLavapipeRounds);
+  if (limits_apply(facts)) gpu.set_max_invocation_ms(kInvocationMs);
   gpu.set_max_buffer_bytes(std::min(facts.properties11.maxMemoryAllocationSize, facts.properties13.maxBufferSize));
   return target;
 }

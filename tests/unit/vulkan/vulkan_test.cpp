@@ -222,6 +222,46 @@ TEST_CASE("a launch of more units than all workgroups have invocations is whole,
   CHECK(computes(*instance, kUnits));
 }
 
+TEST_CASE("a device ends the loops of an invocation after as many rounds as its record says, or never") {
+  const VulkanDeviceInfo info = info_of_first();
+  const Opened opened;
+  SaxpyPlan made = testing::saxpy_plan(1, false);
+  const ArtifactSource counts = testing::compile_map(
+      "add", {"o", "t", "y"}, "float c = 0; for (int k = 0; k < int(y[i]); ++k) c += 1; o[i] = c + 0 * t[i];");
+  made.artifacts[1] = counts;
+  made.plan.mutable_kernels(1)->set_artifact(counts.digest);
+  const auto plan = load_on(*opened.device, made);
+  REQUIRE(plan.ok());
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
+  REQUIRE(instance.ok());
+  constexpr float kRounds = 1'000'000;
+  *static_cast<float*>(instance->input("x")->data) = 0;
+  *static_cast<float*>(instance->input("y")->data) = kRounds;
+  REQUIRE(instance->execute().ok());
+  const auto made_rounds = *static_cast<const float*>(instance->output("out")->data);
+  const auto most = static_cast<float>(info.target.gpu().max_loop_rounds());
+  INFO(info.name << " with " << info.driver << " " << info.driver_version << " makes " << made_rounds
+                 << " rounds of a million; its record (runtime/hal/vulkan/vulkan_devices.cpp) says " << most
+                 << ", 0 being any number");
+  CHECK(made_rounds == (most == 0 ? kRounds : most));
+}
+
+TEST_CASE("a plan whose loops are longer than the device lets them be is refused, naming both") {
+  VulkanDeviceInfo info = info_of_first();
+  info.target.mutable_gpu()->set_max_loop_rounds(5000);
+  const Opened opened(info, {});
+  SaxpyPlan made = testing::saxpy_plan(64, false);
+  for (const std::uint64_t rounds : {0, 5001}) {
+    made.plan.mutable_target()->mutable_gpu()->set_max_loop_rounds(rounds);
+    const absl::Status status = load_on(*opened.device, made).status();
+    CHECK(absl::IsFailedPrecondition(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("loops of any number of rounds") &&
+                                                  Catch::Contains("ends those of an invocation after 5000"));
+  }
+  made.plan.mutable_target()->mutable_gpu()->set_max_loop_rounds(4999);
+  CHECK(load_on(*opened.device, made).ok());
+}
+
 TEST_CASE("a plan that was compiled for what a device lacks is refused, by what it lacks") {
   const Opened opened;
   SaxpyPlan made = testing::saxpy_plan(64, false);
