@@ -136,7 +136,8 @@ Values mean(NodeContext& node) {
 
 // x^0.5 by C's rules: of -infinity it is infinity, of -0 it is 0.
 Tensor square_root_power(const Tensor& x) {
-  return client::sqrt(client::where(client::equal(x, -INFINITY), INFINITY, x) + 0.0);
+  const Tensor positive = client::where(client::equal(x, 0.0), 0.0, x);  // not a sum with 0: drivers leave that out
+  return client::sqrt(client::where(client::equal(x, -INFINITY), INFINITY, positive));
 }
 
 constexpr double kMaxSquarings = 1 << 30;  // of known exponents: 30 products and as many again

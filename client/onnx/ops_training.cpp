@@ -21,20 +21,20 @@ struct Operands {
     }
     return values / parts;
   }
-  const Tensor& get(std::size_t part, std::size_t i) const { return node.tensor(2 + part * count() + i); }
+  Tensor get(std::size_t part, std::size_t i) const { return node.wide(2 + part * count() + i); }
 };
 
-// Results part by part, as the inputs are.
-Values in_order(const std::vector<std::vector<Tensor>>& parts) {
+// Results part by part, as the inputs are, in the tensors' type.
+Values in_order(const NodeContext& node, const std::vector<std::vector<Tensor>>& parts) {
   Values values;
   for (const auto& part : parts) {
-    for (const Tensor& tensor : part) values.emplace_back(tensor);
+    for (const Tensor& tensor : part) values.emplace_back(node.rounded(tensor, 2));
   }
   return values;
 }
 
-Tensor rate_of(NodeContext& node) { return node.tensor(0); }
-Tensor steps_of(NodeContext& node) { return client::cast(node.tensor(1), node.tensor(0).dtype()); }
+Tensor rate_of(NodeContext& node) { return node.wide(0); }
+Tensor steps_of(NodeContext& node) { return client::cast(node.tensor(1), node.wide(0).dtype()); }
 
 Values adagrad(NodeContext& node) {
   const double decay = node.real("decay_factor", 0), epsilon = node.real("epsilon", 1e-6);
@@ -48,7 +48,7 @@ Values adagrad(NodeContext& node) {
     results[0].push_back(given.get(0, i) - rate * gradient / (client::sqrt(squares) + epsilon));
     results[1].push_back(squares);
   }
-  return in_order(results);
+  return in_order(node, results);
 }
 
 Values adam(NodeContext& node) {
@@ -68,7 +68,7 @@ Values adam(NodeContext& node) {
     results[1].push_back(velocity);
     results[2].push_back(squares);
   }
-  return in_order(results);
+  return in_order(node, results);
 }
 
 Values momentum(NodeContext& node) {
@@ -87,7 +87,7 @@ Values momentum(NodeContext& node) {
     results[0].push_back(given.get(0, i) - rate_of(node) * direction);
     results[1].push_back(velocity);
   }
-  return in_order(results);
+  return in_order(node, results);
 }
 
 constexpr OperatorEntry kOperators[] = {

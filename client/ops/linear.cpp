@@ -57,8 +57,13 @@ Tensor matmul(const Tensor& a_given, const Tensor& b_given, Loc loc) {
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b, Loc loc) {
   OpScope scope("linear", loc);
   if (require(w, "w").rank() != 2) fail_op(str_cat("argument 'w' is ", describe(w), "; expected 2 axes, [n, k]"));
-  const Tensor result = matmul(x, transpose(w, 0, 1));
-  return b.empty() ? result : result + b;
+  if (b.empty()) return matmul(x, transpose(w, 0, 1));
+  // The bias is added before a narrow sum is rounded.
+  const DType dtype = promote(promote(require(x, "x").dtype(), w.dtype()), b.dtype());
+  const bool narrow = is_float(dtype) && dtype_bytes(dtype) < 4;
+  const auto factor = [&](const Tensor& value) { return narrow ? cast_to(value, DType::kF32) : value; };
+  const Tensor result = matmul(factor(x), transpose(factor(w), 0, 1)) + factor(b);
+  return narrow ? cast_to(result, dtype) : result;
 }
 
 Tensor gather(const Tensor& data, const Tensor& indices, std::int64_t axis, Loc loc) {

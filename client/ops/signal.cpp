@@ -143,7 +143,9 @@ Tensor stft(const Tensor& x, const Tensor& window, std::int64_t step, bool onesi
   check_length(length, 1);
   // [N, frames, parts, length] -> [N, frames, length, parts]
   const Tensor frames = transpose(unfold(x, 1, length, step));
-  return dft(frames * cast_to(reshape_to(window, {length, 1}), x.dtype()), {.axis = 2, .onesided = onesided});
+  const DType full = wide(x.dtype());
+  const Tensor weighted = cast_to(frames, full) * cast_to(reshape_to(window, {length, 1}), full);
+  return cast_to(dft(weighted, {.axis = 2, .onesided = onesided}), x.dtype());
 }
 
 Tensor hann_window(std::int64_t length, bool periodic, DType dtype, Loc loc) {

@@ -89,7 +89,13 @@ Node GraphBuilder::op(v1::Op op, const std::vector<Node>& inputs) {
   return add(op, compares ? v1::BOOL : dtypes_[inputs.back()], inputs);
 }
 
-Node GraphBuilder::cast(Node x, v1::DType dtype) { return add(v1::CAST, dtype, {x}); }
+Node GraphBuilder::cast(Node x, v1::DType dtype) {
+  const auto is_half = [](v1::DType t) { return t == v1::F16 || t == v1::BF16; };
+  const bool is_exact = is_half(dtype) || is_half(dtypes_[x]);
+  const Node node = add(v1::CAST, dtype, {x});
+  if (is_exact) graph_.mutable_nodes(static_cast<int>(node))->add_axes(1);
+  return node;
+}
 Node GraphBuilder::bitcast(Node x, v1::DType dtype) { return add(v1::BITCAST, dtype, {x}); }
 
 Node GraphBuilder::movement(v1::Op op, Node x, const Dims& args, const std::vector<std::int64_t>& axes) {
