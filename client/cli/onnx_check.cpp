@@ -90,7 +90,8 @@ absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
 
 void print_checked(const CheckFlags& flags, const Checked& checked) {
   for (const onnx::MissingNode& node : checked.operators.missing) {
-    print_line("node '", node.name, "' (operator ", node.op, "): ", node.reason);
+    const std::string opset = node.opset == 0 ? "" : str_cat(", opset ", node.opset);
+    print_line("node '", node.name, "' (operator ", node.op, opset, "): ", node.reason);
   }
   if (!checked.refused.empty()) print_line(checked.refused);
   const std::size_t missing = checked.operators.missing.size();

@@ -157,6 +157,10 @@ std::string_view contradiction_of(std::string_view name) {
     return "its expected values are those of epsilon = 0.01; its model gives none (1e-6)";
   if (name == "test_l2normalization_axis_0")
     return "it expects NaN where a norm is 0, for which the operator's text says 0";
+  const bool caps_or_shows = name.find("_qk_matmul_softcap") != std::string_view::npos ||
+                             name.find("_qk_matmul_bias") != std::string_view::npos;
+  if (name.starts_with("test_attention_") && caps_or_shows)
+    return "its expected values cap scores after the mask, which ONNX has since corrected in operators 23 and 24";
   if (name.starts_with("test_qlinearmatmul_") && name.find("_int8_") != std::string_view::npos)
     return "its expected values wrap around, where the operator's text says that they saturate";
   return "";

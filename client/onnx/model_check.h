@@ -1,5 +1,6 @@
 // Which nodes of a model need an operator, or an opset of one, that is not here: read from the file alone, subgraphs
-// and functions included, without shapes or weights. Thread-safe. Errors: status naming the file.
+// and functions included, without shapes or weights. Nodes that no output needs are not asked about, since they are not
+// imported. Thread-safe. Errors: status naming the file.
 //
 //   absl::StatusOr<ModelCheck> checked = check_model("model.onnx");
 //   for (const MissingNode& node : checked->missing) …
@@ -24,6 +25,7 @@ class ModelFile;
 struct MissingNode {
   std::string name;  // or its first output
   std::string op;    // "domain::name" if not ONNX's own
+  int opset = 0;     // of its domain; 0: not imported
   std::string reason;
 };
 
