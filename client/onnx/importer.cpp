@@ -10,6 +10,7 @@
 #include "client/onnx/dim_table.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
+#include "client/onnx/node_order.h"
 #include "client/onnx/reject.h"
 #include "hearth/error.h"
 #include "hearth_onnx.pb.h"
@@ -72,13 +73,36 @@ DeclaredInput declare(const ::hearth_onnx::ValueInfoProto& input, const ImportOp
   return declared;
 }
 
-std::vector<DeclaredInput> declared_inputs(const ::hearth_onnx::GraphProto& graph, const ImportOptions& options) {
+std::set<std::string> names_read(const ::hearth_onnx::GraphProto& graph) {
+  std::set<std::string> given;
+  for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) given.insert(input.name());
+  for (const ::hearth_onnx::NodeProto& node : graph.node()) {
+    for (const std::string& name : node.output()) {
+      if (!name.empty() && given.contains(name))
+        reject(str_cat("'", name, "' is defined twice, as an input and by a node"));
+    }
+  }
+  std::vector<std::string> outputs;
+  for (const ::hearth_onnx::ValueInfoProto& output : graph.output()) outputs.push_back(output.name());
+  return needed_nodes(graph.node(), outputs).reads;
+}
+
+// What a plan can have as an input, should nobody read it.
+bool is_plain_tensor(const ::hearth_onnx::TypeProto& type) {
+  return type.has_tensor_type() && type.tensor_type().has_shape() &&
+         type.tensor_type().elem_type() != ::hearth_onnx::TensorProto::STRING;
+}
+
+// `reads`: names that nodes or outputs read. Other inputs may be of kinds that are not known here.
+std::vector<DeclaredInput> declared_inputs(const ::hearth_onnx::GraphProto& graph, const ImportOptions& options,
+                                           const std::set<std::string>& reads) {
   std::set<std::string> initializers;
   for (const ::hearth_onnx::TensorProto& tensor : graph.initializer()) initializers.insert(tensor.name());
   std::vector<DeclaredInput> inputs;
   for (const ::hearth_onnx::ValueInfoProto& input : graph.input()) {
     const bool is_default = initializers.count(input.name()) != 0;
     const bool is_given = options.input_shapes.count(input.name()) != 0 || options.constants.count(input.name()) != 0;
+    if (!is_given && !reads.contains(input.name()) && !is_plain_tensor(input.type())) continue;
     if (!is_default || is_given) inputs.push_back(declare(input, options));
   }
   return inputs;
@@ -192,7 +216,8 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   ImportedModel result;
   result.opset = standard_opset(model->proto());
   const ::hearth_onnx::GraphProto& graph = model->proto().graph();
-  const std::vector<DeclaredInput> inputs = declared_inputs(graph, options);
+  const std::set<std::string> reads = names_read(graph);
+  const std::vector<DeclaredInput> inputs = declared_inputs(graph, options, reads);
   check_named_inputs(options, inputs);
   const std::map<std::string, HostTensor> constants = constants_of(inputs, options);
   DimTable dims(options);

@@ -39,6 +39,8 @@ std::span<const OperatorEntry> elementwise_operators();    // ops_elementwise.cp
 std::span<const OperatorEntry> activation_operators();     // ops_activation.cpp
 std::span<const OperatorEntry> shape_operators();          // ops_shape.cpp
 std::span<const OperatorEntry> movement_operators();       // ops_movement.cpp
+std::span<const OperatorEntry> split_operators();          // ops_split.cpp
+std::span<const OperatorEntry> cast_operators();           // ops_cast.cpp
 std::span<const OperatorEntry> indexing_operators();       // ops_indexing.cpp
 std::span<const OperatorEntry> scatter_operators();        // ops_scatter.cpp
 std::span<const OperatorEntry> compaction_operators();     // ops_compaction.cpp

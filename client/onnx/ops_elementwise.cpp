@@ -184,8 +184,9 @@ Values pow(NodeContext& node) {
     return {Value(node.rounded(client::pow(client::cast(x, DType::kF64), client::cast(power, DType::kF64))))};
   }
   if (is_integer(base.dtype()) && base.dtype() != exponent.dtype()) {
-    const DType wide = client::promote(base.dtype(), exponent.dtype());
-    if (!is_float(wide)) return {Value(node.rounded(client::pow(client::cast(x, wide), client::cast(power, wide))))};
+    // Products wrap, so their low digits are the same in any wider type.
+    const Tensor wide = client::pow(client::cast(x, DType::kI64), client::cast(power, DType::kI64));
+    return {Value(node.rounded(wide))};
   }
   return {Value(node.rounded(client::pow(x, power)))};
 }
@@ -229,6 +230,10 @@ Values logical_not(NodeContext& node) {
   return unary(node, HostUnary::kNot, [](const Tensor& x) { return client::logical_not(x); });
 }
 Values neg(NodeContext& node) {
+  if (const Value& x = node.input(0); x.is_lengths()) {
+    const Lengths zeros = {x.dtype(), x.shape(), client::Shape(x.lengths()->elements.size(), 0)};
+    if (const auto result = lengths_binary(HostBinary::kSub, zeros, *x.lengths())) return {node.made(*result)};
+  }
   return unary(node, HostUnary::kNeg, [](const Tensor& x) { return client::neg(x); });
 }
 Values abs(NodeContext& node) {
@@ -274,50 +279,20 @@ Values where(NodeContext& node) {
   return {Value(client::where(condition.tensor(), a.tensor(), b.tensor()))};
 }
 
-HostTensor numbers_of(const Text& text, DType dtype) {
-  std::string bytes;
-  for (const std::string& element : text.elements) {
-    double real = 0;
-    std::int64_t integer = 0;
-    const bool is_number = is_float(dtype) ? absl::SimpleAtod(element, &real) : absl::SimpleAtoi(element, &integer);
-    if (!is_number || (!is_float(dtype) && !client::fits(integer, dtype))) {
-      reject(str_cat("'", element, "' is no ", dtype_name(dtype)));
-    }
-    bytes += is_float(dtype) ? client::encode_float(real, dtype) : client::encode_integer(integer, dtype);
-  }
-  return HostTensor(dtype, text.shape, std::move(bytes));
-}
-
-// Since opset 19 what is too great for an fp8 type becomes its greatest value, unless saturate = 0.
-Values cast_to(NodeContext& node, DType dtype) {
-  const bool is_fp8 = is_float(dtype) && dtype_bytes(dtype) == 1;
-  const bool saturates = node.opset() >= 19 && node.integer("saturate", 1) != 0 && is_fp8;
-  if (node.opset() >= 24) node.text("round_mode", "up");  // of a type of powers of two alone, which is none of ours
-  const Value& x = node.input(0);
-  if (x.is_text()) return {node.made(numbers_of(x.text(), dtype))};
-  if (x.dtype() == dtype) return {x};
-  if (x.is_lengths() && (dtype == DType::kI64 || dtype == DType::kI32)) {
-    Lengths lengths = *x.lengths();
-    lengths.dtype = dtype;
-    if (lengths.fit()) return {node.made(lengths)};
-  }
-  if (x.is_host() && can_fold(x.host()) && !is_fp8) return {node.made(host_cast(x.host(), dtype))};
-  return {Value(saturates ? client::saturating_cast(x.tensor(), dtype) : client::cast(x.tensor(), dtype))};
-}
-
-constexpr int kTypeNumber = 6;  // first opset; the type's name before
-
-Values cast(NodeContext& node) {
-  if (node.opset() >= kTypeNumber) return cast_to(node, dtype_from_onnx(node.required_integer("to")));
-  const std::string name = node.text("to", "");
-  ::hearth_onnx::TensorProto::DataType type = ::hearth_onnx::TensorProto::UNDEFINED;
-  if (!::hearth_onnx::TensorProto_DataType_Parse(name, &type))
-    reject(str_cat("attribute to = '", name, "' names no type"));
-  return cast_to(node, dtype_from_onnx(type));
-}
-Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }
-
 constexpr int kBoundsInput = 11;  // first opset; attributes before
+
+// Of lengths that are known up to variables, between bounds that are, too; else empty.
+Value clipped_lengths(const NodeContext& node) {
+  if (!node.input(0).is_lengths()) return Value();
+  std::optional<Lengths> result = node.input(0).lengths();
+  for (std::size_t i : {1, 2}) {
+    if (!node.has_input(i)) continue;
+    const std::optional<Lengths> bound = node.input(i).lengths();
+    if (!result || !bound || bound->elements.size() != 1 || bound->dtype != result->dtype) return Value();
+    result = lengths_binary(i == 1 ? HostBinary::kMax : HostBinary::kMin, *result, *bound);
+  }
+  return result ? node.made(*result) : Value();
+}
 
 Values clip(NodeContext& node) {
   Tensor x = node.tensor(0);
@@ -328,6 +303,7 @@ Values clip(NodeContext& node) {
     if (node.has("max")) x = client::minimum(x, node.real("max", 0));
     return {Value(x)};
   }
+  if (const Value clipped = clipped_lengths(node); !clipped.empty()) return {clipped};
   for (std::size_t i : {1, 2}) {
     if (!node.has_input(i)) continue;
     if (node.input(i).dtype() != dtype) reject("min and max must have the input's type");
@@ -388,8 +364,6 @@ constexpr OperatorEntry kOperators[] = {
     {"IsNaN", recorded<client::is_nan>, 9},
     {"IsInf", is_inf, 10},
     {"Where", where, 9},
-    {"Cast", cast, 1, kCommonOpset, BoundedInputs::kElementwise},
-    {"CastLike", cast_like, 15},
     {"Clip", clip},
 };
 

@@ -4,6 +4,7 @@
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "hearth/ops/einsum.h"
+#include "hearth/ops/elementwise.h"
 #include "hearth/ops/linear.h"
 #include "hearth/ops/movement.h"
 
@@ -47,13 +48,17 @@ Values gemm(NodeContext& node) {
   Tensor y = client::matmul(widened(transpose_a ? client::transpose(a.tensor) : a.tensor),
                             widened(transpose_b ? client::transpose(b.tensor) : b.tensor));
   y = scaled(scaled(y, b.scale, 1), a.scale, 2);
-  if (alpha != 1.0) y = y * alpha;
+  // Integers that alpha or beta scales: in f64, which has more of their digits than f32.
+  const auto times = [](const Tensor& x, double factor) {
+    return (is_integer(x.dtype()) ? client::cast(x, DType::kF64) : x) * factor;
+  };
+  if (alpha != 1.0) y = times(y, alpha);
   if (node.has_input(2) && beta != 0.0) {
     check_same_type(node.input(0), node.input(2));
     const Tensor c = node.wide(2);
     const client::Shape shape = y.shape();
     if (!broadcasts && c.shape() != shape) reject("C has another shape than the product, and broadcast is 0");
-    y = y + (beta == 1.0 ? c : c * beta);
+    y = y + (beta == 1.0 ? c : times(c, beta));
     if (y.shape() != shape) reject("C is larger than the product");
   }
   return {Value(node.rounded(y))};

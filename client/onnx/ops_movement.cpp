@@ -341,45 +341,6 @@ Values slice(NodeContext& node) {
   return {viewed(node, x, view)};
 }
 
-Values split(NodeContext& node) {
-  const Value& x = node.input(0);
-  const Shape from = x.dims();
-  const std::int64_t axis = positive_axis(node.integer("axis", 0), static_cast<std::int64_t>(from.size()));
-  if (!from[static_cast<std::size_t>(axis)].is_const()) {
-    reject_unsupported(str_cat("the symbolic length ", from[static_cast<std::size_t>(axis)].to_string()));
-  }
-  const std::int64_t length = from[static_cast<std::size_t>(axis)].value();
-  const auto parts = static_cast<std::int64_t>(node.num_outputs());
-  if (node.integer("num_outputs", parts) != parts) reject("num_outputs differs from the number of outputs");
-  Ints lengths;
-  const bool once_an_input = node.opset() == 1 && node.has_input(1);
-  if (const auto given = node.integers("split", 1, once_an_input ? 1 : kAxesInput)) {
-    lengths = *given;
-  } else {
-    const std::int64_t chunk = parts == 0 ? 0 : (length + parts - 1) / parts;
-    if (node.opset() < 18 && chunk * parts != length) reject(str_cat(length, " does not split into ", parts));
-    for (std::int64_t i = 0; i < parts; ++i) lengths.push_back(std::clamp(length - i * chunk, std::int64_t{0}, chunk));
-  }
-  const bool valid = static_cast<std::int64_t>(lengths.size()) == parts &&
-                     std::all_of(lengths.begin(), lengths.end(), [&](auto n) { return n >= 0 && n <= length; }) &&
-                     std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}) == length;
-  if (!valid) {
-    reject(str_cat("lengths ", to_string(lengths), " do not split ", length, " into ", parts, " parts"));
-  }
-  Values outputs;
-  if (!movable(x, from)) {
-    for (const Tensor& part : client::split(x.tensor(), lengths, axis)) outputs.emplace_back(part);
-    return outputs;
-  }
-  View view{.shape = x.shape(), .strides = row_major_strides(x.shape())};
-  for (std::int64_t part : lengths) {
-    view.shape[static_cast<std::size_t>(axis)] = part;
-    outputs.push_back(viewed(node, x, view, str_cat(outputs.size())));
-    view.offset += part * view.strides[static_cast<std::size_t>(axis)];
-  }
-  return outputs;
-}
-
 constexpr OperatorEntry kOperators[] = {
     {"Reshape", reshape},
     {"Flatten", flatten},
@@ -390,7 +351,6 @@ constexpr OperatorEntry kOperators[] = {
     {"Tile", tile},
     {"Concat", concat},
     {"Slice", slice},
-    {"Split", split},
 };
 
 }  // namespace

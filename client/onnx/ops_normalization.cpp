@@ -128,7 +128,8 @@ Values simplified_layer_normalization(NodeContext& node) {
   const std::int64_t axis = positive_axis(node.integer("axis", -1), node.input(0).rank());
   const double epsilon = node.real("epsilon", 1e-5);
   if (node.wants_output(1)) reject_unsupported("output 1 (statistics for training)");
-  return {Value(node.rounded(client::rms_norm(x, node.tensor(1), axis, epsilon)))};
+  // The result has the scale's type, should the two differ.
+  return {Value(node.rounded(client::rms_norm(x, node.tensor(1), axis, epsilon), 1))};
 }
 
 namespace {

@@ -74,9 +74,10 @@ Values dequantize_linear(NodeContext& node) {
   if (const std::int64_t block = node.opset() < kBlocks ? 0 : node.integer("block_size", 0); block != 0) {
     const Tensor& x = node.tensor(0);
     const std::int64_t along = positive_axis(axis, x.rank());
-    Tensor y = client::cast(x, DType::kF32);
-    if (node.has_input(2)) y = y - client::cast(of_elements(node.tensor(2), block, along, x), DType::kF32);
-    y = y * client::cast(of_elements(node.tensor(1), block, along, x), DType::kF32);
+    const DType difference = is_integer(x.dtype()) ? DType::kI32 : DType::kF32;  // exact
+    Tensor y = client::cast(x, difference);
+    if (node.has_input(2)) y = y - client::cast(of_elements(node.tensor(2), block, along, x), difference);
+    y = client::cast(y, DType::kF32) * client::cast(of_elements(node.tensor(1), block, along, x), DType::kF32);
     return {Value(client::cast(y, dtype))};
   }
   const Tensor y = client::dequantize_linear(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), axis);

@@ -173,8 +173,10 @@ Tensor whole_bias(NodeContext& node, const Recurrence& r, std::int64_t gates, st
   if (!node.has_input(3)) return {};
   const Value input = bias_half(node, r, gates, direction, 0);
   const Value hidden = bias_half(node, r, gates, direction, 1);
-  if (!input.is_host() || !can_fold(input.host())) return input.tensor() + hidden.tensor();
-  return node.made(host_binary(HostBinary::kAdd, input.host(), hidden.host()), str_cat("B", direction)).tensor();
+  if (!input.is_host() || !can_fold(input.host())) return widened(input.tensor()) + widened(hidden.tensor());
+  const auto wide = [](const HostTensor& x) { return x.dtype() == DType::kF64 ? x : host_cast(x, DType::kF32); };
+  return node.made(host_binary(HostBinary::kAdd, wide(input.host()), wide(hidden.host())), str_cat("B", direction))
+      .tensor();
 }
 
 Tensor recurrent_weight(const NodeContext& node, std::size_t input, std::int64_t direction, std::string_view part) {

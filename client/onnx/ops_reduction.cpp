@@ -106,6 +106,11 @@ Values reduce_min(NodeContext& node) {
       node, kAxesInput, HostReduce::kMin,
       [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_min(x, axes, keep); }, greatest_of);
 }
+// Integers of 32 bits and more as f64, which has their digits where f32 has not.
+Tensor real(const Tensor& x) {
+  return is_integer(x.dtype()) && dtype_bytes(x.dtype()) >= 4 ? client::cast(x, DType::kF64) : x;
+}
+
 // The exact sum's quotient, towards zero.
 Tensor integer_mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const DType wide = is_signed(x.dtype()) ? DType::kI64 : DType::kU64;
@@ -134,7 +139,7 @@ Values reduce_l2(NodeContext& node) {
   return reduce(
       node, kAxesInput, std::nullopt,
       [](const Tensor& x, const Axes& axes, bool keep) {
-        return client::sqrt(client::reduce_sum(client::square(x), axes, keep));
+        return client::sqrt(real(client::reduce_sum(client::square(x), axes, keep)));
       },
       nullptr, [](const Tensor& x) { return client::abs(x); });
 }
@@ -147,13 +152,13 @@ Values reduce_sum_square(NodeContext& node) {
 Values reduce_log_sum(NodeContext& node) {
   return reduce(
       node, kAxesInput, std::nullopt,
-      [](const Tensor& x, const Axes& axes, bool keep) { return client::log(client::reduce_sum(x, axes, keep)); },
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::log(real(client::reduce_sum(x, axes, keep))); },
       nullptr, [](const Tensor& x) { return client::log(x); });
 }
 Values reduce_log_sum_exp(NodeContext& node) {
   return reduce(
       node, kAxesInput, std::nullopt,
-      [](const Tensor& x, const Axes& axes, bool keep) { return client::logsumexp(x, axes, keep); }, least_of);
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::logsumexp(real(x), axes, keep); }, least_of);
 }
 
 Values position(NodeContext& node, Tensor (*record)(const Tensor&, std::int64_t, bool, bool, client::Loc)) {

@@ -12,6 +12,19 @@
 
 namespace hearth::client {
 
+namespace {
+
+// e^x - 1 for x <= 0 to the last places: near 0 Taylor's series, where the difference would lose its digits.
+Tensor exp_minus_one(const Tensor& x) {
+  const bool is_f64 = x.dtype() == DType::kF64;
+  const int terms = is_f64 ? 16 : 9;
+  Tensor series = filled(x.shape(), 1.0, x.dtype());
+  for (int n = terms; n > 1; --n) series = series * x * (1.0 / n) + 1.0;
+  return where(greater(x, -0.5), series * x, exp(x) - 1.0);
+}
+
+}  // namespace
+
 Tensor relu(const Tensor& x, Loc loc) {
   OpScope scope("relu", loc);
   return maximum(x, 0);
@@ -25,7 +38,7 @@ Tensor leaky_relu(const Tensor& x, double slope, Loc loc) {
 Tensor elu(const Tensor& x, double alpha, Loc loc) {
   OpScope scope("elu", loc);
   return in_full_width(x,
-                       [&](const Tensor& value) { return where(less(value, 0), (exp(value) - 1.0) * alpha, value); });
+                       [&](const Tensor& value) { return where(less(value, 0), exp_minus_one(value) * alpha, value); });
 }
 
 Tensor selu(const Tensor& x, Loc loc) {
@@ -88,7 +101,7 @@ Tensor celu(const Tensor& x, double alpha, Loc loc) {
   OpScope scope("celu", loc);
   if (!(alpha != 0)) fail_op(str_cat("alpha is ", alpha, "; expected a number other than 0"));
   return in_full_width(
-      x, [&](const Tensor& value) { return maximum(value, 0) + minimum((exp(value / alpha) - 1.0) * alpha, 0); });
+      x, [&](const Tensor& value) { return maximum(value, 0) + minimum(exp_minus_one(value / alpha) * alpha, 0); });
 }
 
 Tensor prelu(const Tensor& x, const Tensor& slope, Loc loc) {

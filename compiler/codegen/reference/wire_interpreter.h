@@ -23,8 +23,7 @@ namespace hearth::codegen::reference {
 using WireBindings = std::map<std::string, HostTensor>;
 
 // One tensor an output, in order; vars[i] is the value of graph.vars(i).
-absl::StatusOr<std::vector<HostTensor>> interpret_wire(const v1::Graph& graph,
-                                                                           const WireBindings& bindings,
-                                                                           std::span<const std::int64_t> vars);
+absl::StatusOr<std::vector<HostTensor>> interpret_wire(const v1::Graph& graph, const WireBindings& bindings,
+                                                       std::span<const std::int64_t> vars);
 
 }  // namespace hearth::codegen::reference

@@ -162,7 +162,7 @@ Result Importer::movement(const v1::Node& n) {
       }
       for (std::size_t i = 0; i < rank; ++i) {
         UOpRef begin = (*args)[2 * i], end = (*args)[2 * i + 1];
-        if (begin->bounds.min < 0 || end->bounds.min < 0)
+        if (!is_at_least(begin, g_.index(0)) || !is_at_least(end, g_.index(0)))
           return InvalidArgumentError(fmt::format("axis {}: negative argument", i));
         if (pad) continue;
         if (!is_at_least(end, begin)) return InvalidArgumentError(fmt::format("axis {}: end before begin", i));

@@ -221,6 +221,44 @@ class Shapes(Cases):
                    {"y": np.concatenate([x[:, 2:], x[:, :2]], 1) + x}, "--dim", "b=1:4", "--dim", "s=1:16")
 
 
+    def test_a_symbolic_axis_cut_near_its_end_clipped_or_split(self):
+        x = rng.standard_normal((2, 7, 8)).astype(F)
+        weights = {"i": np.array(1), "z": ints(0), "a": ints(1), "big": ints(2**63 - 1), "two": np.array(2),
+                   "four": np.array(4)}
+        start = [node("Shape", ["x"], ["sh"]), node("Gather", ["sh", "i"], ["s"])]
+        length = node("Unsqueeze", ["h", "z"], ["u"])
+        tail = [length, node("Slice", ["x", "u", "big", "a"], ["y"])]
+        half = node("Div", ["s", "two"], ["h"])
+        cases = {
+            "x[:, -(s // 2):]": ([node("Div", ["s", "two"], ["d"]), node("Neg", ["d"], ["h"])] + tail, x[:, 4:]),
+            "x[:, s - 4:]": ([node("Sub", ["s", "four"], ["h"])] + tail, x[:, 3:]),
+            "x[:, :min(s, 4)]": ([node("Clip", ["s", "", "four"], ["h"]), length,
+                                  node("Slice", ["x", "z", "u", "a"], ["y"])], x[:, :4]),
+            "halves, exchanged": ([half, length, node("Sub", ["s", "h"], ["r"]), node("Unsqueeze", ["r", "z"], ["v"]),
+                                   node("Concat", ["u", "v"], ["parts"], axis=0),
+                                   node("Split", ["x", "parts"], ["p", "q"], axis=1),
+                                   node("Concat", ["q", "p"], ["y"], axis=1)], np.concatenate([x[:, 3:], x[:, :3]], 1)),
+        }
+        for name, (nodes, want) in cases.items():
+            made = model(start + nodes, {"x": (F, ["b", "s", 8])}, {"y": F}, weights)
+            for words in ((), ("--dim", "b=1:4", "--dim", "s=4:16")):
+                with self.subTest(cut=name, words=words):
+                    self.check(made, {"x": x}, {"y": want}, *words)
+
+
+class Unread(Cases):
+    def test_inputs_that_no_node_reads_may_be_of_any_kind(self):
+        made = model([node("Relu", ["x"], ["y"])], {"x": X}, {"y": F})
+        text = made.graph.input.add()
+        text.name = "text"
+        text.type.tensor_type.elem_type = onnx.TensorProto.STRING
+        text.type.tensor_type.shape.dim.add().dim_param = "n"
+        loose = made.graph.input.add()
+        loose.name = "loose"
+        loose.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+        self.check(made, {"x": X}, {"y": np.maximum(X, 0)}, devices=["cpu"])
+
+
 class Lengths(Cases):
     def cache(self, mask):
         return model([node("Concat", ["past", "x"], ["c"], axis=1), node("Mul", ["c", "mask"], ["y"])],

@@ -146,6 +146,15 @@ class Infinities(Cases):
         self.check(model([node("Mish", ["x"], ["y"])], {"x": x}, {"y": F}, opset=18), {"x": x},
                    {"y": (x.astype(D) * np.tanh(plus)).astype(F)}, rtol=2e-6)
 
+    def test_exponential_units_near_zero_keep_their_digits(self):
+        x = np.array([-1e-7, -3e-5, -1e-3, -0.03, -0.2, -0.5, -1, -9, -100, 0, 2, 1e-20, -1e-20], F)
+        below, d = x < 0, x.astype(D)
+        alpha, gamma = float(F(1.67326324)), float(F(1.05070098))
+        for name, want in (("Elu", np.expm1(d)), ("Celu", np.expm1(d)), ("Selu", gamma * alpha * np.expm1(d))):
+            with self.subTest(operator=name):
+                want = np.where(below, want, gamma * d if name == "Selu" else d).astype(F)
+                self.check(model([node(name, ["x"], ["y"])], {"x": x}, {"y": F}), {"x": x}, {"y": want}, rtol=1e-6)
+
 
 class Casts(Cases):
     def test_a_constant_is_cast_as_an_input_is(self):

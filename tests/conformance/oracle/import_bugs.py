@@ -12,10 +12,10 @@ BUGS = [
     ("import_ops.cpp", "pad with zero whatever the fill",
      "sources.push_back(n.data().empty() ?", "sources.push_back(BUG || n.data().empty() ?"),
     ("import_ops.cpp", "shrink begins one too early",
-     "if (begin->bounds.min < 0 || end->bounds.min < 0)",
+     "if (!is_at_least(begin, g_.index(0)) || !is_at_least(end, g_.index(0)))",
      "if (BUG && !pad && begin->bounds.min > 0 && end != begin) {"
      " sources[1 + i] = ir::fold_add(g_, begin, g_.index(-1)); sources[1 + rank + i] = ir::fold_add(g_, end, g_.index(-1)); }"
-     " if (begin->bounds.min < 0 || end->bounds.min < 0)"),
+     " if (!is_at_least(begin, g_.index(0)) || !is_at_least(end, g_.index(0)))"),
     ("import_ops.cpp", "flip forgets an axis",
      "return g_.make(Op::Flip, x->dtype, {x}, ir::Axes{{n.axes().begin(), n.axes().end()}});",
      "return g_.make(Op::Flip, x->dtype, {x}, ir::Axes{{n.axes().begin(), n.axes().end() - (BUG && n.axes_size() > 1)}});"),
