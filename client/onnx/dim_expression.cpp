@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "client/onnx/reject.h"
 
 namespace hearth::onnx {
 namespace {
@@ -15,6 +16,59 @@ constexpr std::int64_t kMaxPower = 4;
 
 bool begins_name(char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool continues_name(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+
+// As sympy and PyTorch print them, in small letters.
+const std::map<std::string, char>& functions_by_name() {
+  static const std::map<std::string, char> functions = {{"max", 'M'},        {"min", 'm'},      {"mod", '%'},
+                                                        {"pythonmod", '%'},  {"floordiv", 'd'}, {"cleandiv", 'd'},
+                                                        {"inttruediv", '/'}, {"floor", 'f'},    {"floortoint", 'f'},
+                                                        {"ceil", 'c'},       {"ceiling", 'c'},  {"ceiltoint", 'c'}};
+  return functions;
+}
+
+// A length on its way: numerator / denominator.
+struct Quotient {
+  client::Dim numerator;
+  std::int64_t denominator = 1;
+};
+
+constexpr std::int64_t kMaxDenominator = std::int64_t{1} << 31;
+
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
+  if (a > kMaxDenominator / b) reject("the quotients of a length have too large a common denominator");
+  return a * b;
+}
+
+client::Dim floor_of(const Quotient& x) {
+  return x.denominator == 1 ? x.numerator : x.numerator / client::Dim(x.denominator);
+}
+
+Quotient combined(char op, const Quotient& a, const Quotient& b) {
+  if (op == '*') return {a.numerator * b.numerator, product_of(a.denominator, b.denominator)};
+  const bool is_alike = a.denominator == b.denominator;
+  const client::Dim x = is_alike ? a.numerator : a.numerator * client::Dim(b.denominator);
+  const client::Dim y = is_alike ? b.numerator : b.numerator * client::Dim(a.denominator);
+  const std::int64_t shared = is_alike ? a.denominator : product_of(a.denominator, b.denominator);
+  switch (op) {
+    case '+':
+      return {x + y, shared};
+    case '-':
+      return {x - y, shared};
+    case '%':
+      return {x % y, shared};
+    case 'M':
+      return {max(x, y), shared};
+    case 'm':
+      return {min(x, y), shared};
+    case '/':
+      if (b.numerator.is_const() && b.numerator.value() > 0 && b.numerator.value() <= kMaxDenominator) {
+        return {a.numerator * client::Dim(b.denominator), product_of(a.denominator, b.numerator.value())};
+      }
+      return {x / y};
+    default:
+      return {x / y};
+  }
+}
 
 }  // namespace
 
@@ -54,7 +108,7 @@ class DimParser {
     power(depth);
     while (ok_) {
       if (at_ + 1 < text_.size() && text_.substr(at_).starts_with("**")) return;
-      const char op = take("*") ? '*' : take("//") || take("/") ? '/' : take("%") ? '%' : '\0';
+      const char op = take("*") ? '*' : take("//") ? 'd' : take("/") ? '/' : take("%") ? '%' : '\0';
       if (op == '\0') return;
       power(depth);
       push(op);
@@ -64,7 +118,7 @@ class DimParser {
   void power(int depth) {
     const std::size_t begin = result_.tokens_.size();
     factor(depth);
-    if (!ok_ || !take("**")) return;
+    if (!ok_ || (!take("**") && !take("^"))) return;
     skip_spaces();
     const std::optional<std::int64_t> exponent = number();
     if (!exponent || *exponent < 1 || *exponent > kMaxPower) {
@@ -104,18 +158,16 @@ class DimParser {
       result_.names_.insert(name);
       return;
     }
-    const std::string called = absl::AsciiStrToLower(name);
-    const char op = called == "max" ? 'M' : called == "min" ? 'm' : called == "mod" ? '%' : '\0';
+    const std::map<std::string, char>& functions = functions_by_name();
+    const auto function = functions.find(absl::AsciiStrToLower(name));
     sum(depth + 1);
-    if (called == "floor") {  // quotients are rounded down as they are
-      ok_ = ok_ && take(")");
-      return;
-    }
-    ok_ = ok_ && op != '\0' && take(",");
+    ok_ = ok_ && function != functions.end();
     if (!ok_) return;
-    sum(depth + 1);
-    push(op);
-    while (ok_ && op != '%' && take(",")) {
+    const char op = function->second;
+    const bool is_unary = op == 'f' || op == 'c', takes_many = op == 'M' || op == 'm';
+    if (is_unary) push(op);
+    ok_ = is_unary || take(",");
+    for (bool more = !is_unary; ok_ && more; more = takes_many && take(",")) {
       sum(depth + 1);
       push(op);
     }
@@ -154,40 +206,23 @@ class DimParser {
 std::optional<DimExpression> DimExpression::parse(std::string_view text) { return DimParser(text).parse(); }
 
 client::Dim DimExpression::evaluate(const std::function<client::Dim(const std::string&)>& value_of) const {
-  std::vector<client::Dim> stack;
+  std::vector<Quotient> stack;
   for (const Token& token : tokens_) {
     if (token.kind == '0' || token.kind == 'a') {
-      stack.push_back(token.kind == '0' ? client::Dim(token.number) : value_of(token.name));
+      stack.push_back({token.kind == '0' ? client::Dim(token.number) : value_of(token.name)});
       continue;
     }
-    const client::Dim b = stack.back();
-    stack.pop_back();
-    client::Dim& a = stack.back();
-    switch (token.kind) {
-      case '+':
-        a = a + b;
-        break;
-      case '-':
-        a = a - b;
-        break;
-      case '*':
-        a = a * b;
-        break;
-      case '/':
-        a = a / b;
-        break;
-      case '%':
-        a = a % b;
-        break;
-      case 'M':
-        a = max(a, b);
-        break;
-      default:
-        a = min(a, b);
-        break;
+    const Quotient b = stack.back();
+    if (token.kind == 'f') {
+      stack.back() = {floor_of(b)};
+    } else if (token.kind == 'c') {
+      stack.back() = {floor_of({b.numerator + client::Dim(b.denominator - 1), b.denominator})};
+    } else {
+      stack.pop_back();
+      stack.back() = combined(token.kind, stack.back(), b);
     }
   }
-  return stack.back();
+  return floor_of(stack.back());
 }
 
 void DimNames::add(const std::string& name) {

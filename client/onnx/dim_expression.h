@@ -1,5 +1,5 @@
 // Lengths that a file names by an expression of others, as exporters write them: "past + sequence", "2*s0 - 1",
-// "s0//2", "Max(1, s0)". Value types, thread-safe.
+// "s0//2", "Max(1, s0)", "floor(s/2 - 1/2) + 1". Value types, thread-safe.
 //
 //   DimNames names;
 //   names.add("p + s"); names.add("p"); names.add("s");
@@ -19,8 +19,8 @@
 
 namespace hearth::onnx {
 
-// Integers, names, + - * / // % and powers by numbers, parentheses, Max, Min, Mod and floor. Quotients are rounded
-// down.
+// Integers, names, + - * / // % and powers by numbers, parentheses, Max, Min, Mod, floor and ceiling. "/" keeps its
+// remainder until it is rounded: floor(s/2 + 1/2) is (s + 1)//2. What is left at the end is rounded down.
 class DimExpression {
  public:
   // Nothing where the text is no expression, or a name or a number alone.
@@ -32,7 +32,7 @@ class DimExpression {
 
  private:
   friend class DimParser;
-  struct Token {  // postfix: '0' pushes the number, 'a' the name's value, others take two
+  struct Token {  // postfix: '0' pushes the number, 'a' the name's value; 'f' and 'c' take one, others two
     char kind = '0';
     std::int64_t number = 0;
     std::string name;

@@ -13,6 +13,7 @@
 #include "client/trace/graph_inputs.h"
 #include "client/trace/node.h"
 #include "hearth/error.h"
+#include "hearth/ops/movement.h"
 #include "hearth_onnx.pb.h"
 
 namespace hearth::onnx {
@@ -198,6 +199,17 @@ namespace {
 
 constexpr std::int64_t kMaxKnownBytes = 1 << 12;
 
+// Lengths that depend on data, but on no input.
+void know_lengths(Values& outputs) {
+  for (Value& output : outputs) {
+    if (!output.is_tensor() || !output.is_bounded()) continue;
+    const std::optional<HostTensor> length = constant_value(output.length());
+    if (!length) continue;
+    const client::Slice part = {.axis = output.bounded_axis(), .end = length->integer(0)};
+    output = Value(client::slice(output.tensor(), {part}));
+  }
+}
+
 // Integers that no input decides are known from here on, whatever operators made them: shapes, axes, conditions.
 void know_small_constants(const Values& outputs) {
   for (const Value& output : outputs) {
@@ -224,7 +236,10 @@ Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
   if (function != nullptr) return expand(*function, context, inputs);
   Values outputs = import_with(find_operator(domain, node.op_type(), context.opset()), context, inputs);
   context.check_all_read();
-  if (!context.is_random()) know_small_constants(outputs);
+  if (!context.is_random()) {
+    know_lengths(outputs);
+    know_small_constants(outputs);
+  }
   is_random_ = is_random_ || context.is_random();
   return outputs;
 }

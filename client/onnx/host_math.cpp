@@ -131,6 +131,20 @@ Ints expanded_strides(const Ints& from, const Ints& to) {
 
 bool can_fold(const HostTensor& x) { return x.computable() && x.size() <= kMaxFoldedElements; }
 
+bool can_fold(const HostTensor& x, HostUnary op) {
+  if (op == HostUnary::kNot) return can_fold(x) && x.dtype() == DType::kBool;
+  return can_fold(x) && x.dtype() != DType::kU64 && (is_float(x.dtype()) || op != HostUnary::kSqrt);
+}
+
+bool can_fold(std::initializer_list<const HostTensor*> operands) {
+  Ints shape;
+  for (const HostTensor* x : operands) {
+    if (!can_fold(*x) || x->dtype() == DType::kU64) return false;
+    shape = broadcast(shape, x->shape());
+  }
+  return count(shape) <= kMaxFoldedElements;
+}
+
 HostTensor host_expand(const HostTensor& x, const Ints& shape) {
   if (x.shape() == shape) return x;
   return host_view(x, {.shape = shape, .strides = expanded_strides(x.shape(), shape)});
@@ -200,6 +214,9 @@ HostTensor host_unary(HostUnary op, const HostTensor& x) {
           break;
         case HostUnary::kSign:
           v = v > 0 ? 1 : v < 0 ? -1 : 0;
+          break;
+        case HostUnary::kFloor:
+        case HostUnary::kCeil:
           break;
         default:
           reject("a float function of integers");
@@ -298,7 +315,8 @@ HostTensor host_range(const HostTensor& start, const HostTensor& limit, const Ho
     const __int128 span = static_cast<__int128>(limit.integer(0)) - start.integer(0), by = delta.integer(0);
     length = static_cast<double>((span > 0) == (by > 0) ? (span + by - (by > 0 ? 1 : -1)) / by : 0);
   }
-  if (!(length <= static_cast<double>(kMaxFoldedElements))) reject(str_cat("a range of ", length, " elements"));
+  if (!(length <= static_cast<double>(kMaxFoldedElements)))
+    reject(str_cat("a range of ", length, " elements (at most ", kMaxFoldedElements, ")"));
   const Ints shape = {static_cast<std::int64_t>(length)};
   std::string bytes = zeros(shape, start.dtype());
   for (std::int64_t i = 0; i < shape[0]; ++i) {

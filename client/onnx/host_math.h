@@ -5,6 +5,7 @@
 //   if (can_fold({a, b})) return host_binary(HostBinary::kAdd, a, b);
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <vector>
 
 #include "client/onnx/host_tensor.h"
@@ -34,6 +35,9 @@ enum class HostUnary { kNeg, kAbs, kNot, kFloor, kCeil, kSqrt, kSign };
 enum class HostReduce { kSum, kProd, kMax, kMin };
 
 bool can_fold(const HostTensor& x);
+bool can_fold(const HostTensor& x, HostUnary op);
+// For host_binary and host_where. JitError where the shapes do not broadcast.
+bool can_fold(std::initializer_list<const HostTensor*> operands);
 // Operands of equal dtype.
 HostTensor host_binary(HostBinary op, const HostTensor& a, const HostTensor& b);
 HostTensor host_unary(HostUnary op, const HostTensor& x);

@@ -40,33 +40,34 @@ void for_each_node(const ::hearth_onnx::ModelProto& model, const Visit& visit) {
 
 namespace {
 
+using NodeList = std::vector<const ::hearth_onnx::NodeProto*>;
+
 // The nodes that outputs need, of the main graph, of graphs nested in them, and of the functions they call.
-void visit_needed(const ::hearth_onnx::ModelProto& model, const Functions& functions, const Visit& visit) {
-  struct List {
-    std::vector<const ::hearth_onnx::NodeProto*> nodes;
-    const ::hearth_onnx::FunctionProto* function;
-  };
-  const auto of_graph = [](const ::hearth_onnx::GraphProto& graph, const ::hearth_onnx::FunctionProto* function) {
+std::set<const ::hearth_onnx::NodeProto*> all_needed(const ::hearth_onnx::ModelProto& model,
+                                                     const Functions& functions) {
+  const auto of_graph = [](const ::hearth_onnx::GraphProto& graph) {
     std::vector<std::string> outputs;
     for (const auto& output : graph.output()) outputs.push_back(output.name());
-    return List{needed_nodes(graph.node(), outputs).nodes, function};
+    return needed_nodes(graph.node(), outputs).nodes;
   };
+  std::set<const ::hearth_onnx::NodeProto*> needed;
   std::set<const ::hearth_onnx::FunctionProto*> seen;
-  std::vector<List> lists = {of_graph(model.graph(), nullptr)};
+  std::vector<NodeList> lists = {of_graph(model.graph())};
   while (!lists.empty()) {
-    const List list = std::move(lists.back());
+    const NodeList list = std::move(lists.back());
     lists.pop_back();
-    for (const ::hearth_onnx::NodeProto* node : list.nodes) {
-      visit(*node, list.function);
+    for (const ::hearth_onnx::NodeProto* node : list) {
+      needed.insert(node);
       for (const ::hearth_onnx::AttributeProto& attribute : node->attribute()) {
-        if (attribute.has_g()) lists.push_back(of_graph(attribute.g(), list.function));
+        if (attribute.has_g()) lists.push_back(of_graph(attribute.g()));
       }
       const Function* called = find_function(functions, called_function(*node));
       if (called == nullptr || !seen.insert(called->proto).second) continue;
       const auto& outputs = called->proto->output();
-      lists.push_back({needed_nodes(called->proto->node(), {outputs.begin(), outputs.end()}).nodes, called->proto});
+      lists.push_back(needed_nodes(called->proto->node(), {outputs.begin(), outputs.end()}).nodes);
     }
   }
+  return needed;
 }
 
 }  // namespace
@@ -78,15 +79,16 @@ absl::StatusOr<ModelCheck> check_model(const ModelFilePtr& model) {
     check.opset = standard_opset(proto);
     const Opsets opsets = read_opsets(proto);
     const Functions functions = read_functions(proto);
-    for_each_node(proto, [&](const auto&, const auto*) { ++check.num_nodes; });
-    visit_needed(proto, functions, [&](const auto& node, const ::hearth_onnx::FunctionProto* within) {
+    const std::set<const ::hearth_onnx::NodeProto*> needed = all_needed(proto, functions);
+    for_each_node(proto, [&](const auto& node, const ::hearth_onnx::FunctionProto* within) {
+      ++check.num_nodes;
       const Function* function = within == nullptr ? nullptr : find_function(functions, name_of(*within));
       const Opsets& imported = function == nullptr ? opsets : function->opsets;
       const std::string reason = GraphImporter::missing_operator(node, imported, functions);
       if (reason.empty()) return;
       const auto opset = imported.find(normal_domain(node.domain()));
-      check.missing.push_back(
-          {node_label(node), operator_name(node), opset == imported.end() ? 0 : opset->second, reason});
+      std::vector<MissingNode>& nodes = needed.contains(&node) ? check.missing : check.missing_unneeded;
+      nodes.push_back({node_label(node), operator_name(node), opset == imported.end() ? 0 : opset->second, reason});
     });
     return check;
   });

@@ -1,5 +1,5 @@
 // Which nodes of a model need an operator, or an opset of one, that is not here: read from the file alone, subgraphs
-// and functions included, without shapes or weights. Nodes that no output needs are not asked about, since they are not
+// and functions included, without shapes or weights. Nodes that no output needs stand apart, since they are not
 // imported. Thread-safe. Errors: status naming the file.
 //
 //   absl::StatusOr<ModelCheck> checked = check_model("model.onnx");
@@ -32,7 +32,8 @@ struct MissingNode {
 struct ModelCheck {
   int opset = 0;  // of ONNX's own operators
   std::size_t num_nodes = 0;
-  std::vector<MissingNode> missing;  // in the file's order
+  std::vector<MissingNode> missing;           // in the file's order
+  std::vector<MissingNode> missing_unneeded;  // of nodes that no output needs: the model runs without them
 };
 
 absl::StatusOr<ModelCheck> check_model(const std::string& path);

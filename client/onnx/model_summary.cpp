@@ -111,6 +111,7 @@ void add_operators(const ModelFilePtr& model, ModelSummary* summary) {
   const absl::StatusOr<ModelCheck> checked = check_model(model);
   if (!checked.ok()) summary->refused = std::string(checked.status().message());
   if (checked.ok()) {
+    for (const MissingNode& node : checked->missing_unneeded) operators[node.op].missing = node.reason;
     for (const MissingNode& node : checked->missing) operators[node.op].missing = node.reason;
   }
   for (auto& [name, op] : operators) summary->operators.push_back(std::move(op));

@@ -20,7 +20,7 @@ Values recorded(NodeContext& node) {
 // Folded where it is known: ONNX's own definition of Range counts its elements with it.
 Values relu(NodeContext& node) {
   const Value& x = node.input(0);
-  if (!x.is_host() || !can_fold(x.host())) return {Value(client::relu(x.tensor()))};
+  if (!x.is_host() || !can_fold(x.host()) || x.dtype() == DType::kU64) return {Value(client::relu(x.tensor()))};
   return {node.made(host_binary(HostBinary::kMax, x.host(), host_cast(HostTensor::of_i64({}, {0}), x.dtype())))};
 }
 

@@ -33,7 +33,7 @@ void check_same_shape(const Value& a, const Value& b) {
 }
 
 bool both_known(const Value& a, const Value& b) {
-  return a.is_host() && b.is_host() && can_fold(a.host()) && can_fold(b.host()) && a.dtype() != DType::kU64;
+  return a.is_host() && b.is_host() && can_fold({&a.host(), &b.host()});
 }
 
 // Before opset 7 the second operand is broadcast only when asked, its axes lying from `axis` of the first one on.
@@ -75,9 +75,7 @@ Values binary(NodeContext& node, HostBinary op, Record record) {
 template <typename Record>
 Values unary(NodeContext& node, std::optional<HostUnary> op, Record record) {
   const Value& x = node.input(0);
-  if (op && x.is_host() && can_fold(x.host()) && x.dtype() != DType::kU64) {
-    return {node.made(host_unary(*op, x.host()))};
-  }
+  if (op && x.is_host() && can_fold(x.host(), *op)) return {node.made(host_unary(*op, x.host()))};
   return {Value(record(x.tensor()))};
 }
 
@@ -124,7 +122,17 @@ Values maximum(NodeContext& node) {
 }
 // All operands' sum, narrow floats in f32.
 Value total(NodeContext& node) {
-  return variadic(node, HostBinary::kAdd, [](const Tensor& a, const Tensor& b) { return widened(a) + widened(b); })[0];
+  const DType dtype = node.input(0).dtype();
+  if (!is_float(dtype) || dtype_bytes(dtype) >= 4) {
+    return variadic(node, HostBinary::kAdd, [](const Tensor& a, const Tensor& b) { return a + b; })[0];
+  }
+  Tensor sum = widened(node.tensor(0));
+  for (std::size_t i = 1; i < node.num_inputs(); ++i) {
+    check_same_type(node.input(0), node.input(i));
+    if (node.opset() < 8) check_same_shape(node.input(0), node.input(i));
+    sum = sum + node.tensor(i);
+  }
+  return Value(sum);
 }
 Value rounded(const NodeContext& node, const Value& x) {
   return x.dtype() == node.input(0).dtype() ? x : Value(node.rounded(x.tensor()));
@@ -272,8 +280,9 @@ Values where(NodeContext& node) {
   const Value& a = node.input(1);
   const Value& b = node.input(2);
   check_same_type(a, b);
-  if (condition.is_host() && both_known(a, b)) return {node.made(host_where(condition.host(), a.host(), b.host()))};
-  if (condition.is_host() && a.lengths() && b.lengths()) {
+  if (condition.is_host() && both_known(a, b) && can_fold({&condition.host(), &a.host(), &b.host()}))
+    return {node.made(host_where(condition.host(), a.host(), b.host()))};
+  if (condition.is_host() && (a.is_lengths() || b.is_lengths()) && a.lengths() && b.lengths()) {
     return {node.made(lengths_where(condition.host(), *a.lengths(), *b.lengths()))};
   }
   return {Value(client::where(condition.tensor(), a.tensor(), b.tensor()))};

@@ -86,6 +86,37 @@ Values one_hot(NodeContext& node) {
 
 constexpr int kPadsInput = 11;  // first opset; attributes before
 
+// Elements from around the end, as numpy's mode "wrap".
+Tensor pad_wrap(Tensor x, const Ints& before, const Ints& after) {
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == 0 && after[i] == 0) continue;
+    const auto axis = static_cast<std::int64_t>(i);
+    const Dim& length = x.dim(axis);
+    if (!length.is_const()) reject_unsupported("mode 'wrap' along a symbolic length");
+    if (length == Dim(0)) reject(str_cat("axis ", axis, " is empty and has nothing to wrap around"));
+    Ints places;
+    for (std::int64_t at = -before[i]; at < length.value() + after[i]; ++at) {
+      places.push_back(((at % length.value()) + length.value()) % length.value());
+    }
+    x = client::gather(x, client::constant_i64({std::ssize(places)}, places), axis);
+  }
+  return x;
+}
+
+// Negative pads crop what is there before the others repeat it.
+Tensor cropped(const Tensor& x, Ints& before, Ints& after) {
+  Ints front(before.size(), 0), back(after.size(), 0);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    front[i] = std::min<std::int64_t>(before[i], 0);
+    back[i] = std::min<std::int64_t>(after[i], 0);
+    before[i] = std::max<std::int64_t>(before[i], 0);
+    after[i] = std::max<std::int64_t>(after[i], 0);
+  }
+  const bool crops = std::ranges::any_of(front, [](auto n) { return n < 0; }) ||
+                     std::ranges::any_of(back, [](auto n) { return n < 0; });
+  return crops ? client::pad(x, dims(front), dims(back)) : x;
+}
+
 Values pad(NodeContext& node) {
   const Value& x = node.input(0);
   const auto rank = static_cast<std::size_t>(x.rank());
@@ -109,8 +140,12 @@ Values pad(NodeContext& node) {
   }
   const auto is_zero = [](std::int64_t n) { return n == 0; };
   if (std::all_of(pads.begin(), pads.end(), is_zero)) return {x};
-  if (mode == "reflect") return {Value(client::pad_reflect(x.tensor(), before, after))};
-  if (mode == "edge") return {Value(client::pad_edge(x.tensor(), before, after))};
+  if (mode == "reflect" || mode == "edge" || mode == "wrap") {
+    const Tensor kept = cropped(x.tensor(), before, after);
+    if (mode == "wrap") return {Value(pad_wrap(kept, before, after))};
+    return {
+        Value((mode == "edge" ? client::pad_edge : client::pad_reflect)(kept, before, after, client::Loc::current()))};
+  }
   if (mode != "constant") reject_unsupported(str_cat("mode '", mode, "'"));
   if (node.has_input(2)) {
     const HostTensor& value = node.known(2, "the fill value");

@@ -106,9 +106,10 @@ Values reduce_min(NodeContext& node) {
       node, kAxesInput, HostReduce::kMin,
       [](const Tensor& x, const Axes& axes, bool keep) { return client::reduce_min(x, axes, keep); }, greatest_of);
 }
-// Integers of 32 bits and more as f64, which has their digits where f32 has not.
+// Integers as floats that have their digits, so that neither squares nor sums wrap around.
 Tensor real(const Tensor& x) {
-  return is_integer(x.dtype()) && dtype_bytes(x.dtype()) >= 4 ? client::cast(x, DType::kF64) : x;
+  if (!is_integer(x.dtype())) return x;
+  return client::cast(x, dtype_bytes(x.dtype()) >= 4 ? DType::kF64 : DType::kF32);
 }
 
 // The exact sum's quotient, towards zero.
@@ -139,7 +140,7 @@ Values reduce_l2(NodeContext& node) {
   return reduce(
       node, kAxesInput, std::nullopt,
       [](const Tensor& x, const Axes& axes, bool keep) {
-        return client::sqrt(real(client::reduce_sum(client::square(x), axes, keep)));
+        return client::sqrt(client::reduce_sum(client::square(real(x)), axes, keep));
       },
       nullptr, [](const Tensor& x) { return client::abs(x); });
 }
@@ -152,7 +153,7 @@ Values reduce_sum_square(NodeContext& node) {
 Values reduce_log_sum(NodeContext& node) {
   return reduce(
       node, kAxesInput, std::nullopt,
-      [](const Tensor& x, const Axes& axes, bool keep) { return client::log(real(client::reduce_sum(x, axes, keep))); },
+      [](const Tensor& x, const Axes& axes, bool keep) { return client::log(client::reduce_sum(real(x), axes, keep)); },
       nullptr, [](const Tensor& x) { return client::log(x); });
 }
 Values reduce_log_sum_exp(NodeContext& node) {

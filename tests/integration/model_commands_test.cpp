@@ -78,7 +78,7 @@ TEST_CASE("inspect: inputs, outputs, dimensions, parameters and operators of a m
   Place place;
   ModelBuilder m(17);
   m.symbolic_input("x", {"batch", "time"}).input("w", {3}).floats("w", {3}, {1, 2, 3}).ints("i", {2}, {4, 5});
-  m.node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"y"}).node("StringNormalizer", {"a"}, {"z"}).output("y");
+  m.node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"y"}).node("StringNormalizer", {"a"}, {"z"}).output("y").output("z");
   const std::string path = save(place, "m.onnx", m);
   const auto json = place.json({"hearth", "inspect", path, "--json"});
   CHECK(json["format"] == "onnx");

@@ -246,6 +246,21 @@ class Shapes(Cases):
                     self.check(made, {"x": x}, {"y": want}, *words)
 
 
+class Pads(Cases):
+    def test_pads_around_the_end_and_pads_that_crop(self):
+        x = rng.standard_normal((2, 3, 5)).astype(F)
+        amounts = ((0, 0, 2, 0, 0, 1), (0, 1, 9, 1, 2, 12), (0, 0, -1, 0, 0, 2), (0, -1, 2, 0, 1, -2))
+        for mode in ("wrap", "edge", "reflect"):
+            for pads in amounts:
+                kept = x[tuple(slice(max(-b, 0), n - max(-a, 0)) for b, a, n in zip(pads[:3], pads[3:], x.shape))]
+                pairs = [(max(b, 0), max(a, 0)) for b, a in zip(pads[:3], pads[3:])]
+                if mode == "reflect" and any(max(p) >= n for p, n in zip(pairs, kept.shape)):
+                    continue
+                made = model([node("Pad", ["x", "p"], ["y"], mode=mode)], {"x": x}, {"y": F}, {"p": ints(*pads)}, 19)
+                with self.subTest(mode=mode, pads=pads):
+                    self.check(made, {"x": x}, {"y": np.pad(kept, pairs, mode)})
+
+
 class Unread(Cases):
     def test_inputs_that_no_node_reads_may_be_of_any_kind(self):
         made = model([node("Relu", ["x"], ["y"])], {"x": X}, {"y": F})
@@ -285,6 +300,21 @@ class Lengths(Cases):
         w = rng.standard_normal((2, 5)).astype(F)
         for words in ((), ("--dim", "b=2", "--dim", "s=1:8")):
             self.check(made, {"x": x, "w": w}, {"y": x[:, ::2] + w}, *words, devices=["cpu"])
+
+    def test_quotients_keep_their_remainders_until_they_are_rounded(self):
+        x = rng.standard_normal((2, 7)).astype(F)
+        cases = {"floor(s/2 + 1/2)": 4, "floor(s/2 - 1/2) + 1": 4, "ceiling(s/3)": 3, "CeilToInt(IntTrueDiv(s, 2))": 4,
+                 "FloorDiv(s, 2) + PythonMod(s, 4)": 6, "s/2 + s/2": 7, "s^2 + 2": 51, "floor(s/3 + s/6)": 3,
+                 "floor(2*s/3)": 4, "(s - 1)//2 + 1": 4, "Max(s/2, 3)": 3}
+        for name, length in cases.items():
+            w = rng.standard_normal((2, length)).astype(F)
+            made = model([node("ReduceSum", ["w", "a"], ["r"]), node("Add", ["x", "r"], ["y"])],
+                         {"x": (F, ["b", "s"]), "w": (F, ["b", name])}, {"y": F}, {"a": ints(1)})
+            for words in ((), ("--dim", "b=2", "--dim", "s=3:16")):
+                with self.subTest(name=name, words=words):
+                    self.check(made, {"x": x, "w": w}, {"y": x + w.sum(1, keepdims=True)}, *words, devices=["cpu"],
+                               rtol=1e-5, atol=1e-6)
+            self.refused(made, {"x": x, "w": np.zeros((2, length + 1), F)}, f"'{name}' is {length}")
 
     def test_lengths_that_contradict_their_names_are_refused(self):
         f = self.feeds(2, 1, 4)

@@ -171,7 +171,54 @@ class Casts(Cases):
             self.check(known, {"b": zeros == 0, "z": zeros}, {"y": want}, devices=["cpu"])
 
 
+class Constants(Cases):
+    """Results of constants alone beside the same operator of inputs."""
+
+    def both(self, made, consts, want, opset=18, **tolerance):
+        zeros = np.zeros(want.shape, want.dtype)
+        last = node("Where", ["chosen", "r", "zeros"], ["y"])
+        given = {"chosen": zeros == 0, "zeros": zeros}
+        self.check(model([made, last], given, {"y": want.dtype}, consts, opset), given, {"y": want}, devices=["cpu"],
+                   **tolerance)
+        self.check(model([made], consts, {"r": want.dtype}, opset=opset), consts, {"r": want}, **tolerance)
+
+    def test_sum_and_mean_of_halves_pass_their_greatest_number_on_the_way(self):
+        parts = {"a": np.array([40000, -60000, 3], H), "b": np.array([40000, -60000, 4], H),
+                 "c": np.array([-20000, 60000, 6], H)}
+        total = sum(v.astype(D) for v in parts.values())
+        self.both(node("Sum", list(parts), ["r"]), parts, total.astype(H))
+        self.both(node("Mean", list(parts), ["r"]), parts, (total / 3).astype(H))
+
+    def test_large_results_of_small_constants(self):
+        a, b = np.arange(1100, dtype=I)[:, None], np.arange(1000, dtype=I)[None]
+        self.both(node("Add", ["a", "b"], ["r"]), {"a": a, "b": b}, a + b)
+        self.both(node("Where", ["c", "a", "b"], ["r"]), {"c": a % 2 == 0, "a": a, "b": b}, np.where(a % 2 == 0, a, b))
+
+    def test_distinct_elements_of_a_constant_have_a_known_length(self):
+        x = np.array([3, 1, 2, 1, 3, 7], I)
+        z = np.zeros(4, I)
+        made = model([node("Unique", ["c"], ["u", "", "", "n"]), node("Mul", ["u", "n"], ["m"]), node("Add", ["m", "z"], ["y"])],
+                     {"z": z}, {"y": I}, {"c": x}, 18)
+        values, counts = np.unique(x, return_counts=True)
+        self.check(made, {"z": z}, {"y": values * counts}, devices=["cpu"])
+
+    def test_floor_and_not_as_of_inputs(self):
+        self.both(node("Not", ["a"], ["r"]), {"a": np.array([True, False])}, np.array([False, True]))
+        self.both(node("Floor", ["a"], ["r"]), {"a": np.array([-1.5, 2.5, -0.0], F)}, np.array([-2, 2, -0.0], F))
+
+
 class Reductions(Cases):
+    def test_norms_and_logarithms_of_integers_do_not_wrap(self):
+        for dtype in (I32, I):
+            x = np.array([[2**30, -2**30, 12345], [3, 4, 0], [2**31 - 1, 0, 0]], dtype)
+            with np.errstate(all="ignore"):
+                norm = np.minimum(np.sqrt((x.astype(D)**2).sum(1)), 2.0**31 - 1 if dtype == I32 else 2.0**62).astype(dtype)
+                log = np.log(np.abs(x).astype(D).sum(1)).astype(dtype)
+            for op, value, want in (("ReduceL2", x, norm), ("ReduceLogSum", np.abs(x), log)):
+                with self.subTest(operator=op, dtype=dtype):
+                    self.check(model([node(op, ["x", "a"], ["y"], keepdims=0)], {"x": value}, {"y": dtype}, {"a": ints(1)},
+                                     18), {"x": value}, {"y": want}, devices=["cpu"])
+
     def test_over_no_axes_the_function_is_applied_to_each_element(self):
         x = np.array([[-1.5, 2, 0.25], [3, -4, 0.5]], F)
         for op, value, want in (("ReduceSum", x, x), ("ReduceL1", x, np.abs(x)), ("ReduceL2", x, np.abs(x)),
