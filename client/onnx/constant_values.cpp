@@ -6,6 +6,7 @@
 
 #include "client/trace/encoded_graph.h"
 #include "client/trace/node.h"
+#include "client/trace/recorded_loop.h"
 #include "compiler/codegen/reference/wire_expr.h"
 #include "compiler/codegen/reference/wire_interpreter.h"
 
@@ -14,29 +15,41 @@ namespace {
 
 namespace reference = codegen::reference;
 
-// The work of all nodes that the tensor is made of; nothing where an input, a variable or a loop is among them.
+// The work of all nodes that the tensor is made of, a loop's once for each step; nothing where an input or a variable
+// is among them.
 std::optional<std::int64_t> work_of(const client::Tensor& tensor) {
+  struct Part {
+    const client::Node* node;
+    std::int64_t times;
+  };
+  const auto product = [](std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(std::min<__int128>(static_cast<__int128>(a) * b, kMaxConstantWork + 1));
+  };
   std::unordered_set<const client::Node*> seen;
-  std::vector<const client::Node*> open;
-  const auto visit = [&](const client::Tensor& x) {
-    if (!x.empty() && seen.insert(x.node().get()).second) open.push_back(x.node().get());
+  std::vector<Part> open;
+  const auto visit = [&](const client::Tensor& x, std::int64_t times) {
+    if (!x.empty() && seen.insert(x.node().get()).second) open.push_back({x.node().get(), times});
   };
-  visit(tensor);
+  visit(tensor, 1);
   std::int64_t work = 0;
-  const auto add = [&](const client::Shape& shape, std::int64_t each) {
-    __int128 elements = each;
-    for (const client::Dim& dim : shape) elements = std::min<__int128>(elements * dim.value(), kMaxConstantWork + 1);
-    work = std::min<std::int64_t>(work + static_cast<std::int64_t>(elements), kMaxConstantWork + 1);
-  };
+  const auto is_known = [](const client::Dim& dim) { return dim.is_const(); };
   while (!open.empty()) {
-    const client::Node* node = open.back();
+    const auto [node, times] = open.back();
     open.pop_back();
-    const auto is_known = [](const client::Dim& dim) { return dim.is_const(); };
-    if (node->op == v1::INPUT || node->op == v1::LOOP) return std::nullopt;
+    if (node->op == v1::INPUT) return std::nullopt;
     if (!std::ranges::all_of(node->shape, is_known) || !std::ranges::all_of(node->args, is_known)) return std::nullopt;
+    for (const client::Tensor& input : node->inputs) visit(input, times);
+    if (const client::RecordedLoop* loop = node->loop.get()) {
+      if (!loop->count.is_const()) return std::nullopt;
+      // What is carried and what is sliced stand for values of the step.
+      for (std::size_t i = 0; i < loop->carried + loop->sliced; ++i) seen.insert(loop->operands[i].node().get());
+      for (const client::Tensor& output : loop->outputs) visit(output, product(times, loop->count.value()));
+      continue;
+    }
     const bool is_product = node->op == v1::MATMUL && !node->inputs.empty();
-    add(node->shape, is_product ? std::max<std::int64_t>(1, node->inputs[0].shape().back().value()) : 1);
-    for (const client::Tensor& input : node->inputs) visit(input);
+    std::int64_t elements = is_product ? std::max<std::int64_t>(1, node->inputs[0].shape().back().value()) : 1;
+    for (const client::Dim& dim : node->shape) elements = product(elements, dim.value());
+    work = std::min(work + product(elements, times), kMaxConstantWork + 1);
   }
   return work;
 }

@@ -63,7 +63,8 @@ Tensor per_channel(const Tensor& vector, std::int64_t rank, std::string_view arg
 
 template <typename Formula>
 Tensor in_full_width(const Tensor& x, Formula formula) {
-  return cast_to(formula(to_wide(require(x, "x"))), float_dtype(x));
+  const Tensor operand = to_wide(require(x, "x"));
+  return cast_to(formula(operand), float_dtype(x));
 }
 
 }  // namespace hearth::client

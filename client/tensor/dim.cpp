@@ -26,10 +26,6 @@ std::int64_t narrow(Wide value, std::string_view what) {
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace
-
-namespace {
-
 bool by_text(const AtomPtr& a, const AtomPtr& b) { return a->text < b->text; }
 
 struct Interval {
@@ -136,7 +132,8 @@ struct DimAccess {
     if (merged.size() == 1 && merged[0].factors.empty()) return Dim(merged[0].coefficient);
     const Interval bounds = interval(merged);
     auto poly = std::make_shared<Dim::Poly>();
-    poly->low = narrow(std::max(bounds.low, bounds.low < 0 ? lower_bound(merged, kMaxReplaced) : bounds.low), "a length");
+    poly->low =
+        narrow(std::max(bounds.low, bounds.low < 0 ? lower_bound(merged, kMaxReplaced) : bounds.low), "a length");
     poly->high = narrow(bounds.high, "a length");
     poly->terms = std::move(merged);
     return Dim(std::shared_ptr<const Dim::Poly>(std::move(poly)));
@@ -343,6 +340,12 @@ Division divide(const Dim& a, const Dim& b) {
   return {DimAccess::make(std::move(exact)), DimAccess::make(std::move(rest))};
 }
 
+bool reaches(const Dim& a, const Dim& b) {
+  if ((a - b).min() >= 0) return true;
+  const Atom* x = DimAccess::only_atom(a);
+  return x && x->kind == v1::ExprToken::MAX && (reaches(x->a, b) || reaches(x->b, b));
+}
+
 }  // namespace
 
 Dim operator/(const Dim& a, const Dim& b) {
@@ -379,16 +382,6 @@ Dim max(const Dim& a, const Dim& b) {
   if (difference.max() <= 0) return a;
   return DimAccess::atom(v1::ExprToken::MAX, "max", a, b, std::max(a.min(), b.min()), std::max(a.max(), b.max()));
 }
-
-namespace {
-
-bool reaches(const Dim& a, const Dim& b) {
-  if ((a - b).min() >= 0) return true;
-  const Atom* x = DimAccess::only_atom(a);
-  return x && x->kind == v1::ExprToken::MAX && (reaches(x->a, b) || reaches(x->b, b));
-}
-
-}  // namespace
 
 bool is_at_least(const Dim& a, const Dim& b) {
   if (reaches(a, b)) return true;

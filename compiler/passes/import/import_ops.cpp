@@ -16,6 +16,17 @@ using ir::Op;
 using ir::Shape;
 using ir::UOpRef;
 
+namespace {
+
+// Elements that are read as they were stored, so that nothing wider is known of them.
+bool lies_in_memory(UOpRef x) {
+  constexpr Op kMoves[] = {Op::Reshape, Op::Expand, Op::Permute, Op::Pad, Op::Shrink, Op::Flip, Op::Unfold, Op::Gather};
+  while (std::ranges::find(kMoves, x->op) != std::end(kMoves)) x = x->source(0);
+  return x->is(Op::Buffer) || x->is(Op::Const);
+}
+
+}  // namespace
+
 Result Importer::elementwise(const v1::Node& n, Op op) {
   if (auto s = need_inputs(n, ir::min_sources(op)); !s.ok()) return s;
   for (std::size_t i = 1; i < x_.size(); ++i) {
@@ -39,7 +50,7 @@ Result Importer::elementwise(const v1::Node& n, Op op) {
     const bool is_exact = op == Op::Cast && n.axes_size() == 1 && n.axes(0) == 1;
     const auto rounded = [&](UOpRef x) {
       const bool is_half = x->dtype == ir::Scalar::F16 || x->dtype == ir::Scalar::BF16;
-      return is_exact && is_half ? g_.unary(Op::Rounded, x) : x;
+      return is_exact && is_half && !lies_in_memory(x) ? g_.unary(Op::Rounded, x) : x;
     };
     return rounded(g_.make(op, *target, {rounded(x_[0])}));
   }

@@ -202,6 +202,14 @@ class Constants(Cases):
         values, counts = np.unique(x, return_counts=True)
         self.check(made, {"z": z}, {"y": values * counts}, devices=["cpu"])
 
+    def test_boxes_chosen_of_constants_have_a_known_number(self):
+        boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]]], F)
+        weights = {"boxes": boxes, "scores": np.array([[[0.9, 0.8, 0.7]]], F), "most": ints(5), "iou": np.array([0.5], F)}
+        z = np.zeros((2, 3), I)
+        made = model([node("NonMaxSuppression", ["boxes", "scores", "most", "iou"], ["k"]), node("Add", ["k", "z"], ["y"])],
+                     {"z": z}, {"y": I}, weights, 11)
+        self.check(made, {"z": z}, {"y": np.array([[0, 0, 0], [0, 0, 2]])}, devices=["cpu"])
+
     def test_floor_and_not_as_of_inputs(self):
         self.both(node("Not", ["a"], ["r"]), {"a": np.array([True, False])}, np.array([False, True]))
         self.both(node("Floor", ["a"], ["r"]), {"a": np.array([-1.5, 2.5, -0.0], F)}, np.array([-2, 2, -0.0], F))
