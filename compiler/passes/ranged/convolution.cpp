@@ -22,7 +22,8 @@ class Finder {
     UOpRef product = c_.reduce->source(0);
     if (!product->is(Op::Mul)) return std::nullopt;
     const auto is_known = [](UOpRef range) { return constant_length(range) > 0; };
-    if (!std::ranges::all_of(facts_.loops, is_known) || !std::ranges::all_of(facts_.reduced, is_known))
+    const auto has_turns = [](UOpRef range) { return range->source(0)->bounds.max > 0; };
+    if (!std::ranges::all_of(facts_.loops, has_turns) || !std::ranges::all_of(facts_.reduced, is_known))
       return std::nullopt;
     c_.image = product->source(0), c_.weights = product->source(1);
     if (!is_fixed(c_.weights)) std::swap(c_.image, c_.weights);
@@ -49,7 +50,7 @@ class Finder {
       if (c_.made || moves(c_.image, loop)) return false;  // of groups
       c_.made = loop;
     }
-    return c_.made != nullptr;
+    return c_.made != nullptr && constant_length(c_.made) > 0;
   }
 
   bool find_window() {
@@ -76,7 +77,7 @@ class Finder {
   }
 
   bool moves_alike(UOpRef loop, UOpRef side) {
-    if (constant_length(loop) < 2) return false;  // a loop of one turn is no place
+    if (loop->source(0)->bounds.max < 2) return false;  // a loop of one turn is no place
     const auto both =
         simplified_below(g_, g_.make(Op::Sink, ir::Scalar::Void, {stepped(c_.image, loop), stepped(c_.image, side)}));
     return both.ok() && (*both)->source(0) == (*both)->source(1);

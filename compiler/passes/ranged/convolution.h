@@ -1,5 +1,5 @@
 // Convolution: a stage that sums channels and a square window, at distance 1, of an image times weights that are the
-// same at every replay; all lengths known.
+// same at every replay; channels and window of known lengths.
 #pragma once
 #include <cstdint>
 #include <optional>

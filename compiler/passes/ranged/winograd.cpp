@@ -24,8 +24,6 @@ using Map = std::vector<std::pair<UOpRef, UOpRef>>;
 constexpr int kProducts = kWinogradInputs * kWinogradInputs;
 constexpr int kMaxRepeated = 6;  // op_cost of an element of the image, computed 36 / 16 times: scale, bias, ReLU
 
-std::int64_t tiles(UOpRef range) { return (constant_length(range) + kWinogradOutputs - 1) / kWinogradOutputs; }
-
 class Rewriter {
  public:
   Rewriter(ir::Graph& g, UOpRef sink, const target::Target& target) : g_(g), sink_(sink), target_(target) {}
@@ -46,8 +44,8 @@ class Rewriter {
     std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, is_once);
     if (!found) return stage;
     found->image = unpadded(*found);
-    if (found->made != stage->sources.back() || !is_summed_innermost(*found) ||
-        winograd_cycles(*found, target_) >= direct_cycles(*found, target_))
+    if (found->made != stage->sources.back() || !is_summed_innermost(*found) || may_be_empty(*found) ||
+        !is_winograd_faster(*found, target_))
       return stage;
     ir::ProvenanceScope scope(g_, stage->provenance);
     HEARTH_ASSIGN_OR_RETURN(UOpRef sum, tiled_sum(*found));
@@ -87,8 +85,12 @@ class Rewriter {
     return true;
   }
 
-  UOpRef loop(std::int64_t n) { return g_.range(g_.index(n), g_.fresh_id(), RangeKind::Loop); }
-  UOpRef reduced(std::int64_t n) { return g_.range(g_.index(n), g_.fresh_id(), RangeKind::Reduce); }
+  UOpRef loop(UOpRef n) { return g_.range(n, g_.fresh_id(), RangeKind::Loop); }
+  UOpRef loop_as(UOpRef range) { return loop(range->source(0)); }
+  UOpRef tiles(UOpRef range) {
+    UOpRef more = ir::fold_add(g_, range->source(0), g_.index(kWinogradOutputs - 1));
+    return ir::fold_floordiv(g_, more, g_.index(kWinogradOutputs));
+  }
   UOpRef stage(UOpRef value, std::vector<UOpRef> ranges) {
     ranges.insert(ranges.begin(), value);
     return g_.make(Op::Stage, value->dtype, ranges, ir::StageInfo{g_.fresh_id()});
@@ -137,7 +139,7 @@ class Rewriter {
   }
 
   absl::StatusOr<UOpRef> filter_stage(const Convolution& c) {
-    UOpRef xy = loop(kProducts), in = loop(constant_length(c.summed)), out = loop(constant_length(c.made));
+    UOpRef xy = loop(g_.index(kProducts)), in = loop_as(c.summed), out = loop_as(c.made);
     std::vector<UOpRef> taps;
     for (int i = 0; i < kWinogradTaps * kWinogradTaps; ++i) {
       const Map map = {{c.window_row, g_.index(i / kWinogradTaps)},
@@ -152,17 +154,22 @@ class Rewriter {
   }
 
   absl::StatusOr<UOpRef> input_stage(const Convolution& c) {
-    UOpRef xy = loop(kProducts), row = loop(tiles(c.row)), column = loop(tiles(c.column)),
-           in = loop(constant_length(c.summed));
-    std::vector<UOpRef> ranges = {xy};
-    Map map = {{c.summed, in},
-               {c.row, ir::fold_mul(g_, row, g_.index(kWinogradOutputs))},
-               {c.column, ir::fold_mul(g_, column, g_.index(kWinogradOutputs))}};
-    for (UOpRef other : c.batch) {
-      ranges.push_back(loop(constant_length(other)));
-      map.emplace_back(other, ranges.back());
+    UOpRef xy = loop(g_.index(kProducts)), row = loop(tiles(c.row)), column = loop(tiles(c.column)),
+           in = loop_as(c.summed);
+    std::vector<UOpRef> ranges = {xy}, digits;
+    if (is_flat(c)) {
+      ranges.push_back(loop(num_tiles(c)));
+      digits = digits_of(ranges.back(), lengths(c));
+      row = digits[digits.size() - 2], column = digits.back();
+    } else {
+      for (UOpRef other : c.batch) digits.push_back(loop_as(other));
+      digits.insert(digits.end(), {row, column});
+      ranges.insert(ranges.end(), digits.begin(), digits.end());
     }
-    ranges.insert(ranges.end(), {row, column, in});
+    ranges.push_back(in);
+    UOpRef four = g_.index(kWinogradOutputs);
+    Map map = {{c.summed, in}, {c.row, ir::fold_mul(g_, row, four)}, {c.column, ir::fold_mul(g_, column, four)}};
+    for (std::size_t i = 0; i < c.batch.size(); ++i) map.emplace_back(c.batch[i], digits[i]);
     std::vector<UOpRef> elements;
     for (int i = 0; i < kProducts; ++i) {
       Map at = map;
@@ -190,22 +197,49 @@ class Rewriter {
     return map.empty() ? element : replaced_below(g_, element, map);
   }
 
-  std::int64_t num_tiles(const Convolution& c) const {
-    std::int64_t n = tiles(c.row) * tiles(c.column);
-    for (UOpRef other : c.batch) n *= constant_length(other);
+  // Tiles along every axis, the batch first.
+  std::vector<UOpRef> lengths(const Convolution& c) {
+    std::vector<UOpRef> all;
+    for (UOpRef other : c.batch) all.push_back(other->source(0));
+    all.insert(all.end(), {tiles(c.row), tiles(c.column)});
+    return all;
+  }
+  UOpRef num_tiles(const Convolution& c) {
+    UOpRef n = g_.index(1);
+    for (UOpRef length : lengths(c)) n = ir::fold_mul(g_, n, length);
     return n;
+  }
+  // Whether tiles are stored as one axis: where those within the first are not of known lengths, products would have to
+  // find the place of each by divisions.
+  bool is_flat(const Convolution& c) {
+    const std::vector<UOpRef> all = lengths(c);
+    return !std::all_of(all.begin() + 1, all.end(), [](UOpRef n) { return n->is_const(); });
+  }
+  // Places within tiles of no length cannot be computed.
+  bool may_be_empty(const Convolution& c) {
+    return std::ranges::any_of(lengths(c), [](UOpRef n) { return n->bounds.min < 1; });
+  }
+  std::vector<UOpRef> digits_of(UOpRef tile, const std::vector<UOpRef>& lengths) {
+    UOpRef one = g_.index(1), rest = one;
+    for (UOpRef length : lengths) rest = ir::fold_mul(g_, rest, length);
+    std::vector<UOpRef> digits;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      UOpRef digit = i == 0 ? tile : ir::fold_floormod(g_, tile, rest);
+      rest = one;
+      for (std::size_t k = i + 1; k < lengths.size(); ++k) rest = ir::fold_mul(g_, rest, lengths[k]);
+      digits.push_back(ir::fold_floordiv(g_, digit, rest));
+    }
+    return digits;
   }
 
   UOpRef product_stage(const Convolution& c, UOpRef input, UOpRef filter) {
-    UOpRef xy = loop(kProducts), tile = loop(num_tiles(c)), out = loop(constant_length(c.made)),
-           in = reduced(constant_length(c.summed));
-    std::vector<UOpRef> at = {xy};  // of the tile, by its digits
-    std::int64_t rest = num_tiles(c);
-    for (std::size_t i = 2; i + 1 < input->sources.size(); ++i) {
-      const std::int64_t n = constant_length(input->source(i));
-      UOpRef digit = i == 2 ? tile : ir::fold_floormod(g_, tile, g_.index(rest));
-      rest /= n;
-      at.push_back(ir::fold_floordiv(g_, digit, g_.index(rest)));
+    UOpRef xy = loop(g_.index(kProducts)), tile = loop(num_tiles(c)), out = loop_as(c.made),
+           in = g_.range(c.summed->source(0), g_.fresh_id(), RangeKind::Reduce);
+    std::vector<UOpRef> at = {xy};
+    if (is_flat(c)) {
+      at.push_back(tile);
+    } else {
+      for (UOpRef digit : digits_of(tile, lengths(c))) at.push_back(digit);
     }
     at.push_back(in);
     UOpRef value = g_.mul(read(input, at), read(filter, {xy, in, out}));
@@ -217,7 +251,7 @@ class Rewriter {
     UOpRef tile = g_.index(0), four = g_.index(kWinogradOutputs);
     for (UOpRef other : c.batch) tile = ir::fold_add(g_, ir::fold_mul(g_, tile, other->source(0)), other);
     for (UOpRef axis : {c.row, c.column})
-      tile = ir::fold_add(g_, ir::fold_mul(g_, tile, g_.index(tiles(axis))), ir::fold_floordiv(g_, axis, four));
+      tile = ir::fold_add(g_, ir::fold_mul(g_, tile, tiles(axis)), ir::fold_floordiv(g_, axis, four));
     std::vector<UOpRef> products;
     for (int i = 0; i < kProducts; ++i) products.push_back(read(product, {g_.index(i), tile, c.made}));
     const std::vector<UOpRef> all = transformed<kWinogradOutputs, kWinogradInputs>(products, winograd_output);

@@ -9,7 +9,7 @@
 //   the stage         its sum replaced by the transformed products of the tile that a result is in
 //
 // which is 36 instead of 144 multiplications a tile and channel, for the price of two passes over memory. It is done
-// where the estimated cycles say so, where channels are innermost in what is read and made, and lengths are known. A
+// where the estimated cycles say so, where channels are innermost in what is read and made and of known lengths. A
 // stage in which the sum meets other operands (bias, residual, activation) keeps them.
 //
 // Source: passes/winograd_transform.h.

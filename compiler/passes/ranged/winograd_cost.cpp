@@ -18,14 +18,17 @@ constexpr std::int64_t kMinChannels = 16;
 constexpr double kInputCycles = 150, kOutputCycles = 110;
 constexpr double kBytesPerCycle = 8;  // of what does not stay in the second-level cache, each way
 
+enum class At { Least, Greatest };  // of the lengths that variables have
+
 // Sizes of what is computed.
 struct Size {
-  explicit Size(const Convolution& c)
-      : rows(constant_length(c.row)),
-        columns(constant_length(c.column)),
-        in(constant_length(c.summed)),
-        out(constant_length(c.made)) {
-    for (ir::UOpRef loop : c.batch) batch *= constant_length(loop);
+  Size(const Convolution& c, At at)
+      : rows(length(c.row, at)), columns(length(c.column, at)), in(length(c.summed, at)), out(length(c.made, at)) {
+    for (ir::UOpRef loop : c.batch) batch *= length(loop, at);
+  }
+  static std::int64_t length(ir::UOpRef range, At at) {
+    const ir::Bounds& bounds = range->source(0)->bounds;
+    return std::max<std::int64_t>(1, at == At::Least ? bounds.min : bounds.max);
   }
   std::int64_t tiles() const {
     const auto along = [](std::int64_t n) { return (n + kWinogradOutputs - 1) / kWinogradOutputs; };
@@ -42,15 +45,13 @@ bool is_narrow(ir::UOpRef weights) {
   });
 }
 
-}  // namespace
-
-double direct_cycles(const Convolution& convolution, const target::Target& target) {
-  const Size s(convolution);
+double direct_cycles(const Convolution& convolution, const target::Target& target, At at) {
+  const Size s(convolution, at);
   return tune::plane_cycles(target, s.out, s.columns, 1, 0) * static_cast<double>(s.batch * s.rows * s.in) * kTaps;
 }
 
-double winograd_cycles(const Convolution& convolution, const target::Target& target) {
-  const Size s(convolution);
+double winograd_cycles(const Convolution& convolution, const target::Target& target, At at) {
+  const Size s(convolution, at);
   const auto lanes = static_cast<double>(target.lanes(4));
   const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
   if (lanes < 4 || !is_f32 || s.in < kMinChannels || s.out < kMinChannels) return INFINITY;
@@ -63,6 +64,19 @@ double winograd_cycles(const Convolution& convolution, const target::Target& tar
     moved += 2 * operands;
   if (const double weights = kProductsOfTile * in * out * sizeof(float); weights > near) moved += weights;
   return products + transforms + moved / kBytesPerCycle;
+}
+
+}  // namespace
+
+double winograd_cycles(const Convolution& convolution, const target::Target& target) {
+  return winograd_cycles(convolution, target, At::Greatest);
+}
+
+bool is_winograd_faster(const Convolution& convolution, const target::Target& target) {
+  const auto share = [&](At at) {
+    return winograd_cycles(convolution, target, at) / direct_cycles(convolution, target, at);
+  };
+  return share(At::Least) * share(At::Greatest) < 1;
 }
 
 }  // namespace hearth::passes

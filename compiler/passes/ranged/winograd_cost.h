@@ -6,9 +6,10 @@
 
 namespace hearth::passes {
 
-// By passes/ranged/winograd; infinite where that is not for it.
+// By passes/ranged/winograd at the upper bounds of lengths; infinite where that is not for it.
 double winograd_cycles(const Convolution& convolution, const target::Target& target);
-// As the sum that it is.
-double direct_cycles(const Convolution& convolution, const target::Target& target);
+// Whether that is faster than the sum that it is; for a range of lengths on balance, by the geometric mean of what it
+// gains at the least and at the greatest.
+bool is_winograd_faster(const Convolution& convolution, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -2,6 +2,7 @@
 // Program runs the units of a launch in three parts, the last part first.
 #include <catch2/catch.hpp>
 
+#include "runtime/expr.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 
@@ -93,6 +94,48 @@ TEST_CASE("rows of 7 by 6 softmaxes are divided between 16 threads") {
   Program program(b.graph(), many_threads());
   program.check({{fed({7, 6, 600}, 5)}, {}}, roundings(Scalar::F32, 128));
   CHECK(most_units(program) >= 7);
+}
+
+// Units of the launch that has most, for values of the plan's variables.
+std::int64_t most_units(const Program& program, std::vector<std::int64_t> values) {
+  std::vector<runtime::PlanVariable> vars;
+  for (const v1::Variable& v : program.lowered().plan().vars()) vars.push_back({v.name(), v.min(), v.max()});
+  std::int64_t most = 0;
+  for (const v1::Launch& launch : program.lowered().plan().launches()) {
+    const auto grid = runtime::Expr::compile(launch.grid(), vars);
+    REQUIRE(grid.ok());
+    most = std::max(most, grid->evaluate(values.data()));
+  }
+  return most;
+}
+
+TEST_CASE("a plan for batches of 1 to 8 is divided between 16 threads at a batch of 1") {
+  GraphBuilder b;
+  const Dim batch = b.var("batch", 1, 8);
+  const Node x = b.input(v1::F32, {batch, 5, 12, 48}), y = b.input(v1::F32, {batch, 5, 48, 33});
+  b.output(b.op(v1::MATMUL, {x, y}));
+  Program program(b.graph(), many_threads());
+  for (const std::int64_t n : {1, 3, 8}) {
+    CAPTURE(n);
+    program.check({{fed({n, 5, 12, 48}, 1), fed({n, 5, 48, 33}, 2)}, {n}}, roundings(Scalar::F32, 128));
+  }
+  CHECK(most_units(program, {1}) >= 5);
+  CHECK(most_units(program, {8}) >= 40);
+}
+
+TEST_CASE("rows of any number within a batch of any size are divided between 16 threads") {
+  GraphBuilder b;
+  const Dim batch = b.var("batch", 1, 8), rows = b.var("rows", 1, 64);
+  const Node x = b.input(v1::F32, {batch, rows, 48}), y = b.parameter(v1::F32, {48, 96});
+  const Node sum = b.reduce(v1::REDUCE_SUM, b.op(v1::EXP, {x}), {2});
+  b.output(b.op(v1::ADD, {x, b.expand(b.reshape(sum, {batch, rows, 1}), {batch, rows, 48})}));
+  b.output(b.op(v1::MATMUL, {x, b.expand(b.reshape(y, {1, 48, 96}), {batch, 48, 96})}));
+  Program program(b.graph(), many_threads());
+  for (const std::vector<std::int64_t>& at : std::vector<std::vector<std::int64_t>>{{1, 1}, {1, 40}, {3, 7}, {8, 64}}) {
+    CAPTURE(at[0], at[1]);
+    program.check({{fed({at[0], at[1], 48}, 1), fed({48, 96}, 2)}, at}, roundings(Scalar::F32, 128));
+  }
+  CHECK(most_units(program, {1, 40}) >= 8);
 }
 
 }  // namespace

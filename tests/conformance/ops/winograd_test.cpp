@@ -21,20 +21,19 @@ constexpr int kTileRounds = 6;
 struct Shape3x3 {
   std::int64_t batch = 1, channels = 16, between = 16, outputs = 16, height = 8, width = 8;
   std::int64_t top = 1, bottom = 1, left = 1, right = 1;
-  bool scaled_by_row = false;  // every window, by the number of the row of its result
+  bool scaled_by_row = false;                // every window, by the number of the row of its result
+  bool any_batch = false, any_size = false;  // a variable instead
 };
 
 // Sum over channels and a 3x3 window at distance 1.
-Node convolved(GraphBuilder& b, Node image, Node weights, std::int64_t in, std::int64_t out, const Shape3x3& s,
-               std::int64_t rows, std::int64_t columns) {
+Node convolved(GraphBuilder& b, Node image, Node weights, std::int64_t in, std::int64_t out, bool scaled_by_row,
+               const Dim& batch, const Dim& rows, const Dim& columns) {
   const Node windows = b.unfold(b.unfold(image, 2, 3, 1, 1), 3, 3, 1, 1);  // [n, in, rows, columns, 3, 3]
-  const Dims products = {s.batch, out, in, rows, columns, 3, 3};
-  Node images = b.expand(b.reshape(windows, {s.batch, 1, in, rows, columns, 3, 3}), products);
-  if (s.scaled_by_row)
-    images = b.op(v1::MUL, {images, b.expand(b.iota(v1::F32, {1, 1, 1, rows, 1, 1, 1}, 3), products)});
+  const Dims products = {batch, out, in, rows, columns, 3, 3};
+  Node images = b.expand(b.reshape(windows, {batch, 1, in, rows, columns, 3, 3}), products);
+  if (scaled_by_row) images = b.op(v1::MUL, {images, b.expand(b.iota(v1::F32, {1, 1, 1, rows, 1, 1, 1}, 3), products)});
   const Node factors = b.expand(b.reshape(weights, {1, out, in, 1, 1, 3, 3}), products);
-  return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2, 5, 6}),
-                   {s.batch, out, rows, columns});
+  return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2, 5, 6}), {batch, out, rows, columns});
 }
 
 struct TiledNet {
@@ -46,25 +45,33 @@ struct TiledNet {
 TiledNet tiled_net_of(const Shape3x3& s, std::uint64_t seed) {
   TiledNet net;
   GraphBuilder& b = net.builder;
-  const auto fed = [&](const conformance::Shape& shape, bool parameter) {
+  const auto length = [&](bool any, const char* name, std::int64_t value, std::int64_t most) {
+    if (any) net.feed.vars.push_back(value);
+    return any ? b.var(name, most == 64 ? 6 : 1, most) : Dim(value);
+  };
+  const Dim batch = length(s.any_batch, "batch", s.batch, 4), height = length(s.any_size, "height", s.height, 64),
+            width = length(s.any_size, "width", s.width, 64);
+  const auto fed = [&](const conformance::Shape& shape) {
     net.feed.inputs.push_back(uniform(Scalar::F32, shape, seed + net.feed.inputs.size()));
-    Dims dims(shape.begin(), shape.end());
-    return parameter ? b.parameter(v1::F32, dims) : b.input(v1::F32, dims);
+    return Dims(shape.begin(), shape.end());
   };
-  const auto pointwise = [&](Node x, std::int64_t in, std::int64_t out, std::int64_t rows, std::int64_t columns) {
-    const Node weights = fed({out, in}, true);
-    const Dims products = {s.batch, out, in, rows, columns};
-    const Node images = b.expand(b.reshape(x, {s.batch, 1, in, rows, columns}), products);
+  const auto weights_of = [&](const conformance::Shape& shape) { return b.parameter(v1::F32, fed(shape)); };
+  const auto pointwise = [&](Node x, std::int64_t in, std::int64_t out, const Dim& rows, const Dim& columns) {
+    const Node weights = weights_of({out, in});
+    const Dims products = {batch, out, in, rows, columns};
+    const Node images = b.expand(b.reshape(x, {batch, 1, in, rows, columns}), products);
     const Node factors = b.expand(b.reshape(weights, {1, out, in, 1, 1}), products);
-    return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2}), {s.batch, out, rows, columns});
+    return b.reshape(b.reduce(v1::REDUCE_SUM, b.op(v1::MUL, {images, factors}), {2}), {batch, out, rows, columns});
   };
-  const std::int64_t rows = s.height + s.top + s.bottom - 2, columns = s.width + s.left + s.right - 2;
-  Node x = fed({s.batch, s.channels, s.height, s.width}, false);
-  x = pointwise(x, s.channels, s.between, s.height, s.width);
+  const Dim rows = height + (s.top + s.bottom - 2), columns = width + (s.left + s.right - 2);
+  fed({s.batch, s.channels, s.height, s.width});
+  Node x = b.input(v1::F32, {batch, s.channels, height, width});
+  x = pointwise(x, s.channels, s.between, height, width);
   x = b.pad(x, {0, 0, 0, 0, s.top, s.bottom, s.left, s.right});
-  x = convolved(b, x, fed({s.outputs, s.between, 3, 3}, true), s.between, s.outputs, s, rows, columns);
-  const Dims made = {s.batch, s.outputs, rows, columns};
-  x = b.op(v1::ADD, {x, b.expand(b.reshape(fed({s.outputs}, true), {1, s.outputs, 1, 1}), made)});
+  x = convolved(b, x, weights_of({s.outputs, s.between, 3, 3}), s.between, s.outputs, s.scaled_by_row, batch, rows,
+                columns);
+  const Dims made = {batch, s.outputs, rows, columns};
+  x = b.op(v1::ADD, {x, b.expand(b.reshape(weights_of({s.outputs}), {1, s.outputs, 1, 1}), made)});
   x = b.op(v1::MAX, {x, b.fill(v1::F32, {}, made)});
   b.output(pointwise(x, s.outputs, s.channels, rows, columns));
   return net;
@@ -96,6 +103,23 @@ TEST_CASE("convolutions by tiles equal the sums of their windows whatever their 
     tiled += is_tiled(program.lowered());
   }
   CHECK(tiled >= kTileRounds / 2);
+}
+
+TEST_CASE("convolutions by tiles of any batch and of images of any size") {
+  Random random(37);
+  for (int round = 0; round < kTileRounds; ++round) {
+    Shape3x3 s;
+    s.any_batch = round % 3 != 1, s.any_size = round % 3 != 0;
+    s.batch = random.in(1, 4);
+    s.channels = random.in(2, 3), s.between = 32, s.outputs = 48;
+    s.height = random.in(6, 20), s.width = random.in(6, 20);
+    if (s.any_size) s.top = s.bottom = s.left = s.right = 1;  // whose images have results at any size
+    const TiledNet net = tiled_net_of(s, static_cast<std::uint64_t>(round) * 100);
+    CAPTURE(round, s.any_batch, s.any_size, s.batch, s.channels, s.between, s.height, s.width);
+    Program program(net.builder.graph(), wide_target());
+    program.check(net.feed, roundings(Scalar::F32, 4096));
+    CHECK(is_tiled(program.lowered()));
+  }
 }
 
 TEST_CASE("windows that are scaled by the place of their result are no convolution's") {

@@ -132,6 +132,26 @@ TEST_CASE("quotients with remainders that only together fit") {
   CHECK_FALSE(t.known.proves_below(beyond, t.c(3 * 9472)));
 }
 
+TEST_CASE("two loops of which one has any length, counted as one") {
+  Case t;
+  // heads of any batch: u < m * 12 at row u div 12, column u mod 12 of [m][n + 1][12]
+  UOpRef rows = t.g.add(t.n, t.c(1)), u = t.range(t.g.mul(t.m, t.c(12)), 0), row = t.range(rows, 1);
+  UOpRef quotient = t.g.floordiv(u, t.c(12)), rest = t.g.floormod(u, t.c(12));
+  UOpRef at = t.g.add(t.g.mul(t.g.add(t.g.mul(quotient, rows), row), t.c(12)), rest);
+  UOpRef size = t.g.mul(t.g.mul(t.m, rows), t.c(12));
+  CHECK(t.known.proves_below(at, size));
+  CHECK_FALSE(t.known.proves_below(t.g.add(at, t.c(1)), size));
+  CHECK_FALSE(t.known.proves_below(at, t.g.sub(size, t.c(12))));
+  // The inner one is the one of any length, the outer one, too.
+  UOpRef v = t.range(t.g.mul(t.m, rows), 2);
+  CHECK(t.known.proves_below(t.g.floordiv(v, rows), t.m));
+  CHECK_FALSE(t.known.proves_below(t.g.floordiv(v, rows), t.g.sub(t.m, t.c(1))));
+  CHECK(t.known.proves_below(t.g.floordiv(t.g.add(v, rows), rows), t.g.add(t.m, t.c(1))));
+  CHECK_FALSE(t.known.proves_below(t.g.floordiv(t.g.add(v, rows), rows), t.m));
+  CHECK_FALSE(t.known.proves_below(t.g.floordiv(t.g.add(u, t.c(12)), t.c(12)), t.m));
+  CHECK_FALSE(t.known.proves_below(t.g.floordiv(u, t.c(11)), t.m));
+}
+
 TEST_CASE("squares count from the least value that is known") {
   Case t;
   UOpRef i = t.range(t.c(5), 0), at = t.g.mul(t.n, i), size = t.g.mul(t.g.mul(t.n, t.n), t.c(5));
