@@ -6,6 +6,7 @@
 #include "compiler/codegen/generator.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/import/import.h"
+#include "compiler/passes/import/var_values.h"
 #include "compiler/passes/kernel/split_kernels.h"
 #include "compiler/passes/lowered/decompose.h"
 #include "compiler/passes/lowered/expand.h"
@@ -163,6 +164,9 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   passes::Tuning tuning;
   tuning.records = &recorded;
   tuning.describe = options.dump();
+  HEARTH_RETURN_IF_ERROR(passes::check_var_values(graph, options));
+  if (tuning.describe)
+    tuning.var_values = {options.var_values().data(), static_cast<std::size_t>(options.var_values_size())};
   tuning.warnings = &warnings;
 
   passes::ImportedGraph imported;
@@ -175,7 +179,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
   v1::LoweredPlan plan =
-      log.time("plan", [&] { return passes::build_plan(schedule, memory, imported, graph, target); });
+      log.time("plan", [&] { return passes::build_plan(g, schedule, memory, imported, graph, target); });
   if (options.dump()) {
     plan.mutable_passes()->Swap(&reports);
     plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "proto/versions.h"
+#include "runtime/fork_limit.h"
 #include "runtime/invalid_plan.h"
 #include "runtime/plan_loops.h"
 #include "runtime/plan_regions.h"
@@ -266,10 +267,17 @@ absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
     if (launch.once && !grid->is_const())
       return invalid_plan(place, ": the grid of a once launch depends on a variable");
     launch.grid = *std::move(grid);
-    if (from.min_units_per_thread() > static_cast<std::uint64_t>(kMaxBlockBytes)) {
-      return invalid_plan(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
+    const v1::Expr* at = from.has_min_units_at() ? &from.min_units_at() : nullptr;
+    const absl::Status fork = parse_fork_limit(from.min_units_per_thread(), at, plan, launch.once, place, launch.fork);
+    if (!fork.ok()) return fork;
+    if (from.has_num_ops()) {
+      absl::StatusOr<Expr> num_ops = Expr::compile(from.num_ops(), plan.vars);
+      if (!num_ops.ok()) return within(num_ops.status(), str_cat(place, ": num_ops"));
+      if (num_ops->min() < 0) return invalid_plan(place, ": num_ops may be negative");
+      if (launch.once && !num_ops->is_const())
+        return invalid_plan(place, ": num_ops of a once launch depends on a variable");
+      launch.num_ops = *std::move(num_ops);
     }
-    launch.min_units_per_thread = std::max<std::int64_t>(1, static_cast<std::int64_t>(from.min_units_per_thread()));
     plan.launches.push_back(std::move(launch));
   }
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 //
 //   absl::StatusOr<Plan> plan = parse_plan(bytes);
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -58,13 +59,25 @@ struct PlanKernel {
   std::vector<std::uint32_t> stored_slots;  // that it stores to, ascending; empty: any may be
 };
 
+// Units that a thread should have at least.
+struct ForkLimit {
+  std::int64_t min_units = 1;
+  std::optional<Expr> at;  // instead, where that depends on the variables' values
+
+  std::int64_t evaluate(const std::int64_t* values) const {
+    return at ? std::max<std::int64_t>(1, at->evaluate(values)) : min_units;
+  }
+  std::int64_t least() const { return at ? std::max<std::int64_t>(1, at->min()) : min_units; }
+};
+
 struct PlanLaunch {
   std::uint32_t kernel = 0;
   std::vector<std::uint32_t> buffers;
   std::vector<std::uint32_t> vars;
   Expr grid;
   bool once = false;
-  std::int64_t min_units_per_thread = 1;
+  ForkLimit fork;
+  std::optional<Expr> num_ops;  // at the variables' values; nothing: the kernel's
 };
 
 struct PlanLoop {
@@ -77,7 +90,7 @@ struct PlanLoop {
 struct PlanRegion {
   std::uint32_t first_launch = 0;
   std::uint32_t num_launches = 0;
-  std::int64_t min_units_per_thread = 1;
+  ForkLimit fork;
 };
 
 struct Plan {

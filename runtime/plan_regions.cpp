@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "runtime/fork_limit.h"
 #include "runtime/invalid_plan.h"
 
 namespace hearth::runtime {
@@ -39,10 +40,12 @@ absl::Status check_regions(const v1::Plan& wire, Plan& plan) {
       if (loop_of(plan, launch) != loop_of(plan, first))
         return invalid_plan(place, ": launches ", first, " and ", launch, " are not parts of one loop");
     }
-    if (from.min_units_per_thread() > static_cast<std::uint64_t>(INT64_MAX))
-      return invalid_plan(place, ": min_units_per_thread ", from.min_units_per_thread(), " is out of range");
-    plan.regions.push_back({from.first_launch(), from.num_launches(),
-                            std::max<std::int64_t>(1, static_cast<std::int64_t>(from.min_units_per_thread()))});
+    PlanRegion region = {from.first_launch(), from.num_launches(), {}};
+    const v1::Expr* at = from.has_min_units_at() ? &from.min_units_at() : nullptr;
+    const absl::Status fork =
+        parse_fork_limit(from.min_units_per_thread(), at, plan, /*once=*/false, place, region.fork);
+    if (!fork.ok()) return fork;
+    plan.regions.push_back(std::move(region));
   }
   return absl::OkStatus();
 }

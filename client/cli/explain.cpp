@@ -84,6 +84,9 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
   if (!target.ok()) return target.status();
   wish.target = *target;
   wish.dump = flags.dump;
+  absl::StatusOr<std::vector<std::int64_t>> values = variable_values(*model, flags.vars);
+  if (!values.ok()) return values.status();
+  wish.values = *values;
   if (!flags.kernel.empty()) wish.kernels = {flags.kernel};
   absl::StatusOr<v1::ExplainResponse> reply = absl::UnknownError("");
   {
@@ -92,8 +95,8 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
     reply = explain_model(*model, *config, wish);
   }
   if (!reply.ok()) return reply.status();
-  ExplainReport report{flags.path, *std::move(reply), {}, std::nullopt, flags.dump};
-  report.rows = kernel_rows(report.reply);
+  ExplainReport report{flags.path, *std::move(reply), {}, std::nullopt, flags.dump, *std::move(values)};
+  report.rows = kernel_rows(report.reply, report.values);
   if (flags.measure) {
     absl::StatusOr<KernelTimes> times = measure(flags, *model, *config, &report.rows);
     if (!times.ok()) return times.status();
@@ -115,10 +118,11 @@ void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App* command = command_line::add_command(
       app, "explain", "Show how a model is compiled: memory, kernels, their work, passes",
-      {.details =
-           "What is not in the cache is compiled and kept. Work is counted at the upper bounds of variables: FLOP "
-           "are operations on elements, a multiply-add counts two, and conversions, comparisons and selections "
-           "none; bytes are the elements of its buffers that a kernel touches, each once.",
+      {.details = "What is not in the cache is compiled and kept. Work is counted at the values that --var gives "
+                  "variables, or "
+                  "--input by its lengths, else at their upper bounds: FLOP are operations on elements, a multiply-add "
+                  "counts two, and conversions, comparisons and selections "
+                  "none; bytes are the elements of its buffers that a kernel touches, each once.",
        .examples = {{"hearth explain model.onnx", "Shows the kernels of a model."},
                     {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel."},
                     {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."},
@@ -141,9 +145,9 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::Option* const measure =
       command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel")
           ->excludes("--target");
-  add_repeated(*command, "--var", flags->vars, "With --measure: value of a variable that --dim NAME=MIN:MAX made")
+  add_repeated(*command, "--var", flags->vars,
+               "Value of a variable that --dim NAME=MIN:MAX made, at which work is counted and --measure replays")
       ->type_name("NAME=N")
-      ->needs(measure)
       ->each(unique_name("--var"));
   command->add_option("--seed", flags->seed, "With --measure: seed of the random values of inputs that are not given")
       ->type_name("N")

@@ -77,20 +77,30 @@ std::string miss_text(const v1::ExplainResponse& reply) {
                  short_hex(reply.nearest_plan_key()), ") differs in ", absl::StrJoin(reply.differing_parts(), ", "));
 }
 
+// At which work is counted.
+std::string values_text(const ExplainReport& report) {
+  std::string text;
+  for (int i = 0; i < report.reply.plan().vars_size() && static_cast<std::size_t>(i) < report.values.size(); ++i)
+    str_append(&text, i == 0 ? ", at " : ", ", report.reply.plan().vars(i).name(), "=",
+               report.values[static_cast<std::size_t>(i)]);
+  return text;
+}
+
 void print_summary_of(const ExplainReport& report) {
   const v1::ExplainResponse& reply = report.reply;
   const Work work = work_of(report.rows);
   std::string kernels = str_cat(work.kernels, ", ", launches_text(reply.plan(), work.launches));
   if (work.once > 0) str_append(&kernels, "; ", work.once, " of them run once, when the plan is prepared");
-  Rows facts = {{"model", report.path},
-                {"target", target_text(reply.plan().target())},
-                {"plan", str_cat(short_hex(reply.plan_key()),
-                                 reply.plan_cached() ? ", was in the cache" : ", was not in the cache: compiled ",
-                                 reply.plan_cached() ? "" : counted(reply.compiled_kernels(), "kernel") + " and kept")}};
+  Rows facts = {
+      {"model", report.path},
+      {"target", target_text(reply.plan().target())},
+      {"plan", str_cat(short_hex(reply.plan_key()),
+                       reply.plan_cached() ? ", was in the cache" : ", was not in the cache: compiled ",
+                       reply.plan_cached() ? "" : counted(reply.compiled_kernels(), "kernel") + " and kept")}};
   if (!reply.plan_cached()) facts.push_back({"why", miss_text(reply)});
   facts.push_back({"kernels", kernels});
   facts.push_back({"work", str_cat(human_count(work.ops, "FLOP"), ", ", human_bytes(work.bytes), " moved a replay",
-                                   reply.plan().vars_size() > 0 ? ", at the variables' upper bounds" : "")});
+                                   values_text(report))});
   facts.push_back({"memory", memory_text(memory_of(reply.plan()))});
   if (report.times) facts.push_back({"replay", human_time(report.times->replay_us()) + " (median)"});
   for (const std::string& note : reply.notes()) facts.push_back({"note", note});

@@ -1,6 +1,6 @@
 // What `hearth explain` prints: a summary, then tables, or JSON, or one text that was asked for.
 //
-//   print_report({.path = path, .reply = *reply, .rows = kernel_rows(*reply)});
+//   print_report({.path = path, .reply = *reply, .rows = kernel_rows(*reply, values)});
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -18,6 +18,7 @@ struct ExplainReport {
   std::vector<KernelRow> rows;
   std::optional<KernelTimes> times;  // with --measure
   bool dump = false;                 // print every text there is
+  std::vector<std::int64_t> values;  // of the plan's variables, at which work is counted
 };
 
 void print_report(const ExplainReport& report);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/format.h"
 #include "proto/launch_runs.h"
+#include "runtime/expr.h"
 
 namespace hearth::cli {
 namespace {
@@ -28,9 +29,30 @@ std::vector<KernelRow> slowest_first(const std::vector<KernelRow>& rows) {
   return measured;
 }
 
+// Launches of a replay whose loops have as many steps as these values of the variables say.
+void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& values, std::vector<KernelRow>& rows) {
+  std::vector<std::uint64_t> runs = launch_runs(plan);
+  std::vector<runtime::PlanVariable> vars;
+  for (const v1::Variable& variable : plan.vars()) vars.push_back({variable.name(), variable.min(), variable.max()});
+  for (const v1::PlanLoop& loop : plan.loops()) {
+    const absl::StatusOr<runtime::Expr> count = runtime::Expr::compile(loop.count(), vars);
+    if (!count.ok()) continue;  // runs at the upper bounds are what is known
+    for (std::uint32_t i = 0; i < loop.num_launches(); ++i)
+      runs[loop.first_launch() + i] = static_cast<std::uint64_t>(count->evaluate(values.data()));
+  }
+  for (KernelRow& row : rows) {
+    if (!row.once) row.launches = 0;
+  }
+  for (int i = 0; i < plan.launches_size(); ++i) {
+    const v1::Launch& launch = plan.launches(i);
+    if (!launch.once() && !rows[launch.kernel()].once)
+      rows[launch.kernel()].launches += runs[static_cast<std::size_t>(i)];
+  }
+}
+
 }  // namespace
 
-std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained) {
+std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const std::vector<std::int64_t>& values) {
   std::vector<KernelRow> rows;
   const bool has_cycles = explained.plan().target().device() == "cpu";  // which the estimate is of
   for (const v1::ExplainedKernel& kernel : explained.kernels()) {
@@ -46,6 +68,7 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained) {
     row.cycles = static_cast<double>(kernel.cost().cycles());
     row.least_cycles = static_cast<double>(kernel.cost().least_cycles());
   }
+  if (!values.empty() && explained.plan().loops_size() > 0) count_launches(explained.plan(), values, rows);
   return rows;
 }
 

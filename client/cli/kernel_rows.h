@@ -1,7 +1,7 @@
 // What tables and JSON show of a plan's kernels: what each is for, its work, and, measured, how long it takes. Pure
 // functions.
 //
-//   std::vector<KernelRow> rows = kernel_rows(explained);
+//   std::vector<KernelRow> rows = kernel_rows(explained, values);
 //   add_times(*times, &rows);
 #pragma once
 #include <nlohmann/json_fwd.hpp>
@@ -32,7 +32,8 @@ struct KernelRow {
   double peak_share() const { return cycles > 0 && ops > 0 ? least_cycles / cycles : -1; }
 };
 
-std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained);
+// `values`: of the plan's variables, for the steps of loops; none: their upper bounds.
+std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const std::vector<std::int64_t>& values);
 // Of a plan alone: no sources, and operations as the plan has them, which count conversions and selections too.
 std::vector<KernelRow> kernel_rows(const v1::Plan& plan);
 void add_times(const KernelTimes& times, std::vector<KernelRow>* rows);

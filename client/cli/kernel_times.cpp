@@ -49,6 +49,7 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
     KernelTime& kernel = by_kernel[launch.kernel];
     kernel.kernel = launch.kernel;
     kernel.launches += replays[0].launches[next].runs;
+    kernel.ops += static_cast<double>(replays[0].launches[next].num_ops);
     double total_ns = 0;
     for (const runtime::Profile& replay : replays) total_ns += static_cast<double>(replay.launches[next].time_ns);
     kernel.time_us += total_ns / static_cast<double>(replays.size()) / 1e3;

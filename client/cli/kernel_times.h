@@ -17,6 +17,7 @@ struct KernelTime {
   std::uint32_t kernel = 0;    // of the plan
   std::uint64_t launches = 0;  // a replay
   double time_us = 0;          // of all of them
+  double ops = 0;              // likewise, arithmetic as the plan counts it
 };
 
 struct KernelTimes {

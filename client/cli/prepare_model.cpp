@@ -45,6 +45,7 @@ absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const clie
   auto request = client::request_for<v1::ExplainRequest>(model.traced, config, *std::move(target));
   request.mutable_options()->set_dump(wish.dump);
   request.set_only_key(wish.only_key);
+  request.mutable_options()->mutable_var_values()->Assign(wish.values.begin(), wish.values.end());
   for (const std::string& kernel : wish.kernels) request.add_dump_kernels(kernel);
   absl::StatusOr<Channel> channel = any_daemon(config.socket);
   if (!channel.ok()) return channel.status();

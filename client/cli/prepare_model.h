@@ -27,10 +27,11 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
                                                   const client::PrepareConfig& config, bool progress);
 
 struct ExplainWish {
-  std::optional<v1::Target> target;  // instead of what the configuration says
-  bool dump = false;                 // the text of every pass of everything
-  std::vector<std::string> kernels;  // whose passes, IR and assembly are wanted
-  bool only_key = false;             // nothing is compiled
+  std::optional<v1::Target> target;       // instead of what the configuration says
+  bool dump = false;                      // the text of every pass of everything
+  std::vector<std::string> kernels;       // whose passes, IR and assembly are wanted
+  bool only_key = false;                  // nothing is compiled
+  std::vector<std::int64_t> values = {};  // of the graph's variables, at which work is counted; none: upper bounds
 };
 // May take as long as preparing does, and prepares.
 absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const client::PrepareConfig& config,

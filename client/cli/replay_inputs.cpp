@@ -41,10 +41,8 @@ absl::Status infer(const onnx::ModelValue& input, const client::Array& array, Gi
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status set_variables(client::Instance& instance, const client::PreparedPlan& plan, const Model& model,
-                           const std::vector<std::string>& vars) {
+// By --var, then by the arrays of --input.
+absl::StatusOr<GivenValues> given_values(const Model& model, const std::vector<std::string>& vars) {
   GivenValues given;
   for (const std::string& text : vars) {
     const auto flag = split_flag("--var", text, "NAME=N");
@@ -60,6 +58,29 @@ absl::Status set_variables(client::Instance& instance, const client::PreparedPla
     if (array == model.arrays.end()) continue;
     if (absl::Status inferred = infer(input, array->second, &given); !inferred.ok()) return inferred;
   }
+  return given;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::int64_t>> variable_values(const Model& model, const std::vector<std::string>& vars) {
+  const absl::StatusOr<GivenValues> given = given_values(model, vars);
+  if (!given.ok()) return given.status();
+  std::vector<std::int64_t> values;
+  for (const v1::Variable& variable : model.traced.graph.vars()) {
+    const auto found = given->find(variable.name());
+    values.push_back(found == given->end() ? variable.max() : found->second.value);
+    if (values.back() >= variable.min() && values.back() <= variable.max()) continue;
+    return absl::OutOfRangeError(str_cat(found->second.by, ": variable '", variable.name(), "' goes from ",
+                                         variable.min(), " to ", variable.max()));
+  }
+  return values;
+}
+
+absl::Status set_variables(client::Instance& instance, const client::PreparedPlan& plan, const Model& model,
+                           const std::vector<std::string>& vars) {
+  const absl::StatusOr<GivenValues> given = given_values(model, vars);
+  if (!given.ok()) return given.status();
   std::vector<client::Variable> of_model;
   for (const onnx::ModelValue& input : model.imported.inputs) {
     for (const client::Dim& length : input.shape) length.collect_variables(of_model);
@@ -67,7 +88,7 @@ absl::Status set_variables(client::Instance& instance, const client::PreparedPla
   const auto has = [](const auto& variables, const std::string& name) {
     return std::ranges::any_of(variables, [&](const auto& variable) { return variable.name == name; });
   };
-  for (const auto& [name, value] : given) {
+  for (const auto& [name, value] : *given) {
     if (has(of_model, name) && !has(plan.variables(), name)) continue;
     if (absl::Status set = instance.set_var(name, value.value); !set.ok()) {
       return absl::Status(set.code(), str_cat(value.by, ": ", std::string(set.message())));

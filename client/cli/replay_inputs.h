@@ -18,6 +18,10 @@ namespace hearth::cli {
 absl::Status set_variables(client::Instance& instance, const client::PreparedPlan& plan, const Model& model,
                            const std::vector<std::string>& vars);
 
+// The values that set_variables sets, one a variable of the model's graph; empty where it has none. OUT_OF_RANGE for a
+// value beyond its variable's bounds.
+absl::StatusOr<std::vector<std::int64_t>> variable_values(const Model& model, const std::vector<std::string>& vars);
+
 // Gives every input the plan reads its bytes: from --input, else seeded uniform values. Returns the names of the
 // latter.
 absl::StatusOr<std::vector<std::string>> fill_inputs(client::Instance& instance, const client::PreparedPlan& plan,

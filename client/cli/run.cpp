@@ -183,10 +183,12 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
 }
 
 // What each kernel is for only the daemon can tell, of a model; a plan file does not say.
-std::vector<KernelRow> rows_of(const PreparedModel& prepared, const client::PrepareConfig& config) {
+std::vector<KernelRow> rows_of(const PreparedModel& prepared, const client::PrepareConfig& config,
+                               const ExplainWish& wish, const KernelTimes& times) {
   if (prepared.model.traced.graph.nodes_size() > 0) {
-    const absl::StatusOr<v1::ExplainResponse> explained = explain_model(prepared.model, config);
-    if (explained.ok() && explained->plan_key() == prepared.plan.stats().plan_key) return kernel_rows(*explained);
+    const absl::StatusOr<v1::ExplainResponse> explained = explain_model(prepared.model, config, wish);
+    if (explained.ok() && explained->plan_key() == prepared.plan.stats().plan_key)
+      return kernel_rows(*explained, wish.values);
     note("kernels are shown without the nodes that they come from: ",
          explained.ok() ? "the daemon has another plan by now" : explained.status().message());
   }
@@ -197,6 +199,9 @@ std::vector<KernelRow> rows_of(const PreparedModel& prepared, const client::Prep
     row.symbol = kernel.symbol;
     row.ops = static_cast<double>(kernel.num_ops);
   }
+  for (const KernelTime& time : times.kernels) {  // on average, where launches differ
+    if (time.launches > 0) rows[time.kernel].ops = time.ops / static_cast<double>(time.launches);
+  }
   return rows;
 }
 
@@ -205,7 +210,12 @@ absl::StatusOr<Profiled> profile_of(const RunFlags& flags, const PreparedModel& 
   if (!times.ok()) return times.status();
   const absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
   if (!config.ok()) return config.status();
-  Profiled profiled{rows_of(prepared, *config), *std::move(times)};
+  ExplainWish wish;
+  absl::StatusOr<std::vector<std::int64_t>> values = variable_values(prepared.model, flags.vars);
+  if (!values.ok()) return values.status();
+  wish.values = *std::move(values);
+  std::vector<KernelRow> rows = rows_of(prepared, *config, wish, *times);
+  Profiled profiled{std::move(rows), *std::move(times)};
   add_times(profiled.times, &profiled.rows);
   return profiled;
 }

@@ -1,9 +1,7 @@
 #include "compiler/rules/inequality.h"
 
 #include <algorithm>
-#include <iterator>
 
-#include "base/integer_math.h"
 #include "compiler/rules/facts.h"
 #include "compiler/rules/range_solve.h"
 
@@ -32,8 +30,6 @@ Polynomial negated(const Polynomial& p) {
   return result;
 }
 
-bool by_id(UOpRef a, UOpRef b) { return a->id < b->id; }
-
 std::optional<std::int64_t> single_value(UOpRef node) {
   if (node->bounds.min != node->bounds.max || node->bounds.min == INT64_MIN || node->bounds.max == INT64_MAX) return {};
   return node->bounds.min;
@@ -50,34 +46,6 @@ bool belong_together(UOpRef quotient, UOpRef modulo) {
   Polynomial difference = polynomial(quotient->source(0));
   difference.add(modulo->source(0), -1);
   return n > 0 && difference.is_multiple_of(n);
-}
-
-// p / by, where that is a product of atoms times a number: of a sum of multiples and a constant, rounded down.
-std::optional<Polynomial> divided(const Polynomial& p, const Polynomial& by) {
-  if (by.terms().size() != 1) return std::nullopt;
-  const Monomial& divisor = by.terms().front();
-  const Interval bounds = by.bounds();
-  if (divisor.factor < 1 || !bounds.low || *bounds.low < 1) return std::nullopt;
-  Polynomial quotient;
-  for (const Monomial& term : p.terms()) {
-    if (term.atoms.empty()) continue;
-    if (term.factor % divisor.factor != 0 || !std::ranges::includes(term.atoms, divisor.atoms, by_id))
-      return std::nullopt;
-    Polynomial product;
-    product.add_constant(term.factor / divisor.factor);
-    std::vector<UOpRef> rest;
-    std::ranges::set_difference(term.atoms, divisor.atoms, std::back_inserter(rest), by_id);
-    for (UOpRef atom : rest) product.multiply(polynomial(atom));
-    quotient.add(product);
-  }
-  const std::int64_t c = p.constant();
-  if (c >= *bounds.low || c < -*bounds.low) {
-    if (!divisor.atoms.empty()) return std::nullopt;
-    quotient.add_constant(floor_div(c, divisor.factor));
-  } else if (c < 0) {
-    quotient.add_constant(-1);
-  }
-  return quotient;
 }
 
 // The greatest x div n, with the loops in x at their ends, where one of them has a symbolic length.
@@ -98,7 +66,7 @@ std::optional<Polynomial> greatest_quotient(UOpRef quotient) {
     x = factor;
   }
   if (!has_symbolic_loop || !x.valid()) return std::nullopt;
-  return divided(x, polynomial(quotient->source(1)));
+  return x.divided_by(polynomial(quotient->source(1)));
 }
 
 // What goes before x div n: a loop of a symbolic length, which may be x mod n; x mod n, which together with it is x.

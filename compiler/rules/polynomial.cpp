@@ -1,7 +1,10 @@
 #include "compiler/rules/polynomial.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+
+#include "base/integer_math.h"
 
 namespace hearth::rules {
 
@@ -158,6 +161,29 @@ void Polynomial::add_product(UOpRef root, std::int64_t root_factor, int depth) {
       }
     }
   }
+}
+
+std::optional<Polynomial> Polynomial::divided_by(const Polynomial& by) const {
+  const Interval bounds = by.bounds();
+  if (!valid_ || by.terms_.size() != 1 || !bounds.low || *bounds.low < 1) return std::nullopt;
+  const Monomial& divisor = by.terms_.front();
+  Polynomial quotient;
+  for (const Monomial& term : terms_) {
+    if (term.atoms.empty()) continue;
+    if (term.factor % divisor.factor != 0 || !std::ranges::includes(term.atoms, divisor.atoms, by_id))
+      return std::nullopt;
+    Monomial rest{{}, term.factor / divisor.factor};
+    std::ranges::set_difference(term.atoms, divisor.atoms, std::back_inserter(rest.atoms), by_id);
+    quotient.add_term(rest, 1);
+  }
+  if (divisor.atoms.empty()) {
+    quotient.add_constant(floor_div(constant(), divisor.factor));
+  } else if (constant() >= *bounds.low || constant() < -*bounds.low) {
+    return std::nullopt;
+  } else if (constant() < 0) {
+    quotient.add_constant(-1);
+  }
+  return quotient;
 }
 
 bool Polynomial::split(UOpRef atom, Polynomial& factor, Polynomial& rest) const {

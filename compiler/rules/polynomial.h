@@ -7,6 +7,7 @@
 //   p.split(i, factor, rest)                               // p = factor * i + rest
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -33,6 +34,9 @@ class Polynomial {
   // For p >= 0 over integers: p / gcd of the factors, the constant rounded down.
   void divide_by_gcd();
   bool is_multiple_of(std::int64_t n) const;
+  // *this / by rounded down, where `by` is a product of atoms times a number and at least 1, and *this a sum of
+  // multiples of it and a constant that is smaller.
+  std::optional<Polynomial> divided_by(const Polynomial& by) const;
 
   // *this = factor * atom + rest; false when it is not linear in the atom.
   bool split(ir::UOpRef atom, Polynomial& factor, Polynomial& rest) const;

@@ -14,7 +14,7 @@ namespace hearth::runtime {
 struct LaunchTime {
   std::string kernel;  // symbol
   std::uint64_t time_ns = 0;
-  std::uint64_t num_ops = 0;  // at the variables' upper bounds, as the plan states it
+  std::uint64_t num_ops = 0;  // at the variables' values, as the plan counts them
   std::int64_t grid = 0;
   std::uint64_t runs = 1;  // more than one in a loop; time and operations are those of all
 };

@@ -12,7 +12,7 @@ class HostProgram final : public Program {
     std::int64_t most_parts = 1;
     for (const Rows::Fork& fork : rows.forks) {
       const Expr& grid = rows.plan->launches[rows.steps[fork.first_step].launch].grid;
-      most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.min_units_per_thread, threads));
+      most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.limit->least(), threads));
     }
     if (most_parts > 1) pool_ = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
   }
@@ -28,10 +28,10 @@ class HostProgram final : public Program {
       for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
         const Rows::Step& step = rows_.steps[i];
         const Clock::time_point before = Clock::now();
-        run({i, i + 1, rows_.plan->launches[step.launch].min_units_per_thread});
+        run({i, i + 1, step.min_units_per_thread});
         const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - before);
         profile.launches[i].time_ns += static_cast<std::uint64_t>(time.count());
-        profile.launches[i].num_ops += rows_.plan->kernels[step.kernel].num_ops;
+        profile.launches[i].num_ops += step.num_ops;
         ++profile.launches[i].runs;
       }
     });

@@ -19,7 +19,7 @@ Rows::Rows(const Plan& of) : plan(&of), memory(of.buffers.size(), nullptr) {
 
 Rows::Rows(const Plan& of, std::uint32_t launch) : plan(&of), memory(of.buffers.size(), nullptr) {
   add_step(launch);
-  forks.push_back({0, 1, of.launches[launch].min_units_per_thread});
+  forks.push_back({0, 1, of.launches[launch].fork.min_units, &of.launches[launch].fork});
   addresses.resize(step_buffers.size());
   values.resize(step_vars.size());
 }
@@ -29,6 +29,7 @@ void Rows::add_step(std::uint32_t launch) {
   Step& step = steps.emplace_back();
   step.launch = launch;
   step.kernel = from.kernel;
+  step.num_ops = plan->kernels[from.kernel].num_ops;
   step.first_address = static_cast<std::uint32_t>(step_buffers.size());
   step.first_value = static_cast<std::uint32_t>(step_vars.size());
   step_buffers.insert(step_buffers.end(), from.buffers.begin(), from.buffers.end());
@@ -38,12 +39,13 @@ void Rows::add_step(std::uint32_t launch) {
 void Rows::add_forks() {
   auto region = plan->regions.begin();
   for (std::uint32_t i = 0; i < steps.size();) {
-    Fork fork = {i, i + 1, plan->launches[steps[i].launch].min_units_per_thread};
+    const ForkLimit* limit = &plan->launches[steps[i].launch].fork;
+    std::uint32_t end = i + 1;
     while (region != plan->regions.end() && region->first_launch < steps[i].launch) ++region;
     if (region != plan->regions.end() && region->first_launch == steps[i].launch)
-      fork = {i, i + region->num_launches, region->min_units_per_thread};  // none of them is a once launch
-    forks.push_back(fork);
-    i = fork.end_step;
+      limit = &region->fork, end = i + region->num_launches;  // none of them is a once launch
+    forks.push_back({i, end, limit->min_units, limit});
+    i = end;
   }
 }
 
@@ -79,7 +81,13 @@ absl::Status Rows::set_values(const std::vector<std::int64_t>& now) {
     }
   }
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = now[step_vars[i]];
-  for (Step& step : steps) step.grid = plan->launches[step.launch].grid.evaluate(now.data());
+  for (Step& step : steps) {
+    const PlanLaunch& launch = plan->launches[step.launch];
+    step.grid = launch.grid.evaluate(now.data());
+    step.min_units_per_thread = launch.fork.evaluate(now.data());
+    if (launch.num_ops) step.num_ops = static_cast<std::uint64_t>(launch.num_ops->evaluate(now.data()));
+  }
+  for (Fork& fork : forks) fork.min_units_per_thread = fork.limit->evaluate(now.data());
   return absl::OkStatus();
 }
 

@@ -23,11 +23,14 @@ struct Rows {
     std::uint32_t first_address = 0;
     std::uint32_t first_value = 0;
     std::int64_t grid = 0;
+    std::uint64_t num_ops = 0;  // of one run
+    std::int64_t min_units_per_thread = 1;
   };
   // Steps that are divided between threads together: a parallel region's, or one.
   struct Fork {
     std::uint32_t first_step = 0, end_step = 0;
-    std::int64_t min_units_per_thread = 1;
+    std::int64_t min_units_per_thread = 1;  // for the variables' values
+    const ForkLimit* limit = nullptr;       // of the plan
   };
   struct View {
     std::uint32_t buffer = 0;

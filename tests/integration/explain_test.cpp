@@ -67,6 +67,30 @@ TEST_CASE("explain: a product's operations are 2mnk, and its bytes those of its 
   CHECK(kernel["bytes_written"] == 4 * 24 * 40);
 }
 
+TEST_CASE("explain: work of a plan for a range of lengths is counted at the values of --var, else at the greatest") {
+  Place place;
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"rows", "deep"}).input("w", {33, 40}).node("MatMul", {"x", "w"}, {"y"}, "product").output("y");
+  const std::string path = save_explained(place, m);
+  std::vector<std::string> command = {"hearth", "explain",   path,    "--threads", "1",
+                                      "--dim",  "rows=1:64", "--dim", "deep=33",   "--json"};
+  CHECK(place.json(command)["work"]["ops"] == 2 * 64 * 33 * 40);
+  command.insert(command.end(), {"--var", "rows=5"});
+  const auto explained = place.json(command);
+  CHECK(explained["work"]["ops"] == 2 * 5 * 33 * 40);
+  for (const auto& kernel : without_packing(explained["kernels"])) {
+    CHECK(kernel["bytes_read"] == 4 * (5 * 33 + 33 * 40));
+    CHECK(kernel["bytes_written"] == 4 * 5 * 40);
+  }
+  command.back() = "rows=65";
+  const auto refused = place.run(command);
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, Contains("--var rows=65: variable 'rows' goes from 1 to 64"));
+  const auto profiled = place.json({"hearth", "run", path, "--threads", "1", "--dim", "rows=1:64", "--dim", "deep=33",
+                                    "--var", "rows=5", "--profile", "--json"});
+  CHECK(profiled["profile"]["kernels"][0]["ops"] == 2 * 5 * 33 * 40);
+}
+
 TEST_CASE("explain: a convolution's operations are two a weight and output element") {
   Place place;
   ModelBuilder m(17);

@@ -175,7 +175,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
                          memory.persistent_bytes) +
              print_schedule(schedule);
     }
-    v1::LoweredPlan plan = passes::build_plan(schedule, memory, w.imported, w.proto, v1::Target());
+    v1::LoweredPlan plan = passes::build_plan(w.g, schedule, memory, w.imported, w.proto, v1::Target());
     std::string out;
     google::protobuf::TextFormat::PrintToString(plan.plan(), &out);
     return out;

@@ -2,6 +2,7 @@
 // heuristic's. A record that does not fit costs a warning, never the kernel.
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Tuning {
   const tune::Records* records = nullptr;             // null: none
   std::optional<std::vector<tune::Opt>> forced = {};  // a candidate's, in canonical axes; errors are told
   bool describe = false;                              // fill in ChosenOpts::choice
+  std::span<const std::int64_t> var_values = {};      // by slot, at which costs are counted; none: upper bounds
   std::vector<std::string>* warnings = nullptr;       // null: dropped
 };
 

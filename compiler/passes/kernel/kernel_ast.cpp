@@ -214,12 +214,28 @@ std::string name_of(UOpRef root, std::string_view kind) {
   return (kind.empty() ? reduces ? "r" : "e" : std::string(kind)) + extents;
 }
 
-// At the variables' upper bounds.
-std::vector<std::int64_t> max_elements(const std::vector<UOpRef>& buffers) {
+using Values = std::vector<std::pair<UOpRef, UOpRef>>;
+
+// What stands for the variables where costs are counted; nothing for their upper bounds.
+Values values_of(ir::Graph& g, UOpRef kernel, std::span<const std::int64_t> by_slot) {
+  Values values;
+  if (by_slot.empty()) return values;
+  for (UOpRef x : toposort(kernel)) {
+    if (!x->is(Op::Var)) continue;
+    const std::uint32_t slot = x->as<ir::VarInfo>().slot;
+    if (slot < by_slot.size()) values.emplace_back(x, g.index(by_slot[slot]));
+  }
+  return values;
+}
+
+UOpRef at_values(ir::Graph& g, UOpRef x, const Values& values) { return values.empty() ? x : substitute(g, x, values); }
+
+// At the upper bounds of variables that have no value.
+std::vector<std::int64_t> max_elements(ir::Graph& g, const std::vector<UOpRef>& buffers, const Values& values) {
   std::vector<std::int64_t> elements;
   for (UOpRef buffer : buffers) {
     double count = 1;
-    for (UOpRef dim : axes_of(buffer)) count *= static_cast<double>(dim->bounds.max);
+    for (UOpRef dim : axes_of(buffer)) count *= static_cast<double>(at_values(g, dim, values)->bounds.max);
     elements.push_back(static_cast<std::int64_t>(std::min(count, 9e18)));
   }
   return elements;
@@ -228,7 +244,7 @@ std::vector<std::int64_t> max_elements(const std::vector<UOpRef>& buffers) {
 // Opts, packing, grid and canonical numbers for a flat kernel whose slots are out.buffers. Copies are not packed again.
 absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const target::Target& target, const IsOnce* is_once,
                           const Tuning& tuning, KernelAst& out) {
-  count_work(flat, target, tuning, out);
+  count_work(g, flat, target, tuning, out);
   std::vector<tune::SlotFacts> facts;
   for (UOpRef b : out.buffers)
     facts.push_back({is_once && b != out.buffers[0] && (*is_once)(b), is_once && has_constant_shape(b)});
@@ -293,17 +309,19 @@ UOpRef gated(ir::Graph& g, UOpRef value, UOpRef gate) {
 
 }  // namespace
 
-void count_work(UOpRef flat, const target::Target& target, const Tuning& tuning, KernelAst& out) {
+void count_work(ir::Graph& g, UOpRef flat, const target::Target& target, const Tuning& tuning, KernelAst& out) {
   out.num_ops = count_ops(flat);
   out.work = std::max(out.num_ops, count_stored(flat));
+  out.launch_work = launch_work(g, flat);
   if (!tuning.describe) return;
-  out.cost = kernel_cost(flat, max_elements(out.buffers));
+  const Values values = values_of(g, flat, tuning.var_values);
+  out.cost = kernel_cost(at_values(g, flat, values), max_elements(g, out.buffers, values));
   out.cost.least_cycles = out.cost.ops / ops_per_cycle(target);
 }
 
 absl::Status finish_kernel(ir::Graph& g, UOpRef root, const target::Target& target, const Tuning& tuning,
                            std::string_view kind, KernelAst& out) {
-  if (tuning.describe) out.cost.cycles = estimated_cycles(root);
+  if (tuning.describe) out.cost.cycles = estimated_cycles(at_values(g, root, values_of(g, root, tuning.var_values)));
   const MarkedGrid marked = mark_grid(g, root, out.num_ops, out.work, target);
   HEARTH_ASSIGN_OR_RETURN(root, rules::simplify(g, marked.kernel));
   out.grid = marked.units;

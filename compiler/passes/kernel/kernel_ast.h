@@ -10,6 +10,7 @@
 #include "compiler/passes/kernel/check_bounds.h"
 #include "compiler/passes/kernel/choose_opts.h"
 #include "compiler/passes/kernel/kernel_cost.h"
+#include "compiler/passes/kernel/launch_work.h"
 #include "compiler/target/target.h"
 #include "hearth/v1/artifact.pb.h"
 
@@ -23,6 +24,7 @@ struct KernelAst {
   std::string name;                 // from kind and extents, e.g. "r_64_128"
   double num_ops = 0;               // at upper bounds
   double work = 0;                  // operations, or elements stored where those are more (a copy): for threads
+  LaunchWork launch_work;           // both over the graph's vars
   std::uint32_t provenance = 0;
   BoundsCount bounds;
   v1::KernelChoice choice;  // with Tuning::describe
@@ -58,7 +60,7 @@ absl::StatusOr<KernelAst> shape_flat_kernel(ir::Graph& graph, ir::UOpRef flat, s
 
 // The two ends of that step, for kernels whose loops are decided where they are made. `out.buffers` stand for the
 // slots. Arithmetic, work and bytes of a kernel before its loops are split:
-void count_work(ir::UOpRef flat, const target::Target& target, const Tuning& tuning, KernelAst& out);
+void count_work(ir::Graph& graph, ir::UOpRef flat, const target::Target& target, const Tuning& tuning, KernelAst& out);
 // What follows once they are: estimate, grid, bounds, name (which begins with `kind`, empty for the usual ones) and
 // canonical numbers, into `out`.
 absl::Status finish_kernel(ir::Graph& graph, ir::UOpRef kernel, const target::Target& target, const Tuning& tuning,

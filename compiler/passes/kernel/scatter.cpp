@@ -141,7 +141,7 @@ absl::StatusOr<KernelAst> build_scatter(ir::Graph& g, UOpRef stage, const target
   out.buffers = kernel.buffers();
   out.provenance = stage->provenance;
   HEARTH_ASSIGN_OR_RETURN(UOpRef flat, rules::simplify(g, kernel.flat()));
-  count_work(flat, target, tuning, out);
+  count_work(g, flat, target, tuning, out);
   HEARTH_ASSIGN_OR_RETURN(UOpRef root, apply_opts(g, flat, kernel.opts()));
   HEARTH_RETURN_IF_ERROR(finish_kernel(g, root, target, tuning, "scatter", out));
   return out;

@@ -235,6 +235,7 @@ class Splitter {
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));
     launch.vars = built.vars;
     launch.grid = built.grid;
+    launch.launch_work = built.launch_work;
     launch.once = once;
     std::string text = ir::print(built.root);
     auto [found, added] = kernel_of_.emplace(text, out_.kernels.size());

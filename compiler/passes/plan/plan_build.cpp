@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/shape.h"
 #include "compiler/passes/import/import_expr.h"
 #include "compiler/passes/plan/parallel_regions.h"
 #include "proto/versions.h"
@@ -42,10 +43,23 @@ std::uint64_t min_units(double work, ir::UOpRef grid, const target::Target& targ
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.fork_work() / std::max(1.0, work / units)));
 }
 
+// Of a region's launches over the graph's variables; null where it does not depend on them.
+ir::UOpRef work_of(ir::Graph& g, const Schedule& schedule, const PlannedRegion& region) {
+  ir::UOpRef sum = g.index(0);
+  for (std::uint32_t i = region.first_launch; i < region.first_launch + region.num_launches; ++i) {
+    const PlannedLaunch& launch = schedule.launches[i];
+    const double same = std::min(schedule.kernels[launch.kernel].work, 1e15);
+    sum = ir::fold_add(g, sum,
+                       launch.launch_work.work ? launch.launch_work.work : g.index(static_cast<std::int64_t>(same)));
+  }
+  return sum->is_const() ? nullptr : sum;
+}
+
 }  // namespace
 
-v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
-                           const v1::Graph& graph, const target::Target& target) {
+v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryPlan& memory,
+                           const ImportedGraph& imported, const v1::Graph& graph, const target::Target& target) {
+  const auto fork_work = static_cast<std::int64_t>(target.fork_work());
   v1::LoweredPlan out;
   v1::Plan& plan = *out.mutable_plan();
   plan.set_version(kPlanVersion);
@@ -102,6 +116,9 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     *launch.mutable_grid() = export_length(l.grid);
     launch.set_once(l.once);
     launch.set_min_units_per_thread(min_units(schedule.kernels[l.kernel].work, l.grid, target));
+    if (ir::UOpRef at = units_worth_a_thread(g, l.launch_work.work, l.grid, fork_work))
+      *launch.mutable_min_units_at() = export_expr(at);
+    if (l.launch_work.num_ops) *launch.mutable_num_ops() = export_length(l.launch_work.num_ops);
   }
   for (std::uint32_t id = 0; id < schedule.loops.size(); ++id) {
     const auto is_part = [&](const PlannedLaunch& launch) { return launch.loop == id; };
@@ -116,7 +133,10 @@ v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, c
     v1::ParallelRegion& region = *plan.add_regions();
     region.set_first_launch(r.first_launch);
     region.set_num_launches(r.num_launches);
-    region.set_min_units_per_thread(min_units(r.work, schedule.launches[r.first_launch].grid, target));
+    ir::UOpRef grid = schedule.launches[r.first_launch].grid;
+    region.set_min_units_per_thread(min_units(r.work, grid, target));
+    if (ir::UOpRef at = units_worth_a_thread(g, work_of(g, schedule, r), grid, fork_work))
+      *region.mutable_min_units_at() = export_expr(at);
   }
   plan.set_arena_bytes(memory.arena_bytes);
   plan.set_persistent_bytes(memory.persistent_bytes);

@@ -7,7 +7,8 @@
 
 namespace hearth::passes {
 
-v1::LoweredPlan build_plan(const Schedule& schedule, const MemoryPlan& memory, const ImportedGraph& imported,
-                           const v1::Graph& graph, const target::Target& target);
+// `g`: that the schedule's lengths are of.
+v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryPlan& memory,
+                           const ImportedGraph& imported, const v1::Graph& graph, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -9,6 +9,7 @@
 #include "compiler/ir/uop.h"
 #include "compiler/passes/kernel/check_bounds.h"
 #include "compiler/passes/kernel/kernel_cost.h"
+#include "compiler/passes/kernel/launch_work.h"
 #include "compiler/passes/kernel/slot_access.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/plan.pb.h"
@@ -40,6 +41,7 @@ struct PlannedLaunch {
   std::vector<std::uint32_t> buffers;  // param slot -> buffer; slot 0 is stored to
   std::vector<std::uint32_t> vars;     // kernel var slot -> graph var slot
   ir::UOpRef grid = nullptr;           // over the graph's vars
+  LaunchWork launch_work;              // of one run, likewise
   bool once = false;
   std::optional<std::uint32_t> loop;  // that it is a part of
 };

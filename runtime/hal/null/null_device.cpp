@@ -57,7 +57,7 @@ absl::Status NullProgram::run_profiled(Profile& profile) {
   for (const NullCommand& command : commands_) {
     const Rows::Step& step = rows_.steps[command.step];
     if (!command.runs) continue;
-    profile.launches[command.step].num_ops += rows_.plan->kernels[step.kernel].num_ops;
+    profile.launches[command.step].num_ops += step.num_ops;
     ++profile.launches[command.step].runs;
   }
   return run();

@@ -168,7 +168,7 @@ absl::Status VulkanProgram::run_profiled(Profile& profile) {
     if (!runs) return;
     LaunchTime& launch = profile.launches[step];
     launch.time_ns += static_cast<std::uint64_t>(static_cast<double>(time) * context_->timestamp_ns());
-    launch.num_ops += rows_.plan->kernels[rows_.steps[step].kernel].num_ops;
+    launch.num_ops += rows_.steps[step].num_ops;
     ++launch.runs;
   });
   return absl::OkStatus();

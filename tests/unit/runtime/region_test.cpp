@@ -120,6 +120,36 @@ TEST_CASE("a region has as many units as the variables say, down to none", "[thr
   }
 }
 
+TEST_CASE("a launch is divided only where its work is worth it at the variables' values", "[threads]") {
+  // A thread should have at least 65 - n units: at n = 64 one, at n = 40 all of them are one thread's.
+  const auto limit_by = [](v1::Expr* at) {
+    push_const(at, kUnits + 1), push_var(at, 0), at->add_tokens()->set_kind(v1::ExprToken::SUB);
+  };
+  for (const bool in_region : {true, false}) {
+    CAPTURE(in_region);
+    ThreadsPlan made = threads_plan();
+    if (in_region) {
+      limit_by(made.plan.mutable_regions(0)->mutable_min_units_at());
+    } else {
+      made.plan.clear_regions();
+      for (v1::Launch& launch : *made.plan.mutable_launches()) limit_by(launch.mutable_min_units_at());
+    }
+    Instance instance = instance_of(made, 3);
+    std::set<std::int32_t> many, few;
+    for (int replay = 0; replay < 2000 && many.size() < 2; ++replay) {
+      REQUIRE(instance.execute().ok());
+      many.insert(output(instance, 0), output(instance, 0) + kUnits);
+    }
+    CHECK(many.size() > 1);
+    REQUIRE(instance.set_var("n", 40).ok());
+    for (int replay = 0; replay < 200; ++replay) {
+      REQUIRE(instance.execute().ok());
+      few.insert(output(instance, 0), output(instance, 0) + 40);
+    }
+    CHECK(few.size() == 1);
+  }
+}
+
 TEST_CASE("a region allocates nothing, and its launches are measured one by one", "[threads]") {
   Instance instance = instance_of(threads_plan(), 3);
   REQUIRE(instance.execute().ok());
@@ -185,6 +215,8 @@ TEST_CASE("every corruption of a plan's regions is refused and named", "[threads
        }},
       {"region 0: min_units_per_thread 18446744073709551615 is out of range",
        [&](v1::Plan& p) { region(p)->set_min_units_per_thread(~std::uint64_t{0}); }},
+      {"region 0: min_units_at: token 0: variable 3",
+       [&](v1::Plan& p) { push_var(region(p)->mutable_min_units_at(), 3); }},
   };
   check_refused(threads_plan().plan, table);
 }

@@ -231,6 +231,21 @@ TEST_CASE("profiles name every launch") {
   CHECK(profile->total_ns >= profile->launches[0].time_ns + profile->launches[1].time_ns);
 }
 
+TEST_CASE("profiles count the operations of the values that a replay has") {
+  SaxpyPlan made = saxpy_plan(1000, true);
+  hearth::v1::Expr* const num_ops = made.plan.mutable_launches(1)->mutable_num_ops();
+  hearth::testing::push_var(num_ops, 0), hearth::testing::push_const(num_ops, 3);
+  num_ops->add_tokens()->set_kind(hearth::v1::ExprToken::MUL);
+  absl::StatusOr<Instance> instance = create_instance(load(made), {.threads = 1});
+  for (const std::int64_t n : {1000, 10, 0}) {
+    REQUIRE(instance->set_var("n", n).ok());
+    const absl::StatusOr<Profile> profile = instance->execute_profiled();
+    REQUIRE(profile.ok());
+    CHECK(profile->launches[0].num_ops == static_cast<std::uint64_t>(3 * n));
+    CHECK(profile->launches[1].num_ops == 7);  // which says the same for all values
+  }
+}
+
 TEST_CASE("parameters are checked, and copied when they are not aligned") {
   const SaxpyPlan made = saxpy_plan(10, false);
   const std::string bytes = made.plan.SerializeAsString();
