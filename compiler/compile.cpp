@@ -14,6 +14,7 @@
 #include "compiler/passes/lowered/linearize.h"
 #include "compiler/passes/lowered/loop_rounds.h"
 #include "compiler/passes/lowered/lower_index.h"
+#include "compiler/passes/plan/alternatives.h"
 #include "compiler/passes/plan/check_limits.h"
 #include "compiler/passes/plan/memory_plan.h"
 #include "compiler/passes/plan/parallel_regions.h"
@@ -148,13 +149,10 @@ absl::Status check_rounds(const passes::Schedule& schedule, const target::Target
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& record,
-                                      const v1::CompileOptions& options, const TuningRecords& records,
-                                      const BlobLibraries& libraries) {
-  HEARTH_RETURN_IF_ERROR(target::check_record(record));
-  const target::Target target(record);
+// One plan of a graph whose variables are not divided.
+absl::StatusOr<v1::LoweredPlan> lower_alternative(const v1::Graph& graph, const target::Target& target,
+                                                  const v1::CompileOptions& options, const TuningRecords& records,
+                                                  const BlobLibraries& libraries, std::set<std::string>& all_warnings) {
   ir::Graph g;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
@@ -164,7 +162,6 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   passes::Tuning tuning;
   tuning.records = &recorded;
   tuning.describe = options.dump();
-  HEARTH_RETURN_IF_ERROR(passes::check_var_values(graph, options));
   if (tuning.describe)
     tuning.var_values = {options.var_values().data(), static_cast<std::size_t>(options.var_values_size())};
   tuning.warnings = &warnings;
@@ -183,13 +180,38 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   if (options.dump()) {
     plan.mutable_passes()->Swap(&reports);
     plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());
+  }
+  all_warnings.insert(warnings.begin(), warnings.end());
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& record,
+                                      const v1::CompileOptions& options, const TuningRecords& records,
+                                      const BlobLibraries& libraries) {
+  HEARTH_RETURN_IF_ERROR(target::check_record(record));
+  HEARTH_RETURN_IF_ERROR(passes::check_var_values(graph, options));
+  const target::Target target(record);
+  std::set<std::string> warnings;  // each once, however many stages are the same kernel
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<passes::Alternative> alternatives, passes::alternatives_of(graph));
+  std::vector<v1::LoweredPlan> plans;
+  for (const passes::Alternative& alternative : alternatives) {
+    HEARTH_ASSIGN_OR_RETURN(plans.emplace_back(),
+                            lower_alternative(alternative.graph, target, options, records, libraries, warnings));
+  }
+  v1::LoweredPlan plan;
+  if (plans.size() == 1) {
+    plan = std::move(plans.front());
   } else {
+    HEARTH_ASSIGN_OR_RETURN(plan, passes::merged(graph, alternatives, std::move(plans)));
+  }
+  if (!options.dump()) {
     plan.clear_kernel_sources();
     plan.clear_choices();
     plan.clear_kernel_costs();
   }
-  for (const std::string& warning : std::set<std::string>(warnings.begin(), warnings.end()))
-    plan.add_warnings(warning);  // one, however many stages are the same kernel
+  for (const std::string& warning : warnings) plan.add_warnings(warning);
   return plan;
 }
 

@@ -34,6 +34,20 @@ std::string vars_bytes(const v1::Graph& graph) {
   return out.take();
 }
 
+// Which values are compiled for themselves; false where there is one plan for all.
+bool write_parts(Writer& out, const v1::Graph& graph) {
+  bool any = false;
+  for (const v1::Variable& var : graph.vars()) {
+    for (const auto* values : {&var.ends(), &var.points()}) {
+      any |= !values->empty();
+      out.u64(static_cast<std::uint64_t>(values->size()));
+      for (const std::int64_t value : *values) out.i64(value);
+    }
+  }
+  for (const v1::Loop& loop : graph.loops()) any |= write_parts(out, loop.body());
+  return any;
+}
+
 void write_node(Writer& out, const v1::Node& node) {
   out.u32(static_cast<std::uint32_t>(node.op())).u32(static_cast<std::uint32_t>(node.dtype()));
   out.u64(static_cast<std::uint64_t>(node.inputs_size()));
@@ -163,6 +177,8 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
   KeyMaterial material("hearth.plan.v2");
   add_number(material, "graph.version", graph.version());
   material.add("graph.vars", vars_bytes(graph), absl::StrCat(graph.vars_size(), " variables"));
+  if (Writer parts; write_parts(parts, graph))
+    material.add("graph.parts", parts.take(), "ranges of variables in parts");
   material.add("graph.nodes", nodes_bytes(graph), absl::StrCat(graph.nodes_size(), " nodes"));
   material.add("graph.outputs", outputs_bytes(graph), absl::StrCat(graph.outputs_size(), " outputs"));
   if (graph.loops_size() > 0)

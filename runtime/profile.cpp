@@ -8,6 +8,7 @@ namespace hearth::runtime {
 std::vector<Profile::Row> Profile::by_kernel() const {
   std::map<std::string, Row> rows;
   for (const LaunchTime& launch : launches) {
+    if (launch.grid == 0) continue;  // a plan in parts has launches for other lengths, too
     Row& row = rows[launch.kernel];
     row.kernel = launch.kernel;
     row.launches += launch.runs;

@@ -38,6 +38,22 @@ hearth_code hearth_import_options_set_dim(hearth_import_options* options, const 
   });
 }
 
+hearth_code hearth_import_options_set_dim_parts(hearth_import_options* options, const char* name, int64_t min,
+                                                int64_t max, const int64_t* ends, size_t num_ends,
+                                                const int64_t* points, size_t num_points, hearth_error** error) {
+  if (const hearth_code code = hearth_import_options_set_dim(options, name, min, max, error); code != HEARTH_OK)
+    return code;
+  return guarded(error, [&]() -> absl::Status {
+    if (num_ends > 0 && ends == nullptr) return absl::InvalidArgumentError("ends is NULL");
+    if (num_points > 0 && points == nullptr) return absl::InvalidArgumentError("points is NULL");
+    hearth::client::RangeParts parts;
+    if (num_ends > 0) parts.ends.assign(ends, ends + num_ends);
+    if (num_points > 0) parts.points.assign(points, points + num_points);
+    options->options.dims.insert_or_assign(name, hearth::onnx::DimRange(min, max, std::move(parts)));
+    return absl::OkStatus();
+  });
+}
+
 hearth_code hearth_import_options_set_constant(hearth_import_options* options, const char* input, hearth_dtype dtype,
                                                const int64_t* shape, size_t rank, const void* data, size_t size_bytes,
                                                hearth_error** error) {

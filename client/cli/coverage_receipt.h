@@ -20,7 +20,7 @@ namespace hearth::cli {
 struct CoveredPlan {
   std::string path;
   v1::Target target;
-  std::vector<std::string> dims;    // NAME=N or NAME=MIN:MAX, as they were given
+  std::vector<std::string> dims;    // as --dim was given
   std::vector<std::string> consts;  // NAME=VALUE
   std::string weights;              // f32, bf16, int8
   client::PrepareConfig config;

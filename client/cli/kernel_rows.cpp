@@ -29,7 +29,7 @@ std::vector<KernelRow> slowest_first(const std::vector<KernelRow>& rows) {
   return measured;
 }
 
-// Launches of a replay whose loops have as many steps as these values of the variables say.
+// Launches of a replay at these values of the variables: those that have units, as often as steps of loops say.
 void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& values, std::vector<KernelRow>& rows) {
   std::vector<std::uint64_t> runs = launch_runs(plan);
   std::vector<runtime::PlanVariable> vars;
@@ -39,6 +39,10 @@ void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& value
     if (!count.ok()) continue;  // runs at the upper bounds are what is known
     for (std::uint32_t i = 0; i < loop.num_launches(); ++i)
       runs[loop.first_launch() + i] = static_cast<std::uint64_t>(count->evaluate(values.data()));
+  }
+  for (int i = 0; i < plan.launches_size(); ++i) {
+    const absl::StatusOr<runtime::Expr> grid = runtime::Expr::compile(plan.launches(i).grid(), vars);
+    if (grid.ok() && grid->evaluate(values.data()) == 0) runs[static_cast<std::size_t>(i)] = 0;
   }
   for (KernelRow& row : rows) {
     if (!row.once) row.launches = 0;
@@ -68,7 +72,7 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const s
     row.cycles = static_cast<double>(kernel.cost().cycles());
     row.least_cycles = static_cast<double>(kernel.cost().least_cycles());
   }
-  if (!values.empty() && explained.plan().loops_size() > 0) count_launches(explained.plan(), values, rows);
+  if (!values.empty()) count_launches(explained.plan(), values, rows);
   return rows;
 }
 

@@ -46,6 +46,10 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
   std::size_t next = 0;  // the profile has the launches of a replay: those that are not run once
   for (const runtime::PlanLaunch& launch : loaded_plan(plan).plan().launches) {
     if (launch.once || next == replays[0].launches.size()) continue;
+    if (replays[0].launches[next].grid == 0) {  // for other lengths
+      ++next;
+      continue;
+    }
     KernelTime& kernel = by_kernel[launch.kernel];
     kernel.kernel = launch.kernel;
     kernel.launches += replays[0].launches[next].runs;

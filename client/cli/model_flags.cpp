@@ -35,11 +35,48 @@ std::string device_error(const std::string& list) {
                  meant.empty() ? "" : str_cat("; did you mean ", meant, "?"));
 }
 
-absl::StatusOr<onnx::DimRange> parse_range(const std::string& text) {
+absl::StatusOr<std::vector<std::int64_t>> parse_values(const std::string& text) {
+  std::vector<std::int64_t> values;
+  const std::vector<std::string> words = absl::StrSplit(text, ',');
+  for (const std::string& word : words) {
+    std::int64_t& value = values.emplace_back();
+    if (!absl::SimpleAtoi(word, &value)) return absl::InvalidArgumentError(str_cat("'", word, "' is no number"));
+    if (values.size() > 1 && value <= values[values.size() - 2])
+      return absl::InvalidArgumentError(str_cat(value, " stands behind ", values[values.size() - 2],
+                                                "; write lengths in ascending order, each once"));
+  }
+  return values;
+}
+
+// N, MIN:MAX, N,N,... (the range up to the last in parts that end at these) or MIN:MAX@N,N,... (these for themselves).
+absl::StatusOr<onnx::DimRange> parse_range(const std::string& whole) {
+  const std::size_t at = whole.find('@');
+  const std::string text = whole.substr(0, at);
   const std::size_t colon = text.find(':');
+  if (colon == std::string::npos && at == std::string::npos && text.find(',') != std::string::npos) {
+    absl::StatusOr<std::vector<std::int64_t>> ends = parse_values(text);
+    if (!ends.ok()) return ends.status();
+    if (ends->front() < 0) return absl::InvalidArgumentError(str_cat(ends->front(), " is no length"));
+    const std::int64_t least = std::min<std::int64_t>(1, ends->front()), greatest = ends->back();
+    return onnx::DimRange(least, greatest, {.ends = *std::move(ends)});
+  }
+  if (at != std::string::npos) {
+    absl::StatusOr<onnx::DimRange> range =
+        colon == std::string::npos ? absl::InvalidArgumentError("no MIN:MAX stands before '@'") : parse_range(text);
+    if (!range.ok()) return range.status();
+    absl::StatusOr<std::vector<std::int64_t>> points = parse_values(whole.substr(at + 1));
+    if (!points.ok()) return points.status();
+    for (const std::int64_t point : *points) {
+      if (point < range->min || point > range->max)
+        return absl::InvalidArgumentError(str_cat(point, " lies outside of ", text));
+    }
+    range->parts.points = *std::move(points);
+    return range;
+  }
   std::int64_t least = 0, greatest = 0;
   if (!absl::SimpleAtoi(text.substr(0, colon), &least)) {
-    return absl::InvalidArgumentError(str_cat("'", text, "' is neither a number nor MIN:MAX"));
+    return absl::InvalidArgumentError(
+        str_cat("'", text, "' is neither a number nor MIN:MAX, N,N,... or MIN:MAX@N,N,..."));
   }
   if (colon == std::string::npos) return onnx::DimRange(least);
   if (!absl::SimpleAtoi(text.substr(colon + 1), &greatest)) {
@@ -99,7 +136,10 @@ void ModelFlags::add_to(CLI::App& command, bool with_inputs, Threads threads_fla
 }
 
 void ModelFlags::add_import_to(CLI::App& command, bool with_inputs) {
-  add_repeated(command, "--dim", dims, "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX")
+  add_repeated(
+      command, "--dim", dims,
+      "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX. NAME=1,4,8 compiles the range up to "
+      "8 in parts that end at 1, 4 and 8; NAME=1:8@1,4 the range, and 1 and 4 for themselves: one plan has all")
       ->type_name("NAME=N")
       ->each(unique_name("--dim"));
   add_repeated(
@@ -177,7 +217,7 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
 absl::StatusOr<std::map<std::string, onnx::DimRange>> ModelFlags::dim_ranges() const {
   std::map<std::string, onnx::DimRange> ranges;
   for (const std::string& text : dims) {
-    auto flag = split_flag("--dim", text, "NAME=N or NAME=MIN:MAX");
+    auto flag = split_flag("--dim", text, "NAME=N, NAME=MIN:MAX, NAME=N,N,... or NAME=MIN:MAX@N,N,...");
     if (!flag.ok()) return flag.status();
     const auto range = parse_range(flag->second);
     if (!range.ok()) return usage_error("--dim ", text, ": ", range.status().message());

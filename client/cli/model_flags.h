@@ -22,7 +22,7 @@ namespace hearth::cli {
 inline constexpr int kMaxThreads = 4096;
 
 struct ModelFlags {
-  std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX
+  std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX, NAME=N,N..., NAME=MIN:MAX@N,N...
   std::vector<std::string> inputs;  // NAME=FILE.npy
   std::vector<std::string> consts;  // NAME=VALUE
   onnx::Weights weights = onnx::Weights::kF32;

@@ -129,7 +129,7 @@ void JitDeclaration::fix(std::size_t var, std::int64_t value, const Loc& loc) {
 
 Dim JitDeclaration::dim(std::size_t var) const {
   const Variable& bounds = vars[var];
-  return bounds.min == bounds.max ? Dim(bounds.max) : Dim::variable(bounds.name, bounds.min, bounds.max);
+  return bounds.min == bounds.max ? Dim(bounds.max) : Dim::variable(bounds.name, bounds.min, bounds.max, bounds.parts);
 }
 
 struct PreparedJit::State {

@@ -109,7 +109,7 @@ client::Dim DimTable::variable(const std::string& name) const {
     reject(str_cat("dimension '", name, "' is given the length ", text_of(range),
                    "; expected 0 <= N, or 0 <= MIN <= MAX"));
   }
-  return client::Dim::variable(name, range.min, range.max);
+  return client::Dim::variable(name, range.min, range.max, range.parts);
 }
 
 client::Dim DimTable::computed(const std::string& name, const DimExpression& expression) const {

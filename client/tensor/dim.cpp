@@ -189,15 +189,37 @@ Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
 
 void Dim::refuse(std::uint64_t value) { fail_dim(str_cat("the length ", value, " does not fit in 63 bits")); }
 
-Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max) {
+// Beside the name and the bounds, of a variable's identity.
+static std::string parts_text(const RangeParts& parts) {
+  std::string text;
+  for (const std::int64_t end : parts.ends) str_append(&text, text.empty() ? "" : ",", end);
+  for (std::size_t i = 0; i < parts.points.size(); ++i) str_append(&text, i == 0 ? "@" : ",", parts.points[i]);
+  return text;
+}
+
+static void check_parts(std::string_view name, std::int64_t min, std::int64_t max, const RangeParts& parts) {
+  const auto refuse = [&](auto&&... what) {
+    fail_dim(str_cat("variable '", name, "' from ", min, " to ", max, " in parts ", parts_text(parts), ": ", what...));
+  };
+  if (!parts.ends.empty() && !parts.points.empty()) refuse("give ends or points, not both");
+  const std::vector<std::int64_t>& values = parts.ends.empty() ? parts.points : parts.ends;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < min || values[i] > max) refuse(values[i], " lies outside of the range");
+    if (i > 0 && values[i] <= values[i - 1]) refuse(values[i], " stands behind ", values[i - 1], "; they ascend");
+  }
+  if (!parts.ends.empty() && parts.ends.back() != max) refuse("the last one is not the greatest value");
+}
+
+Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max, RangeParts parts) {
   if (name.empty()) fail_dim("a variable needs a name");
   if (min < 0 || min > max) {
     fail_dim(str_cat("variable '", name, "' has bounds [", min, ", ", max, "]; expected 0 <= min <= max"));
   }
+  check_parts(name, min, max, parts);
   if (min == max) return Dim(min);
   auto atom = std::make_shared<Atom>();
-  atom->variable = Variable{std::string(name), min, max};
-  atom->text = str_cat(name, "[", min, ",", max, "]");
+  atom->text = str_cat(name, "[", min, ",", max, "]", parts_text(parts));
+  atom->variable = Variable{std::string(name), min, max, std::move(parts)};
   atom->shown = std::string(name);
   atom->low = min;
   atom->high = max;
@@ -225,8 +247,9 @@ void Dim::collect_variables(std::vector<Variable>& vars) const {
       if (found == vars.end()) {
         vars.push_back(wanted);
       } else if (!(*found == wanted)) {
-        fail_dim(str_cat("variable '", wanted.name, "' has bounds [", found->min, ", ", found->max, "] and [",
-                         wanted.min, ", ", wanted.max, "]; use one name for one variable"));
+        fail_dim(str_cat("variable '", wanted.name, "' has bounds [", found->min, ", ", found->max, "]",
+                         parts_text(found->parts), " and [", wanted.min, ", ", wanted.max, "]",
+                         parts_text(wanted.parts), "; use one name for one variable"));
       }
     }
   }

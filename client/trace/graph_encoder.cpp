@@ -136,6 +136,8 @@ EncodedGraph encode_outputs(const NamedTensors& outputs) {
     out->set_name(require_utf8("variable", variable.name));
     out->set_min(variable.min);
     out->set_max(variable.max);
+    out->mutable_ends()->Assign(variable.parts.ends.begin(), variable.parts.ends.end());
+    out->mutable_points()->Assign(variable.parts.points.begin(), variable.parts.points.end());
   }
   NodeWriter writer(graph, vars);
   std::map<const RecordedLoop*, std::int64_t> loops;  // looked up, never iterated

@@ -19,10 +19,23 @@
 #pragma GCC visibility push(default)
 namespace hearth::client {
 
+// How the range of a variable is compiled: as one plan for all values, unless one of these is given. A prepared plan
+// has all of them and replays what its values belong to; of several variables every combination is compiled, at
+// most 32.
+struct RangeParts {
+  // Ascending; the last is the greatest value. The range in parts, each from the end before it up to one of these: what
+  // a part is compiled for is close to its values, and takes no more memory than they need.
+  std::vector<std::int64_t> ends = {};
+  // Ascending. Values that have code of exactly their own, beside one for the whole range.
+  std::vector<std::int64_t> points = {};
+  bool operator==(const RangeParts&) const = default;
+};
+
 struct Variable {
   std::string name;
   std::int64_t min = 0;
   std::int64_t max = 0;
+  RangeParts parts = {};
   bool operator==(const Variable&) const = default;
 };
 
@@ -33,8 +46,8 @@ class Dim {
   template <std::integral Integer>
     requires(!std::same_as<Integer, bool>)
   Dim(Integer value) : value_(in_range(value)) {}  // NOLINT
-  // 0 <= min <= max and a non-empty name, else JitError.
-  static Dim variable(std::string_view name, std::int64_t min, std::int64_t max);
+  // 0 <= min <= max and a non-empty name, parts within the bounds, else JitError.
+  static Dim variable(std::string_view name, std::int64_t min, std::int64_t max, RangeParts parts = {});
 
   bool is_const() const { return !poly_; }
   std::int64_t value() const;  // only for constants; JitError otherwise

@@ -110,6 +110,12 @@ HEARTH_API void hearth_import_options_free(hearth_import_options* options);
  * (hearth_instance_set_variable). */
 HEARTH_API hearth_code hearth_import_options_set_dim(hearth_import_options* options, const char* name, int64_t min,
                                                      int64_t max, hearth_error** error);
+/* The same in parts, each with code of its own in the one plan: `num_ends` ascending lengths at which parts end, the last
+ * of them `max`; or `num_points` ascending lengths that are compiled for themselves, beside the whole range. */
+HEARTH_API hearth_code hearth_import_options_set_dim_parts(hearth_import_options* options, const char* name, int64_t min,
+                                                           int64_t max, const int64_t* ends, size_t num_ends,
+                                                           const int64_t* points, size_t num_points,
+                                                           hearth_error** error);
 /* An input that is part of what is computed, such as a sample rate that chooses a branch. The elements are copied; a
  * replay with another value is refused. `shape` has `rank` lengths. */
 HEARTH_API hearth_code hearth_import_options_set_constant(hearth_import_options* options, const char* input,

@@ -32,8 +32,10 @@ namespace hearth::onnx {
 struct DimRange {
   std::int64_t min = 0;
   std::int64_t max = 0;
+  client::RangeParts parts = {};                               // what of the range is compiled for itself
   DimRange(std::int64_t length) : min(length), max(length) {}  // NOLINT: written as {{"batch", 4}}
-  DimRange(std::int64_t least, std::int64_t greatest) : min(least), max(greatest) {}
+  DimRange(std::int64_t least, std::int64_t greatest, client::RangeParts its_parts = {})
+      : min(least), max(greatest), parts(std::move(its_parts)) {}
 };
 
 // What f32 weights of products, convolutions, recurrences and embedding tables are stored as; sums stay f32.
@@ -82,8 +84,8 @@ struct ImportedModel {
   bool is_random = false;           // some node gives random numbers, which differ between implementations
   client::NamedTensors outputs;     // the results, in their order, and the lengths they name
   WeightsReport weights;
-  // What the file says of itself and is not so, for people: an output that is declared with another shape than the graph
-  // computes.
+  // What the file says of itself and is not so, for people: an output that is declared with another shape than the
+  // graph computes.
   std::vector<std::string> warnings;
 };
 

@@ -29,7 +29,7 @@ struct Profile {
     std::uint64_t time_ns = 0;
     std::uint64_t num_ops = 0;
   };
-  // One row a kernel, slowest first (ties by name).
+  // One row a kernel, slowest first (ties by name), of launches that had something to do.
   std::vector<Row> by_kernel() const;
 };
 

@@ -57,9 +57,10 @@ class HostProgram final : public Program {
         program.run_units(program.rows_.steps[i], begin, end);
     };
     const std::int64_t units = rows_.steps[fork.first_step].grid;  // of each
+    if (units == 0) return;
     if (pool_) {
       pool_->run(units, fork.min_units_per_thread, run_job, &job);
-    } else if (units > 0) {
+    } else {
       run_job(&job, 0, units);
     }
   }

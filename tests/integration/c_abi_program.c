@@ -259,6 +259,7 @@ static void check_symbolic(const char* model, const char* socket) {
   hearth_view view = {sizeof view, NULL, 0, HEARTH_BOOL, NULL, 0};
   const char* name = NULL;
   int64_t min = 0, max = 0, shape[2] = {4, 3}, wrong[2] = {3, 4};
+  const int64_t ends[2] = {3, 4};
   float values[12] = {-1, 2, -3, 4, -5, 6, -7, 8, -9, 10, -11, 12}, result[12];
   struct DLManagedTensor *given, *copy = NULL;
   FAILS(hearth_import_options_set_dim(import, "n", 3, 2, &error), HEARTH_INVALID_ARGUMENT, "from 3 to 2");
@@ -269,6 +270,11 @@ static void check_symbolic(const char* model, const char* socket) {
         HEARTH_INVALID_ARGUMENT, "'x'");
   OK(hearth_import_options_set_weights(import, HEARTH_F32, &error));
   OK(hearth_import_options_set_dim(import, "n", 1, 4, &error));
+  FAILS(hearth_import_options_set_dim_parts(import, "n", 1, 4, NULL, 2, NULL, 0, &error), HEARTH_INVALID_ARGUMENT,
+        "ends is NULL");
+  FAILS(hearth_import_options_set_dim_parts(import, "n", 1, 4, NULL, 0, NULL, 1, &error), HEARTH_INVALID_ARGUMENT,
+        "points is NULL");
+  OK(hearth_import_options_set_dim_parts(import, "n", 1, 4, ends, 2, NULL, 0, &error));
   OK(hearth_graph_from_onnx_file(model, import, &graph, &error));
   OK(hearth_prepare(graph, options, &plan, &error));
   CHECK(hearth_plan_num_variables(plan) == 1);

@@ -3,15 +3,19 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "hearth/npy.h"
 #include "hearth/onnx.h"
 #include "hearth/prepare.h"
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"
+#include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
 using namespace hearth::integration;
+using hearth::onnx::ModelBuilder;
 
 namespace {
 
@@ -111,4 +115,83 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   CHECK(place.daemons().empty());
   CHECK(place.run({"hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:x"}).err ==
         "hearth: --dim batch=1:x: '1:x' is not MIN:MAX\n");
+}
+
+TEST_CASE("one plan in parts of a range: right at every length, and prewarmed, sealed and exported as any other") {
+  Place place;
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch", "deep"}).input("w", {24, 40});
+  m.node("MatMul", {"x", "w"}, {"p"}).node("Softmax", {"p"}, {"y"}).output("y");
+  const std::string path = place.write("m.onnx", m.proto().SerializeAsString());
+  std::vector<float> rows(8 * 24);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i % 17) / 7;
+  const auto run = [&](const std::string& dim, std::int64_t batch, const std::string& of) {
+    const std::size_t bytes = static_cast<std::size_t>(batch) * 24 * sizeof(float);
+    REQUIRE(client::write_npy(place.file("x.npy"), DType::kF32, {batch, 24}, rows.data(), bytes).ok());
+    std::vector<std::string> words = {"hearth",
+                                      "run",
+                                      of,
+                                      "--seed",
+                                      "3",
+                                      "--input",
+                                      "x=" + place.file("x.npy"),
+                                      "--threads",
+                                      "2",
+                                      "--output-dir",
+                                      place.file("out"),
+                                      "--json"};
+    if (!dim.empty()) words.insert(words.end(), {"--dim", "deep=24", "--dim", dim});
+    const auto json = place.json(words);
+    const auto y = client::read_npy(json["outputs"][0]["file"].get<std::string>());
+    REQUIRE(y.ok());
+    CHECK(y->shape == std::vector<std::int64_t>{batch, 40});
+    return std::pair(json["plan_key"].get<std::string>(), floats(*y));
+  };
+  std::set<std::string> keys;
+  std::map<std::int64_t, std::vector<float>> exact;
+  for (const std::int64_t batch : {1, 2, 3, 4, 5, 8})
+    exact[batch] = run("batch=" + std::to_string(batch), batch, path).second;
+  for (const char* parts : {"batch=1:8", "batch=1,4,8", "batch=2,8", "batch=1:8@1,4,8"}) {
+    for (const auto& [batch, want] : exact) {
+      CAPTURE(parts, batch);
+      const auto [key, got] = run(parts, batch, path);
+      keys.insert(key);
+      REQUIRE(got.size() == want.size());
+      CHECK(difference(got.data(), want) <= 1e-6);
+    }
+  }
+  CHECK(keys.size() == 4);
+  const std::vector<std::string> dims = {"--dim", "deep=24", "--dim", "batch=1,3,8", "--threads", "2"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), dims.begin(), dims.end());
+    return words;
+  };
+  CHECK(place.run(with({"hearth", "run", path, "--sealed"})).code == 1);
+  CHECK(place.run(with({"hearth", "prewarm", path})).code == 0);
+  CHECK(place.run(with({"hearth", "run", path, "--sealed", "--var", "batch=2"})).code == 0);
+  CHECK(place.run(with({"hearth", "export", path, "-o", place.file("plan")})).code == 0);
+  for (const auto& [batch, want] : exact) {
+    const auto got = run("", batch, place.file("plan")).second;
+    CHECK(difference(got.data(), want) <= 1e-6);
+  }
+}
+
+TEST_CASE("lengths in parts that cannot be are refused in one line each") {
+  Place place;
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"batch"}).node("Relu", {"x"}, {"y"}).output("y");
+  const std::string path = place.write("m.onnx", m.proto().SerializeAsString());
+  const auto error = [&](const std::string& dim) {
+    const auto ran = place.run({"hearth", "run", path, "--dim", "batch=" + dim});
+    CHECK(ran.code == 2);
+    return ran.err;
+  };
+  CHECK(error("4,1,8") ==
+        "hearth: --dim batch=4,1,8: 1 stands behind 4; write lengths in ascending order, each once\n");
+  CHECK(error("4,4") == "hearth: --dim batch=4,4: 4 stands behind 4; write lengths in ascending order, each once\n");
+  CHECK(error("1,x") == "hearth: --dim batch=1,x: 'x' is no number\n");
+  CHECK(error("1:8@9") == "hearth: --dim batch=1:8@9: 9 lies outside of 1:8\n");
+  CHECK(error("8@1") == "hearth: --dim batch=8@1: no MIN:MAX stands before '@'\n");
+  CHECK(error("-4,8") == "hearth: --dim batch=-4,8: -4 is no length\n");
+  CHECK(error("1:8@") == "hearth: --dim batch=1:8@: '' is no number\n");
 }

@@ -28,16 +28,6 @@ v1::PlanBuffer::Kind wire_kind(ir::BufferKind kind) {
   return v1::PlanBuffer::KIND_UNSPECIFIED;
 }
 
-// A length that only a proof shows not to be negative says so itself, since readers of plans look at bounds alone.
-v1::Expr export_length(ir::UOpRef length) {
-  v1::Expr expr = export_expr(length);
-  if (length->bounds.min < 0) {
-    expr.add_tokens()->set_kind(v1::ExprToken::CONST);
-    expr.add_tokens()->set_kind(v1::ExprToken::MAX);
-  }
-  return expr;
-}
-
 std::uint64_t min_units(double work, ir::UOpRef grid, const target::Target& target) {
   const double units = static_cast<double>(std::max<std::int64_t>(1, grid->bounds.max));
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.fork_work() / std::max(1.0, work / units)));
@@ -56,6 +46,15 @@ ir::UOpRef work_of(ir::Graph& g, const Schedule& schedule, const PlannedRegion& 
 }
 
 }  // namespace
+
+v1::Expr export_length(ir::UOpRef length) {
+  v1::Expr expr = export_expr(length);
+  if (length->bounds.min < 0) {
+    expr.add_tokens()->set_kind(v1::ExprToken::CONST);
+    expr.add_tokens()->set_kind(v1::ExprToken::MAX);
+  }
+  return expr;
+}
 
 v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryPlan& memory,
                            const ImportedGraph& imported, const v1::Graph& graph, const target::Target& target) {

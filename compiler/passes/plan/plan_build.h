@@ -7,6 +7,10 @@
 
 namespace hearth::passes {
 
+// A length as readers of plans take it, who look at bounds alone: one that only a proof shows not to be negative says
+// so itself.
+v1::Expr export_length(ir::UOpRef length);
+
 // `g`: that the schedule's lengths are of.
 v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryPlan& memory,
                            const ImportedGraph& imported, const v1::Graph& graph, const target::Target& target);

@@ -76,6 +76,15 @@ v1::Graph graph_with_loops() {
   return graph;
 }
 
+// What of a graph is older than parts of ranges has the key that it always had.
+void divide(v1::Graph& graph) {
+  for (v1::Variable& var : *graph.mutable_vars()) {
+    for (const std::int64_t value : {8, 64}) var.add_ends(value);
+    for (const std::int64_t value : {2, 5}) var.add_points(value);
+  }
+  for (v1::Loop& loop : *graph.mutable_loops()) divide(*loop.mutable_body());
+}
+
 v1::Target sample_target() {
   v1::Target target;
   target.set_device("cpu");
@@ -191,13 +200,14 @@ struct Request {
     v1::BlobSpec& blob = *spec.mutable_blob()->mutable_spec();
     for (auto* list : {blob.mutable_flags(), blob.mutable_archs(), blob.mutable_exports()}) list->Add("x");
     options.set_opt_level(2);
+    for (const std::int64_t value : {1, 2}) options.add_var_values(value);
   }
   KeyMaterial plan() const { return plan_key_material(graph, target, options, build_id); }
   KeyMaterial kernel() const { return kernel_key_material(spec, target, options, build_id); }
 };
 
 bool leaves_key(const std::string& path) {
-  return path.find("provenance") != std::string::npos || path == "dump" ||
+  return path.find("provenance") != std::string::npos || path == "dump" || path.rfind("var_values", 0) == 0 ||
          path.rfind("blob", 0) == 0;  // a blob is no such kernel
 }
 
@@ -231,6 +241,7 @@ void check_mutations(Request& request, const std::vector<Message*>& messages,
 TEST_CASE("every field of a prepare request but provenance and dump changes the plan key, each in its own way") {
   Request request;
   request.graph = graph_with_loops();
+  divide(request.graph);
   check_mutations(request, {&request.graph, &request.target, &request.options}, &Request::plan);
 }
 
@@ -266,6 +277,7 @@ TEST_CASE("a tuning record's key: every field of the flat kernel, the target and
   for (int i = 0; i < 2; ++i) kernel.add_slots()->set_constant_shape(i == 0);
   v1::Target target = sample_target();
   v1::CompileOptions options;
+  for (const std::int64_t value : {1, 2}) options.add_var_values(value);
   auto material = [&] { return tuning_key_material(kernel, target, options, "build"); };
   std::map<Digest, std::string> seen = {{key(material()), "nothing"}};
   Mutator mutator([&](const std::string& path) {

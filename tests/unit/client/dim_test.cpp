@@ -112,6 +112,25 @@ TEST_CASE("common factors and minima show what interval bounds alone do not") {
   CHECK(read->evaluate(values) == (vars[0].name == "b" ? 7 * 4 : 5 * 6));
 }
 
+TEST_CASE("parts of a range belong to the variable") {
+  const Dim parts = Dim::variable("batch", 1, 8, {.ends = {1, 4, 8}}), whole = Dim::variable("batch", 1, 8);
+  CHECK(parts + 1 == 1 + parts);
+  CHECK_FALSE(parts == whole);
+  std::vector<Variable> vars;
+  (parts * 2).collect_variables(vars);
+  REQUIRE(vars.size() == 1);
+  CHECK(vars[0].parts.ends == std::vector<std::int64_t>{1, 4, 8});
+  CHECK_THROWS_WITH(whole.collect_variables(vars), Catch::Contains("has bounds [1, 8]1,4,8 and [1, 8]; use one name"));
+  const auto refused = [](hearth::client::RangeParts its, const std::string& why) {
+    CHECK_THROWS_WITH(Dim::variable("batch", 1, 8, std::move(its)), Catch::Contains(why));
+  };
+  refused({.ends = {4, 1, 8}}, "'batch' from 1 to 8 in parts 4,1,8: 1 stands behind 4; they ascend");
+  refused({.ends = {4, 4, 8}}, "4 stands behind 4");
+  refused({.ends = {4}}, "the last one is not the greatest value");
+  refused({.points = {0}}, "in parts @0: 0 lies outside of the range");
+  refused({.ends = {8}, .points = {1}}, "give ends or points, not both");
+}
+
 TEST_CASE("impossible dims are refused") {
   CHECK_THROWS_AS(n / m, JitError);
   CHECK_THROWS_AS(n.value(), JitError);
