@@ -68,6 +68,9 @@ std::string suggestion(const Inspected& model) {
   for (const std::string& name : model.dims->open) {
     str_append(&command, " --dim ", shell_word(str_cat(name, "=", model.dims->lengths.at(name).min)));
   }
+  for (const auto& [name, text] : model.dims->expressions) {
+    str_append(&command, " --dim ", shell_word(str_cat(name, "=", text)));
+  }
   for (const auto& [name, value] : model.dims->constants) {
     str_append(&command, " --const ", shell_word(str_cat(name, "=", constant_text(value))));
   }

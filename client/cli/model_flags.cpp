@@ -12,6 +12,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "client/jit/request.h"
+#include "client/onnx/dim_expression.h"
 #include "command_line/nearest.h"
 #include "runtime/hal/cpu/cpu_target.h"
 
@@ -75,8 +76,8 @@ absl::StatusOr<onnx::DimRange> parse_range(const std::string& whole) {
   }
   std::int64_t least = 0, greatest = 0;
   if (!absl::SimpleAtoi(text.substr(0, colon), &least)) {
-    return absl::InvalidArgumentError(
-        str_cat("'", text, "' is neither a number nor MIN:MAX, N,N,... or MIN:MAX@N,N,..."));
+    return absl::InvalidArgumentError(str_cat(
+        "'", text, "' is neither a number nor MIN:MAX, N,N,..., MIN:MAX@N,N,... or an expression of other dimensions"));
   }
   if (colon == std::string::npos) return onnx::DimRange(least);
   if (!absl::SimpleAtoi(text.substr(colon + 1), &greatest)) {
@@ -139,7 +140,8 @@ void ModelFlags::add_import_to(CLI::App& command, bool with_inputs) {
   add_repeated(
       command, "--dim", dims,
       "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX. NAME=1,4,8 compiles the range up to "
-      "8 in parts that end at 1, 4 and 8; NAME=1:8@1,4 the range, and 1 and 4 for themselves: one plan has all")
+      "8 in parts that end at 1, 4 and 8; NAME=1:8@1,4 the range, and 1 and 4 for themselves: one plan has all. "
+      "NAME=past+seq is a length that follows from others")
       ->type_name("NAME=N")
       ->each(unique_name("--dim"));
   add_repeated(
@@ -214,23 +216,26 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   return config;
 }
 
-absl::StatusOr<std::map<std::string, onnx::DimRange>> ModelFlags::dim_ranges() const {
-  std::map<std::string, onnx::DimRange> ranges;
+absl::Status ModelFlags::add_dims_to(onnx::ImportOptions& options) const {
   for (const std::string& text : dims) {
-    auto flag = split_flag("--dim", text, "NAME=N, NAME=MIN:MAX, NAME=N,N,... or NAME=MIN:MAX@N,N,...");
+    auto flag =
+        split_flag("--dim", text, "NAME=N, NAME=MIN:MAX, NAME=N,N,..., NAME=MIN:MAX@N,N,... or NAME=EXPRESSION");
     if (!flag.ok()) return flag.status();
     const auto range = parse_range(flag->second);
-    if (!range.ok()) return usage_error("--dim ", text, ": ", range.status().message());
-    ranges.insert_or_assign(flag->first, *range);
+    if (range.ok()) {
+      options.dims.insert_or_assign(flag->first, *range);
+    } else if (onnx::is_dim_expression(flag->second)) {
+      options.dim_expressions.insert_or_assign(flag->first, flag->second);
+    } else {
+      return usage_error("--dim ", text, ": ", range.status().message());
+    }
   }
-  return ranges;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<onnx::ImportOptions> ModelFlags::import_options() const {
-  auto ranges = dim_ranges();
-  if (!ranges.ok()) return ranges.status();
   onnx::ImportOptions options;
-  options.dims = *std::move(ranges);
+  if (absl::Status added = add_dims_to(options); !added.ok()) return added;
   options.weights = weights;
   for (const std::string& text : consts) {
     const auto flag = split_flag("--const", text, "NAME=VALUE");

@@ -44,7 +44,7 @@ struct ModelFlags {
 
   absl::StatusOr<client::PrepareConfig> prepare_config() const;
   // Of --dim.
-  absl::StatusOr<std::map<std::string, onnx::DimRange>> dim_ranges() const;
+  absl::Status add_dims_to(onnx::ImportOptions& options) const;
   // What an ONNX model is imported with: --dim, --const and --weights.
   absl::StatusOr<onnx::ImportOptions> import_options() const;
 };

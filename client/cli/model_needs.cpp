@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "client/cli/print.h"
+#include "client/cli/shell_text.h"
 #include "client/tensor/elements.h"
 
 namespace hearth::cli {
@@ -51,6 +52,8 @@ void print_needs(const onnx::DimSearch& dims) {
                constant_text(value), ")");
   }
   for (const std::string& dim : dims.open) print_line("needs --dim ", dim, "=N", tried_text(dims, dim));
+  for (const auto& [dim, text] : dims.expressions)
+    print_line("needs --dim ", shell_word(str_cat(dim, "=", text)), ", the length that its operators want");
 }
 
 Json dims_json(const onnx::DimSearch& dims) {
@@ -66,6 +69,7 @@ Json dims_json(const onnx::DimSearch& dims) {
     }
     list.push_back(std::move(item));
   }
+  for (const auto& [dim, text] : dims.expressions) list.push_back({{"name", dim}, {"expression", text}});
   return list;
 }
 

@@ -77,8 +77,10 @@ absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
     checked.dims = *std::move(found);
     checked.others = other_values(*model, given, checked.dims);
     if (flags.model.weights != onnx::Weights::kF32) {
-      const auto imported = onnx::import_model(
-          *model, {.dims = checked.dims.lengths, .constants = checked.dims.constants, .weights = flags.model.weights});
+      const auto imported = onnx::import_model(*model, {.dims = checked.dims.lengths,
+                                                        .dim_expressions = checked.dims.expressions,
+                                                        .constants = checked.dims.constants,
+                                                        .weights = flags.model.weights});
       if (!imported.ok()) return imported.status();
       note_weights(flags.model.weights, imported->weights);
     }

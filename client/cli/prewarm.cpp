@@ -53,9 +53,12 @@ class DimShares {
  public:
   static absl::StatusOr<DimShares> of(const PrewarmFlags& flags) {
     DimShares shares;
-    const auto ranges = flags.model.dim_ranges();
-    if (!ranges.ok()) return ranges.status();
-    if (ranges->empty()) return shares;
+    onnx::ImportOptions options;
+    if (absl::Status added = flags.model.add_dims_to(options); !added.ok()) return added;
+    std::set<std::string> given;
+    for (const auto& [name, range] : options.dims) given.insert(name);
+    for (const auto& [name, text] : options.dim_expressions) given.insert(name);
+    if (given.empty()) return shares;
     std::set<std::string> known;
     bool is_complete = true;
     for (const std::string& path : flags.paths) {
@@ -66,10 +69,10 @@ class DimShares {
       std::vector<std::string>& dims = shares.dims_[path];
       for (const std::string& name : onnx::summarize(*model).symbolic_dims) {
         known.insert(name);
-        if (ranges->count(name) > 0) dims.push_back(flag_of(flags.model, name));
+        if (given.contains(name)) dims.push_back(flag_of(flags.model, name));
       }
     }
-    for (const auto& [name, range] : *ranges) {
+    for (const std::string& name : given) {
       if (known.count(name) > 0 || !is_complete) continue;
       return usage_error("--dim ", name, ": none of the models has this dimension (they have: ",
                          known.empty() ? "none" : absl::StrJoin(known, ", "), ")");

@@ -233,6 +233,22 @@ void DimNames::add(const std::string& name) {
   }
 }
 
+// A name alone is no expression, but may stand where one is given.
+static std::optional<DimExpression> given_expression(const std::string& text) {
+  std::optional<DimExpression> expression = DimExpression::parse(str_cat("(", text, ") + 0"));
+  if (expression && expression->names().empty()) expression.reset();
+  return expression;
+}
+
+bool is_dim_expression(const std::string& text) { return given_expression(text).has_value(); }
+
+const DimExpression* DimNames::define(const std::string& name, const std::string& text) {
+  std::optional<DimExpression> expression = given_expression(text);
+  if (!expression) return nullptr;
+  plain_.erase(name);
+  return &expressions_.insert_or_assign(name, *std::move(expression)).first->second;
+}
+
 const DimExpression* DimNames::expression(const std::string& name) const {
   const auto found = expressions_.find(name);
   if (found == expressions_.end()) return nullptr;

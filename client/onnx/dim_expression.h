@@ -41,10 +41,16 @@ class DimExpression {
   std::set<std::string> names_;
 };
 
+// Whether a length may be written so: an expression, or the name of another length.
+bool is_dim_expression(const std::string& text);
+
 // The names of a model's symbolic lengths, and which of them are expressions of the others.
 class DimNames {
  public:
   void add(const std::string& name);
+  // `name`, which was added, is `text` of others. Null where that is no expression.
+  const DimExpression* define(const std::string& name, const std::string& text);
+  const std::set<std::string>& plain() const { return plain_; }
   // Null for a length of its own: also where an expression has a name that no length of the model has, since then
   // nothing says what that name is.
   const DimExpression* expression(const std::string& name) const;

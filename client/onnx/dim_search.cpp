@@ -11,6 +11,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "client/tensor/elements.h"
+#include "client/tensor/equal_lengths.h"
 #include "hearth/error.h"
 #include "hearth_onnx.pb.h"
 
@@ -91,8 +92,10 @@ class Search {
   }
 
   absl::StatusOr<DimSearch> run() {
+    find_expressions();
     if (!find()) return first_;
     result_.lengths = options_.dims;
+    result_.expressions = options_.dim_expressions;
     result_.constants = options_.constants;
     for (const FixedInput& input : fixed_) result_.constants[input.name] = {input.dtype, input.shape, input.bytes};
     for (const std::string& name : result_.open) explore(name);
@@ -113,6 +116,37 @@ class Search {
     for (const std::string& name : result_.open) {
       options_.dims.insert_or_assign(name, one_batch && batches_.count(name) > 0 ? 1 : length);
     }
+  }
+
+  // Which lengths follow from others, as operators say it of lengths of any size; lengths found one by one may hold
+  // only because a 1 is broadcast.
+  void find_expressions() {
+    const ImportOptions given = options_;
+    const std::vector<std::string> open = result_.open;
+    bool is_known = true;
+    while (is_known) {
+      for (const std::string& name : result_.open) options_.dims.insert_or_assign(name, DimRange(1, 64));
+      const absl::Status status = import_model(model_, options_).status();
+      const std::string equal = client::equal_lengths_of(status);
+      const std::string name = equal.substr(0, equal.find('='));
+      is_known = std::erase(result_.open, name) > 0;
+      if (is_known) {
+        options_.dim_expressions.insert_or_assign(name, equal.substr(name.size() + 1));
+        options_.dims.erase(name);
+      }
+    }
+    for (const std::string& name : result_.open) options_.dims.erase(name);
+    if (result_.open.empty() || works_with_equal()) return;
+    options_ = given;
+    result_.open = open;
+  }
+  bool works_with_equal() {
+    const ImportOptions before = options_;
+    const absl::Status first = first_;
+    const bool works = find();
+    options_ = before;
+    first_ = first;
+    return works;
   }
 
   // One dimension after the other, the rest being `others`.

@@ -27,6 +27,8 @@ struct TriedLengths {
 struct DimSearch {
   std::map<std::string, DimRange> lengths;  // of every symbolic dimension; those that were given are as given
   std::vector<std::string> open;            // those that were not given, in the model's order
+  // Lengths that the model's operators want to be equal to what others make, "past + seq": none of `open`; those given.
+  std::map<std::string, std::string> expressions;
   // Of `open`: those whose length may be left to the replay, each alone.
   std::vector<std::string> ranged;
   std::map<std::string, DimRange> ranges;          // of `ranged`: the bounds that were tried

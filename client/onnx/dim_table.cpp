@@ -30,9 +30,28 @@ void DimTable::learn(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) {
       if (!name.empty()) all_.add(name);
     }
   }
+  for (const auto& [name, text] : options_.dim_expressions) define(name, text);
   for (const ::hearth_onnx::ValueInfoProto& input : inputs) learn_shape(input);
   check_all_given(inputs);
   for (const ::hearth_onnx::ValueInfoProto& input : inputs) check_computed(input);
+}
+
+void DimTable::define(const std::string& name, const std::string& text) {
+  const auto refuse = [&](const auto&... why) { reject(str_cat("--dim ", name, "=", text, ": ", why...)); };
+  const std::set<std::string> known = all_.plain();
+  if (!known.contains(name))
+    refuse("the model has no such dimension (it has: ", known.empty() ? "none" : absl::StrJoin(known, ", "), ")");
+  if (ranges_.contains(name)) refuse("it is given as ", text_of(ranges_.at(name)), ", too");
+  names_.insert(name);
+  const DimExpression* expression = all_.define(name, text);
+  if (expression == nullptr) refuse("it is neither a length nor an expression of dimensions");
+  for (const std::string& part : expression->names()) {
+    if (part == name) refuse("it depends on itself");
+    if (const auto other = options_.dim_expressions.find(part); other != options_.dim_expressions.end())
+      refuse("'", part, "' is ", other->second, ": write that out");
+    if (!known.contains(part))
+      refuse("the model has no dimension '", part, "' (it has: ", absl::StrJoin(known, ", "), ")");
+  }
 }
 
 void DimTable::learn_shape(const ::hearth_onnx::ValueInfoProto& input) {

@@ -32,6 +32,7 @@ class DimTable {
   void check_all_used() const;
 
  private:
+  void define(const std::string& name, const std::string& text);
   void learn_shape(const ::hearth_onnx::ValueInfoProto& input);
   void check_all_given(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) const;
   // That computed lengths are what was given for them.

@@ -10,6 +10,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/equal_lengths.h"
 #include "client/trace/graph_inputs.h"
 #include "client/trace/node.h"
 #include "hearth/error.h"
@@ -176,8 +177,12 @@ void GraphImporter::run_node(const ::hearth_onnx::NodeProto& node) {
     // The node is named in front; where in this importer the op was recorded is of no use to who has the model.
     absl::string_view message = error.status().message();
     message = message.substr(0, message.rfind(str_cat(" (at ", location)));
-    throw client::JitError(absl::Status(error.status().code(), str_cat("node '", node_label(node), "' (operator ",
-                                                                       operator_name(node), version, "): ", message)));
+    std::string remedy = client::equal_lengths_of(error.status());
+    if (!remedy.empty()) remedy = str_cat("; where these are one length, say so: --dim '", remedy, "'");
+    absl::Status located(error.status().code(), str_cat("node '", node_label(node), "' (operator ", operator_name(node),
+                                                        version, "): ", message, remedy));
+    client::copy_equal_lengths(error.status(), located);
+    throw client::JitError(std::move(located));
   }
 }
 

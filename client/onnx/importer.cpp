@@ -12,6 +12,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/node_order.h"
 #include "client/onnx/reject.h"
+#include "client/tensor/equal_lengths.h"
 #include "hearth/error.h"
 #include "hearth_onnx.pb.h"
 
@@ -290,7 +291,9 @@ absl::StatusOr<ImportedModel> import_model(const ModelFilePtr& model, const Impo
     imported = absl::ResourceExhaustedError("not enough memory to import the model");
   }
   if (imported.ok()) return imported;
-  return absl::Status(imported.status().code(), str_cat(model->path(), ": ", imported.status().message()));
+  absl::Status named(imported.status().code(), str_cat(model->path(), ": ", imported.status().message()));
+  client::copy_equal_lengths(imported.status(), named);
+  return named;
 }
 
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "client/ops/support.h"
+#include "client/tensor/equal_lengths.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/movement.h"
 #include "hearth/ops/reduce.h"
@@ -33,8 +34,10 @@ Tensor matmul(const Tensor& a_given, const Tensor& b_given, Loc loc) {
   if (row) a = unsqueeze(a, {0});
   if (column) b = unsqueeze(b, {1});
   if (!(a.dim(-1) == b.dim(-2))) {
-    fail_op(str_cat("operands are ", describe(a_given), " and ", describe(b_given), "; the inner lengths ",
-                    a.dim(-1).to_string(), " and ", b.dim(-2).to_string(), " must be equal"));
+    fail_unequal("matmul",
+                 str_cat("operands are ", describe(a_given), " and ", describe(b_given), "; the inner lengths ",
+                         a.dim(-1).to_string(), " and ", b.dim(-2).to_string(), " must be equal"),
+                 a.dim(-1), b.dim(-2), loc);
   }
   Tensor result;
   if (b.rank() == 2 && a.rank() > 2) {

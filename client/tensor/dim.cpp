@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/tensor/dim_encoding.h"
 #include "client/tensor/dim_terms.h"
+#include "client/tensor/range_parts.h"
 #include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
 
@@ -189,33 +190,13 @@ Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
 
 void Dim::refuse(std::uint64_t value) { fail_dim(str_cat("the length ", value, " does not fit in 63 bits")); }
 
-// Beside the name and the bounds, of a variable's identity.
-static std::string parts_text(const RangeParts& parts) {
-  std::string text;
-  for (const std::int64_t end : parts.ends) str_append(&text, text.empty() ? "" : ",", end);
-  for (std::size_t i = 0; i < parts.points.size(); ++i) str_append(&text, i == 0 ? "@" : ",", parts.points[i]);
-  return text;
-}
-
-static void check_parts(std::string_view name, std::int64_t min, std::int64_t max, const RangeParts& parts) {
-  const auto refuse = [&](auto&&... what) {
-    fail_dim(str_cat("variable '", name, "' from ", min, " to ", max, " in parts ", parts_text(parts), ": ", what...));
-  };
-  if (!parts.ends.empty() && !parts.points.empty()) refuse("give ends or points, not both");
-  const std::vector<std::int64_t>& values = parts.ends.empty() ? parts.points : parts.ends;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < min || values[i] > max) refuse(values[i], " lies outside of the range");
-    if (i > 0 && values[i] <= values[i - 1]) refuse(values[i], " stands behind ", values[i - 1], "; they ascend");
-  }
-  if (!parts.ends.empty() && parts.ends.back() != max) refuse("the last one is not the greatest value");
-}
-
 Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max, RangeParts parts) {
   if (name.empty()) fail_dim("a variable needs a name");
   if (min < 0 || min > max) {
     fail_dim(str_cat("variable '", name, "' has bounds [", min, ", ", max, "]; expected 0 <= min <= max"));
   }
-  check_parts(name, min, max, parts);
+  if (const std::string why = refusal_of(parts, min, max); !why.empty())
+    fail_dim(str_cat("variable '", name, "' from ", min, " to ", max, " in parts ", parts_text(parts), ": ", why));
   if (min == max) return Dim(min);
   auto atom = std::make_shared<Atom>();
   atom->text = str_cat(name, "[", min, ",", max, "]", parts_text(parts));

@@ -33,14 +33,15 @@ std::string describe(const Loc& loc) {
   return str_cat(file, ":", loc.line());
 }
 
-void fail(std::string_view op, std::string_view message, const Loc& loc) {
+absl::Status refusal(std::string_view op, std::string_view message, const Loc& loc) {
   const OpScope* outer = OpScope::outermost();
   std::string name(op);
   if (outer && outer->op() != op) name = str_cat(outer->op(), ": ", op);
   const std::string_view scope = ScopedLocation::current();
-  throw JitError(
-      absl::InvalidArgumentError(str_cat(name, ": ", message, " (at ", scope.empty() ? "" : str_cat(scope, ", "),
-                                         describe(outer ? outer->loc() : loc), ")")));
+  return absl::InvalidArgumentError(str_cat(name, ": ", message, " (at ", scope.empty() ? "" : str_cat(scope, ", "),
+                                            describe(outer ? outer->loc() : loc), ")"));
 }
+
+void fail(std::string_view op, std::string_view message, const Loc& loc) { throw JitError(refusal(op, message, loc)); }
 
 }  // namespace hearth::client

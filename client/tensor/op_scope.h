@@ -30,4 +30,7 @@ class OpScope {
 // "dir/file.cpp:12"
 std::string describe(const Loc& loc);
 
+// What fail() throws.
+absl::Status refusal(std::string_view op, std::string_view message, const Loc& loc);
+
 }  // namespace hearth::client

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
+#include "client/tensor/equal_lengths.h"
 #include "hearth/ops/movement.h"
 
 namespace hearth::client {
@@ -183,11 +184,11 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, std::string_view op, Loc 
     const Dim one = i < a.size() ? a[a.size() - 1 - i] : Dim(1);
     const Dim two = i < b.size() ? b[b.size() - 1 - i] : Dim(1);
     if (!(one == two) && !(one == Dim(1)) && !(two == Dim(1))) {
-      fail(op,
-           str_cat("shapes ", to_string(a), " and ", to_string(b),
-                   " do not broadcast: aligned from the right, each length must be equal or 1, but ", one.to_string(),
-                   " meets ", two.to_string()),
-           loc);
+      fail_unequal(op,
+                   str_cat("shapes ", to_string(a), " and ", to_string(b),
+                           " do not broadcast: aligned from the right, each length must be equal or 1, but ",
+                           one.to_string(), " meets ", two.to_string()),
+                   one, two, loc);
     }
     result[rank - 1 - i] = one == Dim(1) ? two : one;
   }

@@ -43,6 +43,9 @@ enum class Weights { kF32, kBf16, kInt8 };
 
 struct ImportOptions {
   std::map<std::string, DimRange> dims = {};
+  // Dimensions that are expressions of others, as a dimension may be named by one itself: {"total", "past + seq"}. They
+  // need no length of their own.
+  std::map<std::string, std::string> dim_expressions = {};
   // Fixes the dimensions of an input that `dims` does not name; must lie within the ranges of those it does.
   std::map<std::string, std::vector<std::int64_t>> input_shapes = {};
   std::map<std::string, std::size_t> sequence_lengths = {};  // one for every input that is a sequence

@@ -134,9 +134,9 @@ TEST_CASE("models and arrays that are not there or not what they say") {
   ran = run_program("hearth", "run " + digits() + " --input image");
   check_refused(ran, 2);
   CHECK_THAT(ran.err, Contains("NAME=FILE.npy"));
-  ran = run_program("hearth", "run " + digits() + " --dim batch=many");
+  ran = run_program("hearth", "run " + digits() + " --dim batch=4x");
   check_refused(ran, 2);
-  CHECK_THAT(ran.err, Contains("'many'"));
+  CHECK_THAT(ran.err, Contains("'4x'"));
   ran = run_program("hearth", "explain " + digits() + " --dim batch=3");
   check_refused(ran, 1);
   CHECK_THAT(ran.err, Contains("no such dimension"));

@@ -73,17 +73,24 @@ TEST_CASE("flags become a prepare configuration") {
   CHECK((config->opt_level == 1 && config->fast_math && config->direct_convolutions));
 }
 
-TEST_CASE("dimensions of flags: lengths and ranges") {
+TEST_CASE("dimensions of flags: lengths, ranges, ranges in parts, expressions") {
+  using Values = std::vector<std::int64_t>;
   ModelFlags flags;
-  flags.dims = {"batch=4", "time=1:512"};
-  const auto ranges = flags.dim_ranges();
-  REQUIRE(ranges.ok());
-  CHECK((ranges->at("batch").min == 4 && ranges->at("batch").max == 4));
-  CHECK((ranges->at("time").min == 1 && ranges->at("time").max == 512));
-  for (const char* wrong : {"batch", "batch=", "=4", "time=many", "time=1:", "time=1:x"}) {
+  flags.dims = {"batch=4", "time=1:512", "rows=2,4,8", "seq=1:8@1,4", "total=past + seq", "same=past"};
+  hearth::onnx::ImportOptions options;
+  REQUIRE(flags.add_dims_to(options).ok());
+  const auto& ranges = options.dims;
+  CHECK((ranges.at("batch").min == 4 && ranges.at("batch").max == 4));
+  CHECK((ranges.at("time").min == 1 && ranges.at("time").max == 512));
+  CHECK((ranges.at("rows").min == 1 && ranges.at("rows").max == 8 && ranges.at("rows").parts.ends == Values{2, 4, 8}));
+  CHECK((ranges.at("seq").min == 1 && ranges.at("seq").max == 8 && ranges.at("seq").parts.points == Values{1, 4}));
+  CHECK(options.dim_expressions == std::map<std::string, std::string>{{"total", "past + seq"}, {"same", "past"}});
+  for (const char* wrong : {"batch", "batch=", "=4", "time=1:", "time=1:x", "time=2*", "time=1,x", "time=4,2",
+                            "time=3@1", "time=1:4@5", "time=past,seq"}) {
     CAPTURE(wrong);
     flags.dims = {"batch=4", wrong};
-    CHECK_FALSE(flags.dim_ranges().ok());
+    hearth::onnx::ImportOptions refused;
+    CHECK_FALSE(flags.add_dims_to(refused).ok());
   }
 }
 

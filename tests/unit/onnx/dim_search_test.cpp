@@ -109,3 +109,19 @@ TEST_CASE("a model that no length suits says why, and one that needs none is imp
   REQUIRE(found.ok());
   CHECK((found->open.empty() && found->lengths.empty()));
 }
+
+TEST_CASE(
+    "a mask with a dimension of its own is as long as the cache and what is added: no length of its own is offered") {
+  ModelBuilder m(17);
+  m.symbolic_input("scores", {"batch", "seq", "past"}).symbolic_input("new", {"batch", "seq", "seq"});
+  m.symbolic_input("mask", {"batch", "total"}).ints("axis", {1}, {1});
+  m.node("Concat", {"scores", "new"}, {"all"}).attr("axis", 2);
+  m.node("Unsqueeze", {"mask", "axis"}, {"rows"}).node("Add", {"all", "rows"}, {"y"}).output("y");
+  const auto found = search(m);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  CHECK(found->open == std::vector<std::string>{"batch", "seq", "past"});
+  CHECK(found->ranged == found->open);
+  CHECK(found->expressions == std::map<std::string, std::string>{{"total", "past+seq"}});
+  CHECK(found->lengths.count("total") == 0);
+}

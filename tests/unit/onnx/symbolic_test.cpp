@@ -188,6 +188,43 @@ TEST_CASE("symbolic: ranges and shapes of inputs") {
   CHECK(client::to_string(mixed->inputs[0].shape) == "[n, 2, 6]");
 }
 
+// Attention over a cache: the mask's length is a dimension of its own, as exporters write it.
+ModelBuilder cached_attention() {
+  ModelBuilder m(17);
+  m.symbolic_input("q", {"batch", "heads", "seq", "deep"}).symbolic_input("k", {"batch", "heads", "seq", "deep"});
+  m.symbolic_input("cache", {"batch", "heads", "past", "deep"})
+      .symbolic_input("mask", {"batch", "one", "one", "total"});
+  m.node("Concat", {"cache", "k"}, {"present"}).attr("axis", 2);
+  m.node("Transpose", {"present"}, {"kt"}).attr("perm", std::vector<std::int64_t>{0, 1, 3, 2});
+  m.node("MatMul", {"q", "kt"}, {"scores"}).node("Add", {"scores", "mask"}, {"masked"});
+  m.node("Softmax", {"masked"}, {"p"}).node("MatMul", {"p", "present"}, {"y"}).output("y");
+  return m;
+}
+
+TEST_CASE("symbolic: a mask's own length is that of the cache and what is added, where it is said so") {
+  auto m = cached_attention();
+  const std::map<std::string, DimRange> lengths = {{"batch", 1}, {"heads", 2},       {"seq", 1},
+                                                   {"deep", 8},  {"past", {0, 255}}, {"one", 1}};
+  const auto with = [&](std::map<std::string, DimRange> more, std::map<std::string, std::string> expressions) {
+    more.insert(lengths.begin(), lengths.end());
+    return error_of(m.import({.dims = more, .dim_expressions = expressions}));
+  };
+  CHECK_THAT(with({{"total", {1, 256}}}, {}),
+             Contains("past+1 meets total; where these are one length, say so: --dim 'total=past+1'"));
+  const auto imported = m.import({.dims = lengths, .dim_expressions = {{"total", "past + seq"}}});
+  REQUIRE(imported.ok());
+  CHECK(client::to_string(imported->inputs[3].shape) == "[1, 1, 1, past+1]");
+  CHECK_THAT(with({}, {{"total", "past + sequence"}}),
+             Contains("--dim total=past + sequence: the model has no dimension "
+                      "'sequence' (it has: batch, deep, heads, one, past, "
+                      "seq, total)"));
+  CHECK_THAT(with({}, {{"total", "past +"}}), Contains("neither a length nor an expression of dimensions"));
+  CHECK_THAT(with({}, {{"total", "total + 1"}}), Contains("it depends on itself"));
+  CHECK_THAT(with({}, {{"all", "past + 1"}}), Contains("--dim all=past + 1: the model has no such dimension"));
+  CHECK_THAT(with({{"total", 4}}, {{"total", "past + seq"}}), Contains("it is given as 4, too"));
+  CHECK_THAT(with({}, {{"total", "past - 300"}}), Contains("may be negative"));
+}
+
 TEST_CASE("symbolic: images resized along a known width, pooled, quantised, transformed") {
   const auto image = [] {
     ModelBuilder m = model();
