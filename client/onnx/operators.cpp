@@ -32,7 +32,8 @@ const Table& table_of(std::string_view domain) {
                   normalization_operators(), recurrent_operators(),   loss_operators(),       quantization_operators(),
                   resize_operators(),        image_operators(),       signal_operators(),     control_operators(),
                   sequence_operators(),      attention_operators(),   split_operators(),      cast_operators()});
-  static const Table microsoft = make_table({microsoft_operators(), microsoft_attention_operators()});
+  static const Table microsoft =
+      make_table({microsoft_operators(), microsoft_attention_operators(), microsoft_quantization_operators()});
   if (domain.empty()) return standard;
   static const Table training = make_table({training_operators()});
   if (domain == kMicrosoft) return microsoft;

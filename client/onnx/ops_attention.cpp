@@ -67,17 +67,15 @@ struct Scores {
 };
 
 // What is added to scores: 0 or -inf for what may be seen, or numbers. Empty: nothing.
-Tensor added_scores(const NodeContext& node, const Tensor& q, const Tensor& k, std::int64_t past, bool causal) {
+Tensor added_scores(const Tensor& mask, const Tensor& q, const Tensor& k, const client::Dim& past, bool causal) {
   const DType dtype = widened(q).dtype();
   const Tensor none = client::full({}, 0.0, dtype), never = client::full({}, -INFINITY, dtype);
   Tensor added;
-  if (node.has_input(3)) {
-    const Tensor& mask = node.tensor(3);
+  if (!mask.empty())
     added = mask.dtype() == DType::kBool ? client::where(mask, none, never) : client::cast(mask, dtype);
-  }
   if (causal) {
-    const Tensor place = client::arange(length_of(q, 2), DType::kI64) + past,
-                 key = client::arange(length_of(k, 2), DType::kI64);
+    const Tensor place = client::arange(q.dim(2), DType::kI64) + client::dim_value(past),
+                 key = client::arange(k.dim(2), DType::kI64);
     const Tensor seen = client::less_equal(key, client::unsqueeze(place, {1}));
     added = added.empty() ? client::where(seen, none, never) : added + client::where(seen, none, never);
   }
@@ -100,6 +98,26 @@ Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& added, double s
   return scores;
 }
 
+// What the operator says of which keys are seen, bool or scores, or nothing: its mask, which may end before the keys do
+// (those are not seen), and how many keys of each item are no padding.
+Tensor mask_of(const NodeContext& node, const Tensor& k) {
+  const client::Dim keys = k.dim(2);
+  Tensor mask = node.tensor_or_empty(3);
+  if (!mask.empty() && mask.rank() > 0 && !(mask.dim(-1) == keys) && !(mask.dim(-1) == client::Dim(1))) {
+    const client::Dim missing = keys - mask.dim(-1);
+    if (missing.min() < 0) reject(str_cat("the mask is ", to_string(mask.shape()), " for ", keys.to_string(), " keys"));
+    client::Shape before(static_cast<std::size_t>(mask.rank()), client::Dim(0)), after = before;
+    after.back() = missing;
+    mask = client::pad(mask, before, after, mask.dtype() == DType::kBool ? 0.0 : -INFINITY);
+  }
+  if (!node.has_input(6)) return mask;
+  const Tensor count = client::reshape(node.tensor(6), {k.dim(0), 1, 1, 1});
+  const Tensor is_key = client::less(client::arange(keys, count.dtype()), count);  // [B, 1, 1, keys]
+  if (mask.empty()) return is_key;
+  if (mask.dtype() == DType::kBool) return client::bit_and(mask, is_key);
+  return client::where(is_key, mask, -INFINITY);
+}
+
 Values attention(NodeContext& node) {
   const std::int64_t heads = node.integer("q_num_heads", 0), key_heads = node.integer("kv_num_heads", 0);
   const bool causal = node.integer("is_causal", 0) != 0;
@@ -114,17 +132,18 @@ Values attention(NodeContext& node) {
   const Tensor q = in_heads(0, heads);
   Tensor k = in_heads(1, key_heads), v = in_heads(2, key_heads);
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) reject("query, key and value must have three or four axes");
-  std::int64_t past = 0;
+  client::Dim past = 0;
   if (node.has_input(4) != node.has_input(5)) reject("past_key and past_value come together");
+  if (node.has_input(4) && node.has_input(6)) reject("past_key and nonpad_kv_seqlen exclude each other");
   if (node.has_input(4)) {
-    past = length_of(node.tensor(4), 2);
+    past = node.tensor(4).dim(2);
     k = client::cat({node.tensor(4), k}, 2);
     v = client::cat({node.tensor(5), v}, 2);
   }
   const double scale = given_scale != 0 ? given_scale : 1 / std::sqrt(static_cast<double>(length_of(q, 3)));
   Tensor y, seen;
   if (softcap != 0 || node.wants_output(3)) {
-    const Scores scores = scores_of(q, k, added_scores(node, q, k, past, causal), scale, softcap);
+    const Scores scores = scores_of(q, k, added_scores(mask_of(node, k), q, k, past, causal), scale, softcap);
     const Tensor* const steps[] = {&scores.products, &scores.capped, &scores.masked, &scores.weights};
     if (shown < 0 || shown > 3) reject(str_cat("qk_matmul_output_mode is ", shown, "; expected 0 to 3"));
     seen = client::cast(*steps[shown], q.dtype());
@@ -132,13 +151,13 @@ Values attention(NodeContext& node) {
     y = client::cast(client::matmul(scores.weights, values), q.dtype());
   } else {
     client::AttentionConfig config{.causal = causal, .past = past, .scale = scale};
-    if (node.has_input(3)) config.mask = node.tensor(3);
+    config.mask = mask_of(node, k);
     y = client::scaled_dot_product_attention(q, k, v, config);
   }
   return {Value(joined ? join_heads(y) : y), Value(k), Value(v), seen.empty() ? Value() : Value(seen)};
 }
 
-constexpr OperatorEntry kOperators[] = {{"Attention", attention, 23, 23}, {"RotaryEmbedding", rotary_embedding, 23}};
+constexpr OperatorEntry kOperators[] = {{"Attention", attention, 23, 24}, {"RotaryEmbedding", rotary_embedding, 23}};
 
 }  // namespace
 

@@ -1,8 +1,10 @@
 // Attention of the domain com.microsoft. Heads: query, key and value are [B, S, heads * size] and become [B, heads, S,
 // size]. Keys and values of earlier calls come in as `past` and go out, with the new ones, as `present`.
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
+#include "client/onnx/kv_cache.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "hearth/ops/attention.h"
@@ -76,14 +78,15 @@ Tensor padding_scores(const Value& given, const Tensor& keys, double filter) {
 
 struct Heads {
   Tensor q, k, v;  // [B, heads, .., size]
-  std::int64_t past = 0;
+  client::Dim past = 0;
 };
 
 // Puts what earlier calls left before the new keys and values.
 void prepend(Heads& heads, const Tensor& past_k, const Tensor& past_v) {
-  heads.past = length_of(past_k, 2);
-  heads.k = heads.past == 0 ? heads.k : client::cat({past_k, heads.k}, 2);
-  heads.v = heads.past == 0 ? heads.v : client::cat({past_v, heads.v}, 2);
+  heads.past = past_k.dim(2);
+  if (heads.past == client::Dim(0)) return;
+  heads.k = client::cat({past_k, heads.k}, 2);
+  heads.v = client::cat({past_v, heads.v}, 2);
 }
 
 // Reads scale, mask_filter_value and unidirectional; masks and biases are inputs `padding` and `bias`.
@@ -147,34 +150,82 @@ Values multi_head_attention(NodeContext& node) {
   return outputs;
 }
 
-// A prompt: every query sees the keys up to its own position. What continues one (a past) is refused.
+// Queries, keys and values of grouped heads, joined along the last axis of input 0 where 1 and 2 are left out.
+Heads grouped_heads(NodeContext& node, std::int64_t num_heads, std::int64_t num_key_heads) {
+  if (node.has_input(1) != node.has_input(2)) reject("key and value come together");
+  Tensor q = node.tensor(0), k = node.tensor_or_empty(1), v = node.tensor_or_empty(2);
+  if (k.empty()) {
+    const std::int64_t width = length_of(q, -1), all = num_heads + 2 * num_key_heads;
+    if (width % all != 0)
+      reject(str_cat("packed query, key and value have ", width, " columns, no multiple of ", all, " heads"));
+    const std::int64_t size = width / all;
+    const std::vector<Tensor> parts =
+        client::split(q, {num_heads * size, num_key_heads * size, num_key_heads * size}, -1);
+    q = parts[0], k = parts[1], v = parts[2];
+  }
+  return {split_heads(q, num_heads), split_heads(k, num_key_heads), split_heads(v, num_key_heads)};
+}
+
+// How long `present` is: that of a cache which has room for all, or the past and what is new.
+client::Dim present_length(NodeContext& node, const client::Dim& past, const client::Dim& fresh) {
+  const std::optional<Lengths> known = node.has_input(6) ? node.input(6).lengths() : std::nullopt;
+  if (!known || known->elements.size() != 1) return past + fresh;
+  const client::Dim& total = known->elements[0];
+  return is_at_least(past, total) ? past : total == past + fresh ? total : max(past, total);
+}
+
+// Keys and values are written behind those of the past, at each item's own place; query t of an item sees those up to
+// its own. seqlens_k (input 5) holds the place of each item's last key.
 Values group_query_attention(NodeContext& node) {
   const std::int64_t num_heads = required_heads(node, "num_heads");
   const std::int64_t num_key_heads = required_heads(node, "kv_num_heads");
-  node.expect_integer("local_window_size", -1);
+  const std::int64_t window = node.integer("local_window_size", -1);
   node.expect_integer("smooth_softmax", 0);
-  if (node.real("softcap", 0) != 0) reject_unsupported("attribute softcap");
-  if (!node.has_input(1) || !node.has_input(2)) reject_unsupported("packed query, key and value");
-  for (std::size_t i : {3, 4}) {
-    if (node.has_input(i) && count(node.input(i).shape()) != 0) reject_unsupported("a past (inputs 3 and 4)");
-  }
-  for (std::size_t i = 9; i < node.num_inputs(); ++i) {
+  for (std::size_t i = 11; i < node.num_inputs(); ++i) {
     if (node.has_input(i)) reject_unsupported(str_cat("input ", i));
   }
-  Heads heads{split_heads(node.tensor(0), num_heads), split_heads(node.tensor(1), num_key_heads),
-              split_heads(node.tensor(2), num_key_heads)};
+  Heads heads = grouped_heads(node, num_heads, num_key_heads);
+  const client::Dim batch = heads.q.dim(0), fresh = heads.q.dim(2);
+  if (node.has_input(3) != node.has_input(4)) reject("past_key and past_value come together");
+  const client::Dim past = node.has_input(3) ? node.tensor(3).dim(2) : client::Dim(0);
+  const bool has_past = !(past == client::Dim(0));
+  const Tensor last = client::cast(client::reshape(node.tensor(5), {batch}), DType::kI64);
+  // Shorter items of a prompt have no past, either.
+  const Tensor begin =
+      has_past ? client::maximum(last + 1 - client::dim_value(fresh), 0) : client::full_i64({batch}, 0, DType::kI64);
+  const Tensor own_place = client::unsqueeze(begin, {1}) + client::arange(fresh, DType::kI64);  // [B, S]
   const bool interleaved = node.integer("rotary_interleaved", 0) != 0;
   if (node.integer("do_rotary", 0) != 0) {
-    const Tensor positions = client::arange(heads.q.dim(2), DType::kI64);
+    const Tensor positions = node.has_input(9) ? node.tensor(9)
+                             : has_past        ? own_place
+                                               : client::arange(fresh, DType::kI64);
     heads.q = rotated(heads.q, positions, node.tensor(7), node.tensor(8), interleaved);
     heads.k = rotated(heads.k, positions, node.tensor(7), node.tensor(8), interleaved);
   }
-  client::AttentionConfig config{.causal = true};
+  if (has_past) {
+    const client::Dim length = present_length(node, past, fresh);
+    // Of one item that follows its past at once, which is all that the operator has without room to spare.
+    const bool follows = batch == client::Dim(1) && length == past + fresh;
+    if (!fresh.is_const() && !follows)
+      reject_unsupported(str_cat("a past and ", fresh.to_string(), " new positions of ", batch.to_string(),
+                                 " items (give ", "one length, or one item whose cache has no room to spare)"));
+    const auto present = [&](const Tensor& cache, const Tensor& more) {
+      if (follows) return client::cat({cache, more}, 2);
+      const Tensor roomy = length == past ? cache : client::pad(cache, {0, 0, 0, 0}, {0, 0, length - past, 0});
+      return written(roomy, more, begin, 2, /*circular=*/false);
+    };
+    heads.k = present(node.tensor(3), heads.k);
+    heads.v = present(node.tensor(4), heads.v);
+  }
+  client::AttentionConfig config{.causal = !has_past, .softcap = node.real("softcap", 0)};
   const double scale = node.real("scale", 0);
   if (scale != 0) config.scale = scale;
-  // seqlens_k holds the position of each item's last key.
-  const Tensor last = client::reshape(node.tensor(5), {heads.k.dim(0), 1, 1, 1});
-  config.mask = client::less_equal(client::arange(heads.k.dim(2), last.dtype()), last);
+  const Tensor key = client::arange(heads.k.dim(2), DType::kI64);
+  const Tensor query = client::reshape(own_place, {batch, 1, fresh, 1});
+  config.mask =
+      has_past ? client::less_equal(key, query) : client::less_equal(key, client::reshape(last, {batch, 1, 1, 1}));
+  if (window > 0) config.mask = client::bit_and(config.mask, client::greater(key, query - window));
+  if (node.has_input(10)) config.mask = client::where(config.mask, node.wide(10), -INFINITY);
   const Tensor y = client::scaled_dot_product_attention(heads.q, heads.k, heads.v, config);
   return {Value(join_heads(y)), Value(heads.k), Value(heads.v)};
 }

@@ -1,6 +1,7 @@
 // Operators that write by index, gather by coordinates, or sort.
 #include "base/text.h"
 #include "client/onnx/host_math.h"
+#include "client/onnx/kv_cache.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
 #include "hearth/ops/linear.h"
@@ -12,6 +13,7 @@ namespace hearth::onnx {
 namespace {
 
 using client::ScatterReduction;
+using client::Tensor;
 
 // An attribute since opset 16, max and min since 18.
 ScatterReduction reduction(NodeContext& node) {
@@ -59,12 +61,21 @@ Values topk(NodeContext& node) {
   return {Value(found.values), Value(found.indices)};
 }
 
+Values tensor_scatter(NodeContext& node) {
+  const Tensor &cache = node.tensor(0), &update = node.tensor(1);
+  const std::string mode = node.text("mode", "linear");
+  if (mode != "linear" && mode != "circular") reject(str_cat("mode is '", mode, "'; expected linear or circular"));
+  std::int64_t axis = node.integer("axis", -2);
+  if (axis < -cache.rank() || axis >= cache.rank()) reject(str_cat("axis is ", axis, " for ", cache.rank(), " axes"));
+  if (axis < 0) axis += cache.rank();
+  if (axis == 0) reject("axis 0 is the batch's");
+  const Tensor at = node.has_input(2) ? node.tensor(2) : client::full_i64({cache.dim(0)}, 0, DType::kI64);
+  return {Value(written(cache, update, at, axis, mode == "circular"))};
+}
+
 constexpr OperatorEntry kOperators[] = {
-    {"Scatter", scatter_elements, 9, 10},
-    {"ScatterElements", scatter_elements, 11},
-    {"ScatterND", scatter_nd, 11},
-    {"GatherND", gather_nd, 11},
-    {"TopK", topk},
+    {"Scatter", scatter_elements, 9, 10}, {"ScatterElements", scatter_elements, 11}, {"ScatterND", scatter_nd, 11},
+    {"GatherND", gather_nd, 11},          {"TensorScatter", tensor_scatter, 24},     {"TopK", topk},
 };
 
 }  // namespace

@@ -19,9 +19,26 @@ void check_float(const Tensor& x, std::string_view argument, std::int64_t min_ra
 }
 
 // Whether query t sees key s, [T, S].
-Tensor causal_mask(const Dim& queries, const Dim& keys, std::int64_t past) {
+Tensor causal_mask(const Dim& queries, const Dim& keys, const Dim& past) {
   const Shape shape = {queries, keys};
-  return less_equal(iota(shape, 1, DType::kI32), iota(shape, 0, DType::kI32) + past);
+  const Tensor query = iota(shape, 0, DType::kI32);
+  return less_equal(iota(shape, 1, DType::kI32),
+                    past.is_const() ? query + past.value() : query + dim_value(past, DType::kI32));
+}
+
+// A past of any length as part of the mask.
+AttentionConfig with_past_in_mask(AttentionConfig config, const Tensor& q, const Tensor& k) {
+  const Tensor visible = causal_mask(q.dim(-2), k.dim(-2), config.past);
+  if (config.mask.empty()) {
+    config.mask = visible;
+  } else if (config.mask.dtype() == DType::kBool) {
+    config.mask = bit_and(visible, config.mask);
+  } else {
+    config.mask = where(visible, config.mask, -std::numeric_limits<double>::infinity());
+  }
+  config.causal = false;
+  config.past = 0;
+  return config;
 }
 
 }  // namespace
@@ -67,11 +84,16 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& cos, const Tensor& sin, b
 }
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, const Tensor& v_given,
-                                    const AttentionConfig& config, Loc loc) {
+                                    const AttentionConfig& given, Loc loc) {
   OpScope scope("scaled_dot_product_attention", loc);
   check_float(q, "q", 3, "[.., H, T, D]");
   check_float(k_given, "k", 3, "[.., K, S, D]");
   check_float(v_given, "v", 3, "[.., K, S, Dv]");
+  AttentionConfig config = given;
+  if (config.causal && !config.past.is_const()) {
+    config.causal = !(q.dim(-2) == Dim(1) && config.past + 1 == k_given.dim(-2));  // the last query sees all
+    if (config.causal) config = with_past_in_mask(config, q, k_given);
+  }
   Tensor k = k_given, v = v_given;
   const std::int64_t heads = const_length(q, -3, "since it counts heads");
   const std::int64_t key_heads = const_length(k, -3, "since it counts heads");
@@ -89,6 +111,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   const double scale = config.scale.value_or(1.0 / std::sqrt(static_cast<double>(size)));
   const DType full = wide(promote(promote(q.dtype(), k.dtype()), v.dtype()));
   Tensor scores = matmul(cast_to(q, full), transpose(cast_to(k, full))) * scale;
+  if (config.softcap != 0) scores = tanh(scores / config.softcap) * config.softcap;
   Tensor visible;
   bool has_added_mask = false;
   if (config.causal) visible = causal_mask(q.dim(-2), k.dim(-2), config.past);
@@ -114,14 +137,15 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   if (!visible.empty()) weights = where(visible, weights, 0.0);
   if (has_added_mask) weights = where(equal(reduce_max(scores, {-1}, true), never), 0.0, weights);
   const Tensor composed = cast_to(matmul(weights, cast_to(v, full)), q.dtype());
-  if (config.causal && config.past < 0) return composed;  // whole rows see nothing: no kernel is made for that
+  if (config.softcap != 0) return composed;                       // no kernel of a library knows it
+  if (config.causal && config.past.value() < 0) return composed;  // whole rows see nothing: no kernel is made for that
   Node node;
   node.op = v1::ATTENTION;
   node.dtype = q.dtype();
   node.shape = composed.shape();
   node.inputs = {q, k_given, v_given, composed};
   if (!config.mask.empty()) node.inputs.push_back(config.mask);
-  node.axes = {config.causal ? 1 : 0, config.causal ? config.past : 0};
+  node.axes = {config.causal ? 1 : 0, config.causal ? config.past.value() : 0};
   node.data.assign(reinterpret_cast<const char*>(&scale), sizeof scale);
   return make_node(std::move(node), OpScope::outermost()->loc());
 }

@@ -24,8 +24,9 @@ struct AttentionConfig {
   // scores.
   Tensor mask = {};
   bool causal = false;               // query t sees keys up to past + t
-  std::int64_t past = 0;             // keys before the first query's own
+  Dim past = 0;                      // keys before the first query's own
   std::optional<double> scale = {};  // 1 / sqrt(D)
+  double softcap = 0;                // scores s become softcap * tanh(s / softcap) before the mask; 0: as they are
 };
 // softmax(q k^T scale + mask) v: q [.., H, T, D], k [.., K, S, D], v [.., K, S, Dv] -> [.., H, T, Dv] in q's dtype. K
 // divides H: each key head serves H / K consecutive query heads. The softmax is computed in f32 or wider.

@@ -106,3 +106,64 @@ def cases():
     kh, vh = turn_halves(heads(k, 2), angle[:3]), heads(v, 2)
     y = attend(qh, kh[:, [0, 0, 1, 1]], vh[:, [0, 0, 1, 1]], later)
     yield "group_query_attention", [q, k, v, last, total, cos, sin], single([y, kh, vh])
+
+    yield from cached_attention(draw, single)
+    yield from blocks_of_bits(rng, draw, single)
+
+
+def cached_attention(draw, single):
+    """Two tokens behind a past of five, of one item; then one token behind pasts of five and three in room for six."""
+    num_heads, num_keys, size = 4, 2, 4
+    angle = np.arange(12)[:, None] / 10.0 ** np.arange(size // 2)
+    cos, sin = np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+    for name, batch, fresh, pasts, room in (("follows", 1, 2, [5], 5), ("ragged", 2, 1, [5, 3], 6)):
+        q, k = draw(batch, fresh, num_heads * size), draw(batch, fresh, num_keys * size)
+        # Values far from zero, so that what rounding of keys in half precision does to a mean of them stays small.
+        v = (2 + 0.25 * draw(batch, fresh, num_keys * size)).astype(np.float32)
+        past_k = draw(batch, num_keys, room, size)
+        past_v = (2 + 0.25 * draw(batch, num_keys, room, size)).astype(np.float32)
+        rows = []
+        for item, past in enumerate(pasts):
+            turn = angle[past:past + fresh]
+            one = slice(item, item + 1)
+            qh = turn_halves(heads(q[one], num_heads), turn)
+            kh = np.concatenate([past_k[one, :, :past], turn_halves(heads(k[one], num_keys), turn)], 2)
+            vh = np.concatenate([past_v[one, :, :past], heads(v[one], num_keys)], 2)
+            place = past + np.arange(fresh)[:, None]
+            unseen = np.where(np.arange(past + fresh) <= place, 0, -np.inf)
+            rows.append(attend(qh, kh[:, [0, 0, 1, 1]], vh[:, [0, 0, 1, 1]], unseen))
+        last = np.array([past + fresh - 1 for past in pasts], np.int32)
+        total = np.array(max(pasts) + fresh, np.int32)
+        inputs = [past_k, past_v, last, total, cos, sin]
+        y = np.concatenate(rows, 0)
+        yield f"group_query_attention_{name}", [q, k, v, *inputs], single([y])
+        if name == "follows":
+            packed = np.concatenate([q, k, v], -1)
+            yield "group_query_attention_packed", [packed, *inputs], single([y, kh, vh])
+
+
+def blocks_of_bits(rng, draw, single):
+    """MatMulNBits: columns of weights in blocks along the rows of the product, the lowest bits of a byte first."""
+    for bits, block, deep, columns, kind in ((4, 16, 40, 5, "none"), (4, 32, 64, 3, "packed"), (4, 16, 48, 4, "packed"),
+                                             (8, 16, 32, 3, "float"), (2, 16, 32, 3, "packed")):
+        blocks, per = -(-deep // block), 8 // bits
+        numbers = rng.integers(0, 2 ** bits, (columns, blocks, block))
+        shifts = bits * np.arange(per)
+
+        def packed(x):
+            padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % per)])
+            parts = padded.reshape(*x.shape[:-1], -1, per) << shifts
+            return parts.sum(-1).astype(np.uint8)
+
+        x, scales = draw(3, deep), draw(columns, blocks)
+        inputs, zero = [x, packed(numbers), scales.reshape(-1)], 2.0 ** (bits - 1)
+        if kind == "packed":
+            zeros = rng.integers(0, 2 ** bits, (columns, blocks))
+            inputs.append(packed(zeros).reshape(-1))
+            zero = zeros[..., None]
+        elif kind == "float":
+            zeros = draw(columns, blocks)
+            inputs.append(zeros)
+            zero = zeros[..., None]
+        weights = ((numbers - zero) * scales[..., None]).reshape(columns, -1)[:, :deep]
+        yield f"matmul_nbits_{bits}_{block}_{kind}", inputs, single([x.astype(np.float64) @ weights.T])

@@ -43,6 +43,25 @@ OpCase node(const std::string& name, const std::string& op, const Names& inputs,
 
 }  // namespace
 
+namespace {
+
+OpCase grouped(const std::string& name, const Names& inputs, const Names& outputs) {
+  return node("group_query_attention_" + name, "GroupQueryAttention", inputs, outputs,
+              [](ModelBuilder& m) { m.attr("num_heads", 4).attr("kv_num_heads", 2).attr("do_rotary", 1); });
+}
+
+OpCase bits_of(std::int64_t bits, std::int64_t block, std::int64_t deep, std::int64_t columns,
+               const std::string& kind) {
+  const std::string name = "matmul_nbits_" + std::to_string(bits) + "_" + std::to_string(block) + "_" + kind;
+  Names inputs = {"in0", "in1", "in2"};
+  if (kind != "none") inputs.push_back("in3");
+  return node(name, "MatMulNBits", inputs, {"out0"}, [=](ModelBuilder& m) {
+    m.attr("bits", bits).attr("block_size", block).attr("K", deep).attr("N", columns);
+  });
+}
+
+}  // namespace
+
 TEST_CASE("operators of com.microsoft give numpy's results") {
   check_family(
       "microsoft",
@@ -79,5 +98,13 @@ TEST_CASE("operators of com.microsoft give numpy's results") {
           node("group_query_attention", "GroupQueryAttention",
                {"in0", "in1", "in2", "", "", "in3", "in4", "in5", "in6"}, {"out0", "out1", "out2"},
                [](ModelBuilder& m) { m.attr("num_heads", 4).attr("kv_num_heads", 2).attr("do_rotary", 1); }),
+          grouped("follows", {"in0", "in1", "in2", "in3", "in4", "in5", "in6", "in7", "in8"}, {"out0", "", ""}),
+          grouped("packed", {"in0", "", "", "in1", "in2", "in3", "in4", "in5", "in6"}, {"out0", "out1", "out2"}),
+          grouped("ragged", {"in0", "in1", "in2", "in3", "in4", "in5", "in6", "in7", "in8"}, {"out0", "", ""}),
+          bits_of(4, 16, 40, 5, "none"),
+          bits_of(4, 32, 64, 3, "packed"),
+          bits_of(4, 16, 48, 4, "packed"),
+          bits_of(8, 16, 32, 3, "float"),
+          bits_of(2, 16, 32, 3, "packed"),
       });
 }

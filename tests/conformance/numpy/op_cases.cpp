@@ -125,7 +125,10 @@ double half_bound(const std::string& name) {
       {"attention_mask", 16},
       {"attention_lengths", 16},
       {"attention_past", 16},
-      {"multi_head_attention", 16}};
+      {"multi_head_attention", 16},
+      {"group_query_attention_follows", 16},
+      {"group_query_attention_packed", 16},
+      {"group_query_attention_ragged", 16}};
   const auto found = kBounds.find(name);
   return found == kBounds.end() ? 2 : found->second;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "client/onnx/operator_versions.h"
 #include "tests/unit/onnx/model_builder.h"
 #include "tests/unit/onnx/oracle.h"
 
@@ -34,12 +35,44 @@ TEST_CASE("a model of a new opset is imported where its operators mean what they
   }
 }
 
-TEST_CASE("what a new version of an operator changed is refused by version, change and opset") {
-  ModelBuilder m(25);
-  for (const char* name : {"q", "k", "v"}) m.input(name, {1, 1, 2, 2});
-  m.node("Attention", {"q", "k", "v"}, {"y"}, "attention").output("y");
-  CHECK_THAT(error_of(m.import()), Contains("node 'attention'") && Contains("version 24 of this operator") &&
-                                       Contains("nonpad_kv_seqlen") && Contains("opset 25"));
+TEST_CASE("a new version of an operator that is not known is refused by what it changed") {
+  REQUIRE(unknown_version("Attention", 25, 23) != nullptr);
+  CHECK(unknown_version("Attention", 25, 23)->version == 24);
+  CHECK(unknown_version("Attention", 25, 24) == nullptr);
+}
+
+TEST_CASE("Attention: a mask that ends before the keys, and how many keys are no padding") {
+  // Queries and keys of zeros: each query sees the mean of the values that it may see.
+  const auto mean_of = [](bool masked, std::int64_t count) {
+    ModelBuilder m(24);
+    m.input("q", {1, 1, 1, 2}).input("k", {1, 1, 4, 2}).input("v", {1, 1, 4, 1});
+    if (masked) m.floats("mask", {1, 3}, {0, 0, 0});
+    if (count > 0) m.ints("count", {1}, {count});
+    m.node("Attention", {"q", "k", "v", masked ? "mask" : "", "", "", count > 0 ? "count" : ""}, {"y"}).output("y");
+    return run_new(m, {{"q", array_of({1, 1, 1, 2}, {0, 0})},
+                       {"k", array_of({1, 1, 4, 2}, Floats(8, 0))},
+                       {"v", array_of({1, 1, 4, 1}, {1, 2, 6, 31})}})[0];
+  };
+  CHECK(mean_of(false, 0) == Approx(10));
+  CHECK(mean_of(true, 0) == Approx(3));
+  CHECK(mean_of(false, 2) == Approx(1.5));
+  CHECK(mean_of(true, 1) == Approx(1));
+}
+
+TEST_CASE("TensorScatter: new places behind those of each item, around the end where the cache is circular") {
+  const auto written = [](const std::string& mode, const std::vector<std::int64_t>& at) {
+    ModelBuilder m(24);
+    m.input("cache", {2, 3, 1}).input("update", {2, 2, 1}).ints("at", {2}, at);
+    m.node("TensorScatter", {"cache", "update", "at"}, {"y"}).attr_text("mode", mode).output("y");
+    return run_new(
+        m, {{"cache", array_of({2, 3, 1}, {1, 2, 3, 4, 5, 6})}, {"update", array_of({2, 2, 1}, {10, 20, 30, 40})}});
+  };
+  CHECK(written("linear", {0, 1}) == Floats{10, 20, 3, 4, 30, 40});
+  CHECK(written("circular", {2, 1}) == Floats{20, 2, 10, 4, 30, 40});
+  CHECK(written("linear", {2, 3}) == Floats{1, 2, 10, 4, 5, 6});  // a full cache: what does not fit is left out
+  ModelBuilder m(24);
+  m.input("cache", {2, 3, 1}).input("update", {2, 4, 1}).node("TensorScatter", {"cache", "update"}, {"y"}).output("y");
+  CHECK_THAT(error_of(m.import()), Contains("the cache holds 3 places along axis 1; 4 are to be written"));
 }
 
 TEST_CASE("GroupNormalization: one scale a group in opset 18, one a channel from 21 on") {

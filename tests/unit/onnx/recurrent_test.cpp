@@ -102,6 +102,6 @@ TEST_CASE("operators of com.microsoft say what they do not do") {
   CHECK_THAT(error("Attention", {"x", "w"}, heads(0)), Contains("num_heads is 0"));
   CHECK_THAT(error("Attention", {"x", "w", "", "mask"}, heads(2)), Contains("a mask of shape [2, 3, 3, 3]"));
   CHECK_THAT(error("MultiHeadAttention", {"x"}, heads(2)), Contains("packed query, key and value"));
-  CHECK_THAT(error("GroupQueryAttention", {"x", "x", "x", "past", "past", "last", "last"}, groups),
-             Contains("a past (inputs 3 and 4)"));
+  CHECK_THAT(error("GroupQueryAttention", {"x", "x", "x", "past", "", "last", "last"}, groups),
+             Contains("past_key and past_value come together"));
 }
