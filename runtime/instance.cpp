@@ -215,86 +215,7 @@ absl::Status Instance::bind_output(std::string_view name, void* data, std::size_
   return state_->bind(name, v1::PlanBuffer::OUTPUT, data, size_bytes, nullptr);
 }
 
-const Instance::State::Carry* Instance::State::carry_of(std::uint32_t buffer) const {
-  for (const Carry& carry : carries) {
-    if (carry.output == buffer || carry.input == buffer) return &carry;
-  }
-  return nullptr;
-}
-
-absl::Status Instance::State::check_carried(const Carry& carry) const {
-  const PlanBuffer &output = wire().buffers[carry.output], &input = wire().buffers[carry.input];
-  if (output.dtype == input.dtype && shape_of(output) == shape_of(input)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      str_cat("output '", output.name, "' is ", dtype_name(output.dtype), " [", absl::StrJoin(shape_of(output), ", "),
-              "] and cannot be carried to input '", input.name, "', which is ", dtype_name(input.dtype), " [",
-              absl::StrJoin(shape_of(input), ", "), "]"));
-}
-
-absl::Status Instance::carry(std::string_view output, std::string_view input) {
-  const auto from = state_->find(output, v1::PlanBuffer::OUTPUT), to = state_->find(input, v1::PlanBuffer::INPUT);
-  if (!from.ok()) return from.status();
-  if (!to.ok()) return to.status();
-  if (state_->carry_of(*from))
-    return absl::FailedPreconditionError(str_cat("output '", output, "' is carried already"));
-  if (state_->carry_of(*to)) return absl::FailedPreconditionError(str_cat("input '", input, "' is carried already"));
-  State::Carry carry{*from, *to, false, {}};
-  if (absl::Status status = state_->check_carried(carry); !status.ok()) return status;
-  Rows& rows = *state_->rows;
-  for (std::uint32_t i = 0; i < rows.step_buffers.size(); ++i) {
-    const std::uint32_t buffer = rows.step_buffers[i];
-    if (buffer == *from || buffer == *to) carry.addresses.push_back(i);
-  }
-  const auto& buffers = state_->wire().buffers;
-  const std::size_t room = std::min(buffers[*from].max_bytes, buffers[*to].max_bytes);
-  for (const std::uint32_t buffer : {*from, *to}) {
-    State::Slot& slot = state_->slots[buffer];
-    slot.host = slot.own;
-    slot.size_bytes = room;
-    slot.owner = nullptr;
-    rows.memory[buffer] = slot.own_address;
-  }
-  std::memset(state_->slots[*to].host, 0, room);
-  state_->slots_stale = true;
-  state_->carries.push_back(std::move(carry));
-  return absl::OkStatus();
-}
-
-absl::Status Instance::set_carried(std::string_view input, const void* data, std::size_t size_bytes) {
-  const auto index = state_->find(input, v1::PlanBuffer::INPUT);
-  if (!index.ok()) return index.status();
-  for (State::Carry& carry : state_->carries) {
-    if (carry.input != *index) continue;
-    const std::size_t needed = state_->wire().buffers[*index].size_bytes(state_->values.data());
-    if (data && size_bytes != needed) {
-      return absl::InvalidArgumentError(
-          str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
-    }
-    carry.is_due = false;
-    void* to = state_->slots[*index].host;
-    if (data) {
-      std::memcpy(to, data, needed);
-    } else {
-      std::memset(to, 0, needed);
-    }
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(str_cat("input '", input, "' is not carried; carry() makes it so"));
-}
-
-void Instance::State::trade_places(Carry& carry) {
-  Slot &output = slots[carry.output], &input = slots[carry.input];
-  std::swap(output.host, input.host);
-  std::swap(output.own, input.own);
-  std::swap(output.own_address, input.own_address);
-  std::swap(rows->memory[carry.output], rows->memory[carry.input]);
-  for (const std::uint32_t i : carry.addresses) rows->addresses[i] = rows->memory[rows->step_buffers[i]];
-}
-
 absl::Status Instance::State::refresh() {
-  for (const Carry& carry : carries) {
-    if (absl::Status status = check_carried(carry); !status.ok()) return status;
-  }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const PlanBuffer& buffer = wire().buffers[i];
     if (buffer.kind != v1::PlanBuffer::INPUT && buffer.kind != v1::PlanBuffer::OUTPUT) continue;
@@ -312,6 +233,7 @@ absl::Status Instance::State::refresh() {
   for (std::uint32_t i = 0; i < slots.size() && !plan->device().reaches_host_memory(); ++i) {
     if (slots[i].is_bound()) copied.push_back(i);
   }
+  for (Carry& carry : carries) measure(carry);
   std::copy(values.begin(), values.end(), executed_values.begin());
   slots_stale = values_stale = false;
   return absl::OkStatus();
@@ -319,8 +241,12 @@ absl::Status Instance::State::refresh() {
 
 // Carried outputs of the execute before become inputs.
 absl::Status Instance::State::begin() {
+  for (const Carry& carry : carries) {
+    if (absl::Status status = check_carried(carry); !status.ok()) return status;
+  }
   for (Carry& carry : carries) {
     if (carry.is_due) trade_places(carry);
+    carry.made_shape = carry.output_shape;
     rows_stale |= carry.is_due;
     carry.is_due = true;
   }

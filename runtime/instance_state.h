@@ -28,6 +28,8 @@ struct Instance::State {
     std::uint32_t input = 0;
     bool is_due = false;                   // they trade places before the next execute
     std::vector<std::uint32_t> addresses;  // of either, in the rows
+    // For the variables' values; what the last execute made.
+    std::vector<std::int64_t> output_shape, input_shape, made_shape;
   };
   // An input that no kernel reads, as it is given: in memory of its own, unless another is bound.
   struct Fixed {
@@ -42,6 +44,7 @@ struct Instance::State {
   std::vector<Fixed> fixed;
   Buffer arena;
   Buffer io;                                  // inputs and outputs, one after the other
+  std::vector<Buffer> carried;                // in place of those in `io` that have no room for what is carried
   std::vector<Slot> slots;                    // one a plan buffer
   std::vector<std::uint32_t> copied;          // what is bound to memory that the device does not reach
   std::map<std::uint32_t, Buffer> read_back;  // what the host does not see, as it was last read
@@ -70,6 +73,8 @@ struct Instance::State {
   absl::Status check_fixed() const;
   const Carry* carry_of(std::uint32_t buffer) const;
   absl::Status check_carried(const Carry& carry) const;
+  absl::Status give_room(std::uint32_t buffer, std::size_t room);
+  void measure(Carry& carry) const;
   void trade_places(Carry& carry);
   absl::Status begin();
   absl::Status refresh();

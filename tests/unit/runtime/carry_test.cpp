@@ -128,6 +128,44 @@ TEST_CASE("what cannot be carried is refused by name and changes nothing") {
   CHECK(instance->execute().ok());
 }
 
+TEST_CASE("a cache that grows by one at every execute, from none to full") {
+  // out [n + 1] = a * x [n] + y [n] of a plan whose kernels compute n elements: the last is what out held before.
+  SaxpyPlan made = saxpy_plan(100, true);
+  hearth::v1::PlanBuffer& out = *made.plan.mutable_buffers(2);
+  hearth::testing::push_const(out.mutable_shape(0), 1);
+  out.mutable_shape(0)->add_tokens()->set_kind(hearth::v1::ExprToken::ADD);
+  out.set_max_bytes(404);
+  auto instance = create_instance(load_carried(made), {.threads = 1});
+  REQUIRE(instance.ok());
+  REQUIRE(instance->carry("out", "y").ok());
+  auto* x = static_cast<float*>(instance->input("x")->data);
+  std::fill_n(x, 100, 1.0F);
+  const auto message = [](const absl::Status& status) { return std::string(status.message()); };
+  REQUIRE(instance->set_var("n", 0).ok());
+  REQUIRE(instance->execute().ok());  // an empty cache
+  CHECK_THAT(message(instance->execute()),
+             Contains("carried input 'y' is [0] for the variables' values, but output 'out' "
+                      "of the execute before was [1]; set variables"));
+  REQUIRE(instance->set_var("n", 3).ok());
+  CHECK_THAT(message(instance->execute()), Contains("is [3] for the variables' values"));
+  for (int n = 1; n <= 100; ++n) {
+    REQUIRE(instance->set_var("n", n).ok());
+    REQUIRE(instance->execute().ok());
+    const auto view = instance->output("out");
+    REQUIRE(view.ok());
+    CHECK(view->shape == std::vector<std::int64_t>{n + 1});
+    // Element i was written n - i times, each time 3 more.
+    const auto* values = static_cast<const float*>(view->data);
+    bool right = true;
+    for (int i = 0; i < n; ++i) right &= values[i] == 3.0F * static_cast<float>(n - i);
+    CHECK(right);
+  }
+  CHECK_THAT(message(instance->set_var("n", 101)), Contains("variable 'n' cannot be 101; expected 0 to 100"));
+  CHECK_THAT(message(instance->execute()), Contains("is [100] for the variables' values"));  // full
+  REQUIRE(instance->set_carried("y").ok());
+  CHECK(instance->execute().ok());
+}
+
 TEST_CASE("the owner of a bound input is held until it is bound again or carried") {
   auto instance = create_instance(load_carried(saxpy_plan(100, false)), {.threads = 1});
   REQUIRE(instance.ok());
