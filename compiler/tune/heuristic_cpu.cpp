@@ -21,6 +21,7 @@ constexpr std::int64_t kMaxUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;      // elements of a one-dimensional block: a multiple of every vector length
 constexpr double kOpsOfAGather = 4;        // of an element, in units of op_cost
 constexpr std::int64_t kMaxChoices = 36;   // of a loop that only chooses
+constexpr std::int64_t kPageBytes = 4096;  // beyond which hardware does not prefetch
 constexpr double kOpsOfParts = 64;         // in units of op_cost: of all values that are concatenated
 constexpr std::size_t kManyParts = 3;      // places where one ends
 constexpr std::size_t kMaxPieces = 40;     // of a store that is split where its conditions change
@@ -64,6 +65,7 @@ class Heuristic {
     if (UOpRef axis = reduction_output(store_axis)) {
       std::int64_t w = vectorize(axis);
       if (w > 1 && reduces_.size() == 1) tile(axis, w);
+      if (w > 1 && reduces_.size() > 1 && jumps_pages(axis)) unroll_columns(axis, w);
       return opts_;
     }
     vectorize_reductions();
@@ -318,6 +320,32 @@ class Heuristic {
           return;
         }
       }
+    }
+  }
+
+  // Several sums of one result that read a matrix down its columns, each row a page further: prefetchers end at pages,
+  // so that a row should be worth more than the one line of a vector.
+  bool jumps_pages(UOpRef vector_axis) const {
+    const auto jumps = [&](const Access& a) {
+      const std::int64_t bytes = byte_size(a.index->source(0)->dtype);
+      return a.in_reduction && a.affine.coefficient_of(vector_axis) == 1 &&
+             std::ranges::any_of(reduces_, [&](UOpRef reduce) {
+               return std::ranges::any_of(reduce->sources.subspan(1), [&](UOpRef r) {
+                 return size(r) > 1 && std::abs(a.affine.coefficient_of(r)) * bytes >= kPageBytes;
+               });
+             });
+    };
+    return std::ranges::any_of(accesses_, jumps);
+  }
+
+  void unroll_columns(UOpRef vector_axis, std::int64_t w) {
+    const std::int64_t vectors = size(vector_axis) / w;
+    const std::int64_t sums =
+        std::ranges::count_if(reduces_, [&](UOpRef reduce) { return depends_.at(reduce).contains(vector_axis); });
+    for (const std::int64_t u : {8, 4, 2}) {
+      if (vectors == 0 || vectors % u != 0 || u * sums > registers_ / 2) continue;
+      add(Opt::Kind::Unroll, vector_axis, u);
+      return;
     }
   }
 
