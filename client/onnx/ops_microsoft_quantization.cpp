@@ -6,6 +6,7 @@
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/linear.h"
 #include "hearth/ops/movement.h"
+#include "hearth/ops/reduce.h"
 
 namespace hearth::onnx {
 namespace {
@@ -20,6 +21,35 @@ Tensor unpacked(const Tensor& bytes, std::int64_t bits) {
   client::Shape shape = bytes.shape();
   shape.back() = shape.back() * (8 / bits);
   return client::reshape(numbers, shape);
+}
+
+// x [.., K] times columns of weights in blocks: the sum over blocks, words of a block and numbers of a word, so that the
+// product reads words. `packed`: [N, blocks, bytes of a block]; scales and zeros [N, blocks, 1].
+Tensor product_of_words(const Tensor& x, const Tensor& packed, const Tensor& scales, const Tensor& zeros,
+                        std::int64_t bits) {
+  const client::Dim columns = packed.dim(0), blocks = packed.dim(1), words = packed.dim(2) / 4;
+  const std::int64_t per = 32 / bits;
+  const Tensor bytes = client::cast(client::reshape(packed, {columns, blocks, words, 4}), DType::kU32);
+  const Tensor at = client::arange(4, DType::kU32) * 8;
+  Tensor word = client::reduce_sum(client::shift_left(bytes, at), {-1}, false);  // of distinct bits
+  word = client::contiguous(client::permute(client::cast(word, DType::kU32), {1, 2, 0}));  // [blocks, words, N]
+  const Tensor shifts = client::reshape(client::arange(per, DType::kU32) * bits, {per, 1});
+  const Tensor numbers =
+      client::bit_and(client::shift_right(client::unsqueeze(word, {2}), shifts), (std::int64_t{1} << bits) - 1);
+  const auto by_block = [&](const Tensor& y) {  // [blocks, 1, 1, N]
+    return y.rank() == 0 ? y
+                         : client::reshape(client::contiguous(client::transpose(client::reshape(y, {columns, blocks}))),
+                                           {blocks, 1, 1, columns});
+  };
+  const Tensor weights = (client::cast(numbers, DType::kF32) - by_block(zeros)) * by_block(scales);
+  client::Shape shape = x.shape();
+  const client::Dim missing = blocks * words * per - shape.back();
+  client::Shape before(shape.size(), client::Dim(0)), after = before;
+  after.back() = missing;
+  const Tensor padded = missing == client::Dim(0) ? x : client::pad(x, before, after);
+  shape.back() = blocks;
+  shape.insert(shape.end(), {words, client::Dim(per), client::Dim(1)});
+  return client::reduce_sum(client::reshape(padded, shape) * weights, {-4, -3, -2}, false);
 }
 
 Values matmul_nbits(NodeContext& node) {
@@ -47,9 +77,14 @@ Values matmul_nbits(NodeContext& node) {
     const Tensor all = unpacked(shaped(3, {columns, (blocks * bits + 7) / 8}, "zero_points"), bits);
     zero = client::cast(client::unsqueeze(client::shrink(all, {0, 0}, {columns, blocks}), {2}), DType::kF32);
   }
-  Tensor weights = (client::cast(unpacked(packed, bits), DType::kF32) - zero) * scales;
-  weights = client::shrink(client::reshape(weights, {columns, blocks * block}), {0, 0}, {columns, deep});
-  Tensor y = client::matmul(node.wide(0), client::transpose(weights));
+  Tensor y;
+  if (bits < 8 && block * bits % 32 == 0) {
+    y = product_of_words(node.wide(0), packed, scales, zero, bits);
+  } else {
+    Tensor weights = (client::cast(unpacked(packed, bits), DType::kF32) - zero) * scales;
+    weights = client::shrink(client::reshape(weights, {columns, blocks * block}), {0, 0}, {columns, deep});
+    y = client::matmul(node.wide(0), client::transpose(weights));
+  }
   if (node.has_input(5)) y = y + node.wide(5);
   return {Value(node.rounded(y))};
 }

@@ -1,6 +1,8 @@
 #include "compiler/passes/ranged/realize_map.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -10,7 +12,10 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr int kMaxChain = 200;  // ops inlined in a row: bounds recursion and kernel size
+constexpr int kMaxChain = 200;             // ops inlined in a row: bounds recursion and kernel size
+constexpr std::size_t kMaxUnpacking = 40;  // nodes of what is computed of packed weights
+constexpr double kMinUnpacked = 4;         // times the memory of what is packed
+constexpr double kMaxProducts = 16;        // of a number, for which it is unpacked again and again
 
 bool is_leaf(UOpRef x) { return ir::op_class(x->op) == ir::OpClass::Leaf; }
 bool is_view(UOpRef x) {  // moves elements without choosing between sources
@@ -50,6 +55,54 @@ std::size_t num_values(UOpRef x) {
     default:
       return x->sources.size();
   }
+}
+
+std::optional<double> bytes_of(ir::ShapeCache& shapes, UOpRef x) {
+  double bytes = byte_size(x->dtype);
+  for (UOpRef length : shapes.of(x)) {
+    if (!length->is_const()) return std::nullopt;
+    bytes *= static_cast<double>(length->int_value());
+  }
+  return bytes;
+}
+
+// Weights of a few bits in words, and the scales of their blocks: what is computed of them element by element takes
+// more than four times their memory.
+struct Packed {
+  std::vector<UOpRef> operands;  // what is stored
+  std::vector<UOpRef> unpacked;  // what is computed of it
+};
+std::optional<Packed> packed_weights(ir::ShapeCache& shapes, UOpRef x) {
+  if (!is_view(x) && !ir::is_elementwise(x->op)) return std::nullopt;
+  Packed packed;
+  std::vector<UOpRef> work = {x};
+  bool has_words = false;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    UOpRef node = work[i];
+    if (is_view(node) || ir::is_elementwise(node->op)) {
+      has_words |= node->is(Op::Shr);
+      packed.unpacked.push_back(node);
+      for (std::size_t k = 0; k < num_values(node); ++k) {
+        if (std::ranges::find(work, node->source(k)) == work.end()) work.push_back(node->source(k));
+      }
+    } else if (node->is(Op::Contiguous) || node->is(Op::Buffer)) {
+      packed.operands.push_back(node);
+    } else if (!node->is(Op::Const) && !node->is(Op::Iota)) {
+      return std::nullopt;
+    }
+    if (work.size() > kMaxUnpacking) return std::nullopt;
+  }
+  const std::optional<double> whole = bytes_of(shapes, x);
+  double bytes = 0;
+  for (UOpRef operand : packed.operands) bytes += bytes_of(shapes, operand).value_or(INFINITY);
+  if (!has_words || !whole || bytes * kMinUnpacked > *whole) return std::nullopt;
+  return packed;
+}
+
+// Reading less is worth more than a few operations where each number serves a few products, and where they may be few.
+bool is_for_few_products(ir::ShapeCache& shapes, UOpRef reader, UOpRef weights) {
+  const std::optional<double> products = bytes_of(shapes, reader), numbers = bytes_of(shapes, weights);
+  return !products || (numbers && *products <= kMaxProducts * *numbers);
 }
 
 // Depends on parameters (and constants) only, and on at least one parameter.
@@ -95,7 +148,16 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
       repeated[s] |= view && (repeated[node] || reads_repeatedly(node));
     }
   }
-  auto force = [&](UOpRef x) {
+  auto force = [&](UOpRef x, UOpRef reader) {
+    while (is_view(x)) x = x->source(0);
+    const auto packed = is_leaf(x) ? std::nullopt : packed_weights(shapes, x);
+    if (packed && is_for_few_products(shapes, reader, x)) {
+      for (UOpRef node : packed->unpacked) map.erase(node);
+      for (UOpRef operand : packed->operands) {
+        if (!is_leaf(operand)) map[operand] = Realize::Forced;
+      }
+      return;
+    }
     while (is_view(x) || is_operand_cast(x) || is_weight_cast(x)) x = x->source(0);
     if (!is_leaf(x)) map[x] = Realize::Forced;
   };
@@ -121,7 +183,8 @@ RealizeMap realize_map(ir::ShapeCache& shapes, const std::vector<UOpRef>& output
     }
     // Where parameters meet inputs: compute the parameters' side once, at prepare.
     for (std::size_t i = 0; i < num_values(node); ++i) {
-      if (origin.at(node) == Origin::Varying && origin.at(node->source(i)) == Origin::Parameter) force(node->source(i));
+      if (origin.at(node) == Origin::Varying && origin.at(node->source(i)) == Origin::Parameter)
+        force(node->source(i), node);
     }
   }
   absl::flat_hash_map<UOpRef, int> chain;

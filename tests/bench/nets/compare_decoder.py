@@ -79,16 +79,21 @@ def main():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=512)
+    parser.add_argument("--width", type=int, default=768)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--vocabulary", type=int, default=8000)
     given = parser.parse_args()
     wrong = False
-    tokens = [int(t) for t in np.random.default_rng(9).integers(0, 8000, given.tokens)]
+    tokens = [int(t) for t in np.random.default_rng(9).integers(0, given.vocabulary, given.tokens)]
     print("| weights | threads | side | " + " | ".join(f"at {n}, ms" for n in LENGTHS) + " | tokens/s | ratio | difference |")
     print("|---|---|---|" + "---|" * (len(LENGTHS) + 3))
     with tempfile.TemporaryDirectory(prefix="hearth-decoder-") as name:
         scratch = Path(name)
         for bits in given.bits.split(","):
             path = scratch / f"llama{bits}.onnx"
-            subprocess.run([sys.executable, str(ROOT / "examples/llama/make_llama.py"), str(path), "--bits", bits], check=True)
+            sizes = [part for name in ("width", "layers", "vocabulary") for part in (f"--{name}", str(getattr(given, name)))]
+            subprocess.run([sys.executable, str(ROOT / "examples/llama/make_llama.py"), str(path), "--bits", bits, *sizes],
+                           check=True)
             for threads in given.threads.split(","):
                 theirs = Theirs(path, int(threads))
                 ours(path, threads, tokens[:2], scratch)  # compiles

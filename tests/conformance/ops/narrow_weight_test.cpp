@@ -10,6 +10,7 @@
 namespace hearth::conformance {
 namespace {
 
+using codegen::reference::Element;
 using ir::Scalar;
 
 struct NarrowSizes {
@@ -116,6 +117,35 @@ TEST_CASE("a narrow table that rows are picked from is also the last product's w
     for (std::int64_t i = 0; i < 5; ++i) picked.set(i, codegen::reference::Element::of_int(which[i]));
     program.check({{ramp(narrow, {words, width}, 1), picked}, {}}, Tolerance::exact());
     CHECK(keeps_only(program, narrow));
+  }
+}
+
+// [m, words * 8] times [words * 8, n]: eight numbers of four bits a word, less eight, times a scale a word and column.
+TEST_CASE("weights of four bits in words stay words: products unpack them as they read them") {
+  for (const NarrowSizes& s : {NarrowSizes{1, 12, 96}, NarrowSizes{3, 5, 33}, NarrowSizes{16, 8, 64}}) {
+    CAPTURE(s.m, s.k, s.n);
+    GraphBuilder b;
+    const Dims all = {s.m, s.k, 8, s.n}, weights = {s.k, 8, s.n};
+    const Node x = b.input(v1::F32, {s.m, s.k, 8}), words = b.parameter(v1::U32, {s.k, s.n}),
+               scales = b.parameter(v1::F32, {s.k, s.n});
+    const auto by_word = [&](Node y) { return b.expand(b.reshape(y, {s.k, 1, s.n}), weights); };
+    const Node shifts = b.op(v1::MUL, {b.iota(v1::U32, weights, 1), b.fill(v1::U32, Element::of_int(4), weights)});
+    const Node numbers = b.op(v1::AND, {b.op(v1::SHR, {by_word(words), shifts}), b.fill(v1::U32, Element::of_int(15), weights)});
+    const Node centred = b.op(v1::SUB, {b.cast(numbers, v1::F32), b.fill(v1::F32, Element::of_float(8), weights)});
+    const Node unpacked = b.op(v1::MUL, {centred, by_word(scales)});
+    const Node product = b.op(
+        v1::MUL, {b.expand(b.reshape(x, {s.m, s.k, 8, 1}), all), b.expand(b.reshape(unpacked, {1, s.k, 8, s.n}), all)});
+    b.output(b.reshape(b.reduce(v1::REDUCE_SUM, product, {1, 2}), {s.m, s.n}));
+    Program program(b.graph(), wide_target());
+    program.check(
+        {{ramp(Scalar::F32, {s.m, s.k, 8}, 1), uniform(Scalar::U32, {s.k, s.n}, 2), ramp(Scalar::F32, {s.k, s.n}, 3)},
+         {}},
+        Tolerance::exact());
+    double kept = 0;
+    for (const v1::PlanBuffer& buffer : program.lowered().plan().buffers()) {
+      if (buffer.kind() == v1::PlanBuffer::PERSISTENT) kept += static_cast<double>(buffer.max_bytes());
+    }
+    CHECK(kept <= 3.0 * 4 * static_cast<double>(s.k * s.n));  // words and scales in another order; f32 would be eight
   }
 }
 
