@@ -87,11 +87,23 @@ std::vector<ResizeAxis> by_scales(const Shape& shape, const Ints& axes, const st
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!(scales[i] > 0)) reject(str_cat("scale ", scales[i], " is not positive"));
     if (scales[i] == 1 && may_drop(config)) continue;
+    if (!shape[static_cast<std::size_t>(axes[i])].is_const()) {
+      resized.push_back({axes[i], 0, scales[i]});
+      continue;
+    }
     const float length = std::floor(static_cast<float>(length_of(shape, axes[i])) * static_cast<float>(scales[i]));
     if (length > 1e9F) reject(str_cat("scale ", scales[i], " gives the length ", length));
     resized.push_back({axes[i], static_cast<std::int64_t>(length), scales[i]});
   }
   return resized;
+}
+
+// How many times as long; 0 where that is no whole number up to 64.
+std::int64_t whole_quotient(const client::Dim& length, const client::Dim& of) {
+  for (std::int64_t times = 1; times <= 64; ++times) {
+    if (of * times == length) return times;
+  }
+  return 0;
 }
 
 std::vector<ResizeAxis> by_sizes(NodeContext& node, const Shape& shape, const Ints& axes, const ResizeConfig& config) {
@@ -102,7 +114,15 @@ std::vector<ResizeAxis> by_sizes(NodeContext& node, const Shape& shape, const In
   std::vector<ResizeAxis> resized;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (policy == "stretch" && sizes[i] == shape[static_cast<std::size_t>(axes[i])] && may_drop(config)) continue;
-    if (!sizes[i].is_const()) reject_unsupported(str_cat("resizing to the symbolic length ", sizes[i].to_string()));
+    const client::Dim& from_length = shape[static_cast<std::size_t>(axes[i])];
+    if (!sizes[i].is_const() || !from_length.is_const()) {
+      const std::int64_t times = policy == "stretch" ? whole_quotient(sizes[i], from_length) : 0;
+      if (times == 0)
+        reject_unsupported(str_cat("resizing the length ", from_length.to_string(), " to ", sizes[i].to_string(),
+                                   ", which is no whole number of times as long,"));
+      resized.push_back({axes[i], 0, static_cast<double>(times)});
+      continue;
+    }
     const std::int64_t from = length_of(shape, axes[i]), length = sizes[i].value();
     if (from < 1) reject(str_cat("axis ", axes[i], " is empty"));
     scales.push_back(static_cast<double>(length) / static_cast<double>(from));

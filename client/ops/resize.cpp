@@ -14,6 +14,8 @@ namespace hearth::client {
 namespace {
 
 constexpr double kMaxTaps = 1 << 26;  // a table of them travels with the graph
+constexpr double kMaxTimes = 64;      // that a length which is not known is stretched
+constexpr std::int64_t kSample = 32;  // an axis whose middle no neighbour's kernel leaves
 
 // What the results along one axis are made of: `count` neighbours each.
 struct Taps {
@@ -137,6 +139,51 @@ Tensor resize_axis(const Tensor& x, std::int64_t axis, std::int64_t length, cons
   return reduce_sum(neighbours * real_constant(shape, taps.weight, x.dtype()), {axis + 1});
 }
 
+// A length that is not known, times a whole number: results between two neighbours are made the same way everywhere, as
+// they are in the middle of an axis of some length; beyond the ends the edge is repeated.
+Tensor stretched(const Tensor& x, const ResizeAxis& to, const ResizeConfig& config) {
+  const Dim length = x.dim(to.axis);
+  const auto times = static_cast<std::int64_t>(to.scale);
+  const bool is_whole = to.scale >= 1 && to.scale <= kMaxTimes && static_cast<double>(times) == to.scale;
+  const bool repeats = config.coordinates != ResizeCoordinates::kAlignCorners &&
+                       config.coordinates != ResizeCoordinates::kTfCropAndResize && !config.exclude_outside;
+  if (!is_whole || !repeats || length.min() < 1) {
+    fail_op(
+        str_cat("axis ", to.axis, " of the length ", length.to_string(), " is resized by ", to.scale,
+                "; expected a whole number, places that do not depend on the length (half_pixel, asymmetric) and no "
+                "empty axis: give the length a number otherwise"));
+  }
+  if (times == 1) return x;
+  const ResizeAxis sample{to.axis, kSample * times, to.scale};
+  const Taps taps = without_idle(make_taps(kSample, sample, config), sample.length);
+  const std::int64_t middle = kSample / 2;
+  std::int64_t reach = 0;
+  for (std::int64_t i = middle * times * taps.count; i < (middle + 1) * times * taps.count; ++i)
+    reach = std::max(reach, std::abs(taps.index[static_cast<std::size_t>(i)] - middle));
+  Axes border(static_cast<std::size_t>(x.rank()), 0);
+  border[static_cast<std::size_t>(to.axis)] = reach;
+  const Tensor around = reach == 0 ? x : pad_edge(x, border, border);
+  std::vector<Tensor> phases;
+  for (std::int64_t phase = 0; phase < times; ++phase) {
+    Tensor sum;
+    for (std::int64_t k = 0; k < taps.count; ++k) {
+      const auto i = static_cast<std::size_t>((middle * times + phase) * taps.count + k);
+      if (taps.weight[i] == 0) continue;
+      Shape begin(static_cast<std::size_t>(x.rank()), Dim(0)), end = around.shape();
+      begin[static_cast<std::size_t>(to.axis)] = taps.index[i] - middle + reach;
+      end[static_cast<std::size_t>(to.axis)] = length + (taps.index[i] - middle + reach);
+      Tensor part = shrink(around, begin, end);
+      if (taps.weight[i] != 1) part = part * taps.weight[i];
+      sum = sum.empty() ? part : sum + part;
+    }
+    phases.push_back(sum);
+  }
+  Shape shape = x.shape();
+  shape[static_cast<std::size_t>(to.axis)] = length * times;
+  if (reach == 0 && taps.count == 1) return repeat_interleave(x, times, to.axis);
+  return reshape(stack(phases, to.axis + 1), shape);
+}
+
 void check_axis(const ResizeAxis& to, std::int64_t from) {
   if (from < 1) fail_op(str_cat("axis ", to.axis, " is empty; expected an element to resize"));
   if (to.length < 1) fail_op(str_cat("axis ", to.axis, " is resized to length ", to.length, "; expected >= 1"));
@@ -163,6 +210,10 @@ Tensor resize(const Tensor& x, const std::vector<ResizeAxis>& axes, const Resize
   if (config.mode != ResizeMode::kNearest) value = cast_to(x, wide(x.dtype()));
   for (ResizeAxis to : axes) {
     to.axis = normal_axis(to.axis, rank);
+    if (!value.dim(to.axis).is_const()) {
+      value = stretched(value, to, config);
+      continue;
+    }
     const std::int64_t from = const_length(x, to.axis, "since it is resized");
     check_axis(to, from);
     if (to.scale == 0) to.scale = static_cast<double>(to.length) / static_cast<double>(from);

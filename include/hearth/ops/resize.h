@@ -38,12 +38,13 @@ struct ResizeConfig {
 struct ResizeAxis {
   std::int64_t axis = 0;
   std::int64_t length = 0;
-  double scale = 0;  // 0: length / the axis's length
+  double scale = 0;  // 0: length / the axis's length, where that is constant
   double crop_begin = 0;
   double crop_end = 1;
 };
 
-// Keeps x's dtype; interpolates in f32 (f64 for f64), integers are truncated after. Resized axes have constant lengths.
+// Keeps x's dtype; interpolates in f32 (f64 for f64), integers are truncated after. Axes have constant lengths, or
+// symbolic ones that a whole number scales (`length` says nothing then).
 Tensor resize(const Tensor& x, const std::vector<ResizeAxis>& axes, const ResizeConfig& config = {},
               Loc loc = Loc::current());
 

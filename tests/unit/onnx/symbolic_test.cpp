@@ -237,6 +237,26 @@ TEST_CASE("symbolic: images resized along a known width, pooled, quantised, tran
   ModelBuilder sized = image();
   sized.ints("nine", {1}, {9}).node("Concat", {"ns", "ones", "ms", "nine"}, {"sizes"}).attr("axis", 0);
   check(sized.node("Resize", {"image", "", "", "sizes"}, {"y"}), "[n, 1, m, 9]");
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* place : {"half_pixel", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"}) {
+      for (const char* rounding : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}) {
+        if (std::string(mode) != "nearest" && std::string(rounding) != "floor") continue;
+        CAPTURE(mode, place, rounding);
+        ModelBuilder whole = image();
+        whole.floats("scales", {4}, {1, 1, 3, 2}).node("Resize", {"image", "", "scales"}, {"y"});
+        whole.attr_text("mode", mode).attr_text("coordinate_transformation_mode", place);
+        check(whole.attr_text("nearest_mode", rounding), "[n, 1, 3*m, 12]");
+      }
+    }
+  }
+  ModelBuilder beside = image();  // as long as another tensor
+  beside.node("Concat", {"x", "x"}, {"twice"}).attr("axis", 1).node("Shape", {"twice"}, {"long"});
+  beside.node("Gather", {"long", "ones"}, {"rows"}).node("Concat", {"ns", "ones", "rows", "six"}, {"sizes"});
+  beside.attr("axis", 0).node("Resize", {"image", "", "", "sizes"}, {"y"});
+  check(beside.attr_text("mode", "linear"), "[n, 1, 2*m, 6]");
+  ModelBuilder odd = image();
+  odd.floats("scales", {4}, {1, 1, 1.5F, 1}).node("Resize", {"image", "", "scales"}, {"y"});
+  CHECK_THAT(refusal(odd), Contains("axis 2 of the length m is resized by 1.5; expected a whole number"));
   ModelBuilder pooled = image();
   const std::vector<std::int64_t> kernel = {1, 3};
   check(pooled.node("LpPool", {"image"}, {"y"}).attr("kernel_shape", kernel), "[n, 1, m, 4]");
