@@ -30,13 +30,13 @@ Windows read_windows(NodeContext& node, const client::Shape& input, const Ints& 
     }
   } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     for (std::size_t i = 0; i < axes; ++i) {
-      if (!input[i + 2].is_const()) {
-        reject_unsupported(str_cat("auto_pad of the symbolic length ", input[i + 2].to_string()));
-      }
-      const std::int64_t length = input[i + 2].value();
-      const std::int64_t outputs = (length + w.strides[i] - 1) / w.strides[i];
+      const client::Dim &length = input[i + 2], outputs = (length + (w.strides[i] - 1)) / w.strides[i];
       const std::int64_t reach = (kernel[i] - 1) * w.dilations[i] + 1;
-      const std::int64_t total = std::max<std::int64_t>(0, (outputs - 1) * w.strides[i] + reach - length);
+      const client::Dim missing = (outputs - 1) * w.strides[i] + reach - length;
+      if (!missing.is_const())
+        reject_unsupported(str_cat("auto_pad of the symbolic length ", length.to_string(), " by steps of ",
+                                   w.strides[i], ", of which it may be no multiple,"));
+      const std::int64_t total = std::max<std::int64_t>(0, missing.value());
       w.pads_begin[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.pads_end[i] = total - w.pads_begin[i];
     }

@@ -32,9 +32,15 @@ Pool pool_windows(const Tensor& x, const PoolConfig& config) {
   windows.dilations = or_default(config.dilations, spatial, 1, "dilations", 1);
   pool.ceil_extra.assign(static_cast<std::size_t>(spatial), 0);
   for (std::size_t i = 0; config.ceil_mode && i < windows.kernel.size(); ++i) {
+    const std::int64_t reach = (windows.kernel[i] - 1) * windows.dilations[i] + 1, step = windows.strides[i];
+    // Where no window can start in the padding at the end, one more step of it is all that rounding up means.
+    const bool starts_inside = reach > windows.pads_end[i] + step - 1;
+    if (!x.dim(static_cast<std::int64_t>(2 + i)).is_const() && starts_inside) {
+      pool.ceil_extra[i] = step - 1;
+      continue;
+    }
     const std::int64_t length = const_length(x, static_cast<std::int64_t>(2 + i), "since ceil_mode is set");
     const std::int64_t padded = length + windows.pads_begin[i] + windows.pads_end[i];
-    const std::int64_t reach = (windows.kernel[i] - 1) * windows.dilations[i] + 1, step = windows.strides[i];
     std::int64_t count = (padded - reach + step - 1) / step + 1;
     // A window that starts in the padding at the end is dropped.
     if ((count - 1) * step >= length + windows.pads_begin[i]) --count;
@@ -203,6 +209,22 @@ Tensor global_lp_pool(const Tensor& x, double p, Loc loc) {
   return lp_norm(to_float(x), p, trailing_axes(x.rank() - 2), true);
 }
 
+// window_counts of a length that is not known: [1, 1, 1.., windows, ..1].
+static Tensor counted_windows(const Pool& pool, std::size_t i, const Dim& length, bool include_pad) {
+  const std::size_t spatial = pool.windows.kernel.size();
+  const Lengths ones(spatial, 1), zeros(spatial, 0);
+  Windows along = {ones, ones, zeros, zeros, ones};
+  along.kernel[i] = pool.windows.kernel[i];
+  along.strides[i] = pool.windows.strides[i];
+  along.dilations[i] = pool.windows.dilations[i];
+  along.pads_end[i] = pool.ceil_extra[i];
+  Shape shape(spatial + 2, Dim(1)), before(spatial + 2, Dim(0)), after = before;
+  shape[2 + i] = length;
+  before[2 + i] = pool.windows.pads_begin[i], after[2 + i] = pool.windows.pads_end[i];
+  const Tensor counts = pad(full(shape, 1, DType::kF32), before, after, include_pad ? 1 : 0);
+  return reduce_sum(unfold_spatial(counts, along, 0), trailing_axes(static_cast<std::int64_t>(spatial)));
+}
+
 Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
   OpScope scope("avg_pool", loc);
   Pool pool = pool_windows(x_given, config);
@@ -221,11 +243,16 @@ Tensor avg_pool(const Tensor& x_given, const PoolConfig& config, Loc loc) {
   if (!padded) return cast_to(sum / whole, float_dtype(x_given));
   Tensor count;
   for (std::size_t i = 0; i < counted.ceil_extra.size(); ++i) {
-    const std::int64_t length = const_length(x, static_cast<std::int64_t>(2 + i), "since its padding is averaged");
-    const std::vector<float> counts = window_counts(counted, i, length, config.count_include_pad);
-    Shape shape(x.shape().size(), Dim(1));
-    shape[2 + i] = static_cast<std::int64_t>(counts.size());
-    const Tensor along = constant_f32(shape, counts);
+    const Dim length = x.dim(static_cast<std::int64_t>(2 + i));
+    Tensor along;
+    if (length.is_const()) {
+      const std::vector<float> counts = window_counts(counted, i, length.value(), config.count_include_pad);
+      Shape shape(x.shape().size(), Dim(1));
+      shape[2 + i] = static_cast<std::int64_t>(counts.size());
+      along = constant_f32(shape, counts);
+    } else {
+      along = counted_windows(counted, i, length, config.count_include_pad);
+    }
     count = count.empty() ? along : count * along;
   }
   return cast_to(sum / cast_to(count, x.dtype()), float_dtype(x_given));

@@ -68,11 +68,19 @@ Tensor divided(const Tensor& sum, const Dim& count) {
 
 Tensor arg_extreme(v1::Op op, const Tensor& x, std::int64_t axis, bool keepdims, bool last) {
   axis = normal_axis(axis, require(x, "x").rank());
-  const std::int64_t length = const_length(x, axis, "since positions along it are compared");
+  const Dim any_length = x.dim(axis);
+  if (any_length.min() < 1)
+    fail_op(str_cat("axis ", axis, " of ", describe(x), " may be empty; no element is extreme"));
   const Tensor best = reduce(op, x, {axis}, true);
   // NaN counts as beyond every number, as in numpy; it equals nothing.
   const Tensor at_best = is_float(x.dtype()) ? bit_or(equal(x, best), is_nan(x)) : equal(x, best);
   const Tensor position = iota(x.shape(), axis, DType::kI32);
+  if (!any_length.is_const()) {
+    const double beyond = last ? -1 : std::numeric_limits<std::int32_t>::max();
+    const Tensor places = where(at_best, position, beyond);
+    return cast_to(reduce(last ? v1::REDUCE_MAX : v1::REDUCE_MIN, places, {axis}, keepdims), DType::kI64);
+  }
+  const std::int64_t length = any_length.value();
   // Scores are positive exactly where the extreme stands; the largest is the first (or last) position.
   const Tensor score = where(at_best, last ? position + 1 : Operand(length) - position, 0);
   const Tensor top = reduce(v1::REDUCE_MAX, score, {axis}, keepdims);
@@ -115,12 +123,33 @@ Tensor cumulated(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, 
   return with_length(all, axis, exclusive ? 1 : 0, length - blocks * block - (exclusive ? 1 : 0), neutral);
 }
 
+constexpr std::int64_t kMaxPairs = 4096;  // elements that each result of an axis of any length is made of directly
+
+// Along an axis of any length: each result of all elements before it.
+Tensor cumulated_directly(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, bool exclusive) {
+  const Dim length = x.dim(axis);
+  if (length.max() > kMaxPairs) {
+    fail_op(str_cat("axis ", axis, " of the length ", length.to_string(), " may have ", length.max(),
+                    " elements to accumulate; expected at most ", kMaxPairs, " where the length is not known"));
+  }
+  Shape pairs = x.shape();
+  pairs.insert(pairs.begin() + axis, length);  // the result's place, then the element's
+  Shape one(pairs.size(), Dim(1)), other = one;
+  one[static_cast<std::size_t>(axis)] = length;
+  other[static_cast<std::size_t>(axis) + 1] = length;
+  const Tensor place = iota(one, axis, DType::kI32), element = iota(other, axis + 1, DType::kI32);
+  const Tensor counts = exclusive ? less(element, place) : less_equal(element, place);
+  const Tensor all = where(counts, expand_to(unsqueeze(x, {axis}), pairs), neutral);
+  return cast_to(reduce(op, all, {axis + 1}, false), x.dtype());
+}
+
 Tensor cumulate(v1::Op op, double neutral, const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
   axis = normal_axis(axis, require(x, "x").rank());
-  if (const_length(x, axis, "since it is accumulated along") == 0) return x;
+  if (x.dim(axis) == Dim(0)) return x;
+  const auto accumulate = x.dim(axis).is_const() ? cumulated : cumulated_directly;
   // Blocks of narrow floats are rounded once, at the end.
   const Tensor value = is_float(x.dtype()) ? cast_to(x, wide(x.dtype())) : x;
-  const Tensor result = cumulated(op, neutral, reverse ? flip(value, {axis}) : value, axis, exclusive);
+  const Tensor result = accumulate(op, neutral, reverse ? flip(value, {axis}) : value, axis, exclusive);
   return cast_to(reverse ? flip(result, {axis}) : result, x.dtype());
 }
 
