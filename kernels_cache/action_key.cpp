@@ -38,6 +38,8 @@ std::string vars_bytes(const v1::Graph& graph) {
 bool write_parts(Writer& out, const v1::Graph& graph) {
   bool any = false;
   for (const v1::Variable& var : graph.vars()) {
+    any |= var.unit() != 0;
+    out.i64(var.unit());
     for (const auto* values : {&var.ends(), &var.points()}) {
       any |= !values->empty();
       out.u64(static_cast<std::uint64_t>(values->size()));

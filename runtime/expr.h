@@ -18,6 +18,7 @@ struct PlanVariable {
   std::string name;
   std::int64_t min = 0;
   std::int64_t max = 0;
+  std::int64_t unit = 1;  // values are multiples of it
 };
 
 class Expr {

@@ -132,6 +132,9 @@ absl::Status Instance::set_var(std::string_view name, std::int64_t value) {
       return absl::OutOfRangeError(
           str_cat("variable '", name, "' cannot be ", value, "; expected ", vars[i].min, " to ", vars[i].max));
     }
+    if (value % vars[i].unit != 0)
+      return absl::OutOfRangeError(str_cat("variable '", name, "' cannot be ", value, "; expected a multiple of ",
+                                           vars[i].unit, ", ", vars[i].min, " to ", vars[i].max));
     state_->values_stale = state_->values_stale || state_->values[i] != value;
     state_->values[i] = value;
     return absl::OkStatus();

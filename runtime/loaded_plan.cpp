@@ -345,7 +345,7 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   if (absl::Status status = loaded->bind_block(request.threads, sharing); !status.ok()) return status;
   loaded->describe_buffers();
   for (const PlanVariable& variable : loaded->plan_.vars) {
-    loaded->variables_.push_back({variable.name, variable.min, variable.max});
+    loaded->variables_.push_back({variable.name, variable.min, variable.max, variable.unit});
   }
   return std::shared_ptr<const LoadedPlan>(std::move(loaded));
 }

@@ -40,7 +40,10 @@ absl::Status check_vars(const v1::Plan& wire, Plan& plan) {
       return invalid_plan("variable '", var.name(), "': bounds [", var.min(), ", ", var.max(),
                           "] are not 0 <= min <= max");
     }
-    plan.vars.push_back({var.name(), var.min(), var.max()});
+    if (var.unit() < 0 || (var.unit() > 0 && (var.min() % var.unit() != 0 || var.max() % var.unit() != 0)))
+      return invalid_plan("variable '", var.name(), "': bounds [", var.min(), ", ", var.max(), "] by ", var.unit(),
+                          " are no multiples");
+    plan.vars.push_back({var.name(), var.min(), var.max(), std::max<std::int64_t>(1, var.unit())});
   }
   return absl::OkStatus();
 }

@@ -33,7 +33,7 @@ std::vector<KernelRow> slowest_first(const std::vector<KernelRow>& rows) {
 void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& values, std::vector<KernelRow>& rows) {
   std::vector<std::uint64_t> runs = launch_runs(plan);
   std::vector<runtime::PlanVariable> vars;
-  for (const v1::Variable& variable : plan.vars()) vars.push_back({variable.name(), variable.min(), variable.max()});
+  for (const v1::Variable& variable : plan.vars()) vars.push_back({variable.name(), variable.min(), variable.max(), 1});
   for (const v1::PlanLoop& loop : plan.loops()) {
     const absl::StatusOr<runtime::Expr> count = runtime::Expr::compile(loop.count(), vars);
     if (!count.ok()) continue;  // runs at the upper bounds are what is known

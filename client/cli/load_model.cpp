@@ -65,7 +65,8 @@ client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan) {
       stack.emplace_back(token.value());
     } else if (token.kind() == Token::VAR) {
       const v1::Variable& variable = plan.vars(static_cast<int>(token.value()));
-      stack.push_back(client::Dim::variable(variable.name(), variable.min(), variable.max()));
+      stack.push_back(client::Dim::variable(client::Variable{
+          variable.name(), variable.min(), variable.max(), {}, std::max<std::int64_t>(1, variable.unit())}));
     } else {
       const client::Dim b = stack.back();
       stack.pop_back();

@@ -80,10 +80,17 @@ absl::StatusOr<onnx::DimRange> parse_range(const std::string& whole) {
         "'", text, "' is neither a number nor MIN:MAX, N,N,..., MIN:MAX@N,N,... or an expression of other dimensions"));
   }
   if (colon == std::string::npos) return onnx::DimRange(least);
-  if (!absl::SimpleAtoi(text.substr(colon + 1), &greatest)) {
-    return absl::InvalidArgumentError(str_cat("'", text, "' is not MIN:MAX"));
-  }
-  return onnx::DimRange(least, greatest);
+  const std::size_t second = text.find(':', colon + 1);
+  std::int64_t unit = 1;
+  const bool is_range =
+      absl::SimpleAtoi(text.substr(colon + 1, second == std::string::npos ? second : second - colon - 1), &greatest) &&
+      (second == std::string::npos || absl::SimpleAtoi(text.substr(second + 1), &unit));
+  if (!is_range) return absl::InvalidArgumentError(str_cat("'", text, "' is not MIN:MAX or MIN:MAX:STEP"));
+  if (unit < 1 || least % unit != 0 || greatest % unit != 0)
+    return absl::InvalidArgumentError(str_cat(least, " and ", greatest, " are no multiples of ", unit));
+  onnx::DimRange range(least, greatest);
+  range.unit = unit;
+  return range;
 }
 
 // A scalar, or with brackets a list, of integers where all of them are, else of f64; true and false are 1 and 0.
@@ -141,6 +148,7 @@ void ModelFlags::add_import_to(CLI::App& command, bool with_inputs) {
       command, "--dim", dims,
       "Length of a symbolic dimension of the model, or its bounds NAME=MIN:MAX. NAME=1,4,8 compiles the range up to "
       "8 in parts that end at 1, 4 and 8; NAME=1:8@1,4 the range, and 1 and 4 for themselves: one plan has all. "
+      "NAME=32:960:32 takes multiples of 32 only. "
       "NAME=past+seq is a length that follows from others")
       ->type_name("NAME=N")
       ->each(unique_name("--dim"));

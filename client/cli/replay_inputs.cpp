@@ -29,8 +29,14 @@ absl::Status infer(const onnx::ModelValue& input, const client::Array& array, Gi
   for (std::size_t axis = 0; axis < std::min(input.shape.size(), array.shape.size()); ++axis) {
     std::vector<client::Variable> names;
     input.shape[axis].collect_variables(names);
-    if (names.size() != 1 || input.shape[axis].to_string() != names[0].name) continue;
+    const client::Dim& stated = input.shape[axis];
+    if (names.size() != 1) continue;
+    const auto& [variable, min, max, parts, unit] = names[0];
+    if (!(stated == client::Dim::multiple(variable, unit, min, max, parts))) continue;
     const std::int64_t length = array.shape[axis];
+    if (length % unit != 0)
+      return absl::InvalidArgumentError(str_cat("input '", input.name, "' has length ", length, " along axis ", axis,
+                                                "; expected a multiple of ", unit, ", ", min, " to ", max));
     const auto [known, fresh] =
         given->emplace(names[0].name, GivenValue{length, str_cat("the array of input '", input.name, "'")});
     if (fresh || known->second.value == length) continue;

@@ -11,7 +11,8 @@ namespace hearth::onnx {
 namespace {
 
 std::string text_of(const DimRange& range) {
-  return range.min == range.max ? str_cat(range.min) : str_cat(range.min, ":", range.max);
+  if (range.min == range.max) return str_cat(range.min);
+  return str_cat(range.min, ":", range.max, range.unit == 1 ? "" : str_cat(":", range.unit));
 }
 
 // "" for a number.
@@ -128,7 +129,7 @@ client::Dim DimTable::variable(const std::string& name) const {
     reject(str_cat("dimension '", name, "' is given the length ", text_of(range),
                    "; expected 0 <= N, or 0 <= MIN <= MAX"));
   }
-  return client::Dim::variable(name, range.min, range.max, range.parts);
+  return client::Dim::multiple(name, range.unit, range.min, range.max, range.parts);
 }
 
 client::Dim DimTable::computed(const std::string& name, const DimExpression& expression) const {

@@ -149,7 +149,7 @@ Tensor stretched(const Tensor& x, const ResizeAxis& to, const ResizeConfig& conf
                        config.coordinates != ResizeCoordinates::kTfCropAndResize && !config.exclude_outside;
   if (!is_whole || !repeats || length.min() < 1) {
     fail_op(
-        str_cat("axis ", to.axis, " of the length ", length.to_string(), " is resized by ", to.scale,
+        str_cat("axis ", to.axis, " of the symbolic length ", length.to_string(), " is resized by ", to.scale,
                 "; expected a whole number, places that do not depend on the length (half_pixel, asymmetric) and no "
                 "empty axis: give the length a number otherwise"));
   }

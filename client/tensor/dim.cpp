@@ -191,19 +191,29 @@ Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
 void Dim::refuse(std::uint64_t value) { fail_dim(str_cat("the length ", value, " does not fit in 63 bits")); }
 
 Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max, RangeParts parts) {
+  return variable(Variable{std::string(name), min, max, std::move(parts)});
+}
+
+Dim Dim::multiple(std::string_view name, std::int64_t unit, std::int64_t min, std::int64_t max, RangeParts parts) {
+  const Dim value = variable(Variable{std::string(name), min, max, std::move(parts), unit});
+  return unit == 1 ? value : value / unit * unit;
+}
+
+Dim Dim::variable(Variable of) {
+  const auto& [name, min, max, parts, unit] = of;
   if (name.empty()) fail_dim("a variable needs a name");
   if (min < 0 || min > max) {
     fail_dim(str_cat("variable '", name, "' has bounds [", min, ", ", max, "]; expected 0 <= min <= max"));
   }
-  if (const std::string why = refusal_of(parts, min, max); !why.empty())
-    fail_dim(str_cat("variable '", name, "' from ", min, " to ", max, " in parts ", parts_text(parts), ": ", why));
+  if (const std::string why = refusal_of(of); !why.empty())
+    fail_dim(str_cat("variable '", name, "' from ", min, " to ", max, parts_text(of), ": ", why));
   if (min == max) return Dim(min);
   auto atom = std::make_shared<Atom>();
-  atom->text = str_cat(name, "[", min, ",", max, "]", parts_text(parts));
-  atom->variable = Variable{std::string(name), min, max, std::move(parts)};
-  atom->shown = std::string(name);
+  atom->text = str_cat(name, "[", min, ",", max, "]", parts_text(of));
+  atom->shown = name;
   atom->low = min;
   atom->high = max;
+  atom->variable = std::move(of);
   return DimAccess::make({Term{{std::move(atom)}, 1}});
 }
 
@@ -229,8 +239,8 @@ void Dim::collect_variables(std::vector<Variable>& vars) const {
         vars.push_back(wanted);
       } else if (!(*found == wanted)) {
         fail_dim(str_cat("variable '", wanted.name, "' has bounds [", found->min, ", ", found->max, "]",
-                         parts_text(found->parts), " and [", wanted.min, ", ", wanted.max, "]",
-                         parts_text(wanted.parts), "; use one name for one variable"));
+                         parts_text(*found), " and [", wanted.min, ", ", wanted.max, "]", parts_text(wanted),
+                         "; use one name for one variable"));
       }
     }
   }

@@ -1,16 +1,15 @@
-// What parts a variable's range has, for people, and what they must not be. Inside client/ only; pure functions.
+// How the range of a variable is divided, for people, and how it must not be. Inside client/ only; pure functions.
 #pragma once
-#include <cstdint>
 #include <string>
 
 #include "hearth/dim.h"
 
 namespace hearth::client {
 
-// "1,4,8" of ends, "@1,4" of points, "" of none: different for different parts.
-std::string parts_text(const RangeParts& parts);
+// " in parts 1,4,8", " in parts @1,4" for points, " by 32" for multiples, "" for a plain range: other text for others.
+std::string parts_text(const Variable& variable);
 
-// Why they cannot be parts of a range; "" if they can.
-std::string refusal_of(const RangeParts& parts, std::int64_t min, std::int64_t max);
+// Why its range cannot be so; "" if it can.
+std::string refusal_of(const Variable& variable);
 
 }  // namespace hearth::client

@@ -136,6 +136,7 @@ EncodedGraph encode_outputs(const NamedTensors& outputs) {
     out->set_name(require_utf8("variable", variable.name));
     out->set_min(variable.min);
     out->set_max(variable.max);
+    if (variable.unit > 1) out->set_unit(variable.unit);
     out->mutable_ends()->Assign(variable.parts.ends.begin(), variable.parts.ends.end());
     out->mutable_points()->Assign(variable.parts.points.begin(), variable.parts.points.end());
   }

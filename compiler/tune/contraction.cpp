@@ -210,9 +210,9 @@ class Contraction {
     if (rows_axis) {
       const std::int64_t m = length(rows_axis);
       tiles *= static_cast<double>(m / rows);
-      if (KernelFacts::size(rows_axis) == 0) {
+      if (KernelFacts::size(rows_axis) == 0 && !KernelFacts::is_multiple(rows_axis, rows)) {
         tiles += static_cast<double>(rows - 1) / 2 * tile_cycles(1, columns, row_gates, column_gates);
-      } else if (m % rows) {
+      } else if (KernelFacts::size(rows_axis) != 0 && m % rows) {
         tiles += tile_cycles(m % rows, columns, row_gates, column_gates);
       }
     }

@@ -1,4 +1,5 @@
 #include "compiler/tune/kernel_facts.h"
+#include "compiler/rules/polynomial.h"
 
 #include <algorithm>
 
@@ -6,6 +7,12 @@ namespace hearth::tune {
 
 using ir::Op;
 using ir::UOpRef;
+
+bool KernelFacts::is_multiple(UOpRef range, std::int64_t n) {
+  rules::Polynomial length;
+  length.add(range->source(0));
+  return length.is_multiple_of(n);
+}
 
 KernelFacts::KernelFacts(UOpRef kernel, UOpRef s, const target::Target& target)
     : store(s), is_only_store(kernel->sources.size() == 1) {

@@ -34,6 +34,8 @@ struct KernelFacts {
     return range->source(0)->is_const() ? range->source(0)->int_value() : 0;
   }
   static std::int64_t largest_size(ir::UOpRef range) { return range->source(0)->bounds.max; }
+  // Whether its length is a multiple of n for all values of the variables.
+  static bool is_multiple(ir::UOpRef range, std::int64_t n);
 
   bool depends_on(ir::UOpRef x, ir::UOpRef range) const { return depends.at(x).contains(range); }
   // Whether `range` also moves the position in a way that is no multiple (div, mod, a loaded index).

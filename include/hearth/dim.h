@@ -36,6 +36,7 @@ struct Variable {
   std::int64_t min = 0;
   std::int64_t max = 0;
   RangeParts parts = {};
+  std::int64_t unit = 1;  // values are multiples of it
   bool operator==(const Variable&) const = default;
 };
 
@@ -48,6 +49,12 @@ class Dim {
   Dim(Integer value) : value_(in_range(value)) {}  // NOLINT
   // 0 <= min <= max and a non-empty name, parts within the bounds, else JitError.
   static Dim variable(std::string_view name, std::int64_t min, std::int64_t max, RangeParts parts = {});
+  static Dim variable(Variable of);
+
+  // A variable whose values are multiples of `unit` (an image of whole tiles), so that unit * n / unit is n and what is
+  // divided by its factors has no remainder. Bounds and parts are multiples, too, else JitError.
+  static Dim multiple(std::string_view name, std::int64_t unit, std::int64_t min, std::int64_t max,
+                      RangeParts parts = {});
 
   bool is_const() const { return !poly_; }
   std::int64_t value() const;  // only for constants; JitError otherwise

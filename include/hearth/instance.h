@@ -34,6 +34,7 @@ struct VariableInfo {
   std::string name;
   std::int64_t min = 0;
   std::int64_t max = 0;
+  std::int64_t unit = 1;  // values are multiples of it
 };
 // kView: what a step of a loop sees of other buffers; it cannot be read.
 enum class BufferKind { kInput, kOutput, kParameter, kConstant, kIntermediate, kPersistent, kView };

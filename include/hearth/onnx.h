@@ -32,7 +32,8 @@ namespace hearth::onnx {
 struct DimRange {
   std::int64_t min = 0;
   std::int64_t max = 0;
-  client::RangeParts parts = {};                               // what of the range is compiled for itself
+  client::RangeParts parts = {};  // what of the range is compiled for itself
+  std::int64_t unit = 1;          // lengths are multiples of it, as an image's of a detector's coarsest cell
   DimRange(std::int64_t length) : min(length), max(length) {}  // NOLINT: written as {{"batch", 4}}
   DimRange(std::int64_t least, std::int64_t greatest, client::RangeParts its_parts = {})
       : min(least), max(greatest), parts(std::move(its_parts)) {}

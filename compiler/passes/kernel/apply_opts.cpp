@@ -7,6 +7,7 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
+#include "compiler/rules/polynomial.h"
 #include "compiler/rules/rules.h"
 #include "compiler/tune/matrix_units.h"
 #include "fmt/format.h"
@@ -133,6 +134,7 @@ class Applier {
       return p;
     }
     UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
+    if (!size->is_const() && amount->is_const() && is_multiple(size, amount->int_value())) rest = g_.index(0);
     Pieces p;
     if (count->bounds.max > 0) {
       p.inner = fresh(amount, kind_of(opt));
@@ -154,6 +156,13 @@ class Applier {
       p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), at);
     }
     return p;
+  }
+
+  // For all values of the variables.
+  static bool is_multiple(UOpRef size, std::int64_t amount) {
+    rules::Polynomial polynomial;
+    polynomial.add(size);
+    return polynomial.is_multiple_of(amount);
   }
 
   UOpRef replace(UOpRef root, UOpRef from, UOpRef to) {
@@ -250,7 +259,7 @@ class Applier {
     UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
     UOpRef outer = fresh(blocks, range->as<ir::RangeInfo>().kind);
     UOpRef begin = ir::fold_mul(g_, outer, n);
-    bool exact = size->is_const() && size->int_value() % amount == 0;
+    const bool exact = is_multiple(size, amount);
     UOpRef length = exact ? n : g_.binary(Op::Min, n, ir::fold_sub(g_, size, begin));
     UOpRef inner = g_.range(length, range->as<ir::RangeInfo>().axis, range->as<ir::RangeInfo>().kind);
     UOpRef position = ir::fold_add(g_, begin, inner);

@@ -81,6 +81,7 @@ void divide(v1::Graph& graph) {
   for (v1::Variable& var : *graph.mutable_vars()) {
     for (const std::int64_t value : {8, 64}) var.add_ends(value);
     for (const std::int64_t value : {2, 5}) var.add_points(value);
+    var.set_unit(2);
   }
   for (v1::Loop& loop : *graph.mutable_loops()) divide(*loop.mutable_body());
 }

@@ -120,7 +120,8 @@ TEST_CASE("parts of a range belong to the variable") {
   (parts * 2).collect_variables(vars);
   REQUIRE(vars.size() == 1);
   CHECK(vars[0].parts.ends == std::vector<std::int64_t>{1, 4, 8});
-  CHECK_THROWS_WITH(whole.collect_variables(vars), Catch::Contains("has bounds [1, 8]1,4,8 and [1, 8]; use one name"));
+  CHECK_THROWS_WITH(whole.collect_variables(vars),
+                    Catch::Contains("has bounds [1, 8] in parts 1,4,8 and [1, 8]; use one name"));
   const auto refused = [](hearth::client::RangeParts its, const std::string& why) {
     CHECK_THROWS_WITH(Dim::variable("batch", 1, 8, std::move(its)), Catch::Contains(why));
   };
@@ -129,6 +130,24 @@ TEST_CASE("parts of a range belong to the variable") {
   refused({.ends = {4}}, "the last one is not the greatest value");
   refused({.points = {0}}, "in parts @0: 0 lies outside of the range");
   refused({.ends = {8}, .points = {1}}, "give ends or points, not both");
+}
+
+TEST_CASE("lengths that are multiples divide without remainder by their unit's factors") {
+  const Dim h = Dim::multiple("h", 32, 32, 960);
+  CHECK((h + 1) / 2 == h / 2);
+  CHECK(((h - 1) / 2 + 1) * 2 == h);
+  CHECK(h / 32 * 32 == h);
+  CHECK((h / 4 - 1) / 8 + 1 == h / 32);
+  CHECK(h.min() == 32);
+  CHECK(h.max() == 960);
+  CHECK_FALSE(h / 64 * 64 == h);
+  std::vector<Variable> vars;
+  h.collect_variables(vars);
+  REQUIRE(vars.size() == 1);
+  CHECK((vars[0].name == "h" && vars[0].min == 32 && vars[0].max == 960 && vars[0].unit == 32));
+  CHECK_THROWS_WITH(Dim::multiple("h", 32, 1, 960),
+                    Catch::Contains("'h' from 1 to 960 by 32: its ends are no multiples"));
+  CHECK_THROWS_WITH(Dim::multiple("h", 32, 32, 96, {.points = {40}}), Catch::Contains("40 is no multiple of 32"));
 }
 
 TEST_CASE("impossible dims are refused") {

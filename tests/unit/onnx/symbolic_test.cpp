@@ -254,7 +254,7 @@ TEST_CASE("symbolic: images resized along a known width, pooled, quantised, tran
   check(beside.attr_text("mode", "linear"), "[n, 1, 2*m, 6]");
   ModelBuilder odd = image();
   odd.floats("scales", {4}, {1, 1, 1.5F, 1}).node("Resize", {"image", "", "scales"}, {"y"});
-  CHECK_THAT(refusal(odd), Contains("axis 2 of the length m is resized by 1.5; expected a whole number"));
+  CHECK_THAT(refusal(odd), Contains("axis 2 of the symbolic length m is resized by 1.5; expected a whole number"));
   ModelBuilder pooled = image();
   const std::vector<std::int64_t> kernel = {1, 3};
   check(pooled.node("LpPool", {"image"}, {"y"}).attr("kernel_shape", kernel), "[n, 1, m, 4]");
