@@ -190,15 +190,6 @@ Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
 
 void Dim::refuse(std::uint64_t value) { fail_dim(str_cat("the length ", value, " does not fit in 63 bits")); }
 
-Dim Dim::variable(std::string_view name, std::int64_t min, std::int64_t max, RangeParts parts) {
-  return variable(Variable{std::string(name), min, max, std::move(parts)});
-}
-
-Dim Dim::multiple(std::string_view name, std::int64_t unit, std::int64_t min, std::int64_t max, RangeParts parts) {
-  const Dim value = variable(Variable{std::string(name), min, max, std::move(parts), unit});
-  return unit == 1 ? value : value / unit * unit;
-}
-
 Dim Dim::variable(Variable of) {
   const auto& [name, min, max, parts, unit] = of;
   if (name.empty()) fail_dim("a variable needs a name");
@@ -223,28 +214,6 @@ std::int64_t Dim::value() const {
 }
 std::int64_t Dim::min() const { return poly_ ? poly_->low : value_; }
 std::int64_t Dim::max() const { return poly_ ? poly_->high : value_; }
-
-void Dim::collect_variables(std::vector<Variable>& vars) const {
-  if (!poly_) return;
-  for (const Term& term : poly_->terms) {
-    for (const AtomPtr& factor : term.factors) {
-      if (factor->kind != v1::ExprToken::VAR) {
-        factor->a.collect_variables(vars);
-        factor->b.collect_variables(vars);
-        continue;
-      }
-      const Variable& wanted = factor->variable;
-      auto found = std::find_if(vars.begin(), vars.end(), [&](const Variable& var) { return var.name == wanted.name; });
-      if (found == vars.end()) {
-        vars.push_back(wanted);
-      } else if (!(*found == wanted)) {
-        fail_dim(str_cat("variable '", wanted.name, "' has bounds [", found->min, ", ", found->max, "]",
-                         parts_text(*found), " and [", wanted.min, ", ", wanted.max, "]", parts_text(wanted),
-                         "; use one name for one variable"));
-      }
-    }
-  }
-}
 
 static void push(v1::Expr* out, v1::ExprToken::Kind kind, std::int64_t value = 0) {
   v1::ExprToken* token = out->add_tokens();

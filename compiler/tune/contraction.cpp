@@ -208,7 +208,10 @@ class Contraction {
     const double others = results() / static_cast<double>(n) / (rows_axis ? static_cast<double>(length(rows_axis)) : 1);
     double tiles = tile_cycles(rows, columns, row_gates, column_gates);
     if (rows_axis) {
-      const std::int64_t m = length(rows_axis);
+      std::int64_t m = length(rows_axis);
+      const bool steps = KernelFacts::size(rows_axis) == 0 && KernelFacts::is_multiple(rows_axis, 2);
+      // Sizes of images are as often small as large: the middle, at which neither end is much too long or short.
+      if (steps) m = std::max<std::int64_t>(1, (rows_axis->source(0)->bounds.min + m) / 2);
       tiles *= static_cast<double>(m / rows);
       if (KernelFacts::size(rows_axis) == 0 && !KernelFacts::is_multiple(rows_axis, rows)) {
         tiles += static_cast<double>(rows - 1) / 2 * tile_cycles(1, columns, row_gates, column_gates);

@@ -176,6 +176,59 @@ TEST_CASE("one plan in parts of a range: right at every length, and prewarmed, s
   }
 }
 
+TEST_CASE("lengths that are multiples: a pyramid of images of any such size, and others refused at the input") {
+  Place place;
+  ModelBuilder m(17);
+  m.symbolic_input("x", {"one", "three", "h", "w"}).input("w1", {16, 3, 3, 3}).input("w2", {16, 16, 3, 3});
+  const std::vector<std::int64_t> two = {2, 2}, pads = {1, 1, 1, 1};
+  m.node("Conv", {"x", "w1"}, {"a"}).attr("strides", two).attr("pads", pads);
+  m.node("Conv", {"a", "w2"}, {"b"}).attr("strides", two).attr("pads", pads);
+  m.node("Shape", {"a"}, {"size"}).node("Resize", {"b", "", "", "size"}, {"up"}).attr_text("mode", "linear");
+  m.node("Add", {"a", "up"}, {"y"}).output("y");
+  const std::string path = place.write("m.onnx", m.proto().SerializeAsString());
+  const std::vector<std::string> known = {"--dim", "one=1", "--dim", "three=3"};
+  const auto run = [&](std::int64_t h, std::int64_t w, const std::string& of_h, const std::string& of_w) {
+    std::vector<float> x(static_cast<std::size_t>(3 * h * w));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 23) / 11 - 1;
+    REQUIRE(client::write_npy(place.file("x.npy"), DType::kF32, {1, 3, h, w}, x.data(), x.size() * sizeof(float)).ok());
+    std::vector<std::string> words = {"hearth",
+                                      "run",
+                                      path,
+                                      "--seed",
+                                      "3",
+                                      "--input",
+                                      "x=" + place.file("x.npy"),
+                                      "--output-dir",
+                                      place.file("out"),
+                                      "--json",
+                                      "--dim",
+                                      "h=" + of_h,
+                                      "--dim",
+                                      "w=" + of_w};
+    words.insert(words.end(), known.begin(), known.end());
+    return words;
+  };
+  for (const auto& [h, w] : std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 4}, {8, 20}, {32, 4}, {64, 64}}) {
+    CAPTURE(h, w);
+    place.json(run(h, w, std::to_string(h), std::to_string(w)));
+    const auto want = client::read_npy(place.file("out") + "/y.npy");
+    place.json(run(h, w, "4:64:4", "4:64:4"));
+    const auto got = client::read_npy(place.file("out") + "/y.npy");
+    REQUIRE((want.ok() && got.ok()));
+    CHECK(got->shape == want->shape);
+    CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kSymbolicTolerance);
+  }
+  const auto error = [&](std::int64_t h, const std::string& of_h) { return place.run(run(h, 8, of_h, "8")).err; };
+  CHECK_THAT(error(6, "4:64:4"),
+             Catch::Contains("input 'x' has length 6 along axis 2; expected a multiple of 4, 4 to 64"));
+  CHECK_THAT(error(8, "4:66:4"), Catch::Contains("--dim h=4:66:4: 4 and 66 are no multiples of 4"));
+  CHECK_THAT(error(8, "4:64:0"), Catch::Contains("no multiples of 0"));
+  CHECK_THAT(error(8, "4:64"), Catch::Contains("which is no whole number of times as long"));
+  std::vector<std::string> words = {"hearth", "run", path, "--dim", "h=4:64:4", "--dim", "w=8", "--var", "h=10"};
+  words.insert(words.end(), known.begin(), known.end());
+  CHECK_THAT(place.run(words).err, Catch::Contains("variable 'h' cannot be 10; expected a multiple of 4, 4 to 64"));
+}
+
 TEST_CASE("lengths in parts that cannot be are refused in one line each") {
   Place place;
   ModelBuilder m(17);

@@ -106,6 +106,7 @@ TEST_CASE("every corruption of a plan is refused and named") {
        }},
       {"launch 1: min_units_per_thread",
        [](Plan& p) { p.mutable_launches(1)->set_min_units_per_thread(~std::uint64_t{0}); }},
+      {"variable 'n': bounds [0, 100] by 3 are no multiples", [](Plan& p) { p.mutable_vars(0)->set_unit(3); }},
       {"launch 1: min_units_at: the expression is empty",
        [](Plan& p) { p.mutable_launches(1)->mutable_min_units_at(); }},
       {"launch 1: min_units_at: token 0: variable 4",
