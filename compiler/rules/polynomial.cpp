@@ -165,24 +165,35 @@ void Polynomial::add_product(UOpRef root, std::int64_t root_factor, int depth) {
 
 std::optional<Polynomial> Polynomial::divided_by(const Polynomial& by) const {
   const Interval bounds = by.bounds();
-  if (!valid_ || by.terms_.size() != 1 || !bounds.low || *bounds.low < 1) return std::nullopt;
-  const Monomial& divisor = by.terms_.front();
-  Polynomial quotient;
-  for (const Monomial& term : terms_) {
-    if (term.atoms.empty()) continue;
-    if (term.factor % divisor.factor != 0 || !std::ranges::includes(term.atoms, divisor.atoms, by_id))
-      return std::nullopt;
-    Monomial rest{{}, term.factor / divisor.factor};
-    std::ranges::set_difference(term.atoms, divisor.atoms, std::back_inserter(rest.atoms), by_id);
-    quotient.add_term(rest, 1);
+  if (!valid_ || by.terms_.empty() || !bounds.low || *bounds.low < 1) return std::nullopt;
+  // Long division by the divisor's last term; what is left must be a constant.
+  const Monomial divisor = by.terms_.back();
+  Polynomial quotient, rest = *this;
+  for (std::size_t steps = 0; !rest.is_constant(); ++steps) {
+    const Monomial* next = nullptr;
+    for (const Monomial& term : rest.terms_) {
+      const bool divides = term.factor % divisor.factor == 0 &&
+                           std::ranges::includes(term.atoms, divisor.atoms, by_id) && !term.atoms.empty();
+      if (divides) next = &term;
+    }
+    if (next == nullptr || steps > kMaxTerms || !rest.valid_) return std::nullopt;
+    Polynomial part;
+    Monomial beside{{}, next->factor / divisor.factor};
+    std::ranges::set_difference(next->atoms, divisor.atoms, std::back_inserter(beside.atoms), by_id);
+    part.add_term(beside, 1);
+    quotient.add(part);
+    part.multiply(by);
+    rest.add(part, -1);
   }
-  if (divisor.atoms.empty()) {
-    quotient.add_constant(floor_div(constant(), divisor.factor));
-  } else if (constant() >= *bounds.low || constant() < -*bounds.low) {
+  const std::int64_t c = rest.constant();
+  if (by.is_constant()) {
+    quotient.add_constant(floor_div(c, by.constant()));
+  } else if (c >= *bounds.low || c < -*bounds.low) {
     return std::nullopt;
-  } else if (constant() < 0) {
+  } else if (c < 0) {
     quotient.add_constant(-1);
   }
+  if (!quotient.valid_ || !rest.valid_) return std::nullopt;
   return quotient;
 }
 

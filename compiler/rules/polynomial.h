@@ -34,8 +34,7 @@ class Polynomial {
   // For p >= 0 over integers: p / gcd of the factors, the constant rounded down.
   void divide_by_gcd();
   bool is_multiple_of(std::int64_t n) const;
-  // *this / by rounded down, where `by` is a product of atoms times a number and at least 1, and *this a sum of
-  // multiples of it and a constant that is smaller.
+  // *this / by rounded down, where `by` is at least 1 and *this a multiple of it and a constant that is smaller than it.
   std::optional<Polynomial> divided_by(const Polynomial& by) const;
 
   // *this = factor * atom + rest; false when it is not linear in the atom.
