@@ -19,10 +19,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 namespace {
 
-char server_began, call_ended;  // addresses that stand for the two orders that have no object of their own
+char server_began, call_ended;            // addresses that stand for the two orders that have no object of their own
+thread_local bool after_on_done = false;  // this thread is where gRPC lets go of a call whose OnDone has run
 
 template <class Function>
 Function* original(const char* name) {
@@ -37,6 +39,7 @@ Function* original(const char* name) {
 // Found before main, since a variable that is initialized by the first caller would order that caller and all others.
 const auto start_batch = original<decltype(grpc_call_start_batch)>("grpc_call_start_batch");
 const auto arena_alloc = original<decltype(grpc_call_arena_alloc)>("grpc_call_arena_alloc");
+const auto call_unref = original<decltype(grpc_call_unref)>("grpc_call_unref");
 const auto queue_next = original<decltype(grpc_completion_queue_next)>("grpc_completion_queue_next");
 const auto queue_pluck = original<decltype(grpc_completion_queue_pluck)>("grpc_completion_queue_pluck");
 const auto server_start = original<decltype(grpc_server_start)>("grpc_server_start");
@@ -117,6 +120,12 @@ void* grpc_call_arena_alloc(grpc_call* call, std::size_t size) {
   return arena_alloc(call, size);
 }
 
+// A server may be gone as soon as it has lost its last call.
+void grpc_call_unref(grpc_call* call) {
+  if (after_on_done) __tsan_release(&call_ended);
+  call_unref(call);
+}
+
 void grpc_server_destroy(grpc_server* server) {
   __tsan_acquire(&call_ended);
   server_destroy(server);
@@ -158,7 +167,9 @@ namespace grpc::internal {
 void ServerCallbackCall::ScheduleOnDone(bool inline_ondone) {
   __tsan_acquire(&callbacks_outstanding_);  // which gRPC's own part of the call may have been the last to lower
   auto run = [this] {
+    const bool within = std::exchange(after_on_done, true);
     CallOnDone();
+    after_on_done = within;
     __tsan_release(&call_ended);
   };
   if (inline_ondone) return run();
