@@ -1,6 +1,8 @@
 // The whole pipeline, top to bottom. Each step is one file of compiler/passes, checked by passes/spec after it.
 #include "compiler/compile.h"
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "compiler/codegen/generator.h"
@@ -102,10 +104,10 @@ absl::StatusOr<passes::LinearKernel> lower_kernel(ir::Graph& g, const v1::Kernel
   UOpRef root = nullptr;
   HEARTH_PASS(parse, Level::Kernel, ir::parse(g, kernel.ast()));
   HEARTH_PASS(expand, Level::Expanded, passes::expand(g, root));
-  HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
   HEARTH_PASS(decompose, Level::Expanded, passes::decompose(g, root, target));
   HEARTH_PASS(simplify, Level::Expanded,
               options.fast_math() ? rules::simplify_fast(g, root) : rules::simplify(g, root));
+  HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
   HEARTH_PASS(lower_index, Level::Lowered, passes::lower_index(g, root));
   HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear,
                           log.time("linearize", [&] { return passes::linearize(g, root); }));
@@ -149,10 +151,12 @@ absl::Status check_rounds(const passes::Schedule& schedule, const target::Target
   return absl::OkStatus();
 }
 
-// One plan of a graph whose variables are not divided.
-absl::StatusOr<v1::LoweredPlan> lower_alternative(const v1::Graph& graph, const target::Target& target,
-                                                  const v1::CompileOptions& options, const TuningRecords& records,
-                                                  const BlobLibraries& libraries, std::set<std::string>& all_warnings) {
+// One plan of a graph whose variables are not divided; nothing where outputs that it asks for in the memory of inputs
+// have to be made elsewhere, which it then asks for no longer.
+absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const target::Target& target,
+                                                         const v1::CompileOptions& options,
+                                                         const TuningRecords& records, const BlobLibraries& libraries,
+                                                         std::set<std::string>& all_warnings) {
   ir::Graph g;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
@@ -171,6 +175,14 @@ absl::StatusOr<v1::LoweredPlan> lower_alternative(const v1::Graph& graph, const 
   HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
   Lowering lowering = {g, target, options, libraries, tuning, log, {}};
   HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(root, imported, lowering));
+  if (!schedule.not_in_place.empty()) {
+    std::set<std::string> names;
+    for (const std::uint32_t i : schedule.not_in_place) names.insert(imported.output_names[imported.carried[i].output]);
+    for (v1::CarriedInput& carried : *graph.mutable_carried()) {
+      if (names.contains(carried.output())) carried.clear_storage();
+    }
+    return std::nullopt;
+  }
   HEARTH_RETURN_IF_ERROR(log.time("check_rounds", [&] { return check_rounds(schedule, target, options); }));
   schedule.regions = log.time("parallel_regions", [&] { return passes::parallel_regions(schedule, target); });
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
@@ -185,6 +197,33 @@ absl::StatusOr<v1::LoweredPlan> lower_alternative(const v1::Graph& graph, const 
   return plan;
 }
 
+absl::StatusOr<v1::LoweredPlan> lower_alternative(v1::Graph graph, const target::Target& target,
+                                                  const v1::CompileOptions& options, const TuningRecords& records,
+                                                  const BlobLibraries& libraries, std::set<std::string>& all_warnings) {
+  for (int attempt = 0;; ++attempt) {  // each time for fewer carried outputs, the third time for none
+    if (attempt == 2) {
+      for (v1::CarriedInput& carried : *graph.mutable_carried()) carried.clear_storage();
+    }
+    HEARTH_ASSIGN_OR_RETURN(std::optional<v1::LoweredPlan> plan,
+                            try_lower(graph, target, options, records, libraries, all_warnings));
+    if (plan) return *std::move(plan);
+  }
+}
+
+// What outputs are carried to, in place or not.
+void name_carried(const v1::Graph& graph, v1::Plan& plan) {
+  const auto find = [&](v1::PlanBuffer::Kind kind, const std::string& name) {
+    return std::ranges::find_if(*plan.mutable_buffers(),
+                                [&](const v1::PlanBuffer& b) { return b.kind() == kind && b.name() == name; });
+  };
+  for (const v1::CarriedInput& carried : graph.carried()) {
+    const auto output = find(v1::PlanBuffer::OUTPUT, carried.output());
+    const auto input = find(v1::PlanBuffer::INPUT, carried.input());
+    if (output != plan.buffers().end() && input != plan.buffers().end())
+      output->set_carried_to(static_cast<std::uint32_t>(input - plan.mutable_buffers()->begin()));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& record,
@@ -197,8 +236,13 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_ASSIGN_OR_RETURN(const std::vector<passes::Alternative> alternatives, passes::alternatives_of(graph));
   std::vector<v1::LoweredPlan> plans;
   for (const passes::Alternative& alternative : alternatives) {
+    v1::Graph one = alternative.graph;
+    // Parts of a range would have to agree on the memory.
+    if (alternatives.size() > 1 || target.unit() == target::Unit::Invocation) {
+      for (v1::CarriedInput& carried : *one.mutable_carried()) carried.clear_storage();
+    }
     HEARTH_ASSIGN_OR_RETURN(plans.emplace_back(),
-                            lower_alternative(alternative.graph, target, options, records, libraries, warnings));
+                            lower_alternative(std::move(one), target, options, records, libraries, warnings));
   }
   v1::LoweredPlan plan;
   if (plans.size() == 1) {
@@ -206,6 +250,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   } else {
     HEARTH_ASSIGN_OR_RETURN(plan, passes::merged(graph, alternatives, std::move(plans)));
   }
+  name_carried(graph, *plan.mutable_plan());
   if (!options.dump()) {
     plan.clear_kernel_sources();
     plan.clear_choices();

@@ -75,6 +75,16 @@ std::string outputs_bytes(const v1::Graph& graph) {
   return out.take();
 }
 
+std::string carried_bytes(const v1::Graph& graph) {
+  Writer out;
+  out.u64(static_cast<std::uint64_t>(graph.carried_size()));
+  for (const v1::CarriedInput& carried : graph.carried()) {
+    out.bytes(carried.output()).bytes(carried.input()).u64(static_cast<std::uint64_t>(carried.storage_size()));
+    for (const std::int64_t length : carried.storage()) out.i64(length);
+  }
+  return out.take();
+}
+
 std::string loops_bytes(const v1::Graph& graph) {
   Writer out;
   for (const v1::Loop& loop : graph.loops()) {
@@ -185,6 +195,8 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
   material.add("graph.outputs", outputs_bytes(graph), absl::StrCat(graph.outputs_size(), " outputs"));
   if (graph.loops_size() > 0)
     material.add("graph.loops", loops_bytes(graph), absl::StrCat(graph.loops_size(), " loops"));
+  if (graph.carried_size() > 0)
+    material.add("graph.carried", carried_bytes(graph), absl::StrCat(graph.carried_size(), " carried outputs"));
   add_target(material, target);
   add_options(material, options);
   add_text(material, "build_id", build_id);

@@ -29,6 +29,7 @@ Blocks lay_out(const Plan& plan, bool one_after_the_other) {
     const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
     std::size_t& end = is_io ? blocks.io_bytes : blocks.arena_bytes;
     blocks.offsets.push_back(is_io || one_after_the_other ? end : buffer.offset);
+    if (buffer.in_place) continue;
     if (is_io || buffer.kind == v1::PlanBuffer::ARENA) end += aligned_size(buffer.max_bytes);
   }
   if (!one_after_the_other) blocks.arena_bytes = plan.arena_bytes;
@@ -103,6 +104,10 @@ absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan,
   absl::StatusOr<std::unique_ptr<Program>> program = state->plan->executable().program(rows, threads);
   if (!program.ok()) return program.status();
   state->program = *std::move(program);
+  for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
+    if (!wire.buffers[i].carried_to) continue;
+    if (absl::Status carried = state->add_carry(i, *wire.buffers[i].carried_to); !carried.ok()) return carried;
+  }
   return Instance(std::move(state));
 }
 
@@ -165,8 +170,10 @@ absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
   absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::OUTPUT);
   if (!index.ok()) return index.status();
   const PlanBuffer& buffer = state_->wire().buffers[*index];
-  return ConstView{state_->slots[*index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
-                   state_->shape_of(buffer), buffer.name};
+  const absl::StatusOr<const void*> address = state_->read_io(*index);
+  if (!address.ok()) return address.status();
+  return ConstView{*address, buffer.size_bytes(state_->values.data()), buffer.dtype, state_->shape_of(buffer),
+                   buffer.name};
 }
 
 absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
@@ -248,9 +255,11 @@ absl::Status Instance::State::begin() {
     if (absl::Status status = check_carried(carry); !status.ok()) return status;
   }
   for (Carry& carry : carries) {
-    if (carry.is_due) trade_places(carry);
+    if (carry.is_due && !wire().buffers[carry.output].in_place) {
+      trade_places(carry);
+      rows_stale = true;
+    }
     carry.made_shape = carry.output_shape;
-    rows_stale |= carry.is_due;
     carry.is_due = true;
   }
   has_executed = true;

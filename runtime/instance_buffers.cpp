@@ -88,7 +88,7 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
   // The caller may have bound other memory to an input or output since, for the present values.
   const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
   const std::vector<std::int64_t>& values = is_io ? state_->values : state_->executed_values;
-  const absl::StatusOr<const void*> address = is_io                                  ? state_->slots[id].host
+  const absl::StatusOr<const void*> address = is_io                                  ? state_->read_io(id)
                                               : buffer.kind == v1::PlanBuffer::ARENA ? state_->read_intermediate(id)
                                                                                      : state_->plan->host_address(id);
   if (!address.ok()) return address.status();

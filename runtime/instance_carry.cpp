@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "runtime/instance_state.h"
 #include "runtime/loaded_plan.h"
+#include "runtime/stored_rows.h"
 
 namespace hearth::runtime {
 
@@ -72,54 +73,84 @@ absl::Status Instance::State::give_room(std::uint32_t buffer, std::size_t room) 
   return absl::OkStatus();
 }
 
+absl::Status Instance::State::add_carry(std::uint32_t output, std::uint32_t input) {
+  const PlanBuffer &from = wire().buffers[output], &to = wire().buffers[input];
+  if (absl::Status status = check_alike(from, to); !status.ok()) return status;
+  Carry carry;
+  carry.output = output, carry.input = input;
+  carry.is_planned = from.carried_to == input;
+  for (auto* shape : {&carry.output_shape, &carry.input_shape, &carry.made_shape}) shape->resize(from.shape.size());
+  if (from.in_place) {
+    slots[output] = slots[input];
+    rows->memory[output] = rows->memory[input];
+  } else {
+    for (std::uint32_t i = 0; i < rows->step_buffers.size(); ++i) {
+      const std::uint32_t buffer = rows->step_buffers[i];
+      if (buffer == output || buffer == input) carry.addresses.push_back(i);
+    }
+    const std::size_t room = std::max(from.max_bytes, to.max_bytes);
+    for (const std::uint32_t buffer : {output, input}) {
+      if (absl::Status status = give_room(buffer, room); !status.ok()) return status;
+    }
+    std::memset(slots[input].host, 0, room);
+  }
+  slots_stale = true;
+  carries.push_back(std::move(carry));
+  return absl::OkStatus();
+}
+
 absl::Status Instance::carry(std::string_view output, std::string_view input) {
   const auto from = state_->find(output, v1::PlanBuffer::OUTPUT), to = state_->find(input, v1::PlanBuffer::INPUT);
   if (!from.ok()) return from.status();
   if (!to.ok()) return to.status();
-  if (state_->carry_of(*from))
-    return absl::FailedPreconditionError(str_cat("output '", output, "' is carried already"));
-  if (state_->carry_of(*to)) return absl::FailedPreconditionError(str_cat("input '", input, "' is carried already"));
-  const auto& buffers = state_->wire().buffers;
-  if (absl::Status status = check_alike(buffers[*from], buffers[*to]); !status.ok()) return status;
-  State::Carry carry;
-  carry.output = *from, carry.input = *to;
-  for (auto* shape : {&carry.output_shape, &carry.input_shape, &carry.made_shape})
-    shape->resize(buffers[*from].shape.size());
-  Rows& rows = *state_->rows;
-  for (std::uint32_t i = 0; i < rows.step_buffers.size(); ++i) {
-    const std::uint32_t buffer = rows.step_buffers[i];
-    if (buffer == *from || buffer == *to) carry.addresses.push_back(i);
-  }
-  const std::size_t room = std::max(buffers[*from].max_bytes, buffers[*to].max_bytes);
-  for (const std::uint32_t buffer : {*from, *to}) {
-    if (absl::Status status = state_->give_room(buffer, room); !status.ok()) return status;
-  }
-  std::memset(state_->slots[*to].host, 0, room);
-  state_->slots_stale = true;
-  state_->carries.push_back(std::move(carry));
-  return absl::OkStatus();
+  const State::Carry *of_output = state_->carry_of(*from), *of_input = state_->carry_of(*to);
+  if (of_output != nullptr && of_output == of_input && of_output->is_planned) return absl::OkStatus();
+  if (of_output) return absl::FailedPreconditionError(str_cat("output '", output, "' is carried already"));
+  if (of_input) return absl::FailedPreconditionError(str_cat("input '", input, "' is carried already"));
+  return state_->add_carry(*from, *to);
 }
 
 absl::Status Instance::set_carried(std::string_view input, const void* data, std::size_t size_bytes) {
   const auto index = state_->find(input, v1::PlanBuffer::INPUT);
   if (!index.ok()) return index.status();
+  const PlanBuffer& buffer = state_->wire().buffers[*index];
   for (State::Carry& carry : state_->carries) {
     if (carry.input != *index) continue;
-    const std::size_t needed = state_->wire().buffers[*index].size_bytes(state_->values.data());
+    const std::size_t needed = buffer.size_bytes(state_->values.data());
     if (data && size_bytes != needed) {
       return absl::InvalidArgumentError(
           str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
     }
     carry.is_due = false;
-    void* to = state_->slots[*index].host;
+    auto* to = static_cast<char*>(state_->slots[*index].host);
     if (data) {
-      std::memcpy(to, data, needed);
+      StoredRows(buffer, state_->values).each([&](std::size_t given, std::size_t stored, std::size_t bytes) {
+        std::memcpy(to + stored, static_cast<const char*>(data) + given, bytes);
+      });
     } else {
-      std::memset(to, 0, needed);
+      std::memset(to, 0, buffer.storage.empty() ? needed : buffer.max_bytes);
     }
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(str_cat("input '", input, "' is not carried; carry() makes it so"));
+}
+
+// An input or output row by row, as a caller sees it.
+absl::StatusOr<const void*> Instance::State::read_io(std::uint32_t id) {
+  const PlanBuffer& buffer = wire().buffers[id];
+  const StoredRows rows_of(buffer, values);
+  const auto* host = static_cast<const char*>(slots[id].host);
+  if (buffer.storage.empty() || rows_of.are_side_by_side()) return host;
+  Buffer& copy = read_back[id];
+  if (copy.data() == nullptr) {
+    absl::StatusOr<Buffer> made = Buffer::allocate(buffer.max_bytes, str_cat("'", buffer.name, "' as it is read"));
+    if (!made.ok()) return made.status();
+    copy = *std::move(made);
+  }
+  rows_of.each([&](std::size_t given, std::size_t stored, std::size_t bytes) {
+    std::memcpy(static_cast<char*>(copy.data()) + given, host + stored, bytes);
+  });
+  return copy.data();
 }
 
 void Instance::State::trade_places(Carry& carry) {

@@ -26,7 +26,8 @@ struct Instance::State {
   struct Carry {
     std::uint32_t output = 0;  // plan buffers
     std::uint32_t input = 0;
-    bool is_due = false;                   // they trade places before the next execute
+    bool is_planned = false;               // by the plan itself
+    bool is_due = false;                   // they trade places before the next execute, unless it is one place
     std::vector<std::uint32_t> addresses;  // of either, in the rows
     // For the variables' values; what the last execute made.
     std::vector<std::int64_t> output_shape, input_shape, made_shape;
@@ -72,7 +73,9 @@ struct Instance::State {
   absl::Status bind_fixed(Fixed& fixed, const void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);
   absl::Status check_fixed() const;
   const Carry* carry_of(std::uint32_t buffer) const;
+  absl::Status add_carry(std::uint32_t output, std::uint32_t input);
   absl::Status check_carried(const Carry& carry) const;
+  absl::StatusOr<const void*> read_io(std::uint32_t buffer);
   absl::Status give_room(std::uint32_t buffer, std::size_t room);
   void measure(Carry& carry) const;
   void trade_places(Carry& carry);

@@ -132,6 +132,47 @@ absl::Status check_kind(const v1::PlanBuffer& wire, PlanBuffer& buffer, const Pl
   }
 }
 
+absl::Status check_storage(const v1::PlanBuffer& wire, PlanBuffer& buffer, const std::string& place) {
+  if (wire.storage().empty()) return absl::OkStatus();
+  if (buffer.kind != v1::PlanBuffer::INPUT && buffer.kind != v1::PlanBuffer::OUTPUT)
+    return invalid_plan(place, ": only inputs and outputs begin a larger memory");
+  if (wire.storage_size() != wire.shape_size())
+    return invalid_plan(place, ": memory of ", wire.storage_size(), " axes for ", wire.shape_size());
+  __int128 bytes = static_cast<__int128>(dtype_bytes(buffer.dtype));
+  for (int axis = 0; axis < wire.storage_size(); ++axis) {
+    const std::int64_t length = wire.storage(axis), needed = buffer.shape[static_cast<std::size_t>(axis)].max();
+    if (length < needed)
+      return invalid_plan(place, ": axis ", axis, ": the memory has ", length, " elements; ", needed, " are needed");
+    bytes *= length;
+    if (bytes > static_cast<__int128>(buffer.max_bytes))
+      return invalid_plan(place, ": its memory is larger than max_bytes, ", buffer.max_bytes);
+  }
+  buffer.storage.assign(wire.storage().begin(), wire.storage().end());
+  return absl::OkStatus();
+}
+
+absl::Status check_carried(const v1::Plan& wire, Plan& plan) {
+  std::set<std::uint32_t> inputs;
+  for (int i = 0; i < wire.buffers_size(); ++i) {
+    const v1::PlanBuffer& from = wire.buffers(i);
+    const std::string place = str_cat("buffer ", i);
+    if (from.in_place() && !from.has_carried_to()) return invalid_plan(place, ": it is made in the place of no input");
+    if (!from.has_carried_to()) continue;
+    const std::uint32_t to = from.carried_to();
+    PlanBuffer& output = plan.buffers[static_cast<std::size_t>(i)];
+    if (output.kind != v1::PlanBuffer::OUTPUT || to >= plan.buffers.size() ||
+        plan.buffers[to].kind != v1::PlanBuffer::INPUT || !inputs.insert(to).second)
+      return invalid_plan(place, ": carried_to ", to, " is no input that an output can be carried to");
+    const PlanBuffer& input = plan.buffers[to];
+    if (from.in_place() && (output.dtype != input.dtype || output.shape.size() != input.shape.size() ||
+                            output.storage != input.storage || output.max_bytes != input.max_bytes))
+      return invalid_plan(place, ": its memory is another one than that of input '", input.name, "'");
+    output.carried_to = to;
+    output.in_place = from.in_place();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status check_buffers(const v1::Plan& wire, Plan& plan) {
   std::set<std::pair<int, std::string>> names;
   for (int i = 0; i < wire.buffers_size(); ++i) {
@@ -146,9 +187,10 @@ absl::Status check_buffers(const v1::Plan& wire, Plan& plan) {
     buffer.offset = from.offset();
     if (absl::Status status = check_shape(from, buffer, plan.vars, place); !status.ok()) return status;
     if (absl::Status status = check_kind(from, buffer, plan, names, place); !status.ok()) return status;
+    if (absl::Status status = check_storage(from, buffer, place); !status.ok()) return status;
     plan.buffers.push_back(std::move(buffer));
   }
-  return absl::OkStatus();
+  return check_carried(wire, plan);
 }
 
 bool is_identifier(std::string_view text) {
@@ -228,6 +270,8 @@ absl::Status check_launch_buffers(std::size_t number, const PlanLaunch& launch, 
                             buffer.view->loop, ", which the launch is no part of");
       }
     }
+    if (buffer.in_place)
+      return invalid_plan(place, ": slot ", i, ": buffer ", launch.buffers[i], " is made in the place of an input");
     if (launch.once && !shared) {
       return invalid_plan(place, ": slot ", i, ": a once launch uses buffer ", launch.buffers[i],
                           ", which belongs to an instance");

@@ -46,6 +46,9 @@ struct PlanBuffer {
   std::size_t offset = 0;
   std::string data;
   std::optional<PlanView> view;
+  std::vector<std::int64_t> storage;        // lengths of the memory that it begins; empty: its own
+  std::optional<std::uint32_t> carried_to;  // an output's input of the next run
+  bool in_place = false;                    // in that one's memory
 
   // Size for these values of the variables; at most max_bytes.
   std::size_t size_bytes(const std::int64_t* values) const;

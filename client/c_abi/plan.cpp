@@ -133,6 +133,15 @@ hearth_code hearth_prepare_options_set_sealed(hearth_prepare_options* options, i
   });
 }
 
+hearth_code hearth_prepare_options_add_carried(hearth_prepare_options* options, const char* output, const char* input,
+                                               hearth_error** error) {
+  return set_option(options, error, [&](PrepareConfig& config) -> absl::Status {
+    if (absl::Status given = check_given({{output, "output"}, {input, "input"}}); !given.ok()) return given;
+    config.carried.push_back({output, input});
+    return absl::OkStatus();
+  });
+}
+
 hearth_code hearth_prepare_options_set_progress(hearth_prepare_options* options, hearth_progress_fn progress,
                                                 void* context, hearth_error** error) {
   return set_option(options, error, [&](PrepareConfig& config) {

@@ -31,6 +31,8 @@ void CoverageReceipt::cover(const CoveredPlan& plan) {
                {"direct_convolutions", plan.config.direct_convolutions},
                {"kernels", plan.stats.kernels},
                {"compiled_kernels", plan.stats.compiled_kernels}};
+  for (const client::Carried& carried : plan.config.carried)
+    json["carried"].push_back({{"output", carried.output}, {"input", carried.input}});
   const std::lock_guard lock(mutex_);
   covered_.push_back(std::move(json));
 }

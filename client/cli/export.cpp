@@ -81,6 +81,7 @@ void add_export(CLI::App& app, Action& action) {
       ->required();
   command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; hearth run --parameters gives them");
   flags->model.add_to(*command, /*with_inputs=*/false);
+  flags->model.add_carry_to(*command);
   command->callback([flags, &action] { action = [flags] { return export_model(*flags); }; });
 }
 

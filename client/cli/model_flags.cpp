@@ -209,6 +209,14 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
   add_json_to(command, json);
 }
 
+void ModelFlags::add_carry_to(CLI::App& command) {
+  add_repeated(command, "--carry", carried,
+               "An output that the next run takes as this input, such as a cache of keys that grows: the plan of a "
+               "process that asks for the same (PrepareConfig::carried)")
+      ->type_name("OUTPUT=INPUT")
+      ->each(unique_name("--carry"));
+}
+
 absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   absl::StatusOr<client::PrepareConfig> config = client::PrepareConfig::from_env();
   if (!config.ok()) return config.status();
@@ -220,6 +228,11 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   if (fast_math) config->fast_math = *fast_math;
   if (direct_convolutions) config->direct_convolutions = *direct_convolutions;
   if (sealed) config->sealed = *sealed;
+  for (const std::string& text : carried) {
+    const auto names = split_flag("--carry", text, "OUTPUT=INPUT");
+    if (!names.ok()) return names.status();
+    config->carried.push_back({names->first, names->second});
+  }
   if (timeout_s) config->deadline = std::chrono::milliseconds(std::llround(*timeout_s * 1000));
   return config;
 }

@@ -22,9 +22,10 @@ namespace hearth::cli {
 inline constexpr int kMaxThreads = 4096;
 
 struct ModelFlags {
-  std::vector<std::string> dims;    // NAME=N, NAME=MIN:MAX, NAME=N,N..., NAME=MIN:MAX@N,N...
-  std::vector<std::string> inputs;  // NAME=FILE.npy
-  std::vector<std::string> consts;  // NAME=VALUE
+  std::vector<std::string> dims;     // NAME=N, NAME=MIN:MAX, NAME=N,N..., NAME=MIN:MAX@N,N...
+  std::vector<std::string> inputs;   // NAME=FILE.npy
+  std::vector<std::string> consts;   // NAME=VALUE
+  std::vector<std::string> carried;  // OUTPUT=INPUT
   onnx::Weights weights = onnx::Weights::kF32;
   std::optional<std::string> device;
   std::optional<int> threads;  // 0: every CPU
@@ -41,6 +42,9 @@ struct ModelFlags {
   void add_import_to(CLI::App& command, bool with_inputs);
   // Those about the daemon and the plan alone.
   void add_connection_to(CLI::App& command, Threads threads = Threads::kOne);
+
+  // --carry, for commands that prepare what others run.
+  void add_carry_to(CLI::App& command);
 
   absl::StatusOr<client::PrepareConfig> prepare_config() const;
   // Of --dim.

@@ -341,6 +341,7 @@ void add_prewarm(CLI::App& app, Action& action) {
                   "ONNX files; plan files, whose kernels are compiled, are only checked")
       ->required();
   flags->model.add_to(*command, /*with_inputs=*/false, ModelFlags::Threads::kOwn);
+  flags->model.add_carry_to(*command);
   add_list(*command, "--threads", flags->threads,
            "Threads of the clients' replays; 0: every CPU. Without it HEARTH_THREADS, else 0")
       ->type_name("N,...")

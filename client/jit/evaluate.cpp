@@ -160,7 +160,9 @@ absl::StatusOr<std::vector<Array>> evaluate(const std::vector<Tensor>& tensors, 
   std::shared_ptr<InstancePool> pool = EvaluatedPlans::of_process().find(key);
   if (!pool) {
     own_parameters(*graph);
-    absl::StatusOr<PreparedPlan> plan = prepare(*graph, config);
+    PrepareConfig own = config;
+    own.carried.clear();  // there is no next run
+    absl::StatusOr<PreparedPlan> plan = prepare(*graph, own);
     if (!plan.ok()) return plan.status();
     pool = std::make_shared<InstancePool>(*std::move(plan));
     EvaluatedPlans::of_process().add(key, pool);

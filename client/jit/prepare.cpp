@@ -94,7 +94,12 @@ absl::StatusOr<Instance> PreparedPlan::instantiate() const {
 absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config) const {
   InstanceConfig own = config;
   if (!own.fixed_inputs) own.fixed_inputs = state_->fixed_inputs;
-  return runtime::create_instance(state_->plan, own);
+  absl::StatusOr<Instance> instance = runtime::create_instance(state_->plan, own);
+  for (const Carried& carried : state_->carried) {  // what the plan does not say, being an older daemon's
+    if (!instance.ok()) break;
+    if (absl::Status status = instance->carry(carried.output, carried.input); !status.ok()) return status;
+  }
+  return instance;
 }
 
 void connect_early(const PrepareConfig& config) {
@@ -124,6 +129,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
   state->device = state->plan->device().name();
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
+  state->carried = config.carried;
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
   state->channel = *channel;
   state->lease_id = stored->lease_id;

@@ -18,6 +18,7 @@ struct PreparedPlan::State {
   std::string device;
   int threads = 1;
   bool keep_intermediates = false;
+  std::vector<Carried> carried;  // by every instance
   std::shared_ptr<const FixedInputs> fixed_inputs = std::make_shared<FixedInputs>();
   runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
   std::string plan_bytes;

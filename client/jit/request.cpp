@@ -1,5 +1,7 @@
 #include "client/jit/request.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_split.h"
 #include "base/text.h"
 #include "runtime/hal/device.h"
@@ -27,6 +29,28 @@ absl::StatusOr<v1::Target> target_for(const PrepareConfig& config) {
     last = device.status();
   }
   return last;
+}
+
+// One memory for both, whatever lengths they have in turn. The compiler names outputs and inputs that are not there.
+v1::Graph graph_for(const EncodedGraph& traced, const PrepareConfig& config) {
+  v1::Graph graph = traced.graph;
+  for (const Carried& carried : config.carried) {
+    v1::CarriedInput& wire = *graph.add_carried();
+    wire.set_output(carried.output);
+    wire.set_input(carried.input);
+    const Shape *from = nullptr, *to = nullptr;
+    for (const v1::GraphOutput& output : graph.outputs()) {
+      if (output.name() == carried.output) from = &traced.shapes[output.node()];
+    }
+    for (int i = 0; i < graph.nodes_size(); ++i) {
+      const v1::Node& node = graph.nodes(i);
+      if (node.op() == v1::INPUT && node.name() == carried.input) to = &traced.shapes[static_cast<std::size_t>(i)];
+    }
+    if (from == nullptr || to == nullptr) continue;
+    for (std::size_t i = 0; i < std::min(from->size(), to->size()); ++i)
+      wire.add_storage(std::max((*from)[i].max(), (*to)[i].max()));
+  }
+  return graph;
 }
 
 }  // namespace hearth::client

@@ -20,11 +20,14 @@ absl::StatusOr<std::vector<std::string>> device_names(const std::string& list);
 // This host as PrepareConfig.device (the first of them that is there) and .threads choose.
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
 
+// The graph with what `config` carries in it.
+v1::Graph graph_for(const EncodedGraph& traced, const PrepareConfig& config);
+
 // For `target`, whatever device and number of threads `config` names.
 template <class Request>  // of compiler_service.proto: has graph, target and options
 Request request_for(const EncodedGraph& traced, const PrepareConfig& config, v1::Target target) {
   Request request;
-  *request.mutable_graph() = traced.graph;
+  *request.mutable_graph() = graph_for(traced, config);
   *request.mutable_target() = std::move(target);
   if constexpr (requires { request.set_sealed(true); }) request.set_sealed(config.sealed);
   request.mutable_options()->set_opt_level(config.opt_level);

@@ -79,6 +79,13 @@ void Graph::grow() {
   table_ = std::move(bigger);
 }
 
+// Constants and lengths are of no place: every node of a graph may have the same ones.
+static bool has_place(Op op, DType dtype, std::span<const UOpRef> sources) {
+  if (op == Op::Const || op == Op::Var) return false;
+  if (dtype.scalar != Scalar::Index || !is_elementwise(op)) return true;
+  return std::ranges::any_of(sources, [](UOpRef s) { return s->provenance != 0; });
+}
+
 UOpRef Graph::make(Op op, DType dtype, std::span<const UOpRef> sources, Payload payload) {
   assert(static_cast<int>(sources.size()) >= min_sources(op));
   assert(max_sources(op) < 0 || static_cast<int>(sources.size()) <= max_sources(op));
@@ -95,7 +102,7 @@ UOpRef Graph::make(Op op, DType dtype, std::span<const UOpRef> sources, Payload 
     if (hashes_[n] != h) continue;
     UOp& node = nodes_[n];
     if (node.op == op && node.dtype == dtype && std::ranges::equal(node.sources, sources) && node.payload == payload) {
-      if (current_provenance && node.provenance != current_provenance && op != Op::Const) {
+      if (current_provenance && node.provenance != current_provenance && has_place(op, dtype, sources)) {
         node.provenance = merge_provenance(node.provenance, current_provenance);
       }
       return &node;
@@ -109,7 +116,7 @@ UOpRef Graph::make(Op op, DType dtype, std::span<const UOpRef> sources, Payload 
   node.sources = stored;
   node.bounds = derive_bounds(op, dtype, stored, payload);
   node.payload = std::move(payload);
-  node.provenance = op == Op::Const ? 0 : current_provenance;
+  node.provenance = has_place(op, dtype, stored) ? current_provenance : 0;
   hashes_.push_back(h);
   table_[slot] = static_cast<std::uint32_t>(nodes_.size());
   if (nodes_.size() * 2 > table_.size()) grow();

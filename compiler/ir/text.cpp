@@ -72,7 +72,8 @@ struct PayloadText {
     return std::string(kReduceKinds[static_cast<int>(v.kind)]) + (v.axes.empty() ? "" : " axes=" + join(v.axes));
   }
   std::string operator()(const StageInfo& v) const {
-    return "id=" + std::to_string(v.id) + (v.forced ? " forced" : "") + (v.kept ? " kept" : "");
+    return "id=" + std::to_string(v.id) + (v.forced ? " forced" : "") + (v.kept ? " kept" : "") +
+           (v.choice ? " choice" : "");
   }
   std::string operator()(const AccInfo& v) const { return "id=" + std::to_string(v.id); }
   std::string operator()(const LaneInfo& v) const { return "lane=" + std::to_string(v.lane); }

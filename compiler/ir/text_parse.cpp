@@ -190,6 +190,7 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       StageInfo v;
       v.forced = f.flag() == "forced";
       v.kept = f.flag() == "kept";
+      v.choice = f.flag() == "choice";
       bool ok = f.number("id", v.id);
       out = v;
       return ok;

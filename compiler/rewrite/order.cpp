@@ -58,7 +58,7 @@ struct ComparePayload {
   }
   int operator()(const ir::StageInfo& a) const {
     const auto& b = same<ir::StageInfo>();
-    return three_way(std::tuple(a.id, a.forced, a.kept), std::tuple(b.id, b.forced, b.kept));
+    return three_way(std::tuple(a.id, a.forced, a.kept, a.choice), std::tuple(b.id, b.forced, b.kept, b.choice));
   }
   int operator()(const ir::AccInfo& a) const { return three_way(a.id, same<ir::AccInfo>().id); }
   int operator()(const ir::LaneInfo& a) const { return three_way(a.lane, same<ir::LaneInfo>().lane); }

@@ -38,6 +38,13 @@ std::optional<std::int64_t> single_value(UOpRef node) {
 // Of a quotient by a constant; else 0.
 std::int64_t divisor_of(UOpRef atom) { return atom->is(Op::FloorDiv) ? single_value(atom->source(1)).value_or(0) : 0; }
 
+// x div n as `simplify` writes it: (y div m) div n is y div (m * n).
+UOpRef quotient_of(ir::Graph& g, UOpRef x, std::int64_t n) {
+  const std::int64_t m = divisor_of(x);
+  return m > 0 && m <= INT32_MAX && n <= INT32_MAX ? g.floordiv(x->source(0), g.index(m * n))
+                                                   : g.floordiv(x, g.index(n));
+}
+
 // y div n and x mod n where n divides x - y.
 bool belong_together(UOpRef quotient, UOpRef modulo) {
   if (quotient->source(1) != modulo->source(1)) return false;
@@ -67,6 +74,13 @@ std::optional<Polynomial> greatest_quotient(UOpRef quotient) {
   }
   if (!has_symbolic_loop || !x.valid()) return std::nullopt;
   return x.divided_by(polynomial(quotient->source(1)));
+}
+
+bool has_atom_of_loops(const Polynomial& goal) {
+  for (UOpRef atom = goal.last_atom(); atom != nullptr; atom = goal.last_atom(atom)) {
+    if (contains_op(atom, Op::Range)) return true;
+  }
+  return false;
 }
 
 // What goes before x div n: a loop of a symbolic length, which may be x mod n; x mod n, which together with it is x.
@@ -117,7 +131,7 @@ void Inequalities::add_fact(Polynomial first) {
       exact.add(x, f.constant());
       if (f.constant() > 0 && x->bounds.min >= 0) work.push_back(exact);  // x mod n <= x
       Polynomial quotient;
-      quotient.add(graph_.floordiv(x, atom->source(1)), -f.constant());
+      quotient.add(quotient_of(graph_, x, *n), -f.constant());
       exact.add(quotient, *n);
       if (const Interval bounds = exact.bounds(); bounds.high && *bounds.high < 0) contradiction_ = true;
       facts_.push_back(std::move(exact));
@@ -196,7 +210,10 @@ bool Inequalities::prove(Polynomial goal, int depth) {
   if (bounds.low && *bounds.low >= 0) return true;
   if (bounds.high && *bounds.high < 0) return false;
   if (rises_from_least(goal)) return true;
+  // Loops before lengths, which bound them.
+  const bool any_loop = has_atom_of_loops(goal);
   for (UOpRef last = goal.last_atom(); last != nullptr; last = goal.last_atom(last)) {
+    if (any_loop && !contains_op(last, Op::Range)) continue;
     UOpRef before = last->is(Op::FloorDiv) ? before_quotient(goal, last) : nullptr;
     UOpRef atom = before != nullptr ? before : last;
     Step step{atom, {}, {}, true, depth - 1};

@@ -6,6 +6,7 @@
 #include <map>
 #include <ranges>
 
+#include "compiler/tune/lengths.h"
 #include "compiler/tune/tile_cost.h"
 
 namespace hearth::tune {
@@ -15,7 +16,6 @@ using ir::Op;
 using ir::UOpRef;
 
 constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
-constexpr std::int64_t kUnknownSize = 4096;      // assumed of a symbolic axis
 constexpr std::int64_t kMinPiece = 4;            // of a reduced axis that is split, elements
 constexpr std::size_t kMaxConditions = 6;        // places where one is split
 constexpr double kMaxWrittenOut = 64;            // elements of a sum without a loop
@@ -80,11 +80,7 @@ class Contraction {
     bool pads = false;  // the last vector is filled up
   };
 
-  // Iterations of a loop, guessed when symbolic.
-  static std::int64_t length(UOpRef range) {
-    const std::int64_t n = KernelFacts::size(range);
-    return n > 0 ? n : std::clamp<std::int64_t>(KernelFacts::largest_size(range), 1, kUnknownSize);
-  }
+  static std::int64_t length(UOpRef range) { return assumed_length(range); }
   static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
   static bool is_allocation(const Access& a) { return a.index->source(0)->is(Op::Allocate); }
   static std::uint32_t slot(const Access& a) { return a.index->source(0)->as<ir::ParamInfo>().slot; }
@@ -171,6 +167,23 @@ class Contraction {
     }
   }
 
+  // Of m rows of an element of the reduction, in tiles of `rows`; passes/kernel/apply_opts halves what is left over
+  // where m is not known. A small tile of a panel beyond L1 waits for L2.
+  double rows_cycles(UOpRef rows_axis, std::int64_t m, std::int64_t rows, int columns, double row_gates,
+                     double column_gates) const {
+    const auto of = [&](std::int64_t tile) { return tile_cycles(tile, columns, row_gates, column_gates); };
+    if (KernelFacts::size(rows_axis) > 0)
+      return static_cast<double>(m / rows) * of(rows) + (m % rows ? of(m % rows) : 0);
+    const bool is_far = depth_ * static_cast<double>(f_.lanes) * 4 * columns > kNearBytes;
+    const double least = is_far ? columns * kFarVectorCycles : 0;
+    double cycles = static_cast<double>(m / rows) * std::max(of(rows), least);
+    for (std::int64_t left = m % rows, tile = rows; left > 0; left %= tile) {
+      tile = tile < 4 ? 1 : tile % 4 == 0 ? tile / 2 : 2;
+      cycles += static_cast<double>(left / tile) * std::max(of(tile), least);
+    }
+    return cycles;
+  }
+
   void estimate_tile(UOpRef axis, UOpRef rows_axis, int rows, int columns) {
     const std::int64_t lanes = f_.lanes, n = length(axis), panels = ceil_div(n, lanes * columns);
     const std::int64_t padded = panels * lanes * columns;
@@ -208,16 +221,10 @@ class Contraction {
     const double others = results() / static_cast<double>(n) / (rows_axis ? static_cast<double>(length(rows_axis)) : 1);
     double tiles = tile_cycles(rows, columns, row_gates, column_gates);
     if (rows_axis) {
-      std::int64_t m = length(rows_axis);
-      const bool steps = KernelFacts::size(rows_axis) == 0 && KernelFacts::is_multiple(rows_axis, 2);
-      // Sizes of images are as often small as large: the middle, at which neither end is much too long or short.
-      if (steps) m = std::max<std::int64_t>(1, (rows_axis->source(0)->bounds.min + m) / 2);
-      tiles *= static_cast<double>(m / rows);
-      if (KernelFacts::size(rows_axis) == 0 && !KernelFacts::is_multiple(rows_axis, rows)) {
-        tiles += static_cast<double>(rows - 1) / 2 * tile_cycles(1, columns, row_gates, column_gates);
-      } else if (KernelFacts::size(rows_axis) != 0 && m % rows) {
-        tiles += tile_cycles(m % rows, columns, row_gates, column_gates);
-      }
+      const auto cycles = [&](std::int64_t m) {
+        return rows_cycles(rows_axis, m, rows, columns, row_gates, column_gates);
+      };
+      tiles = f_.size(rows_axis) > 0 ? cycles(f_.size(rows_axis)) : mean_over_lengths(rows_axis, cycles);
     }
     double tiles_across = static_cast<double>(panels);
     if (choice.pads && !f_.has_masks && !all_packed) {  // whole vectors, then one element after the other

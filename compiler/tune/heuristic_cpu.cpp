@@ -289,8 +289,10 @@ class Heuristic {
                              !depends_.at(a.index->source(1)).contains(*it);
                     });
       if (!shares) continue;
+      const bool is_known =
+          size(*it) > 0;  // else of one axis: passes/kernel/apply_opts makes smaller ones for the rest
       for (std::int64_t u : {4, 3, 2}) {
-        if (size(*it) > 0 && size(*it) % u == 0 && (tiled == 0 || registers_ == 32 || u == 2)) {
+        if (is_known ? size(*it) % u == 0 && (tiled == 0 || registers_ == 32 || u == 2) : tiled == 0) {
           add(Opt::Kind::Unroll, *it, u);
           ++tiled;
           break;

@@ -15,6 +15,8 @@ constexpr double kGatedScalar = 0.1;   // an address chosen beside the arithmeti
 constexpr double kScatterCycles = 24;  // of a vector stored to many places
 constexpr double kAliasCycles = 200;  // where these are so far apart that their lines take each other's place in caches
 constexpr std::int64_t kAliasBytes = 2048;  // distances that are multiples of it
+constexpr double kNearBytes = 32 << 10;     // of a panel that stays in L1
+constexpr double kFarVectorCycles = 2;      // of one that comes from L2
 constexpr double kTransposeCycles = 2;      // to copy one element, gathered
 constexpr double kCopyCycles = 0.25;        // to copy one element in its order
 // Larger tiles make LLVM spill.

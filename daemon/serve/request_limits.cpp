@@ -99,6 +99,14 @@ absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits) {
   if (static_cast<std::size_t>(graph.vars_size()) > limits.vars) {
     return over("graph variables", static_cast<std::size_t>(graph.vars_size()), limits.vars);
   }
+  if (graph.carried_size() > graph.outputs_size()) {
+    return over("carried outputs", static_cast<std::size_t>(graph.carried_size()),
+                static_cast<std::size_t>(graph.outputs_size()));
+  }
+  for (const v1::CarriedInput& carried : graph.carried()) {
+    if (static_cast<std::size_t>(carried.storage_size()) > limits.rank)
+      return over("axes of a carried output", static_cast<std::size_t>(carried.storage_size()), limits.rank);
+  }
   if (absl::Status status = check_nodes(graph, limits); !status.ok()) return status;
   for (int i = 0; i < graph.loops_size(); ++i) {
     if (absl::Status status = check_loop(graph.loops(i), limits); !status.ok())

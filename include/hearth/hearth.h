@@ -110,11 +110,11 @@ HEARTH_API void hearth_import_options_free(hearth_import_options* options);
  * (hearth_instance_set_variable). */
 HEARTH_API hearth_code hearth_import_options_set_dim(hearth_import_options* options, const char* name, int64_t min,
                                                      int64_t max, hearth_error** error);
-/* The same in parts, each with code of its own in the one plan: `num_ends` ascending lengths at which parts end, the last
- * of them `max`; or `num_points` ascending lengths that are compiled for themselves, beside the whole range. */
-HEARTH_API hearth_code hearth_import_options_set_dim_parts(hearth_import_options* options, const char* name, int64_t min,
-                                                           int64_t max, const int64_t* ends, size_t num_ends,
-                                                           const int64_t* points, size_t num_points,
+/* The same in parts, each with code of its own in the one plan: `num_ends` ascending lengths at which parts end, the
+ * last of them `max`; or `num_points` ascending lengths that are compiled for themselves, beside the whole range. */
+HEARTH_API hearth_code hearth_import_options_set_dim_parts(hearth_import_options* options, const char* name,
+                                                           int64_t min, int64_t max, const int64_t* ends,
+                                                           size_t num_ends, const int64_t* points, size_t num_points,
                                                            hearth_error** error);
 /* An input that is part of what is computed, such as a sample rate that chooses a branch. The elements are copied; a
  * replay with another value is refused. `shape` has `rank` lengths. */
@@ -172,6 +172,11 @@ HEARTH_API hearth_code hearth_prepare_options_set_share_weights(hearth_prepare_o
 /* 1: a plan that is not in the daemon's cache is HEARTH_FAILED_PRECONDITION; nothing is compiled for the call. */
 HEARTH_API hearth_code hearth_prepare_options_set_sealed(hearth_prepare_options* options, int sealed,
                                                          hearth_error** error);
+
+/* Adds an output that every instance carries to an input, as hearth_instance_carry does: where it is that input with
+   more behind it, such as a cache that grows, it is made in the input's memory on the CPU. */
+HEARTH_API hearth_code hearth_prepare_options_add_carried(hearth_prepare_options* options, const char* output,
+                                                          const char* input, hearth_error** error);
 
 typedef enum hearth_prepare_state HEARTH_OF_INT {
   HEARTH_PREPARE_QUEUED = 0,

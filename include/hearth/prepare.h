@@ -44,6 +44,11 @@ struct PrepareProgress {
   std::uint32_t kernels_total = 0;
 };
 
+// An output of a run that the next one takes as its input, as Instance::carry says it.
+struct Carried {
+  std::string output, input;
+};
+
 struct PrepareConfig {
   std::string socket = {};  // empty: HEARTH_SOCKET, else the user's default (docs/daemon.md)
   // "cpu"; "vulkan", "vulkan:N", "vulkan:UUID" (docs/devices.md); "null" (records launches, computes nothing); or
@@ -64,6 +69,9 @@ struct PrepareConfig {
   // Inputs of the model that are none of the graph's, their value being part of what it computes (ImportedModel's,
   // InputSpec::constant): instances take them by name and refuse another value.
   FixedInputs fixed_inputs = {};
+  // Every instance carries these. Where an output is its input with more behind, such as a cache of keys that grows by
+  // a token, it is made in the input's memory on the CPU: what is there is neither copied nor read again.
+  std::vector<Carried> carried = {};
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,

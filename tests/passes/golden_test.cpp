@@ -77,6 +77,8 @@ TEST_CASE("every golden case gives its text") {
                            "pack_operands",
                            "expand",
                            "guard_loads",
+                           "prove_conditions",
+                           "update_in_place",
                            "decompose",
                            "lower_index",
                            "linearize",

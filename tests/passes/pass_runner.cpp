@@ -9,8 +9,10 @@
 #include "compiler/passes/kernel/block_rows.h"
 #include "compiler/passes/kernel/materialize_row_values.h"
 #include "compiler/passes/kernel/pack_operands.h"
+#include "compiler/passes/kernel/prove_conditions.h"
 #include "compiler/passes/kernel/share_allocations.h"
 #include "compiler/passes/kernel/split_kernels.h"
+#include "compiler/passes/kernel/update_in_place.h"
 #include "compiler/passes/lowered/decompose.h"
 #include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/lowered/guard_loads.h"
@@ -244,6 +246,12 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "block_rows") {
     UOpRef store = root->source(0);
     result = passes::block_rows(g, root, store->source(store->sources.size() - 2), kAllocationBytes);
+  } else if (pass == "prove_conditions") {
+    result = passes::prove_conditions(g, root);
+  } else if (pass == "update_in_place") {
+    HEARTH_ASSIGN_OR_RETURN(const std::optional<UOpRef> updated, passes::update_in_place(g, root, 1));
+    if (!updated) return "elsewhere\n";
+    result = *updated;
   } else if (pass == "guard_loads") {
     result = passes::guard_loads(g, root);
   } else if (pass == "decompose") {

@@ -1,4 +1,6 @@
 // Loads and stores of Emitter: plain, gated, masked, gathered and scattered.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/lane_offsets.h"
@@ -15,8 +17,15 @@ using ir::Op;
 using ir::UOpRef;
 
 namespace {
-constexpr const char* kZeros = "zeros";
-constexpr std::int64_t kZeroBytes = 64;  // of these: a vector
+constexpr const char *kZeros = "zeros", *kZeroRow = "zero_row";
+constexpr std::int64_t kZeroBytes = 64;       // of these: a vector
+constexpr std::int64_t kZeroRowBytes = 2048;  // what a loop reads of an image's row of channels
+
+bool depends_on(UOpRef value, UOpRef loop) {
+  const std::vector<UOpRef> nodes = ir::toposort(value);
+  return std::ranges::find(nodes, loop) != nodes.end();
+}
+
 }  // namespace
 
 // On the stack, so that every thread has its own; small enough for any stack (passes/kernel/materialize_row_values).
@@ -164,7 +173,7 @@ absl::Status Emitter::load(UOpRef node) {
       // One element for all lanes that are on: read once, where any is.
       Value* gate = mask(access, dtype.lanes);
       auto* one = b_.CreateAlignedLoad(type->getScalarType(),
-                                       address_or_zero({access.slot, place, b_.CreateOrReduce(gate)}), align);
+                                       address_or_zero({access.slot, place, b_.CreateOrReduce(gate)}, nullptr), align);
       annotate(one, *access.slot);
       Value* lanes = b_.CreateSelect(gate, b_.CreateVectorSplat(dtype.lanes, one), pass);
       values_[node] = arithmetic_.from_memory(dtype, lanes);
@@ -190,7 +199,7 @@ absl::Status Emitter::load(UOpRef node) {
   const bool fits_zeros = dtype.lanes > 1 && static_cast<std::int64_t>(ir::byte_size(dtype)) <= kZeroBytes;
   if ((only_splat_.contains(node) || fits_zeros) && node->sources.size() == 1) {
     prefetch(node->source(0), access, dtype);
-    values_[node] = finish(b_.CreateAlignedLoad(type, address_or_zero(access), align));
+    values_[node] = finish(b_.CreateAlignedLoad(type, address_or_zero(access, node), align));
     return absl::OkStatus();
   }
   // A branch, not a chosen address: the vectoriser turns it into a masked load.
@@ -210,22 +219,48 @@ absl::Status Emitter::load(UOpRef node) {
   return absl::OkStatus();
 }
 
-// Where a gated load finds its element, or zeros. A branch in the middle of a tile would cost more than the tile.
-llvm::Value* Emitter::address_or_zero(const Access& access) {
-  llvm::LLVMContext& context = module_.getContext();
+// Of a load whose gate stays the same in the innermost loop, along which it runs: the elements from one iteration to
+// the next; 0 where that is not so or the loop reads more than kZeroRowBytes.
+std::int64_t Emitter::step_of_run(UOpRef load) const {
+  if (!load || loops_.empty()) return 0;
+  UOpRef index = load->source(0), loop = loops_.back().range;
+  if (!loop->source(0)->is_const() || depends_on(index->source(2), loop)) return 0;
+  const ir::Affine position = ir::to_affine(index->source(1));
+  const std::int64_t step = position.coefficient_of(loop), last = loop->source(0)->int_value() - 1;
+  const bool is_hidden = std::ranges::any_of(
+      position.terms, [&](const ir::AffineTerm& term) { return term.atom != loop && depends_on(term.atom, loop); });
+  const std::int64_t bytes = byte_size(load->dtype), element = byte_size(load->dtype.element());
+  return step > 0 && !is_hidden && last <= (kZeroRowBytes - bytes) / (step * element) ? step : 0;
+}
+
+// Where a gated load finds its element, or zeros. A branch in the middle of a tile would cost more than the tile. Of a
+// load that runs along the innermost loop the whole row is chosen, outside of the loop.
+llvm::Value* Emitter::address_or_zero(const Access& access, UOpRef load) {
   // A local variable of zeros, or a choice that LLVM may call predictable, would become a branch again.
-  llvm::GlobalVariable* zeros = module_.getGlobalVariable(kZeros, /*AllowInternal=*/true);
-  if (zeros == nullptr) {
-    llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), kZeroBytes);
-    zeros = new llvm::GlobalVariable(module_, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
-                                     llvm::Constant::getNullValue(type), kZeros);
-    zeros->setAlignment(llvm::Align(kZeroBytes));
+  const std::int64_t step = step_of_run(load);
+  Access first = access;
+  Value* along = nullptr;
+  if (step > 0) {
+    along = b_.CreateMul(loops_.back().counter, b_.getInt64(static_cast<std::uint64_t>(step)));
+    first.position = b_.CreateSub(access.position, along);
   }
-  Value* address = b_.CreateSelect(access.gate, element_pointer(access, false), zeros);
+  Value* address = b_.CreateSelect(access.gate, element_pointer(first, false), zeros(step > 0));
   if (auto* choice = llvm::dyn_cast<llvm::Instruction>(address)) {
-    choice->setMetadata(llvm::LLVMContext::MD_unpredictable, llvm::MDNode::get(context, {}));
+    choice->setMetadata(llvm::LLVMContext::MD_unpredictable, llvm::MDNode::get(module_.getContext(), {}));
   }
-  return address;
+  return along ? b_.CreateGEP(arithmetic_.memory_type(access.slot->element), address, along) : address;
+}
+
+llvm::GlobalVariable* Emitter::zeros(bool is_row) {
+  const char* name = is_row ? kZeroRow : kZeros;
+  llvm::GlobalVariable* zeros = module_.getGlobalVariable(name, /*AllowInternal=*/true);
+  if (zeros != nullptr) return zeros;
+  const std::int64_t bytes = is_row ? kZeroRowBytes : kZeroBytes;
+  llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
+  zeros = new llvm::GlobalVariable(module_, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+                                   llvm::Constant::getNullValue(type), name);
+  zeros->setAlignment(llvm::Align(kZeroBytes));
+  return zeros;
 }
 
 absl::Status Emitter::store(UOpRef node) {

@@ -70,7 +70,9 @@ class Emitter {
   void emit_prefetch(const Slot& slot, Value* position, bool to_write, int locality);
   void prefetch(ir::UOpRef index, const Access& access, ir::DType dtype);
   std::int64_t reduced_ahead(const ir::Affine& position, std::uint16_t lanes, std::int64_t line) const;
-  Value* address_or_zero(const Access& access);
+  Value* address_or_zero(const Access& access, ir::UOpRef load);
+  std::int64_t step_of_run(ir::UOpRef load) const;
+  llvm::GlobalVariable* zeros(bool is_row);
   absl::Status store(ir::UOpRef node);
   absl::Status gather_lanes(ir::UOpRef node);  // stack
 

@@ -32,12 +32,13 @@ absl::StatusOr<ImportedGraph> Importer::run() {
         proto_.version(), kGraphVersion));
   }
   if (auto s = import_vars(); !s.ok()) return s;
+  if (auto s = find_carried(); !s.ok()) return s;
   return import_nodes();
 }
 
 absl::StatusOr<ImportedGraph> Importer::run_as_body(const std::vector<UOpRef>& vars, std::vector<bool> is_fixed) {
-  if (proto_.vars_size() != 0 || proto_.loops_size() != 0)
-    return InvalidArgumentError("a loop's body has variables or loops of its own");
+  if (proto_.vars_size() != 0 || proto_.loops_size() != 0 || proto_.carried_size() != 0)
+    return InvalidArgumentError("a loop's body has variables or loops of its own, or carries outputs");
   is_body_ = true;
   is_fixed_ = std::move(is_fixed);
   out_.vars = vars;
@@ -61,6 +62,7 @@ absl::StatusOr<ImportedGraph> Importer::import_nodes() {
       absl::Status fits = check_size(shapes_.of(*value), (*value)->dtype);
       if (!fits.ok()) value = fits;
     }
+    if (value.ok() && carried_.contains(i)) value = kept_in_place(i, *value);
     if (!value.ok()) return at_node(i, value.status());
     values_.push_back(*value);
   }
@@ -112,9 +114,11 @@ absl::StatusOr<ImportedGraph> Importer::import_outputs() {
       return InvalidArgumentError(fmt::format("output {} '{}': the name is used twice", i, o.name()));
     const UOpRef value = values_[o.node()];
     if (auto s = check_stored(shapes_.of(value), value->dtype); !s.ok()) return at_node(static_cast<int>(o.node()), s);
-    out_.outputs.push_back(values_[o.node()]);
+    const auto whole = whole_.find(static_cast<int>(o.node()));
+    out_.outputs.push_back(whole == whole_.end() ? value : whole->second);
     out_.output_names.push_back(o.name());
   }
+  if (auto s = check_carried(); !s.ok()) return s;
   drop_unread_results();
   return std::move(out_);
 }
@@ -303,6 +307,16 @@ Result Importer::import_node(int i) {
   }
 }
 
+// One value everywhere.
+UOpRef Importer::filled(UOpRef value, const Shape& shape) {
+  if (shape.empty()) return value;
+  std::vector<UOpRef> ones(shape.size() + 1, g_.index(1));
+  ones[0] = value;
+  std::vector<UOpRef> full = {g_.make(Op::Reshape, value->dtype, ones)};
+  full.insert(full.end(), shape.begin(), shape.end());
+  return g_.make(Op::Expand, value->dtype, full);
+}
+
 Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
   auto shape = exprs(n);
   if (!shape.ok()) return shape.status();
@@ -323,12 +337,7 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
     }
     if (n.data().size() == element) {  // filled
       UOpRef value = import_scalar(g_, dtype, n.data());
-      if (shape->empty()) return value;
-      std::vector<UOpRef> ones(shape->size() + 1, g_.index(1));
-      ones[0] = value;
-      std::vector<UOpRef> full = {g_.make(Op::Reshape, dtype, ones)};
-      full.insert(full.end(), shape->begin(), shape->end());
-      return g_.make(Op::Expand, dtype, full);
+      return filled(value, *shape);
     }
     UOpRef count = num_elements(g_, *shape);
     if (!count->is_const() || static_cast<std::size_t>(count->int_value()) * element != n.data().size()) {
@@ -354,6 +363,8 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
                                                   : ir::BufferKind::Constant;
   auto id = static_cast<std::uint32_t>(out_.buffers.size());
   out_.buffers.push_back({kind, n.name(), dtype, *shape, n.op() == v1::CONSTANT ? n.data() : std::string()});
+  const auto carried = carried_into_.find(static_cast<int>(values_.size()));
+  if (carried != carried_into_.end()) return with_room(*carried->second, dtype, *shape, {kind, id});
   return g_.make(Op::Buffer, dtype, *shape, ir::BufferInfo{kind, id});
 }
 

@@ -20,8 +20,14 @@ struct ImportedBuffer {
   ir::BufferKind kind;
   std::string name;  // input, parameter
   ir::DType dtype;
-  std::vector<ir::UOpRef> shape;
-  std::string data;  // constant bytes
+  std::vector<ir::UOpRef> shape;  // of its memory
+  std::string data;               // constant bytes
+};
+// An output that is made in the memory of an input, as Graph.carried asks for.
+struct ImportedCarry {
+  std::uint32_t output = 0;                           // of `outputs`, which then has all of that memory
+  std::uint32_t buffer = 0;                           // the input's id
+  std::vector<ir::UOpRef> output_shape, input_shape;  // without the room
 };
 struct ImportedLoop;
 struct ImportedGraph {
@@ -30,6 +36,7 @@ struct ImportedGraph {
   std::vector<ir::UOpRef> outputs;  // tensor-level values
   std::vector<std::string> output_names;
   std::vector<ImportedLoop> loops;  // by LoopInfo::id
+  std::vector<ImportedCarry> carried;
 };
 
 // The body's buffers but for its constants are the operands: `carried` ones, `sliced` ones, invariants. An invariant

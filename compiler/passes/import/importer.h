@@ -31,6 +31,13 @@ class Importer {
 
   absl::StatusOr<ImportedGraph> import_outputs();
 
+  // Graph.carried (import_carried.cpp).
+  absl::Status find_carried();
+  Result with_room(const v1::CarriedInput& carried, ir::DType dtype, const ir::Shape& shape, ir::BufferInfo buffer);
+  Result kept_in_place(int node, ir::UOpRef value);
+  absl::Status check_carried();
+  ir::UOpRef filled(ir::UOpRef value, const ir::Shape& shape);
+
   absl::Status check_size(const ir::Shape& shape, ir::DType dtype) const;
   // Of a value that a buffer must hold.
   absl::Status check_stored(const ir::Shape& shape, ir::DType dtype) const;
@@ -69,10 +76,15 @@ class Importer {
   std::set<std::string> names_;
   std::size_t num_constants_ = 0;  // of out_.buffers
   bool is_body_ = false;
-  std::vector<bool> is_fixed_;                        // inputs of a body, by their number
-  std::map<std::int64_t, std::uint32_t> loop_ids_;    // loops of the proto that were met
-  std::vector<std::set<std::uint32_t>> results_of_;   // by id: those that nodes name
-  std::vector<std::vector<ir::UOpRef>> operands_of_;  // by id
+  std::vector<bool> is_fixed_;                           // inputs of a body, by their number
+  std::map<std::int64_t, std::uint32_t> loop_ids_;       // loops of the proto that were met
+  std::vector<std::set<std::uint32_t>> results_of_;      // by id: those that nodes name
+  std::vector<std::vector<ir::UOpRef>> operands_of_;     // by id
+  std::map<int, const v1::CarriedInput*> carried_;       // by the output's node: those that can be kept in place
+  std::map<int, const v1::CarriedInput*> carried_into_;  // the same by the input's node
+  std::vector<std::pair<int, int>> pairs_;               // nodes of Graph.carried's outputs and inputs
+  std::map<std::string, ir::UOpRef> rooms_;              // buffers of carried inputs, by name
+  std::map<int, ir::UOpRef> whole_;                      // carried outputs with all of their memory, by node
 };
 
 }  // namespace hearth::passes

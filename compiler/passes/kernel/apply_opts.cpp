@@ -133,7 +133,7 @@ class Applier {
       }
       return p;
     }
-    UOpRef count = ir::fold_floordiv(g_, size, amount), rest = ir::fold_floormod(g_, size, amount);
+    UOpRef count = simple(ir::fold_floordiv(g_, size, amount)), rest = simple(ir::fold_floormod(g_, size, amount));
     if (!size->is_const() && amount->is_const() && is_multiple(size, amount->int_value())) rest = g_.index(0);
     Pieces p;
     if (count->bounds.max > 0) {
@@ -156,6 +156,13 @@ class Applier {
       p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), at);
     }
     return p;
+  }
+
+  // The length of a loop, so that one that is always zero or one is known.
+  UOpRef simple(UOpRef length) {
+    if (length->is_const()) return length;
+    const auto simplified = rules::simplify(g_, length);
+    return simplified.ok() ? *simplified : length;
   }
 
   // For all values of the variables.
@@ -221,6 +228,16 @@ class Applier {
     piece(p.main_position && !share_loops ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range,
           p.tail_inner);
     if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
+    if (p.tail_range && contains_op(p.tail_range->source(0), Op::Var)) split_remainder(out, p.tail_range, opt);
+  }
+
+  // Copies of a sum read less than one copy does: what an unknown length leaves over is unrolled too, by half as many
+  // and so on, down to single ones. `out`'s last store is the remainder's, `range` its loop.
+  void split_remainder(std::vector<UOpRef>& out, UOpRef range, const Opt& opt) {
+    if (opt.kind != Opt::Kind::Unroll || opt.amount < 4 || !contains_op(out.back(), Op::Reduce)) return;
+    const UOpRef store = out.back();
+    out.pop_back();
+    split_store(store, range, Opt{Opt::Kind::Unroll, opt.axis, opt.amount % 4 == 0 ? opt.amount / 2 : 2}, out);
   }
 
   UOpRef padded(UOpRef store, UOpRef range, std::int64_t amount) {

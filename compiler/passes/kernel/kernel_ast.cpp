@@ -7,11 +7,14 @@
 #include "compiler/ir/shape.h"
 #include "compiler/passes/kernel/block_rows.h"
 #include "compiler/passes/kernel/evaluations.h"
+#include "compiler/passes/kernel/flatten_stage.h"
 #include "compiler/passes/kernel/kernel_estimate.h"
 #include "compiler/passes/kernel/mark_grid.h"
 #include "compiler/passes/kernel/materialize_row_values.h"
 #include "compiler/passes/kernel/pack_operands.h"
+#include "compiler/passes/kernel/prove_conditions.h"
 #include "compiler/passes/kernel/share_allocations.h"
+#include "compiler/passes/kernel/update_in_place.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/movement_index.h"
@@ -31,105 +34,6 @@ using ir::UOpRef;
 bool has_constant_shape(UOpRef buffer) {
   return std::ranges::all_of(axes_of(buffer), [](UOpRef dim) { return dim->is_const(); });
 }
-
-UOpRef param(ir::Graph& g, ir::DType dtype, std::size_t slot) {
-  return g.make(Op::Param, dtype, {}, ir::ParamInfo{static_cast<std::uint32_t>(slot)});
-}
-
-// The body of a stage, and of those that are kept in its kernel -> stores with params, allocations and flat indices.
-// Slots are in order of first appearance.
-class Flattener {
- public:
-  Flattener(ir::Graph& g, UOpRef stage, KernelAst& out) : g_(g), root_(stage), out_(out) {}
-
-  UOpRef run() {
-    std::unordered_map<UOpRef, UOpRef> done;
-    UOpRef value = value_of(root_, done);
-    Shape at;
-    for (std::size_t i = 1; i < root_->sources.size(); ++i) at.push_back(done.at(root_->source(i)));
-    UOpRef target = g_.make(Op::Index, ir::Scalar::Void,
-                            {param(g_, root_->dtype, 0), flat_index(g_, axes_of(root_), at), g_.boolean(true)});
-    add_store(target, value, at);
-    return g_.make(Op::Sink, ir::Scalar::Void, stores_);
-  }
-
-  // The stage's value with `at` in place of its ranges.
-  UOpRef value_at(const std::vector<UOpRef>& at) {
-    std::unordered_map<UOpRef, UOpRef> done;
-    for (std::size_t i = 0; i < at.size(); ++i) done[root_->source(1 + i)] = at[i];
-    return value_of(root_, done);
-  }
-
-  // Loops that the kept stages share with the kernel's own.
-  const std::vector<UOpRef>& shared() const { return shared_; }
-
- private:
-  void add_store(UOpRef target, UOpRef value, const std::vector<UOpRef>& ranges) {
-    std::vector<UOpRef> store = {target, value};
-    store.insert(store.end(), ranges.begin(), ranges.end());
-    stores_.push_back(g_.make(Op::Store, ir::Scalar::Void, store));
-  }
-
-  UOpRef slot_of(UOpRef buffer) {
-    auto found = std::ranges::find(out_.buffers, buffer);
-    std::size_t slot = found - out_.buffers.begin();
-    if (found == out_.buffers.end()) out_.buffers.push_back(buffer);
-    return param(g_, buffer->dtype, slot);
-  }
-
-  // The allocation of a stage that `reader` keeps; its store comes before the reader's. `done`: of the reader.
-  UOpRef allocation_of(UOpRef kept, UOpRef reader, const std::unordered_map<UOpRef, UOpRef>& done) {
-    if (auto found = allocations_.find(kept); found != allocations_.end()) return found->second;
-    std::vector<UOpRef> indices, loops;
-    for (UOpRef x : stage_body(reader)) {
-      if (x->is(Op::Index) && x->source(0) == kept) indices.push_back(x);
-    }
-    std::unordered_map<UOpRef, UOpRef> own;
-    const std::vector<UOpRef> of_reader = shared_loops(kept, reader, indices).value();
-    for (std::size_t i = 0; i < of_reader.size(); ++i) {
-      loops.push_back(done.at(of_reader[i]));
-      own[kept->source(1 + i)] = loops.back();
-    }
-    if (shared_.empty()) shared_ = loops;
-    UOpRef value = value_of(kept, own), row = own.at(kept->sources.back());
-    const auto id = static_cast<std::uint32_t>(allocations_.size());
-    const ir::AllocationInfo info{id, row->source(0)->bounds.max, id};
-    UOpRef allocation = g_.make(Op::Allocate, kept->dtype, loops, info);
-    loops.push_back(row);
-    add_store(g_.make(Op::Index, ir::Scalar::Void, {allocation, row, g_.boolean(true)}), value, loops);
-    return allocations_[kept] = allocation;
-  }
-
-  // `done`: what ranges of the stage become, if they are not its own; afterwards what every node has become.
-  UOpRef value_of(UOpRef stage, std::unordered_map<UOpRef, UOpRef>& done) {
-    std::vector<UOpRef> sources;
-    for (UOpRef x : stage_body(stage)) {
-      out_.provenance = g_.merge_provenance(out_.provenance, x->provenance);
-      if (x->is(Op::Buffer) || done.contains(x)) continue;  // buffers are named by index nodes only
-      sources.clear();
-      if (x->is(Op::Index)) {
-        UOpRef from = x->source(0), gate = done.at(x->sources.back());
-        std::vector<UOpRef> at;
-        for (std::size_t i = 1; i + 1 < x->sources.size(); ++i) at.push_back(done.at(x->source(i)));
-        const bool kept = from->is(Op::Stage) && from->as<ir::StageInfo>().kept;
-        done[x] = kept ? g_.make(Op::Index, ir::Scalar::Void, {allocation_of(from, stage, done), at.back(), gate})
-                       : g_.make(Op::Index, ir::Scalar::Void, {slot_of(from), flat_index(g_, axes_of(from), at), gate});
-        continue;
-      }
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      bool empty = x->is(Op::Reduce) && std::any_of(sources.begin() + 1, sources.end(),
-                                                    [](UOpRef r) { return r->source(0)->bounds.max < 1; });
-      done[x] = empty ? reduce_identity(g_, x->as<ir::ReduceInfo>().kind, x->dtype) : g_.with_sources(x, sources);
-    }
-    return done.at(stage->source(0));
-  }
-
-  ir::Graph& g_;
-  UOpRef root_;
-  KernelAst& out_;
-  std::vector<UOpRef> stores_, shared_;
-  std::unordered_map<UOpRef, UOpRef> allocations_;
-};
 
 double trip_count(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
 
@@ -346,7 +250,7 @@ absl::Status compute_in_copy(ir::Graph& g, KernelAst::Packing& packing, const ta
     // Simple coordinates first: they stand in many positions.
     const std::vector<UOpRef> at = coordinates(g, read->source(1), axes_of(packing.source));
     HEARTH_ASSIGN_OR_RETURN(UOpRef simple, rules::simplify(g, g.make(Op::Sink, ir::Scalar::Void, at)));
-    Flattener flattener(g, packing.source, copy);
+    StageFlattener flattener(g, packing.source, copy);
     std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
     sources[1] = gated(g, flattener.value_at({simple->sources.begin(), simple->sources.end()}), read->source(2));
     UOpRef flat = g.make(Op::Sink, ir::Scalar::Void, {g.with_sources(store, sources)});
@@ -361,7 +265,7 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const target:
                                        const Tuning& tuning) {
   KernelAst out;
   out.buffers.push_back(stage);
-  Flattener flattener(g, stage, out);
+  StageFlattener flattener(g, stage, out);
   UOpRef flat = flattener.run();
   UOpRef rows = nullptr;
   if (!flattener.shared().empty()) {
@@ -374,6 +278,25 @@ absl::StatusOr<KernelAst> build_kernel(ir::Graph& g, UOpRef stage, const target:
   if (rows) {
     HEARTH_ASSIGN_OR_RETURN(flat, block_rows(g, flat, rows, target.allocation_bytes()));
   }
+  HEARTH_ASSIGN_OR_RETURN(flat, prove_conditions(g, flat));
+  HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, tuning, out));
+  return out;
+}
+
+absl::StatusOr<std::optional<KernelAst>> build_in_place(ir::Graph& g, UOpRef stage, UOpRef buffer,
+                                                        const target::Target& target, const IsOnce& is_once,
+                                                        const Tuning& tuning) {
+  KernelAst out;
+  out.buffers.push_back(stage);
+  StageFlattener flattener(g, stage, out);
+  UOpRef flat = flattener.run();
+  const auto found = std::ranges::find(out.buffers, buffer);
+  if (!flattener.shared().empty() || found == out.buffers.end()) return std::nullopt;
+  HEARTH_ASSIGN_OR_RETURN(flat, rules::simplify(g, flat));
+  const auto slot = static_cast<std::uint32_t>(found - out.buffers.begin());
+  HEARTH_ASSIGN_OR_RETURN(const std::optional<UOpRef> updated, update_in_place(g, flat, slot));
+  if (!updated) return std::nullopt;
+  HEARTH_ASSIGN_OR_RETURN(flat, prove_conditions(g, *updated));
   HEARTH_RETURN_IF_ERROR(shape_kernel(g, flat, target, &is_once, tuning, out));
   return out;
 }

@@ -1,6 +1,7 @@
 // kernel_ast: one stage -> the canonical AST of its kernel (see split_kernels.h), with the opts of the target applied.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,12 @@ absl::Status compute_in_copy(ir::Graph& graph, KernelAst::Packing& packing, cons
 
 absl::StatusOr<KernelAst> build_kernel(ir::Graph& graph, ir::UOpRef stage, const target::Target& target,
                                        const IsOnce& is_once, const Tuning& tuning = {});
+
+// The kernel of a stage that is made in the memory of `buffer`, a Buffer that it reads (kernel/update_in_place);
+// nothing where it has to be made elsewhere.
+absl::StatusOr<std::optional<KernelAst>> build_in_place(ir::Graph& graph, ir::UOpRef stage, ir::UOpRef buffer,
+                                                        const target::Target& target, const IsOnce& is_once,
+                                                        const Tuning& tuning = {});
 
 // The last step of it alone, for a flat kernel that stands for itself (compiler/candidate): `buffers` are Buffers, one
 // a param; no `is_once`: operands are not packed.

@@ -4,12 +4,14 @@
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/sha256.h"
 #include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import_expr.h"
 #include "compiler/passes/kernel/append_loop.h"
+#include "compiler/passes/kernel/choices.h"
 #include "compiler/passes/kernel/kernel_memo.h"
 #include "compiler/passes/kernel/scatter.h"
 #include "compiler/passes/ranged/once_stages.h"
@@ -39,6 +41,7 @@ class Splitter {
         target_(target),
         tuning_(tuning),
         once_(sink),
+        needed_if_(needed_if(g, sink)),
         memo_(g, target, [this](UOpRef b) { return once_.contains(b); }, tuning) {}
 
   absl::StatusOr<Schedule> run() {
@@ -46,12 +49,14 @@ class Splitter {
       out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
     std::vector<UOpRef> stages = stages_in_order(sink_);
     place_outputs();
+    for (std::uint32_t i = 0; i < imported_.carried.size(); ++i) place_carried(i);
     for (UOpRef stage : stages) {
       if (auto s = build(stage); !s.ok()) return s;
     }
+    check_readers();
     if (auto s = compute_in_copies(); !s.ok()) return s;
     for (UOpRef stage : stages) place_stage(stage);
-    for (UOpRef stage : order_) add_launch(stage);
+    for (UOpRef stage : order_) add_launches(stage);
     for (PlannedKernel& kernel : out_.kernels)
       kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(kernel.provenance), "; "));
     // Once launches depend on parameters alone: they come first, in their own order.
@@ -62,7 +67,7 @@ class Splitter {
  private:
   static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape,
                                std::string data = {}) {
-    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), 0, 0, std::move(data), {}, {}};
+    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), {}, 0, 0, std::move(data), {}, {}};
     b.max_bytes = byte_size(dtype);
     for (UOpRef dim : b.shape) b.max_bytes *= dim->bounds.max;
     return b;
@@ -75,6 +80,35 @@ class Splitter {
       out_.buffers.push_back(
           planned(ir::BufferKind::Output, imported_.output_names[i], stage->dtype, output_shapes_[i]));
       is_output_[stage] = true;
+    }
+  }
+
+  // The output's stage lies in the input's buffer; the output itself is a name of it.
+  void place_carried(std::uint32_t i) {
+    const ImportedCarry& carry = imported_.carried[i];
+    UOpRef stage = sink_->source(carry.output);
+    const std::uint32_t output = buffer_of_.at(stage);
+    PlannedBuffer &from = out_.buffers[output], &to = out_.buffers[carry.buffer];
+    if (carry.input_shape != to.shape || carry.output_shape != from.shape) {
+      to.storage = std::exchange(to.shape, carry.input_shape);
+      from.storage = std::exchange(from.shape, carry.output_shape);
+    }
+    out_.in_place.push_back(output);
+    buffer_of_[stage] = carry.buffer;
+    carried_[stage] = i;
+  }
+
+  // Who reads a carried input itself, not what is made of it, does so before that is written.
+  void check_readers() {
+    for (const auto& [stage, i] : carried_) {
+      const std::uint32_t input = imported_.carried[i].buffer;
+      for (auto later = std::ranges::find(order_, stage); later != order_.end(); ++later) {
+        if (*later == stage) continue;
+        for (UOpRef x : stage_body(*later)) {
+          const bool reads = x->is(Op::Buffer) && x->as<ir::BufferInfo>().id == input;
+          if (reads) out_.not_in_place.push_back(i);
+        }
+      }
     }
   }
 
@@ -96,25 +130,54 @@ class Splitter {
                     fmt::join(g_.provenance_texts(stage->provenance), "; "), bytes, kMaxStoredBytes));
   }
 
+  // A kernel of a stage, or of one part of a choice.
+  struct Built {
+    KernelAst kernel;
+    UOpRef runs_if = nullptr;  // as ChoicePart has it
+  };
+
   absl::Status build(UOpRef stage) {
     // In its reader's kernel, or nothing to compute.
     if (stage->as<ir::StageInfo>().kept || is_empty(stage)) return absl::OkStatus();
     HEARTH_RETURN_IF_ERROR(check_size(stage));
     order_.push_back(stage);
+    std::vector<Built>& built = built_[stage];
     if (stage->source(0)->is(Op::Scatter)) {
-      HEARTH_ASSIGN_OR_RETURN(KernelAst built, build_scatter(g_, stage, target_, tuning_));
-      built_.emplace(stage, std::move(built));
+      HEARTH_ASSIGN_OR_RETURN(built.emplace_back().kernel, build_scatter(g_, stage, target_, tuning_));
       return absl::OkStatus();
     }
     if (is_opaque(stage->source(0))) {
-      KernelAst& built = built_[stage];
-      built.buffers = {stage};
-      for (UOpRef load : stage->source(0)->sources) built.buffers.push_back(load->source(0)->source(0));
-      built.provenance = stage->provenance;
+      KernelAst& kernel = built.emplace_back().kernel;
+      kernel.buffers = {stage};
+      for (UOpRef load : stage->source(0)->sources) kernel.buffers.push_back(load->source(0)->source(0));
+      kernel.provenance = stage->provenance;
       return absl::OkStatus();
     }
-    HEARTH_ASSIGN_OR_RETURN(KernelAst built, memo_.build(stage));
-    built_.emplace(stage, std::move(built));
+    if (const auto carried = carried_.find(stage); carried != carried_.end()) {
+      const std::uint32_t id = imported_.carried[carried->second].buffer;
+      UOpRef buffer = nullptr;
+      for (UOpRef x : stage_body(stage)) {
+        if (x->is(Op::Buffer) && x->as<ir::BufferInfo>().id == id) buffer = x;
+      }
+      const auto is_once = [this](UOpRef b) { return once_.contains(b); };
+      std::optional<KernelAst> kernel;
+      if (buffer) {
+        HEARTH_ASSIGN_OR_RETURN(kernel, build_in_place(g_, stage, buffer, target_, is_once, tuning_));
+      }
+      if (kernel) {
+        built.push_back({*std::move(kernel), nullptr});
+        return absl::OkStatus();
+      }
+      out_.not_in_place.push_back(carried->second);
+    }
+    for (const ChoicePart& part : parts_of(g_, stage)) {
+      if (part.stage != stage) once_.add_equal(part.stage, stage);
+      HEARTH_ASSIGN_OR_RETURN(KernelAst kernel, memo_.build(part.stage));
+      kernel.buffers[0] = stage;
+      // What is the same at every replay is made before the first one, whatever its values.
+      UOpRef needed = once_.contains(stage) ? nullptr : needed_if_.at(stage);
+      built.push_back({std::move(kernel), both_run(g_, needed, part.runs_if)});
+    }
     return absl::OkStatus();
   }
 
@@ -122,18 +185,21 @@ class Splitter {
   absl::Status compute_in_copies() {
     std::unordered_map<UOpRef, int> readers;
     for (UOpRef stage : order_) {
-      const KernelAst& kernel = built_.at(stage);
-      for (std::size_t i = 1; i < kernel.buffers.size(); ++i) ++readers[kernel.buffers[i]];
-      for (const KernelAst::Packing& packing : kernel.packings) ++readers[packing.source];
+      for (const Built& built : built_.at(stage)) {
+        for (std::size_t i = 1; i < built.kernel.buffers.size(); ++i) ++readers[built.kernel.buffers[i]];
+        for (const KernelAst::Packing& packing : built.kernel.packings) ++readers[packing.source];
+      }
     }
     for (UOpRef stage : order_) {
-      for (KernelAst::Packing& packing : built_.at(stage).packings) {
-        UOpRef source = packing.source;
-        if (!source->is(Op::Stage) || readers.at(source) != 1 || is_output_[source] || !is_elementwise(source) ||
-            packing.kernels.size() != 1)
-          continue;
-        HEARTH_RETURN_IF_ERROR(memo_.compute_in_copy(packing));
-        in_copy_.insert(source);
+      for (Built& built : built_.at(stage)) {
+        for (KernelAst::Packing& packing : built.kernel.packings) {
+          UOpRef source = packing.source;
+          if (!source->is(Op::Stage) || readers.at(source) != 1 || is_output_[source] || !is_elementwise(source) ||
+              packing.kernels.size() != 1)
+            continue;
+          HEARTH_RETURN_IF_ERROR(memo_.compute_in_copy(packing));
+          in_copy_.insert(source);
+        }
       }
     }
     std::erase_if(order_, [this](UOpRef stage) { return in_copy_.contains(stage); });
@@ -152,16 +218,16 @@ class Splitter {
                        [](UOpRef range) { return range->source(0)->bounds.max < 1; });
   }
 
-  void add_launch(UOpRef stage) {
-    const KernelAst& built = built_.at(stage);
+  void add_launches(UOpRef stage) {
+    const bool once = once_.contains(stage);
     UOpRef value = stage->source(0);
-    if (value->is(Op::Blob)) return add_blob(built, blobs_[value->as<ir::BlobInfo>().id], once_.contains(stage));
-    if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, built);
-    Copies copies;
-    for (const KernelAst::Packing& packing : built.packings) {
-      copies[packing.copy] = add_copy(packing);
+    for (const auto& [kernel, runs_if] : built_.at(stage)) {
+      if (value->is(Op::Blob)) return add_blob(kernel, blobs_[value->as<ir::BlobInfo>().id], once);
+      if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, kernel);
+      Copies copies;
+      for (const KernelAst::Packing& packing : kernel.packings) copies[packing.copy] = add_copy(packing, runs_if);
+      add_kernel(kernel, copies, once, runs_if);
     }
-    add_kernel(built, copies, once_.contains(stage));
   }
 
   using Copies = std::unordered_map<UOpRef, std::uint32_t>;  // stand-in -> the copy's buffer
@@ -171,11 +237,13 @@ class Splitter {
     return buffer->is(Op::Stage) ? buffer_of_.at(buffer) : buffer->as<ir::BufferInfo>().id;
   }
 
-  // The buffer of a packed copy; kernels that read one buffer in one order share it.
-  std::uint32_t add_copy(const KernelAst::Packing& packing) {
+  // The buffer of a packed copy; kernels that read one buffer in one order share it, where they run together.
+  std::uint32_t add_copy(const KernelAst::Packing& packing, UOpRef runs_if) {
     std::string text;
     for (const KernelAst& kernel : packing.kernels) text += ir::print(kernel.root);
     const bool once = once_.contains(packing.source);
+    if (once) runs_if = nullptr;
+    if (runs_if) text += fmt::format("if {}", runs_if->id);
     const auto next = static_cast<std::uint32_t>(out_.buffers.size());
     if (!in_copy_.contains(packing.source)) {
       auto [found, added] = copy_of_.emplace(std::make_pair(buffer_id(packing.source, {}), std::move(text)), next);
@@ -183,7 +251,7 @@ class Splitter {
     }
     out_.buffers.push_back(planned(once ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", packing.source->dtype,
                                    {g_.index(packing.elements)}));
-    for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once);
+    for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once, runs_if);
     return next;
   }
 
@@ -229,7 +297,7 @@ class Splitter {
     });
   }
 
-  void add_kernel(const KernelAst& built, const Copies& copies, bool once) {
+  void add_kernel(const KernelAst& built, const Copies& copies, bool once, UOpRef runs_if) {
     out_.bounds.add(built.bounds);
     PlannedLaunch launch;
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));
@@ -237,6 +305,12 @@ class Splitter {
     launch.grid = built.grid;
     launch.launch_work = built.launch_work;
     launch.once = once;
+    if (runs_if) {
+      UOpRef num_ops = launch.launch_work.num_ops;
+      if (!num_ops) num_ops = g_.index(static_cast<std::int64_t>(built.num_ops));
+      launch.launch_work.num_ops = ir::fold_mul(g_, runs_if, num_ops);
+      launch.grid = ir::fold_mul(g_, runs_if, launch.grid);
+    }
     std::string text = ir::print(built.root);
     auto [found, added] = kernel_of_.emplace(text, out_.kernels.size());
     if (added) {
@@ -269,13 +343,15 @@ class Splitter {
   const std::vector<Schedule>& bodies_;
   const target::Target& target_;
   const Tuning& tuning_;
-  const OnceStages once_;
+  OnceStages once_;
+  const std::unordered_map<UOpRef, UOpRef> needed_if_;
   KernelMemo memo_;
   Schedule out_;
   std::unordered_set<std::uint32_t> placed_loops_;
   std::unordered_map<UOpRef, std::uint32_t> buffer_of_;
   std::unordered_map<UOpRef, bool> is_output_;
-  std::unordered_map<UOpRef, KernelAst> built_;
+  std::unordered_map<UOpRef, std::uint32_t> carried_;  // stage -> of imported_.carried
+  std::unordered_map<UOpRef, std::vector<Built>> built_;
   std::vector<UOpRef> order_;           // of launches
   std::unordered_set<UOpRef> in_copy_;  // stages that are computed in a packed copy's kernel
   std::unordered_map<std::string, std::size_t> kernel_of_;

@@ -28,6 +28,41 @@ struct Condition {
   }
 };
 
+// By range: the loops around its own loop wherever that stands, as linearize places it. A reduction stands inside of
+// the loops that it depends on; reductions and stores that share a range may get loops of their own, so what counts is
+// around all of them.
+std::unordered_map<UOpRef, LoopSet> loops_around(const std::vector<UOpRef>& order,
+                                                 const std::unordered_map<UOpRef, LoopSet>& depends) {
+  std::unordered_map<UOpRef, LoopSet> around;
+  for (UOpRef x : order) {
+    if (!x->is(Op::Reduce) && !x->is(Op::Store)) continue;
+    LoopSet outside;
+    if (x->is(Op::Reduce)) outside = depends.at(x);
+    for (std::size_t i = x->is(Op::Store) ? 2 : 1; i < x->sources.size(); ++i) {
+      UOpRef range = x->source(i);
+      if (!ir::is_loop(range)) continue;  // lanes and copies, where expand has not made them yet
+      const auto [known, first] = around.try_emplace(range, outside);
+      if (!first) std::erase_if(known->second, [&](UOpRef loop) { return !outside.contains(loop); });
+      outside.insert(range);
+    }
+  }
+  return around;
+}
+
+// And what is around those, and so on.
+LoopSet with_loops_around(const LoopSet& loops, const std::unordered_map<UOpRef, LoopSet>& around) {
+  LoopSet all;
+  std::vector<UOpRef> left(loops.begin(), loops.end());
+  while (!left.empty()) {
+    UOpRef loop = left.back();
+    left.pop_back();
+    if (!all.insert(loop).second) continue;
+    if (const auto found = around.find(loop); found != around.end())
+      left.insert(left.end(), found->second.begin(), found->second.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
@@ -64,15 +99,19 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
     }
   }
 
+  const std::unordered_map<UOpRef, LoopSet> around = loops_around(order, depends);
   std::unordered_map<UOpRef, UOpRef> done;
   std::vector<UOpRef> sources;
   for (UOpRef x : order) {
     sources.clear();
     for (UOpRef s : x->sources) sources.push_back(done.at(s));
     Condition guard;
-    for (LoopSet loops : needed[x].any) {
-      for (UOpRef r : depends.at(x)) loops.erase(r);  // inside that loop it runs
-      guard.add(loops);
+    if (x->is(Op::Load)) {
+      const LoopSet inside = with_loops_around(depends.at(x), around);  // where it stands, they run
+      for (LoopSet loops : needed[x].any) {
+        for (UOpRef r : inside) loops.erase(r);
+        guard.add(loops);
+      }
     }
     if (x->is(Op::Load) && !guard.always()) {
       UOpRef runs = g.boolean(false);

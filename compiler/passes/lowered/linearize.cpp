@@ -1,4 +1,6 @@
-// Every node is placed in the innermost loop it depends on; what depends on no loop stands before all of them.
+// Every node is placed in the innermost loop it depends on; what depends on no loop stands before all of them. A
+// reduction that only stores of a loop of at most one round use stands inside of that loop: outside it saves nothing,
+// and runs where the loop does not.
 // Reductions over the same ranges share one loop. The order within a loop follows the toposort, with each inner loop as
 // one item after everything its body reads from outside.
 #include "compiler/passes/lowered/linearize.h"
@@ -9,7 +11,9 @@
 #include <unordered_set>
 
 #include "compiler/ir/text.h"
+#include "compiler/passes/lowered/own_ranges.h"
 #include "compiler/passes/lowered/reduce_kind.h"
+#include "compiler/passes/lowered/running_loops.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -24,6 +28,7 @@ class Linearizer {
 
   absl::StatusOr<LinearKernel> run() {
     order_ = toposort(root_);
+    running_ = running_loops(order_);
     for (UOpRef x : order_) collect(x);
     collect_plain_stores();
     for (UOpRef x : order_) {
@@ -79,6 +84,7 @@ class Linearizer {
       }
     }
     if (own.empty()) return;
+    if (x->is(Op::Reduce)) stay_inside(x, free);
     if (x->is(Op::Store)) {  // a tree of loops: stores may share outer ones
       if (stands_elsewhere(own) && !uses_allocation(x)) {
         conflicting_loops_.push_back(x);
@@ -104,6 +110,16 @@ class Linearizer {
     nest.members.push_back(x);
     nest.reduces.push_back(x);
     for (UOpRef r : own) nest_of_[r] = own[0];
+  }
+
+  // Loops of at most one round around every use of a reduction count as ones that it depends on.
+  void stay_inside(UOpRef reduce, std::vector<UOpRef>& free) const {
+    const auto loops = running_.find(reduce);
+    if (loops == running_.end()) return;
+    for (UOpRef r : loops->second) {
+      const bool optional = ir::is_range(r, ir::RangeKind::Loop) && r->source(0)->bounds.max <= 1;
+      if (optional && std::ranges::find(free, r) == free.end()) free.push_back(r);
+    }
   }
 
   // Of buffers that a store writes at positions which were read from memory: what is stored there otherwise.
@@ -354,6 +370,7 @@ class Linearizer {
   ir::Graph& g_;
   UOpRef root_;
   std::vector<UOpRef> order_, body_;
+  absl::flat_hash_map<UOpRef, Loops> running_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
   std::unordered_map<UOpRef, Nest> nests_;                        // by first range
   std::unordered_map<UOpRef, std::vector<UOpRef>> stores_of_;     // allocation -> what writes it
@@ -368,28 +385,6 @@ class Linearizer {
   std::vector<UOpRef> conflicting_loops_;
   std::uint32_t next_acc_ = 0;
 };
-
-UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& conflicting_loops) {
-  std::uint32_t next_axis = 0;
-  for (UOpRef x : toposort(kernel)) {
-    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
-  }
-  std::vector<std::pair<UOpRef, UOpRef>> ranges, copies;
-  const std::size_t first = conflicting_loops[0]->is(Op::Store) ? 2 : 1;
-  for (std::size_t i = first; i < conflicting_loops[0]->sources.size(); ++i) {
-    UOpRef r = conflicting_loops[0]->source(i), size = substitute(g, r->source(0), ranges);
-    if (ir::is_range(r, ir::RangeKind::Grid))
-      continue;  // outermost of all stores: what conflicting_loops does so below it
-    ranges.emplace_back(r,
-                        g.make(Op::Range, r->dtype, {size}, ir::RangeInfo{next_axis++, r->as<ir::RangeInfo>().kind}));
-  }
-  for (UOpRef x : conflicting_loops) {
-    if (x->op == conflicting_loops[0]->op &&
-        std::ranges::equal(x->sources.subspan(first), conflicting_loops[0]->sources.subspan(first)))
-      copies.emplace_back(x, substitute(g, x, ranges));
-  }
-  return substitute(g, kernel, copies);
-}
 
 }  // namespace
 

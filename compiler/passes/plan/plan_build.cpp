@@ -70,6 +70,7 @@ v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryP
     buffer.set_name(b.name);
     buffer.set_dtype(static_cast<v1::DType>(b.dtype.scalar));
     for (ir::UOpRef dim : b.shape) *buffer.add_shape() = export_length(dim);
+    for (ir::UOpRef dim : b.storage) buffer.add_storage(dim->int_value());
     buffer.set_max_bytes(b.max_bytes);
     buffer.set_offset(b.offset);
     buffer.set_data(b.data);
@@ -81,6 +82,8 @@ v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryP
     view.set_other(b.view->other);
     view.set_reverse(b.view->reverse);
   }
+  for (const std::uint32_t output : schedule.in_place)
+    plan.mutable_buffers(static_cast<int>(output))->set_in_place(true);
   for (const PlannedKernel& k : schedule.kernels) {
     v1::PlanKernel& kernel = *plan.add_kernels();
     kernel.set_symbol(k.symbol);

@@ -29,6 +29,7 @@ struct PlannedBuffer {
   std::string name;
   ir::DType dtype;
   std::vector<ir::UOpRef> shape;
+  std::vector<ir::UOpRef> storage;  // of its memory, where that is another one
   std::uint64_t max_bytes = 0;
   std::uint64_t offset = 0;  // set by memory_plan
   std::string data;
@@ -75,8 +76,10 @@ struct Schedule {
   std::vector<PlannedKernel> kernels;   // distinct
   std::vector<PlannedLaunch> launches;  // execution order; those of a loop are neighbours
   std::vector<PlannedLoop> loops;
-  std::vector<PlannedRegion> regions;  // in the order of their launches, which are not shared
-  BoundsCount bounds;                  // of all kernels, equal ones counted each time
+  std::vector<std::uint32_t> in_place;      // outputs in the memory of what they are carried to: launches name that
+  std::vector<std::uint32_t> not_in_place;  // of ImportedGraph::carried: those that have to be made elsewhere
+  std::vector<PlannedRegion> regions;       // in the order of their launches, which are not shared
+  BoundsCount bounds;                       // of all kernels, equal ones counted each time
 };
 
 }  // namespace hearth::passes

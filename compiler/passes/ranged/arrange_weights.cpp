@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/affine.h"
+#include "compiler/passes/ranged/contraction_reuse.h"
 #include "compiler/passes/ranged/movement_index.h"
 #include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stage_facts.h"
@@ -24,14 +25,20 @@ class Arranger {
   absl::StatusOr<UOpRef> rewritten(UOpRef stage, bool is_output) {
     once_.add(stage, is_output);
     const StageFacts facts(stage);
-    if (!facts.contracts) return stage;
+    if (!facts.contracts && !has_sum_of_products(stage_body(stage))) return stage;
     Map arranged;  // loads
     for (const StageRead& read : facts.reads) {
       if (!read.in_reduction || !once_.contains(read.from()) || !fits(read)) continue;
-      HEARTH_ASSIGN_OR_RETURN(const bool is_affine, is_affine_in_loops(read));
-      if (is_affine) continue;
+      HEARTH_ASSIGN_OR_RETURN(const ir::Affine place, place_in_memory(read));
+      std::vector<UOpRef> summed = facts.reduced;
+      if (!facts.contracts || is_sum_of_loops(place)) {
+        HEARTH_ASSIGN_OR_RETURN(UOpRef along, axis_of_dot_products(read, place, facts));
+        if (!along) continue;
+        std::rotate(std::ranges::find(summed, along), std::ranges::find(summed, along) + 1, summed.end());
+      }
       for (UOpRef x : stage_body(stage)) {
-        if (x->is(Op::Load) && x->source(0) == read.index) arranged.emplace_back(x, from_stage_of_its_own(x, facts));
+        if (x->is(Op::Load) && x->source(0) == read.index)
+          arranged.emplace_back(x, from_stage_of_its_own(x, summed, facts.loops));
       }
     }
     if (arranged.empty()) return stage;
@@ -56,12 +63,38 @@ class Arranger {
     return extent(ranges) <= elements;
   }
 
-  // Whether the place in memory is a sum of multiples of loops.
-  absl::StatusOr<bool> is_affine_in_loops(const StageRead& read) {
+  absl::StatusOr<ir::Affine> place_in_memory(const StageRead& read) {
     const std::vector<UOpRef> at(read.index->sources.begin() + 1, read.index->sources.end() - 1);
     HEARTH_ASSIGN_OR_RETURN(UOpRef place, rules::simplify(g_, flat_index(g_, axes_of(read.from()), at)));
-    return std::ranges::all_of(ir::to_affine(place).terms,
-                               [](const ir::AffineTerm& term) { return term.atom->is(Op::Range); });
+    return ir::to_affine(place);
+  }
+
+  static bool is_sum_of_loops(const ir::Affine& place) {
+    return std::ranges::all_of(place.terms, [](const ir::AffineTerm& term) { return term.atom->is(Op::Range); });
+  }
+
+  // Neighbours along `loop` are neighbours in memory, or the same element.
+  static bool stays_or_runs(const ir::Affine& place, UOpRef loop) {
+    return std::ranges::all_of(place.terms, [&](const ir::AffineTerm& term) {
+      return term.atom == loop ? term.coefficient == 1 : !contains(free_ranges({term.atom}), loop);
+    });
+  }
+
+  // A convolution of one result, [rows, columns, channels] by [1, channels, 3, 3]: no loop of results can run along
+  // vectors, the sum over the channels can where the weights lie in its order, too. That loop of the sum, or null.
+  absl::StatusOr<UOpRef> axis_of_dot_products(const StageRead& weights, const ir::Affine& place,
+                                              const StageFacts& facts) {
+    const auto is_summed = [&](UOpRef range) { return contains(facts.reduced, range); };
+    if (facts.reductions.size() != 1 || !std::ranges::all_of(weights.ranges, is_summed)) return nullptr;
+    std::vector<UOpRef> rows(facts.loops), runs(weights.ranges);  // along what all other reads stay or run
+    for (const StageRead& read : facts.reads) {
+      if (!read.in_reduction || &read == &weights) continue;
+      HEARTH_ASSIGN_OR_RETURN(const ir::Affine other, place_in_memory(read));
+      std::erase_if(rows, [&](UOpRef loop) { return !stays_or_runs(other, loop); });
+      std::erase_if(runs, [&](UOpRef loop) { return other.coefficient_of(loop) != 1 || !stays_or_runs(other, loop); });
+    }
+    std::erase_if(runs, [&](UOpRef loop) { return place.coefficient_of(loop) == 1; });
+    return rows.empty() && runs.size() == 1 ? runs[0] : nullptr;
   }
 
   // What is loaded, in place of a load from a stage that only pads or converts the weights: that one would be stored
@@ -77,11 +110,11 @@ class Arranger {
   }
 
   // Summed ranges first, then the stage's own: innermost what results are next to each other in.
-  UOpRef from_stage_of_its_own(UOpRef load, const StageFacts& facts) {
+  UOpRef from_stage_of_its_own(UOpRef load, const std::vector<UOpRef>& summed, const std::vector<UOpRef>& loops) {
     const std::vector<UOpRef> used = free_ranges({load->source(0)});
     std::vector<UOpRef> sources = {nullptr}, at = {nullptr};
     Map renamed;
-    for (const auto* ranges : {&facts.reduced, &facts.loops}) {
+    for (const auto* ranges : {&summed, &loops}) {
       for (UOpRef range : *ranges) {
         if (!contains(used, range)) continue;
         sources.push_back(g_.range(range->source(0), g_.fresh_id(), ir::RangeKind::Loop));

@@ -2,7 +2,8 @@
 //
 // A transposed convolution of stride s reads w[c, k / (s * s), k / s % s + s * i, k % s + s * j]: no sum of multiples
 // of its loops, so that no loop over k could load vectors or be packed. Where such weights are the same at every
-// replay, a stage of their own holds them as w[i, j, c, k], made once.
+// replay, a stage of their own holds them as w[i, j, c, k], made once. A convolution of one channel sums along vectors
+// of its inputs' channels: its weights w[0, c, i, j] lie as w[i, j, c].
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"

@@ -72,8 +72,8 @@ class Keeper {
 
   // Nobody but one reader wants it.
   bool is_inner(const Facts& facts, UOpRef stage) const {
-    if (facts.is_output || facts.uses.empty() || once_.contains(stage) || stage->as<ir::StageInfo>().forced)
-      return false;
+    const auto& info = stage->as<ir::StageInfo>();
+    if (facts.is_output || facts.uses.empty() || once_.contains(stage) || info.forced || info.choice) return false;
     UOpRef reader = facts.uses.front().reader;
     return std::ranges::all_of(facts.uses, [&](const Use& u) { return u.reader == reader; });
   }

@@ -44,12 +44,24 @@ class Rewriter {
     std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, is_once);
     if (!found) return stage;
     found->image = unpadded(*found);
-    if (found->made != stage->sources.back() || !is_summed_innermost(*found) || may_be_empty(*found) ||
-        !is_winograd_faster(*found, target_))
-      return stage;
+    if (found->made != stage->sources.back() || !is_summed_innermost(*found) || may_be_empty(*found)) return stage;
+    const WinogradUse use = winograd_use(*found, target_);
+    if (use.when == WinogradUse::When::Never) return stage;
     ir::ProvenanceScope scope(g_, stage->provenance);
     HEARTH_ASSIGN_OR_RETURN(UOpRef sum, tiled_sum(*found));
-    return replaced_below(g_, stage, Map{{found->reduce, sum}});
+    UOpRef tiled = replaced_below(g_, stage, Map{{found->reduce, sum}});
+    return use.when == WinogradUse::When::Always ? tiled : either(stage, tiled, *found, use.least_results);
+  }
+
+  // The stage with both forms, of which a replay computes one.
+  UOpRef either(UOpRef direct, UOpRef tiled, const Convolution& c, std::int64_t least_results) {
+    UOpRef results = ir::fold_mul(g_, c.row->source(0), c.column->source(0));
+    for (UOpRef other : c.batch) results = ir::fold_mul(g_, other->source(0), results);
+    std::vector<UOpRef> sources(direct->sources.begin(), direct->sources.end());
+    sources[0] = g_.where(g_.lt(results, g_.index(least_results)), direct->source(0), tiled->source(0));
+    ir::StageInfo info = direct->as<ir::StageInfo>();
+    info.choice = true;
+    return g_.make(Op::Stage, direct->dtype, sources, info);
   }
 
   // The image without the stage that only pads it: its conditions are few beside a tile's arithmetic.

@@ -18,22 +18,31 @@ constexpr std::int64_t kMinChannels = 16;
 constexpr double kInputCycles = 150, kOutputCycles = 110;
 constexpr double kBytesPerCycle = 8;  // of what does not stay in the second-level cache, each way
 
-enum class At { Least, Greatest };  // of the lengths that variables have
+constexpr double kWorthAChoice = 1.1;  // times as slow at an end of a range: a second kernel costs its compile
+constexpr int kPlaces = 48;            // of a range that are looked at, as far from each other by their logarithms
 
-// Sizes of what is computed.
+// Sizes of what is computed. Where lengths depend on variables: at `share` of the way from their least to their
+// greatest, by their logarithms.
 struct Size {
-  Size(const Convolution& c, At at)
-      : rows(length(c.row, at)), columns(length(c.column, at)), in(length(c.summed, at)), out(length(c.made, at)) {
-    for (ir::UOpRef loop : c.batch) batch *= length(loop, at);
+  Size(const Convolution& c, double share)
+      : rows(length(c.row, share)),
+        columns(length(c.column, share)),
+        in(length(c.summed, share)),
+        out(length(c.made, share)) {
+    for (ir::UOpRef loop : c.batch) batch *= length(loop, share);
   }
-  static std::int64_t length(ir::UOpRef range, At at) {
+  static std::int64_t length(ir::UOpRef range, double share) {
     const ir::Bounds& bounds = range->source(0)->bounds;
-    return std::max<std::int64_t>(1, at == At::Least ? bounds.min : bounds.max);
+    const auto least = std::max<std::int64_t>(1, bounds.min), greatest = std::max<std::int64_t>(1, bounds.max);
+    if (least == greatest) return least;
+    const double low = std::log(static_cast<double>(least)), high = std::log(static_cast<double>(greatest));
+    return std::clamp<std::int64_t>(std::llround(std::exp(low + share * (high - low))), least, greatest);
   }
   std::int64_t tiles() const {
     const auto along = [](std::int64_t n) { return (n + kWinogradOutputs - 1) / kWinogradOutputs; };
     return batch * along(rows) * along(columns);
   }
+  std::int64_t results() const { return batch * rows * columns; }
 
   std::int64_t batch = 1, rows, columns, in, out;
 };
@@ -45,13 +54,11 @@ bool is_narrow(ir::UOpRef weights) {
   });
 }
 
-double direct_cycles(const Convolution& convolution, const target::Target& target, At at) {
-  const Size s(convolution, at);
+double direct_cycles(const target::Target& target, const Size& s) {
   return tune::plane_cycles(target, s.out, s.columns, 1, 0) * static_cast<double>(s.batch * s.rows * s.in) * kTaps;
 }
 
-double winograd_cycles(const Convolution& convolution, const target::Target& target, At at) {
-  const Size s(convolution, at);
+double winograd_cycles(const Convolution& convolution, const target::Target& target, const Size& s) {
   const auto lanes = static_cast<double>(target.lanes(4));
   const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
   if (lanes < 4 || !is_f32 || s.in < kMinChannels || s.out < kMinChannels) return INFINITY;
@@ -69,14 +76,25 @@ double winograd_cycles(const Convolution& convolution, const target::Target& tar
 }  // namespace
 
 double winograd_cycles(const Convolution& convolution, const target::Target& target) {
-  return winograd_cycles(convolution, target, At::Greatest);
+  return winograd_cycles(convolution, target, Size(convolution, 1));
 }
 
-bool is_winograd_faster(const Convolution& convolution, const target::Target& target) {
-  const auto share = [&](At at) {
-    return winograd_cycles(convolution, target, at) / direct_cycles(convolution, target, at);
+WinogradUse winograd_use(const Convolution& convolution, const target::Target& target) {
+  using When = WinogradUse::When;
+  const auto share = [&](const Size& s) {  // of the time of the sum
+    return winograd_cycles(convolution, target, s) / direct_cycles(target, s);
   };
-  return share(At::Least) * share(At::Greatest) < 1;
+  const double least = share(Size(convolution, 0)), greatest = share(Size(convolution, 1));
+  if (least < kWorthAChoice && greatest < 1) return {When::Always};
+  if (greatest * kWorthAChoice > 1 || least < 1)
+    return {least * greatest < 1 ? When::Always : When::Never};  // by the geometric mean
+  std::int64_t least_results = Size(convolution, 1).results();
+  for (int place = kPlaces; place-- > 0;) {
+    const Size size(convolution, static_cast<double>(place) / kPlaces);
+    if (share(size) >= 1) break;
+    least_results = size.results();
+  }
+  return {When::From, least_results};
 }
 
 }  // namespace hearth::passes

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "compiler/compile.h"
+#include "compiler/passes/import/import_expr.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 
@@ -23,6 +24,7 @@ struct Shape3x3 {
   std::int64_t top = 1, bottom = 1, left = 1, right = 1;
   bool scaled_by_row = false;                // every window, by the number of the row of its result
   bool any_batch = false, any_size = false;  // a variable instead
+  std::int64_t least_size = 6;               // of any
 };
 
 // Sum over channels and a 3x3 window at distance 1.
@@ -47,7 +49,7 @@ TiledNet tiled_net_of(const Shape3x3& s, std::uint64_t seed) {
   GraphBuilder& b = net.builder;
   const auto length = [&](bool any, const char* name, std::int64_t value, std::int64_t most) {
     if (any) net.feed.vars.push_back(value);
-    return any ? b.var(name, most == 64 ? 6 : 1, most) : Dim(value);
+    return any ? b.var(name, most == 64 ? s.least_size : 1, most) : Dim(value);
   };
   const Dim batch = length(s.any_batch, "batch", s.batch, 4), height = length(s.any_size, "height", s.height, 64),
             width = length(s.any_size, "width", s.width, 64);
@@ -120,6 +122,39 @@ TEST_CASE("convolutions by tiles of any batch and of images of any size") {
     program.check(net.feed, roundings(Scalar::F32, 4096));
     CHECK(is_tiled(program.lowered()));
   }
+}
+
+// Launches that have something to do at these values.
+int launches_at(const v1::Plan& plan, const std::vector<std::int64_t>& values) {
+  ir::Graph g;
+  std::vector<ir::UOpRef> vars;
+  for (const std::int64_t value : values) vars.push_back(g.index(value));
+  int count = 0;
+  for (const v1::Launch& launch : plan.launches()) {
+    const auto units = passes::import_expr(g, launch.grid(), vars);
+    REQUIRE(units.ok());
+    count += (*units)->bounds.max > 0;
+  }
+  return count;
+}
+
+TEST_CASE("small images sum each window, large ones go by tiles, in one plan for images of any size") {
+  Shape3x3 s;
+  s.channels = 2, s.between = 64, s.outputs = 64, s.least_size = 2, s.any_size = true;
+  std::vector<int> launches;
+  for (const std::int64_t size : {2, 3, 7, 20, 41, 64}) {
+    s.height = s.width = size;
+    CAPTURE(size);
+    const TiledNet net = tiled_net_of(s, 3);
+    Program program(net.builder.graph(), wide_target());
+    Tolerance tolerance = roundings(Scalar::F32, 4096);
+    tolerance.absolute = 0x1p-18 * 512;  // of sums of 64 sums of 576 products, many of which cancel
+    program.check(net.feed, tolerance);
+    REQUIRE(is_tiled(program.lowered()));
+    launches.push_back(launches_at(program.lowered().plan(), {size, size}));
+  }
+  CHECK(launches.front() + 2 == launches.back());  // the image's transform, products, and theirs, in place of a sum
+  CHECK(std::ranges::is_sorted(launches));
 }
 
 TEST_CASE("windows that are scaled by the place of their result are no convolution's") {

@@ -1,6 +1,6 @@
 """What tests/support/plant_bugs.py plants in the compiler's import."""
 FOLDER = "compiler/passes/import"
-FILES = ["import.cpp", "import_ops.cpp", "import_loop.cpp", "import_expr.cpp"]
+FILES = ["import.cpp", "import_ops.cpp", "import_loop.cpp", "import_expr.cpp", "import_carried.cpp"]
 BUGS = [
     ("import_ops.cpp", "permute by the inverse permutation",
      "return g_.make(Op::Permute, x->dtype, {x}, ir::Axes{axes});",

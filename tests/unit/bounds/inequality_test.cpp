@@ -152,6 +152,28 @@ TEST_CASE("two loops of which one has any length, counted as one") {
   CHECK_FALSE(t.known.proves_below(t.g.floordiv(u, t.c(11)), t.m));
 }
 
+TEST_CASE("a window of a padded image, both lengths of which are multiples") {
+  Case t;
+  UOpRef h = t.g.var("h", 32, 960, 3), w = t.g.var("w", 32, 960, 4);
+  UOpRef rows = t.g.floordiv(h, t.c(32)), columns = t.g.floordiv(w, t.c(32)), tiles = t.g.floordiv(w, t.c(64));
+  UOpRef grid = t.range(t.g.mul(rows, t.c(6)), 0), y = t.g.floormod(grid, t.g.mul(rows, t.c(2)));
+  UOpRef tile = t.range(tiles, 1), u = t.range(t.c(4), 2);
+  UOpRef ky = t.range(t.c(3), 3), channel = t.range(t.c(160), 4), kx = t.range(t.c(3), 5);
+  UOpRef row = t.g.add(y, ky), column = t.g.add(t.g.add(kx, t.g.mul(tile, t.c(4))), u);
+  UOpRef at = t.g.add(t.g.mul(t.g.mul(t.g.add(row, t.c(-1)), columns), t.c(320)), channel);
+  at = t.g.add(t.g.add(at, t.g.mul(kx, t.c(160))), t.g.mul(tile, t.c(640)));
+  at = t.g.add(t.g.add(at, t.g.mul(u, t.c(160))), t.c(-160));
+  UOpRef size = t.g.mul(t.g.mul(rows, columns), t.c(640));
+  for (UOpRef i : {row, column}) {
+    t.known.assume(t.g.lt(t.c(0), i));
+    t.known.assume(t.g.lt(i, t.g.add(t.g.mul(i == row ? rows : columns, t.c(2)), t.c(1))));
+  }
+  t.known.assume_at_least(tiles, 1);
+  CHECK(t.known.proves_non_negative(at));
+  CHECK(t.known.proves_below(at, size));
+  CHECK_FALSE(t.known.proves_below(t.g.add(at, t.c(1)), size));
+}
+
 TEST_CASE("squares count from the least value that is known") {
   Case t;
   UOpRef i = t.range(t.c(5), 0), at = t.g.mul(t.n, i), size = t.g.mul(t.g.mul(t.n, t.n), t.c(5));

@@ -78,9 +78,9 @@ std::vector<PlanKernel> plan_kernels(const v1::LoweredPlan& lowered) {
 ir::UOpRef expanded(PlanKernel& kernel) {
   ir::Graph& g = *kernel.graph;
   ir::UOpRef root = good(passes::expand(g, kernel.ast));
-  root = passes::guard_loads(g, root);
   root = good(passes::decompose(g, root, v1::Target()));
-  return good(rules::simplify(g, root));
+  root = good(rules::simplify(g, root));
+  return passes::guard_loads(g, root);
 }
 
 }  // namespace hearth::test

@@ -79,6 +79,14 @@ TEST_CASE("limits: each bound refuses what is over it and names the place") {
     loop.mutable_body()->add_loops();
     CHECK(text(check_graph(graph, limits)) == "loop 0: its body has loops of its own");
   }
+  SECTION("carried outputs") {
+    for (int i = 0; i < 33; ++i) graph.add_carried()->add_storage(4);
+    CHECK(text(check_graph(graph, limits)) == "carried outputs: 33 exceeds the limit of 1");
+    graph.mutable_carried()->DeleteSubrange(1, 32);
+    CHECK(check_graph(graph, limits).ok());
+    for (int i = 0; i < 32; ++i) graph.mutable_carried(0)->add_storage(4);
+    CHECK(text(check_graph(graph, limits)) == "axes of a carried output: 33 exceeds the limit of 32");
+  }
   SECTION("nothing to do") {
     CHECK_FALSE(check_graph(test_graph({}), limits).ok());
     graph.clear_outputs();

@@ -123,6 +123,24 @@ TEST_CASE("a kernel that several nodes share names all of them") {
   CHECK_THAT(sources(plan)[0], Catch::Contains("'second'"));
 }
 
+TEST_CASE("a kernel over lengths that vary names its own nodes, not all that have such lengths") {
+  const Dim n = Dim::variable("n", 1, 64);
+  const int product = __LINE__ + 1;
+  const Tensor p = matmul(input("x", {n * 2 + 1, 16}, DType::kF32), input("w", {16, 24}, DType::kF32));
+  const Tensor s = softmax(p);
+  const int second = __LINE__ + 1;
+  const Tensor y = matmul(s, input("v", {24, 8}, DType::kF32));
+  std::size_t products = 0;
+  for (const std::string& kernel : sources(lowered(traced({{"y", y}}), 256))) {
+    INFO(kernel);  // a reader may name what it reads, as with lengths that are known
+    const bool is_first = kernel.find(line_of(product)) != std::string::npos;
+    const bool is_second = kernel.find(line_of(second)) != std::string::npos;
+    CHECK_FALSE((is_first && is_second));
+    products += is_first + is_second;
+  }
+  CHECK(products >= 2);
+}
+
 TEST_CASE("every kernel of every model names its ONNX nodes") {
   const char* source_dir = std::getenv("HEARTH_SOURCE_DIR");
   REQUIRE(source_dir != nullptr);
