@@ -151,12 +151,18 @@ absl::Status check_rounds(const passes::Schedule& schedule, const target::Target
   return absl::OkStatus();
 }
 
+// What lowering says beside its plan, of all parts of a range.
+struct Told {
+  std::set<std::string> warnings;  // each once, however many stages are the same kernel
+  std::set<Digest> reads;          // flat kernels that tuning records were looked up for
+};
+
 // One plan of a graph whose variables are not divided; nothing where outputs that it asks for in the memory of inputs
 // have to be made elsewhere, which it then asks for no longer.
 absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const target::Target& target,
                                                          const v1::CompileOptions& options,
                                                          const TuningRecords& records, const BlobLibraries& libraries,
-                                                         std::set<std::string>& all_warnings) {
+                                                         Told& told) {
   ir::Graph g;
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
@@ -165,6 +171,7 @@ absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const
   const tune::Records recorded(records, warnings);
   passes::Tuning tuning;
   tuning.records = &recorded;
+  tuning.reads = &told.reads;
   tuning.describe = options.dump();
   if (tuning.describe)
     tuning.var_values = {options.var_values().data(), static_cast<std::size_t>(options.var_values_size())};
@@ -193,19 +200,19 @@ absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const
     plan.mutable_passes()->Swap(&reports);
     plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());
   }
-  all_warnings.insert(warnings.begin(), warnings.end());
+  told.warnings.insert(warnings.begin(), warnings.end());
   return plan;
 }
 
 absl::StatusOr<v1::LoweredPlan> lower_alternative(v1::Graph graph, const target::Target& target,
                                                   const v1::CompileOptions& options, const TuningRecords& records,
-                                                  const BlobLibraries& libraries, std::set<std::string>& all_warnings) {
+                                                  const BlobLibraries& libraries, Told& told) {
   for (int attempt = 0;; ++attempt) {  // each time for fewer carried outputs, the third time for none
     if (attempt == 2) {
       for (v1::CarriedInput& carried : *graph.mutable_carried()) carried.clear_storage();
     }
     HEARTH_ASSIGN_OR_RETURN(std::optional<v1::LoweredPlan> plan,
-                            try_lower(graph, target, options, records, libraries, all_warnings));
+                            try_lower(graph, target, options, records, libraries, told));
     if (plan) return *std::move(plan);
   }
 }
@@ -232,7 +239,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
   HEARTH_RETURN_IF_ERROR(target::check_record(record));
   HEARTH_RETURN_IF_ERROR(passes::check_var_values(graph, options));
   const target::Target target(record);
-  std::set<std::string> warnings;  // each once, however many stages are the same kernel
+  Told told;
   HEARTH_ASSIGN_OR_RETURN(const std::vector<passes::Alternative> alternatives, passes::alternatives_of(graph));
   std::vector<v1::LoweredPlan> plans;
   for (const passes::Alternative& alternative : alternatives) {
@@ -242,7 +249,7 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
       for (v1::CarriedInput& carried : *one.mutable_carried()) carried.clear_storage();
     }
     HEARTH_ASSIGN_OR_RETURN(plans.emplace_back(),
-                            lower_alternative(std::move(one), target, options, records, libraries, warnings));
+                            lower_alternative(std::move(one), target, options, records, libraries, told));
   }
   v1::LoweredPlan plan;
   if (plans.size() == 1) {
@@ -256,7 +263,8 @@ absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& 
     plan.clear_choices();
     plan.clear_kernel_costs();
   }
-  for (const std::string& warning : warnings) plan.add_warnings(warning);
+  for (const std::string& warning : told.warnings) plan.add_warnings(warning);
+  for (const Digest& kernel : told.reads) plan.add_tuning_reads(to_bytes(kernel));
   return plan;
 }
 

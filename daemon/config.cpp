@@ -75,6 +75,11 @@ std::vector<Setting> settings_of(Config& c) {
        text(&c.metrics_address, "127.0.0.1:PORT|[::1]:PORT|PATH")},
       {"sealed_cache", "compile nothing: what is not in the cache is an error that says what is missing",
        Value([&c](const std::string& value) { return parse_flag(value, &c.sealed); }, "true|false", "false")},
+      {"sealed_plans",
+       "where nothing is compiled: any plan of the graph is right, or only one that was made with the newest tuning "
+       "records of its kernels",
+       Value([&c](const std::string& value) { return parse_sealed_plans(value, &c.sealed_takes_older_tuning); },
+             "any|newest", "any")},
       {"sharing",
        "what users of one daemon share: kernels, and plans without constant data of theirs; nothing, each has entries "
        "of "

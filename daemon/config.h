@@ -28,14 +28,15 @@ struct Config {
   std::string socket;    // resolved
   ClientPolicy clients;  // who may use it
   UserQuotas user_quotas;
-  std::string metrics_address;       // of the status server; empty: none
-  bool sealed = false;               // nothing is compiled for clients
-  Sharing sharing = Sharing::kNode;  // between users, where several may use it
-  int activated_socket = -1;         // on which a service manager listens for clients; -1: none
-  std::string cache_dir;             // resolved: where it is written
-  std::string cache_below;           // resolved: a cache that is only read, mostly none (daemon/cache_place.h)
-  std::string cache_reason;          // resolved: why it lies there, for people
-  bool cache_is_temporary = false;   // resolved
+  std::string metrics_address;            // of the status server; empty: none
+  bool sealed = false;                    // nothing is compiled for clients
+  bool sealed_takes_older_tuning = true;  // of plans, where nothing is compiled
+  Sharing sharing = Sharing::kNode;       // between users, where several may use it
+  int activated_socket = -1;              // on which a service manager listens for clients; -1: none
+  std::string cache_dir;                  // resolved: where it is written
+  std::string cache_below;                // resolved: a cache that is only read, mostly none (daemon/cache_place.h)
+  std::string cache_reason;               // resolved: why it lies there, for people
+  bool cache_is_temporary = false;        // resolved
   std::uint64_t cache_limit_bytes = 10ull << 30;
   bool allow_network_fs = false;
   std::uint64_t memory_store_bytes = 512ull << 20;

@@ -104,10 +104,12 @@ class HearthDaemon::Impl {
         pool_(with_hooks(compiler_pool_options(config)), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
-        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &blobs_,
-                   &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner),
-                   &accounts_, config.sealed},
-                  config.limits),
+        plan_reads_(&store_),
+        preparer_(
+            {std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &plan_reads_,
+             &blobs_, &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner),
+             &accounts_, config.sealed, config.sealed_takes_older_tuning},
+            config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms)),
         requests_(share_of(config), &executor_),
@@ -217,6 +219,7 @@ class HearthDaemon::Impl {
             .blob_pool = &blob_pool_,
             .cache = cache_.get(),
             .tuning = &tuning_,
+            .plan_reads = &plan_reads_,
             .executor = &maintenance_executor_,
             .listener = listener_.get(),
             .weights = weights_.get(),
@@ -328,6 +331,7 @@ class HearthDaemon::Impl {
   WorkerPool pool_;
   WorkerPool blob_pool_;
   TuningTable tuning_;
+  PlanReads plan_reads_;
   Preparer preparer_;
   Explainer explainer_;
   Tuner tuner_;

@@ -45,6 +45,12 @@ absl::Status parse_sharing(const std::string& text, Sharing* place) {
   return absl::OkStatus();
 }
 
+absl::Status parse_sealed_plans(const std::string& text, bool* takes_older_tuning) {
+  if (text != "any" && text != "newest") return absl::InvalidArgumentError("expected any or newest");
+  *takes_older_tuning = text == "any";
+  return absl::OkStatus();
+}
+
 absl::Status parse_flag(const std::string& text, bool* place) {
   if (text != "true" && text != "false") return absl::InvalidArgumentError("expected true or false");
   *place = text == "true";

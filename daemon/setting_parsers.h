@@ -21,6 +21,8 @@ absl::StatusOr<std::uint64_t> parse_worker_count(const std::string& text);
 absl::Status parse_folders(const std::string& text, std::vector<std::string>* folders);
 absl::Status parse_clients(const std::string& text, ClientPolicy* place);
 absl::Status parse_sharing(const std::string& text, Sharing* place);
+// "any" or "newest".
+absl::Status parse_sealed_plans(const std::string& text, bool* takes_older_tuning);
 absl::Status parse_flag(const std::string& text, bool* place);
 // Of the log.
 absl::Status parse_level(const std::string& text, std::string* place);

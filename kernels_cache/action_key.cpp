@@ -185,7 +185,7 @@ std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMat
 }
 
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
-                              std::string_view build_id, std::string_view tuning, std::string_view blobs) {
+                              std::string_view build_id, std::string_view blobs) {
   KeyMaterial material("hearth.plan.v2");
   add_number(material, "graph.version", graph.version());
   material.add("graph.vars", vars_bytes(graph), absl::StrCat(graph.vars_size(), " variables"));
@@ -200,8 +200,19 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
   add_target(material, target);
   add_options(material, options);
   add_text(material, "build_id", build_id);
-  if (!tuning.empty()) material.add("tuning", std::string(tuning), to_hex(tuning).substr(0, 16));
   if (!blobs.empty()) material.add("blob_libraries", std::string(blobs), std::string(blobs));
+  return material;
+}
+
+KeyMaterial with_tuning(const KeyMaterial& plan, std::string_view digest) {
+  KeyMaterial material = plan;
+  if (!digest.empty()) material.add("tuning", std::string(digest), to_hex(digest).substr(0, 16));
+  return material;
+}
+
+KeyMaterial plan_reads_key_material(const KeyMaterial& plan) {
+  KeyMaterial material(kPlanReadsDomain);
+  material.add("plan", to_bytes(key(plan)), to_hex(key(plan)).substr(0, 16));
   return material;
 }
 

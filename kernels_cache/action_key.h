@@ -59,11 +59,16 @@ Digest key(const KeyMaterial& material);
 // Names of parts whose bytes differ, or that only one side has, in the order of `wanted`, then of `other`.
 std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMaterial& other);
 
-// `build_id` covers compiler sources and the LLVM version. `tuning` is the digest of the tuning records that lowering
-// is given, `blobs` names the blob libraries that it may use; either is empty when there are none, and then no part of
-// the key.
+// `build_id` covers compiler sources and the LLVM version. `blobs` names the blob libraries that lowering may use;
+// empty when there are none, and then no part of the key.
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
-                              std::string_view build_id, std::string_view tuning = {}, std::string_view blobs = {});
+                              std::string_view build_id, std::string_view blobs = {});
+// The plan of `plan` that was lowered with tuning records of this digest, of the kernels that it has; empty: with none,
+// which is `plan` itself.
+KeyMaterial with_tuning(const KeyMaterial& plan, std::string_view digest);
+inline constexpr char kPlanReadsDomain[] = "hearth.plan_reads.v1";
+// What lowerings of `plan` took from tuning records (v1::PlanReads).
+KeyMaterial plan_reads_key_material(const KeyMaterial& plan);
 // Of a generated kernel; blobs have keys of their own (blob_key.h).
 KeyMaterial kernel_key_material(const v1::KernelSpec& spec, const v1::Target& target, const v1::CompileOptions& options,
                                 std::string_view build_id);

@@ -1,4 +1,5 @@
-// KernelsCache::Impl: kernel blobs and their records. Both are entries like a kernel: a checked row and a CAS file.
+// KernelsCache::Impl: kernel blobs, and the records of blobs and plans. All are entries like a kernel: a checked row
+// and a CAS file.
 #include <limits>
 
 #include "kernels_cache/kernels_cache_impl.h"
@@ -10,12 +11,31 @@ constexpr std::size_t kActionsAtATime = 256;
 
 }  // namespace
 
-std::optional<std::string> KernelsCache::Impl::find_blob_records(const KeyMaterial& material) {
-  const std::optional<ArtifactEntry> entry = find_artifact(material, EntryKind::kBlobRecords);
+std::optional<std::string> KernelsCache::Impl::find_records(const KeyMaterial& material) {
+  const std::optional<ArtifactEntry> entry = find_artifact(material, EntryKind::kRecords);
   if (!entry) return std::nullopt;
   absl::StatusOr<std::string> bytes = cas_->read(entry->digest);
   if (!bytes.ok()) return std::nullopt;
   return *std::move(bytes);
+}
+
+std::vector<std::string> KernelsCache::Impl::records_of(std::string_view domain, std::size_t limit) {
+  std::vector<std::string> all;
+  flush();
+  ActionRow last;
+  for (const ActionRow* before = nullptr; all.size() < limit; before = &last) {
+    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kActionsAtATime, before); });
+    if (!rows.ok() || rows->empty()) break;
+    for (const ActionRow& row : *rows) {
+      if (row.kind != EntryKind::kRecords || row.blobs.empty() || all.size() == limit) continue;
+      const absl::StatusOr<KeyMaterial> material = KeyMaterial::decode(row.material);
+      if (!material.ok() || material->domain() != domain) continue;
+      absl::StatusOr<std::string> bytes = cas_->read(row.blobs[0].digest);
+      if (bytes.ok()) all.push_back(*std::move(bytes));
+    }
+    last = rows->back();
+  }
+  return all;
 }
 
 ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyMaterial&)>& matches) {
@@ -28,7 +48,7 @@ ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyM
     auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kActionsAtATime, before); });
     if (!rows.ok() || rows->empty()) break;
     for (const ActionRow& row : *rows) {
-      if ((row.kind != EntryKind::kBlob && row.kind != EntryKind::kBlobRecords) || row.blobs.empty()) continue;
+      if ((row.kind != EntryKind::kBlob && row.kind != EntryKind::kRecords) || row.blobs.empty()) continue;
       const absl::StatusOr<KeyMaterial> material = KeyMaterial::decode(row.material);
       if (!material.ok() || !matches(*material)) continue;
       if (pins_->pinned(row.blobs[0].digest)) {
@@ -56,9 +76,12 @@ std::optional<ArtifactEntry> KernelsCache::find_blob(const KeyMaterial& m) {
 absl::StatusOr<ArtifactEntry> KernelsCache::put_blob(const KeyMaterial& m, std::string_view artifact) {
   return impl_->put_artifact(m, EntryKind::kBlob, artifact);
 }
-std::optional<std::string> KernelsCache::find_blob_records(const KeyMaterial& m) { return impl_->find_blob_records(m); }
-absl::Status KernelsCache::put_blob_records(const KeyMaterial& m, std::string_view records) {
-  return impl_->put_artifact(m, EntryKind::kBlobRecords, records).status();
+std::optional<std::string> KernelsCache::find_records(const KeyMaterial& m) { return impl_->find_records(m); }
+std::vector<std::string> KernelsCache::records_of(std::string_view domain, std::size_t limit) {
+  return impl_->records_of(domain, limit);
+}
+absl::Status KernelsCache::put_records(const KeyMaterial& m, std::string_view records, EntryOwner owner) {
+  return impl_->put_artifact(m, EntryKind::kRecords, records, owner).status();
 }
 ClearReport KernelsCache::remove_blobs(const std::function<bool(const KeyMaterial&)>& matches) {
   return impl_->remove_blobs(matches);

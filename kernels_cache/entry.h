@@ -6,9 +6,10 @@
 
 namespace hearth::cache {
 
-// kBlob: a compiled kernel blob; kBlobRecords: which files blobs of one request were made of.
-enum class EntryKind { kPlan = 1, kKernel = 2, kTuning = 3, kBlob = 4, kBlobRecords = 5 };
-inline constexpr EntryKind kLastEntryKind = EntryKind::kBlobRecords;
+// kBlob: a compiled kernel blob; kRecords: what entries of one request were made of: which files blobs were, which
+// tuning records plans (their keys' domains tell them apart).
+enum class EntryKind { kPlan = 1, kKernel = 2, kTuning = 3, kBlob = 4, kRecords = 5 };
+inline constexpr EntryKind kLastEntryKind = EntryKind::kRecords;
 
 struct ArtifactRef {
   Digest digest{};

@@ -142,11 +142,14 @@ class KernelsCache {
   // Drops a record whose bytes are sound and mean nothing.
   void drop_tuning(const KeyMaterial& material);
 
-  // Kernel blobs (blob_key.h) and the records that say which files they were made of; put_blob_records replaces.
+  // Kernel blobs (blob_key.h).
   std::optional<ArtifactEntry> find_blob(const KeyMaterial& material);
   absl::StatusOr<ArtifactEntry> put_blob(const KeyMaterial& material, std::string_view artifact);
-  std::optional<std::string> find_blob_records(const KeyMaterial& material);
-  absl::Status put_blob_records(const KeyMaterial& material, std::string_view records);
+  // The newest of those under keys of `domain`, at most `limit`.
+  std::vector<std::string> records_of(std::string_view domain, std::size_t limit);
+  // What blobs or plans of one request were made of (EntryKind::kRecords); a put replaces.
+  std::optional<std::string> find_records(const KeyMaterial& material);
+  absl::Status put_records(const KeyMaterial& material, std::string_view records, EntryOwner owner = kNoOwner);
   // Removes blobs and records whose material `matches` wants to go, but none that is pinned.
   ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 

@@ -42,7 +42,8 @@ class KernelsCache::Impl {
   void drop_tuning(const KeyMaterial& material);
 
   // blob_entries.cpp
-  std::optional<std::string> find_blob_records(const KeyMaterial& material);
+  std::optional<std::string> find_records(const KeyMaterial& material);
+  std::vector<std::string> records_of(std::string_view domain, std::size_t limit);
   ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 
   // maintenance.cpp

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::size_t kEvictionBatch = 64;
 constexpr std::size_t kPage = 256;
-constexpr std::size_t kMaxCompared = 256;  // entries of the same kind that explain_miss() looks at
-constexpr std::size_t kMaxRead = 8192;     // entries of all kinds that it reads for them
+constexpr std::size_t kMaxCompared = 256;          // entries of the same kind that explain_miss() looks at
+constexpr std::size_t kMaxRead = 8192;             // entries of all kinds that it reads for them
+constexpr std::size_t kOtherGraphDistance = 1000;  // more than keys have parts
 constexpr std::int64_t kProbePeriod_ns = 5'000'000'000;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
@@ -277,7 +278,7 @@ CacheHealth KernelsCache::Impl::health() {
 std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMaterial& material) {
   flush();
   std::optional<MissExplanation> nearest;
-  std::size_t num_compared = 0;
+  std::size_t nearest_distance = 0, num_compared = 0;
   ActionRow last;
   for (std::size_t num_read = 0; num_read < kMaxRead && num_compared < kMaxCompared; num_read += kPage) {
     auto rows =
@@ -289,8 +290,13 @@ std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMateria
       ++num_compared;
       if (!is_same_model(material, *other)) continue;
       std::vector<std::string> differing = differing_parts(material, *other);
-      if (nearest && nearest->differing.size() <= differing.size()) continue;
+      // One of another graph, which is another model perhaps, comes after all of this one.
+      const auto is_other_graph = [](const std::string& part) { return part.starts_with("graph."); };
+      const std::size_t distance =
+          differing.size() + (std::ranges::any_of(differing, is_other_graph) ? kOtherGraphDistance : 0);
+      if (nearest && nearest_distance <= distance) continue;
       nearest = MissExplanation{row.key, std::move(differing)};
+      nearest_distance = distance;
     }
     last = rows->back();
   }

@@ -267,7 +267,10 @@ class Prewarmer {
   void fail(std::size_t index, const absl::Status& status) {
     const std::string& path = flags_.paths[index];
     results_[index].rows.push_back({{"model", path}, {"error", std::string(status.message())}});
-    results_[index].errors.push_back(status);
+    // Whatever the error is about, one of several models is named.
+    const bool is_named = status.message().find(path) != std::string::npos;
+    results_[index].errors.push_back(
+        is_named ? status : absl::Status(status.code(), str_cat(path, ": ", std::string(status.message()))));
     receipt_.miss(path, status);
   }
 

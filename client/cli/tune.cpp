@@ -10,6 +10,8 @@
 #include "client/cli/opts_text.h"
 #include "client/cli/print.h"
 #include "client/cli/tune_model.h"
+#include "client/jit/prepare_encoded.h"
+#include "client/jit/request.h"
 #include "command_line/command.h"
 
 namespace hearth::cli {
@@ -98,6 +100,15 @@ void print_text(const v1::TuneResult& result) {
   print_reasons(result);
 }
 
+// What was tuned is in the cache when this command ends, also for processes that compile nothing.
+absl::StatusOr<client::PrepareStats> prepare_again(const Model& model, const ModelFlags& flags) {
+  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
+  if (!config.ok()) return config.status();
+  const absl::StatusOr<v1::Target> target = client::target_for(*config);
+  if (!target.ok()) return target.status();
+  return client::prewarm(model.traced, *target, *config);
+}
+
 absl::StatusOr<int> tune(const Flags& flags) {
   if (client::is_plan_file(flags.path)) {
     return refuse_plan_file(flags.path, "tune the model that it was exported from, then export it again");
@@ -106,12 +117,27 @@ absl::StatusOr<int> tune(const Flags& flags) {
   if (!model.ok()) return model.status();
   const absl::StatusOr<v1::TuneResult> result = tune_model(flags.path, *model, flags.model, flags.tune);
   if (!result.ok()) return result.status();
+  const absl::StatusOr<client::PrepareStats> again = prepare_again(*model, flags.model);
+  if (!again.ok()) return again.status();
+  // Of the cache's plans, this one is among those that changed.
+  const std::uint32_t others = result->changed_plans() > 0 ? result->changed_plans() - 1 : 0;
   if (flags.model.json) {
     Json kernels = Json::array();
     for (const v1::TunedKernel& kernel : result->kernels()) kernels.push_back(to_json(kernel));
-    print_json({{"model", flags.path}, {"kernels", kernels}});
-  } else {
-    print_text(*result);
+    print_json({{"model", flags.path},
+                {"kernels", kernels},
+                {"prepared", {{"kernels", again->kernels}, {"compiled_kernels", again->compiled_kernels}}},
+                {"other_plans", others}});
+    return 0;
+  }
+  print_text(*result);
+  print_line();
+  print_line("prepared again: ", again->kernels, again->kernels == 1 ? " kernel, " : " kernels, ",
+             again->compiled_kernels, " compiled now");
+  if (others > 0) {
+    print_line(others, others == 1 ? " other plan has" : " other plans have",
+               " a kernel that was tuned: hearth prewarm makes them anew; until then sealed processes run them as they "
+               "are, others wait for these kernels once");
   }
   return 0;
 }
@@ -122,7 +148,8 @@ void add_tune(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = command_line::add_command(
       app, "tune", "Search for faster code for a model's kernels",
-      {.details = "What is found is kept by the daemon, and every later prepare of these kernels uses it.",
+      {.details = "What is found is kept by the daemon, and every later prepare of these kernels uses it. The model's "
+                  "own plan is prepared again at the end; plans without a kernel that was tuned stay as they are.",
        .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."}}});
   add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);

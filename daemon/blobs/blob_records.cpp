@@ -52,7 +52,7 @@ cache::KeyMaterial unasked(cache::KeyMaterial material) {
 
 v1::BlobRecords BlobRecords::read(const cache::KeyMaterial& request) {
   v1::BlobRecords records;
-  const std::optional<std::string> bytes = store_->find_blob_records(request);
+  const std::optional<std::string> bytes = store_->find_records(request);
   if (bytes && !records.ParseFromString(*bytes)) records.Clear();
   return records;
 }
@@ -121,7 +121,7 @@ FoundBlob BlobRecords::put(const v1::BlobSpec& spec, const cache::KeyMaterial& r
   for (const v1::BlobRecord& other : old.records()) {
     if (records.records_size() < kMaxRecords && !same_files(record, other)) *records.add_records() = other;
   }
-  store_->put_blob_records(request, records.SerializeAsString());
+  store_->put_records(request, records.SerializeAsString());
   return found;
 }
 

@@ -17,12 +17,12 @@ std::vector<v1::PlanKernel> blobs_of(const std::string& plan, const BlobLibraryR
   return blobs;
 }
 
-void PlanBuild::found(PlanResult plan) {
-  const std::vector<v1::PlanKernel> blobs = blobs_of(*plan.plan, libraries_);
+void PlanBuild::found(FoundPlan found) {
+  const std::vector<v1::PlanKernel> blobs = blobs_of(*found.plan.plan, inputs_.libraries);
   {
     std::lock_guard lock(mutex_);
     if (ended_) return;
-    stored_ = std::move(plan);
+    stored_ = std::move(found);
     num_checks_ = blobs.size() + 1;  // one is ours: no answer is the last before all are asked
   }
   for (const v1::PlanKernel& kernel : blobs) {
@@ -48,7 +48,8 @@ void PlanBuild::blob_checked(bool same) {
     if (ended_) return;
     is_stale_ |= !same;
     if (--num_checks_ > 0) return;
-    built.plan = std::move(stored_);
+    built.plan = std::move(stored_.plan);
+    built.key = stored_.key;
     built.found = true;
     ended_ = !is_stale_;
     blob_jobs_.clear();
@@ -87,15 +88,14 @@ void PlanBuild::lower_without_blobs() {
     if (ended_) return;
     spdlog::warn("our own kernels instead of {}", failed_blob_);
     failed_blob_.clear();
-    libraries_.clear();
     tickets_.clear();
     blob_jobs_.clear();
     kernels_.clear();
     num_ready_ = num_compiled_ = num_hits_ = 0;
   }
   request_.clear_blob_libraries();
-  material_ =
-      plan_inputs(services_, request_.lower(), target_, options_, client_.uid, /*with_libraries=*/false).material;
+  inputs_ = plan_inputs(services_, request_.lower(), target_, options_, client_.uid, /*with_libraries=*/false);
+  *request_.mutable_records() = inputs_.tuning->records;
   look_up();
 }
 

@@ -28,16 +28,19 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
   void start() {
     const v1::CompileOptions options = without_dump(request_.options());
     const PlanInputs inputs = plan_inputs(services_, request_.graph(), request_.target(), options, client_.uid);
-    const cache::KeyMaterial& material = inputs.material;
-    response_.set_plan_key(to_bytes(cache::key(material)));
+    const std::optional<FoundPlan> found = find_plan(services_, inputs);
+    const std::optional<std::string> tuning = services_.plan_reads->find(inputs.materials.front(), *inputs.tuning);
+    const cache::KeyMaterial material =
+        cache::with_tuning(inputs.materials.front(), tuning.value_or(inputs.tuning->digest));
+    response_.set_plan_key(to_bytes(found ? found->key : cache::key(material)));
     for (const cache::KeyPart& part : material.parts()) {
       v1::KeyPart& shown = *response_.add_key_parts();
       shown.set_name(part.name);
       shown.set_digest(to_bytes(part.digest()));
       shown.set_detail(part.detail);
     }
-    response_.set_plan_cached(services_.store->find_plan(material).has_value());
-    if (!response_.plan_cached()) explain_miss(material);
+    response_.set_plan_cached(found.has_value());
+    if (!found) tell_nearest(inputs);
     if (request_.only_key()) return finish(absl::OkStatus());
     if (services_.sealed) {
       return finish(absl::FailedPreconditionError(
@@ -57,10 +60,9 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
  private:
   using Step = std::function<void(ExplainJob&, v1::WorkerReply&)>;
 
-  void explain_miss(const cache::KeyMaterial& material) {
-    const std::optional<cache::MissExplanation> nearest = services_.store->explain_miss(material);
+  void tell_nearest(const PlanInputs& inputs) {
+    const std::optional<cache::MissExplanation> nearest = explain_miss(services_, inputs);
     if (!nearest) return;
-    if (is_of_another_user(*nearest)) return;
     response_.set_nearest_plan_key(to_bytes(nearest->nearest_key));
     for (const std::string& name : nearest->differing) response_.add_differing_parts(name);
   }

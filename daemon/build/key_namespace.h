@@ -3,12 +3,14 @@
 // A key that is a user's own has a part that says whose: for another user it is a key like any that nobody has asked
 // for, in what is answered and in how long it takes. With kNode that is so for plans whose graph holds constants of
 // more than one number (the client's data; parameters are never in a key), while kernels, which hold none, are
-// everybody's; with kUser for all. Immutable; thread-safe. Example:
+// everybody's; with kUser for all. What root and the daemon's own user have built is everybody's: a plan of theirs is
+// found by who sends the very same graph, constants included. Immutable; thread-safe. Example:
 //   cache::KeyMaterial material = cache::plan_key_material(graph, target, options, build_id);
-//   namespace_.add_to_plan(material, graph, client.uid);
+//   if (namespace_.is_own_plan(graph, client.uid)) KeyNamespace::add(material, client.uid);
 #pragma once
 #include <absl/strings/str_cat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -31,17 +33,20 @@ class KeyNamespace {
   explicit KeyNamespace(Sharing sharing) : sharing_(sharing) {}
 
   Sharing sharing() const { return sharing_; }
-  void add_to_plan(cache::KeyMaterial& material, const v1::Graph& graph, uid_t user) const {
-    if (sharing_ == Sharing::kUser || (sharing_ == Sharing::kNode && has_data(graph))) add(material, user);
+  bool is_own_plan(const v1::Graph& graph, uid_t user) const {
+    if (is_operator(user)) return false;
+    return sharing_ == Sharing::kUser || (sharing_ == Sharing::kNode && has_data(graph));
   }
   void add_to_kernel(cache::KeyMaterial& material, uid_t user) const {
-    if (sharing_ == Sharing::kUser) add(material, user);
+    if (sharing_ == Sharing::kUser && !is_operator(user)) add(material, user);
   }
-
- private:
   static void add(cache::KeyMaterial& material, uid_t user) {
     material.add(kPart, absl::StrCat(user), absl::StrCat(user));
   }
+
+ private:
+  static bool is_operator(uid_t user) { return user == 0 || user == ::geteuid(); }
+
   // A constant of one number, as most graphs have, says no more than the kernels that it becomes part of.
   static bool has_data(const v1::Graph& graph) {
     constexpr std::size_t kNumberBytes = 8;

@@ -49,17 +49,6 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options) {
   return result;
 }
 
-PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                       const v1::CompileOptions& options, uid_t user, bool with_libraries) {
-  PlanInputs inputs;
-  inputs.tuning = services.tuning->snapshot(target, options);
-  if (with_libraries) inputs.libraries = services.blob_libraries->for_graph(graph);
-  inputs.material = cache::plan_key_material(graph, target, options, services.build_id, inputs.tuning->digest,
-                                             key_of(inputs.libraries));
-  services.key_namespace.add_to_plan(inputs.material, graph, user);
-  return inputs;
-}
-
 cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
                               const v1::CompileOptions& options, uid_t user) {
   cache::KeyMaterial material = cache::kernel_key_material(spec, target, options, services.build_id);
@@ -71,8 +60,7 @@ PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, cons
                      const v1::CompileOptions& options, PlanInputs inputs, const ClientId& client,
                      std::shared_ptr<PlanFlights::Flight> flight)
     : services_(services),
-      material_(std::move(inputs.material)),
-      libraries_(std::move(inputs.libraries)),
+      inputs_(std::move(inputs)),
       target_(target),
       options_(without_dump(options)),
       client_(client),
@@ -80,8 +68,8 @@ PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, cons
   *request_.mutable_lower() = graph;
   *request_.mutable_target() = target_;
   *request_.mutable_options() = options_;
-  *request_.mutable_records() = inputs.tuning->records;
-  request_.mutable_blob_libraries()->Assign(libraries_.begin(), libraries_.end());
+  *request_.mutable_records() = inputs_.tuning->records;
+  request_.mutable_blob_libraries()->Assign(inputs_.libraries.begin(), inputs_.libraries.end());
 }
 
 void PlanBuild::start() {
@@ -90,7 +78,7 @@ void PlanBuild::start() {
 
 void PlanBuild::look_up() {
   // Another flight may have stored it between the caller's look-up and this flight's start.
-  if (std::optional<PlanResult> stored = services_.store->find_plan(material_)) return found(*std::move(stored));
+  if (std::optional<FoundPlan> stored = find_plan(services_, inputs_)) return found(*std::move(stored));
   lower();
 }
 
@@ -99,9 +87,9 @@ void PlanBuild::lower() {
   services_.pool->warm(~0u);
   CompileJob job;
   const int num_nodes = request_.lower().nodes_size();
-  job.request = libraries_.empty() ? std::move(request_) : request_;
+  job.request = inputs_.libraries.empty() ? std::move(request_) : request_;
   job.client = client_;
-  job.key = cache::key(material_);
+  job.key = cache::key(inputs_.flight());
   job.what = absl::StrCat("a graph of ", num_nodes, " nodes");
   job.done = [self = shared_from_this()](absl::StatusOr<v1::WorkerReply> reply) {
     auto shared = std::make_shared<absl::StatusOr<v1::WorkerReply>>(std::move(reply));
@@ -207,7 +195,12 @@ void PlanBuild::publish() {
     lowered_.mutable_plan()->mutable_kernels(static_cast<int>(i))->set_artifact(to_bytes(kernel.digest));
     if (seen.insert(kernel.digest).second) artifacts.push_back({kernel.digest, kernel.size_bytes});
   }
-  built.plan = services_.store->put_plan(material_, serialize_deterministically(lowered_.plan()), std::move(artifacts),
+  const cache::KeyMaterial& stored_as = inputs_.materials.front();
+  const std::string tuning = services_.plan_reads->put(stored_as, lowered_.tuning_reads(), *inputs_.tuning,
+                                                       services_.tuning->scope_of(target_, options_), client_.uid);
+  const cache::KeyMaterial material = cache::with_tuning(stored_as, tuning);
+  built.key = cache::key(material);
+  built.plan = services_.store->put_plan(material, serialize_deterministically(lowered_.plan()), std::move(artifacts),
                                          client_.uid);
   // Artifacts that are only in memory stay as long as the plan's holders need them.
   auto hold = std::make_shared<std::vector<std::shared_ptr<const void>>>();

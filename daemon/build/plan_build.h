@@ -27,6 +27,7 @@
 #include "daemon/build/result_store.h"
 #include "daemon/build/single_flight.h"
 #include "daemon/metrics.h"
+#include "daemon/tune/plan_reads.h"
 #include "daemon/tune/tuning_table.h"
 #include "daemon/user_accounts.h"
 #include "daemon/workers/worker_pool.h"
@@ -42,6 +43,7 @@ struct BuildProgress {
 
 struct BuiltPlan {
   PlanResult plan;
+  Digest key{};        // that it is stored under
   bool found = false;  // in the store after all
   std::uint32_t compiled_kernels = 0;
   std::uint32_t kernel_hits = 0;
@@ -66,21 +68,41 @@ struct BuildServices {
   Metrics* metrics = nullptr;
   KernelFlights* kernel_flights = nullptr;
   TuningTable* tuning = nullptr;
+  PlanReads* plan_reads = nullptr;
   BlobBuilder* blobs = nullptr;
   BlobLibraries* blob_libraries = nullptr;
   KeyNamespace key_namespace = {};
   UserAccounts* accounts = nullptr;
-  bool sealed = false;  // nothing is compiled for clients
+  bool sealed = false;                    // nothing is compiled for clients
+  bool sealed_takes_older_tuning = true;  // what is sealed may have been lowered with other tuning records
 };
 
-// What a plan is made of besides graph, target and options, and the key that follows.
+// What a plan is made of besides graph, target and options, and the keys that follow.
 struct PlanInputs {
   std::shared_ptr<const TuningSnapshot> tuning;
   BlobLibraryRefs libraries;
-  cache::KeyMaterial material{""};
+  // Keys but for tuning: that which the user's builds are stored under, then, where that is the user's own, that of
+  // what the operator had built for everybody.
+  std::vector<cache::KeyMaterial> materials;
+
+  // Of builds that are one: all tuning records count, since it is not known yet which ones lowering will read.
+  cache::KeyMaterial flight() const { return cache::with_tuning(materials.front(), tuning->digest); }
 };
 PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
                        const v1::CompileOptions& options, uid_t user, bool with_libraries = true);
+// A stored plan that is right for these inputs: the user's own, else everybody's.
+struct FoundPlan {
+  Digest key{};
+  PlanResult plan;
+};
+std::optional<FoundPlan> find_plan(const BuildServices& services, const PlanInputs& inputs);
+// The same without reading a file; nothing does not mean that there is none.
+std::optional<FoundPlan> find_recent_plan(const BuildServices& services, const PlanInputs& inputs);
+// Also one that was lowered with other tuning records, the newest: as right, but perhaps slower.
+std::optional<FoundPlan> find_plan_of_any_tuning(const BuildServices& services, const PlanInputs& inputs);
+// The stored plan most like one that is missing, of those that the user may know of.
+std::optional<cache::MissExplanation> explain_miss(const BuildServices& services, const PlanInputs& inputs);
+
 // Of a generated kernel.
 cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
                               const v1::CompileOptions& options, uid_t user);
@@ -99,7 +121,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
 
  private:
   void look_up();
-  void found(PlanResult plan);
+  void found(FoundPlan plan);
   // One blob of the stored plan `stored_` is still what it was, or not.
   void blob_checked(bool same);
   void lower();
@@ -117,9 +139,8 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   void leave_all();
 
   const BuildServices services_;
-  cache::KeyMaterial material_;
+  PlanInputs inputs_;
   v1::WorkerRequest request_;  // the graph is moved out when it is sent, unless there are blob libraries
-  BlobLibraryRefs libraries_;
   const v1::Target target_;
   const v1::CompileOptions options_;
   const ClientId client_;  // whose turns its jobs take
@@ -131,7 +152,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   std::uint64_t lower_job_ = 0;
   std::vector<KernelFlights::Ticket> tickets_;
   JobList<BlobBuilder::Job> blob_jobs_;
-  PlanResult stored_;           // a stored plan whose blobs are being checked
+  FoundPlan stored_;            // a stored plan whose blobs are being checked
   std::size_t num_checks_ = 0;  // still to be answered
   bool is_stale_ = false;
   std::string failed_blob_;  // why a blob was not made: the plan is lowered again once all kernels have settled

@@ -7,6 +7,17 @@
 #include <utility>
 
 namespace hearth::daemon {
+namespace {
+
+Prepared answer_of(FoundPlan found) {
+  auto built = std::make_shared<BuiltPlan>();
+  built->plan = std::move(found.plan);
+  built->key = found.key;
+  built->found = true;
+  return {found.key, std::move(built), PrepareOutcome::kHit};
+}
+
+}  // namespace
 
 absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target) const {
   if (closed_) return absl::UnavailableError("the daemon is shutting down");
@@ -24,27 +35,26 @@ void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& req
       absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (", target.triple(), ") and ",
                    target.threads(), target.threads() == 1 ? " thread" : " threads");
   const ClientId client = caller.client;
-  services_.executor->post_for(client, [store = services_.store, material = std::move(inputs.material), wanted, why,
-                                        done = std::move(caller.done)] {
-    const Digest key = cache::key(material);
-    if (std::optional<PlanResult> found = store->find_plan(material)) {
-      auto built = std::make_shared<BuiltPlan>();
-      built->plan = std::move(*found);
-      built->found = true;
-      return done(Prepared{key, std::move(built), PrepareOutcome::kHit});
-    }
-    if (!why.ok()) return done(why);
-    done(absl::FailedPreconditionError(
-        absl::StrCat("sealed: nothing is compiled, and the plan ", to_hex(key).substr(0, 12), " for ", wanted,
-                     " is not in the cache; ", explain_nearest(store->explain_miss(material)),
-                     ": fill the cache with hearth prewarm")));
-  });
+  services_.executor->post_for(
+      client, [services = services_, inputs = std::move(inputs), wanted, why, done = std::move(caller.done)] {
+        std::optional<FoundPlan> found = services.sealed_takes_older_tuning ? find_plan_of_any_tuning(services, inputs)
+                                                                            : find_plan(services, inputs);
+        if (found) return done(answer_of(*std::move(found)));
+        if (!why.ok()) return done(why);
+        done(absl::FailedPreconditionError(
+            absl::StrCat("sealed: nothing is compiled, and the plan ",
+                         to_hex(cache::key(inputs.flight())).substr(0, 12), " for ", wanted, " is not in the cache; ",
+                         explain_nearest(explain_miss(services, inputs)), ": fill the cache with hearth prewarm")));
+      });
 }
 
 std::string explain_nearest(const std::optional<cache::MissExplanation>& nearest) {
   // Another user's: nothing is said of it.
   if (!nearest || is_of_another_user(*nearest)) return "no plan of this model is";
-  return absl::StrCat("the nearest of this model differs in ", absl::StrJoin(nearest->differing, ", "));
+  const bool is_same_graph =
+      !std::ranges::any_of(nearest->differing, [](const auto& part) { return part == "graph.nodes"; });
+  return absl::StrCat("the nearest ", is_same_graph ? "of this model" : "of a graph like it", " differs in ",
+                      absl::StrJoin(nearest->differing, ", "));
 }
 
 bool is_of_another_user(const cache::MissExplanation& nearest) {
@@ -58,14 +68,10 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
   }
   const v1::CompileOptions options = without_dump(request.options());
   PlanInputs inputs = plan_inputs(services_, request.graph(), request.target(), options, caller.client.uid);
-  const Digest key = cache::key(inputs.material);
-  std::optional<PlanResult> found = services_.store->find_recent_plan(inputs.material);
+  std::optional<FoundPlan> found = find_recent_plan(services_, inputs);
   // Whether blobs are still what they were takes a build to find out.
-  if (found && blobs_of(*found->plan, inputs.libraries).empty()) {
-    auto built = std::make_shared<BuiltPlan>();
-    built->plan = std::move(*found);
-    built->found = true;
-    caller.done(Prepared{key, std::move(built), PrepareOutcome::kHit});
+  if (found && blobs_of(*found->plan.plan, inputs.libraries).empty()) {
+    caller.done(answer_of(*std::move(found)));
     return {};
   }
   if (request.sealed() || services_.sealed) {
@@ -78,14 +84,15 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
   }
   PlanFlights::Waiter waiter;
   waiter.progress = std::move(caller.progress);
-  waiter.done = [key, done = std::move(caller.done)](const PlanFlights::Outcome& outcome, bool first) {
+  waiter.done = [done = std::move(caller.done)](const PlanFlights::Outcome& outcome, bool first) {
     if (!outcome.ok()) return done(outcome.status());
     const PrepareOutcome how = (*outcome)->found ? PrepareOutcome::kHit
                                : first           ? PrepareOutcome::kMiss
                                                  : PrepareOutcome::kJoined;
-    done(Prepared{key, *outcome, how});
+    done(Prepared{(*outcome)->key, *outcome, how});
   };
-  return flights_.join(key, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
+  const Digest flight = cache::key(inputs.flight());
+  return flights_.join(flight, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
     auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, std::move(inputs),
                                              caller.client, flight);
     flight->on_cancel([build] { build->cancel(); });

@@ -86,16 +86,16 @@ KernelResult ResultStore::keep_artifact(const cache::KeyMaterial& material, std:
   return KernelResult{held->digest, held->bytes.size(), held};
 }
 
-std::optional<std::string> ResultStore::find_blob_records(const cache::KeyMaterial& material) {
+std::optional<std::string> ResultStore::find_records(const cache::KeyMaterial& material) {
   // What the disk did not take is newer than what it has.
   if (Held entry = recall(material)) return entry->bytes;
-  return cache_->find_blob_records(material);
+  return cache_->find_records(material);
 }
 
-void ResultStore::put_blob_records(const cache::KeyMaterial& material, std::string records) {
-  const absl::Status stored = cache_->put_blob_records(material, records);
+void ResultStore::put_records(const cache::KeyMaterial& material, std::string records, uid_t user) {
+  const absl::Status stored = cache_->put_records(material, records, owner_of(user));
   if (stored.ok()) return forget(material);
-  spdlog::warn("keeping the records of a blob in memory: {}", std::string(stored.message()));
+  spdlog::warn("keeping in memory what an entry was made of: {}", std::string(stored.message()));
   Entry entry;
   entry.bytes = std::move(records);
   remember(material, std::move(entry), false);

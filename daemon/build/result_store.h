@@ -56,11 +56,15 @@ class ResultStore {
   PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts,
                       uid_t user);
 
-  // Kernel blobs and the records of their files (blob_records.h).
+  // Kernel blobs.
   std::optional<KernelResult> find_blob(const cache::KeyMaterial& material);
   KernelResult put_blob(const cache::KeyMaterial& material, std::string_view artifact);
-  std::optional<std::string> find_blob_records(const cache::KeyMaterial& material);
-  void put_blob_records(const cache::KeyMaterial& material, std::string records);
+  // What blobs (blob_records.h) and plans (daemon/tune/plan_reads.h) were made of.
+  std::optional<std::string> find_records(const cache::KeyMaterial& material);
+  std::vector<std::string> records_of(std::string_view domain, std::size_t limit) {
+    return cache_->records_of(domain, limit);
+  }
+  void put_records(const cache::KeyMaterial& material, std::string records, uid_t user = 0);
 
   // Where a same-host client may open the artifact; empty when it must be fetched.
   std::string artifact_path(const Digest& digest);

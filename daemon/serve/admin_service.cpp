@@ -31,8 +31,8 @@ const char* name_of(cache::EntryKind kind) {
       return "tuning";
     case cache::EntryKind::kBlob:
       return "blob";
-    case cache::EntryKind::kBlobRecords:
-      return "blob_records";
+    case cache::EntryKind::kRecords:
+      return "records";
   }
   return "unknown";
 }
@@ -180,10 +180,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheVerify(grpc::CallbackServerCont
                                                         Bytes* response) {
   return answer<v1::CacheVerifyRequest, v1::CacheVerifyResponse>(
       {context, bytes, response}, services_.executor, "CacheVerify",
-      [cache = services_.cache, tuning = services_.tuning](const v1::CacheVerifyRequest&,
-                                                           v1::CacheVerifyResponse& verified) {
-        const cache::VerifyReport report = cache->verify();
-        tuning->forget();
+      [services = services_](const v1::CacheVerifyRequest&, v1::CacheVerifyResponse& verified) {
+        const cache::VerifyReport report = services.cache->verify();
+        services.tuning->forget();
+        services.plan_reads->forget();
         verified.set_checked(report.checked);
         verified.set_quarantined(report.quarantined);
         for (const std::string& problem : report.problems) verified.add_problems(problem);
@@ -194,10 +194,10 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheClear(grpc::CallbackServerConte
                                                        Bytes* response) {
   return answer<v1::CacheClearRequest, v1::CacheClearResponse>(
       {context, bytes, response}, services_.executor, "CacheClear",
-      [cache = services_.cache, tuning = services_.tuning](const v1::CacheClearRequest& request,
-                                                           v1::CacheClearResponse& cleared) {
-        if (request.tuning()) tuning->forget();
-        const cache::ClearReport report = cache->clear(/*keep_tuning=*/!request.tuning());
+      [services = services_](const v1::CacheClearRequest& request, v1::CacheClearResponse& cleared) {
+        if (request.tuning()) services.tuning->forget();
+        services.plan_reads->forget();
+        const cache::ClearReport report = services.cache->clear(/*keep_tuning=*/!request.tuning());
         cleared.set_kept_tuning(report.kept_tuning);
         cleared.set_removed(report.removed);
         cleared.set_kept_leased(report.kept_leased);

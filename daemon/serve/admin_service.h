@@ -12,6 +12,7 @@
 #include "daemon/build/executor.h"
 #include "daemon/serve/listener.h"
 #include "daemon/serve/unary_call.h"
+#include "daemon/tune/plan_reads.h"
 #include "daemon/tune/tuning_table.h"
 #include "daemon/weights/weight_server.h"
 #include "daemon/workers/worker_pool.h"
@@ -28,6 +29,7 @@ struct AdminServices {
   WorkerPool* blob_pool = nullptr;
   cache::KernelsCache* cache = nullptr;
   TuningTable* tuning = nullptr;
+  PlanReads* plan_reads = nullptr;
   Executor* executor = nullptr;  // of maintenance alone: walks over the whole cache keep no request waiting
   const Listener* listener = nullptr;
   const WeightServer* weights = nullptr;

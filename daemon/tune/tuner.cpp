@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "daemon/tune/worker_candidate_runner.h"
@@ -90,6 +91,10 @@ class Tuner::Run : public Tuner::Job {
       return false;
     }
     if (bench_.cancelled()) status = absl::CancelledError("the tuning run was cancelled");
+    if (!tuned_.empty()) {
+      const std::string scope = services_.tuning->scope_of(request_.target(), options_);
+      result_.set_changed_plans(static_cast<std::uint32_t>(services_.plan_reads->count_readers(tuned_, scope)));
+    }
     caller_.done(status.ok() ? absl::StatusOr<v1::TuneResult>(std::move(result_)) : status);
     return true;
   }
@@ -204,6 +209,7 @@ class Tuner::Run : public Tuner::Job {
       return;
     }
     if (!found.improved) return;
+    tuned_.insert(tunable.choice.digest());
     spdlog::info("tuned kernel '{}': {:.2f} times as fast", told.symbol(), found.heuristic_ns / found.best_ns);
   }
 
@@ -245,6 +251,7 @@ class Tuner::Run : public Tuner::Job {
   std::vector<Tunable> tunables_;
   std::size_t next_ = 0;
   v1::TuneResult result_;
+  std::set<std::string> tuned_;  // digests of kernels with other opts than before
   const Clock::duration budget_ =
       std::chrono::milliseconds(request_.budget_ms() ? std::min(request_.budget_ms(), kMaxBudgetMs) : kDefaultBudgetMs);
   Clock::duration budget_left_ = budget_;

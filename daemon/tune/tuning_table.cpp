@@ -3,6 +3,8 @@
 #include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "kernels_cache/canonical_bytes.h"
 
 namespace hearth::daemon {
@@ -30,6 +32,10 @@ std::shared_ptr<const TuningSnapshot> TuningTable::snapshot(const v1::Target& ta
   if (scopes_.empty()) return no_records();
   auto scope = scopes_.find(cache::tuning_scope(target, options, build_id_));
   return scope == scopes_.end() ? no_records() : scope->second.snapshot;
+}
+
+std::string TuningTable::scope_of(const v1::Target& target, const v1::CompileOptions& options) const {
+  return to_bytes(sha256(cache::tuning_scope(target, options, build_id_)));
 }
 
 std::optional<v1::TuningRecord> TuningTable::find(const std::string& kernel, const v1::Target& target,
@@ -93,18 +99,33 @@ void TuningTable::load_locked() {
 
 std::shared_ptr<const TuningSnapshot> TuningTable::snapshot_of(const Scope& scope) {
   auto snapshot = std::make_shared<TuningSnapshot>();
-  cache::Writer bytes;
+  google::protobuf::RepeatedPtrField<std::string> kernels;
   for (const auto& [kernel, record] : scope.records) {
     if (record.no_gain()) continue;
     v1::TuningRecord& added = *snapshot->records.Add();
     added.set_kernel(kernel);
     *added.mutable_opts() = record.opts();
-    bytes.bytes(kernel).u64(static_cast<std::uint64_t>(record.opts_size()));
-    for (const v1::Opt& opt : record.opts())
+    *kernels.Add() = kernel;
+  }
+  snapshot->digest = snapshot->digest_of(kernels);
+  return snapshot;
+}
+
+std::string TuningSnapshot::digest_of(const google::protobuf::RepeatedPtrField<std::string>& kernels) const {
+  cache::Writer bytes;
+  bool any = false;
+  auto record = records.begin();  // ascend as well
+  for (const std::string& kernel : kernels) {
+    record = std::lower_bound(record, records.end(), kernel,
+                              [](const v1::TuningRecord& r, const std::string& k) { return r.kernel() < k; });
+    if (record == records.end()) break;
+    if (record->kernel() != kernel) continue;
+    any = true;
+    bytes.bytes(kernel).u64(static_cast<std::uint64_t>(record->opts_size()));
+    for (const v1::Opt& opt : record->opts())
       bytes.u32(static_cast<std::uint32_t>(opt.kind())).u32(opt.axis()).i64(opt.amount());
   }
-  if (!snapshot->records.empty()) snapshot->digest = to_bytes(sha256(bytes.take()));
-  return snapshot;
+  return any ? to_bytes(sha256(bytes.take())) : std::string();
 }
 
 }  // namespace hearth::daemon

@@ -4,7 +4,7 @@
 // disk does not take is kept in memory. Thread-safe; borrows the cache.
 //
 //   std::shared_ptr<const TuningSnapshot> tuning = table.snapshot(target, options);
-//   KeyMaterial material = plan_key_material(graph, target, options, build_id, tuning->digest);
+//   std::string of_plan = tuning->digest_of(lowered.tuning_reads());
 #pragma once
 #include <absl/status/status.h>
 #include <google/protobuf/repeated_field.h>
@@ -25,6 +25,9 @@ struct TuningSnapshot {
   // Those with something better than the heuristic: kernels and opts only, by kernel.
   google::protobuf::RepeatedPtrField<v1::TuningRecord> records;
   std::string digest;  // 32 bytes; empty when there are no records
+
+  // The same of those for `kernels`, digests that ascend: what a plan's key says of tuning.
+  std::string digest_of(const google::protobuf::RepeatedPtrField<std::string>& kernels) const;
 };
 
 class TuningTable {
@@ -35,6 +38,9 @@ class TuningTable {
   TuningTable(cache::KernelsCache* cache, std::string build_id) : cache_(cache), build_id_(std::move(build_id)) {}
 
   std::shared_ptr<const TuningSnapshot> snapshot(const v1::Target& target, const v1::CompileOptions& options);
+
+  // What records of one target, options and build have in common; 32 bytes.
+  std::string scope_of(const v1::Target& target, const v1::CompileOptions& options) const;
 
   // Of the flat kernel with this digest; also one that says that nothing was found.
   std::optional<v1::TuningRecord> find(const std::string& kernel, const v1::Target& target,

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr char kRootMark[] = "{root}";
 constexpr int kLinkDepth = 2;
-constexpr std::size_t kMaxEntries = 10'000;  // that are looked at for links
+constexpr std::size_t kMaxLookedAt = 10'000;  // that are looked at for links
 
 // Of flags that name a file or folder to read, joined to it, with a "=" between, or before it.
 constexpr const char* kPathFlags[] = {"-I",
@@ -66,7 +66,7 @@ class PathList {
     add(folder);
     std::error_code error;
     fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
-    for (std::size_t count = 0; !error && it != end && count < kMaxEntries; it.increment(error), ++count) {
+    for (std::size_t count = 0; !error && it != end && count < kMaxLookedAt; it.increment(error), ++count) {
       std::error_code ignored;
       if (it->is_symlink(ignored)) add(real(it->path()));
       if (it.depth() + 1 >= kLinkDepth) it.disable_recursion_pending();

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFolderPrefix[] = "hearth-worker-";
-constexpr std::size_t kMaxEntries = 100'000;  // a walk of more would keep the daemon from looking after the worker
+constexpr std::size_t kMaxCounted = 100'000;  // a walk of more would keep the daemon from looking after the worker
 constexpr std::uint64_t kUncountable = std::numeric_limits<std::uint64_t>::max();
 constexpr std::time_t kOldS = 3'600;  // a folder that has no lock yet is being made, unless it is this old
 
@@ -117,7 +117,7 @@ std::uint64_t WorkerFolder::used_bytes() const {
     struct stat info{};
     constexpr std::uint64_t kBlockBytes = 512;
     if (::lstat(it->path().c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
-    if (++count > kMaxEntries) return kUncountable;
+    if (++count > kMaxCounted) return kUncountable;
   }
   // A folder that cannot be listed hides what is in it. That one vanishes meanwhile is usual.
   return error == std::errc::permission_denied ? kUncountable : bytes;

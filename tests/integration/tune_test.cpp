@@ -100,6 +100,70 @@ TEST_CASE("tune: the kernel that was found is in every later plan, and computes 
   CHECK(run(place, first, "forgotten").json["plan_key"] == before.json["plan_key"]);
 }
 
+TEST_CASE("tune: every other model stays prewarmed, sealed too; only plans with the kernel change") {
+  Place place;
+  place.environment()["HEARTH_WORKER"] = (bin_dir() / "hearth-scripted-worker").string();
+  hearth::onnx::ModelBuilder exp(17), wide(17);
+  exp.input("x", {9, 31}).node("Exp", {"x"}, {"y"}).output("y");
+  wide.input("x", {50, 21}).floats("w", {21, 12}, std::vector<float>(252, 0.25F));
+  wide.node("MatMul", {"x", "w"}, {"y"}).output("y");
+  // Each with a product of 24 x 33 x 40, or with none.
+  const std::vector<std::string> models = {tuned_model(place, "first", false), tuned_model(place, "second", true),
+                                           place.write("exp.onnx", exp.proto().SerializeAsString()),
+                                           place.write("wide.onnx", wide.proto().SerializeAsString())};
+  const auto prewarm = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"hearth", "prewarm", "--threads", "1"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    words.insert(words.end(), models.begin(), models.end());
+    return place.run(words);
+  };
+  const auto run_sealed = [&] {
+    place.environment()["HEARTH_SEALED"] = "1";
+    std::vector<std::string> keys;
+    for (const std::string& model : models) {
+      const Ran ran = place.run({"hearth", "run", model, "--threads", "1", "--json"});
+      INFO(ran.err);
+      CHECK(ran.code == 0);
+      keys.push_back(ran.code == 0 ? nlohmann::json::parse(ran.out)["plan_key"].get<std::string>() : ran.err);
+    }
+    place.environment().erase("HEARTH_SEALED");
+    return keys;
+  };
+  CHECK(prewarm({}).code == 0);
+  CHECK(prewarm({"--sealed"}).code == 0);
+  const std::vector<std::string> before = run_sealed();
+  const auto tuned = place.json({"hearth", "tune", models[0], "--threads", "1", "--budget", "60", "--json"});
+  INFO(tuned.dump(2));
+  REQUIRE(tuned["kernels"][0]["outcome"] == "tuned");
+  CHECK(tuned["prepared"]["compiled_kernels"] > 0);
+  CHECK(tuned["other_plans"] == 1);  // the second model's
+
+  const Ran sealed = prewarm({"--sealed"});
+  INFO(sealed.err);
+  CHECK(sealed.code == 0);
+  const std::vector<std::string> after = run_sealed();
+  CHECK(after[0] != before[0]);
+  CHECK(after[1] == before[1]);  // as it was, since nothing is compiled
+  CHECK(after[2] == before[2]);
+  CHECK(after[3] == before[3]);
+
+  place.stop_daemon();  // what plans read is found on the disk
+  CHECK(run_sealed() == after);
+  place.stop_daemon();
+  place.environment()["HEARTH_SEALED_PLANS"] = "newest";
+  const Ran newest = prewarm({"--sealed"});
+  INFO(newest.err);
+  CHECK(newest.code == 1);
+  CHECK(newest.err.find("1 of 4 models failed") != std::string::npos);
+  CHECK(newest.err.find("second.onnx") != std::string::npos);
+  CHECK(newest.err.find("the nearest of this model differs in tuning") != std::string::npos);
+  CHECK(prewarm({}).code == 0);
+  CHECK(prewarm({"--sealed"}).code == 0);
+  const std::vector<std::string> again = run_sealed();
+  CHECK(again[1] != before[1]);
+  CHECK((again[0] == after[0] && again[2] == before[2] && again[3] == before[3]));
+}
+
 TEST_CASE("tune: with the real clock every candidate that is run computes what the heuristic's kernel does") {
   Place place;
   const std::string path = tuned_model(place, "real", false);

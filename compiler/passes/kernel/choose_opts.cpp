@@ -24,12 +24,13 @@ absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const targ
                                        const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning) {
   ChosenOpts out;
   std::optional<tune::FlatKernel> canonical;
-  if (tuning.forced || tuning.describe || (tuning.records && !tuning.records->empty()))
+  if (tuning.forced || tuning.describe || tuning.reads || (tuning.records && !tuning.records->empty()))
     canonical.emplace(g, flat, slots, may_pack);
   if (tuning.forced) {
     out.opts = canonical->own(*tuning.forced);
     HEARTH_ASSIGN_OR_RETURN(out.root, apply_validated(g, flat, out.opts));
   } else if (canonical && tuning.records) {
+    if (tuning.reads) tuning.reads->insert(canonical->digest());
     if (const std::vector<tune::Opt>* recorded = tuning.records->find(canonical->digest())) {
       std::vector<tune::Opt> opts = canonical->own(*recorded);
       absl::StatusOr<ir::UOpRef> root = apply_validated(g, flat, opts);

@@ -2,6 +2,7 @@
 // heuristic's. A record that does not fit costs a warning, never the kernel.
 #pragma once
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace hearth::passes {
 // What decides beside the heuristic, and what is told about it.
 struct Tuning {
   const tune::Records* records = nullptr;             // null: none
+  std::set<Digest>* reads = nullptr;                  // gets the flat kernels that records were looked up for
   std::optional<std::vector<tune::Opt>> forced = {};  // a candidate's, in canonical axes; errors are told
   bool describe = false;                              // fill in ChosenOpts::choice
   std::span<const std::int64_t> var_values = {};      // by slot, at which costs are counted; none: upper bounds

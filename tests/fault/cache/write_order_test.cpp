@@ -27,7 +27,7 @@ const std::vector<Put> kPuts = {
      [](KernelsCache& c, int n) { return c.put_tuning(material_of(n), "record" + std::to_string(n)).status(); }},
     {"blob", [](KernelsCache& c, int n) { return c.put_blob(material_of(n), artifact_of(n)).status(); }},
     {"blob records",
-     [](KernelsCache& c, int n) { return c.put_blob_records(material_of(n), "records" + std::to_string(n)); }},
+     [](KernelsCache& c, int n) { return c.put_records(material_of(n), "records" + std::to_string(n)); }},
 };
 
 // The first disorder of a few puts of each kind in a new cache, "" if there is none.

@@ -41,6 +41,32 @@ def digits(node):
     return ["run", node.programs / "digits.onnx", "--input", f"image={node.programs}/digits_images.npy", "--json"]
 
 
+def gate_models(folder):
+    """Constants in the graph, quantised weights by channel, and weights that processes share."""
+    helper, array = onnx.helper, onnx.numpy_helper.from_array
+    random = numpy.random.default_rng(4)
+    f32 = onnx.TensorProto.FLOAT
+
+    def save(name, nodes, weights):
+        graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", f32, [4, 24])],
+                                  [helper.make_tensor_value_info("y", f32, None)],
+                                  [array(value, key) for key, value in weights.items()])
+        path = folder / f"{name}.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        return path
+
+    table = helper.make_node("Constant", [], ["table"], value=array(random.random((4, 24), numpy.float32), "table"))
+    return [
+        save("table", [table, helper.make_node("Add", ["x", "table"], ["y"])], {}),
+        save("quantised", [helper.make_node("DequantizeLinear", ["w", "scales", "zeros"], ["f"], axis=1),
+                           helper.make_node("MatMul", ["x", "f"], ["y"])],
+             {"w": random.integers(-99, 99, (24, 16)).astype(numpy.int8), "zeros": numpy.zeros(16, numpy.int8),
+              "scales": random.random(16, numpy.float32)}),
+        save("weights", [helper.make_node("MatMul", ["x", "w"], ["y"])],
+             {"w": random.random((24, 20000), numpy.float32)}),
+    ]
+
+
 def at_once(node, users, processes):
     """Digits in so many processes, the users in turn; what each said."""
     started = [node.begin(users[i % len(users)], *digits(node)) for i in range(processes)]
@@ -351,6 +377,36 @@ class WhatTheyLearn(unittest.TestCase):
             self.assertFalse(self.prepare(node, USERS[0], self.messages.chain(ops=5)).plan_hit)
             self.assertTrue(self.prepare(node, USERS[1], self.messages.chain(ops=5)).plan_hit)
 
+    def test_what_root_prepared_is_found_by_every_user_who_sends_the_same_constants(self):
+        for sharing in ("node", "uid"):
+            with Digits(sharing=sharing) as node:
+                made = self.prepare(node, 0, self.data_graph(1))
+                self.assertFalse(made.plan_hit)
+                for user in USERS[:2]:
+                    found = self.prepare(node, user, self.data_graph(1))
+                    self.assertTrue(found.plan_hit, sharing)
+                    self.assertEqual(found.plan_key, made.plan_key)
+                    self.assertFalse(self.prepare(node, user, self.data_graph(2)).plan_hit)  # other constants
+                # What a user has made is still the user's.
+                self.assertFalse(self.prepare(node, USERS[3], self.data_graph(2)).plan_hit)
+                self.assertFalse(self.prepare(node, 0, self.data_graph(2)).plan_hit)
+
+    def test_a_gate_that_root_passes_is_passed_by_every_user_with_every_kind_of_graph(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="hearth-gate-test-"))
+        models = gate_models(folder)
+        with Node(files=[*MODEL, *models]) as node:
+            names = [node.programs / model.name for model in models]
+            for _ in range(2):
+                ended(self, node.hearth(0, "prewarm", "--threads", "2", *names), 0, "kernels")
+                ended(self, node.hearth(0, "prewarm", "--sealed", "--threads", "2", *names), 0, "kernels")
+                for user in USERS[:2]:
+                    for name in names:
+                        ended(self, node.hearth(user, "run", "--sealed", "--threads", "2", name), 0, "0 compiled now")
+                # A search changes what it tunes, prepares that again, and leaves the others as they are.
+                tuned = node.hearth(0, "tune", "--threads", "2", "--budget", "3", names[0])
+                ended(self, tuned, 0, "prepared again")
+                ended(self, node.hearth(0, "prewarm", "--sealed", "--threads", "2", *names), 0, "kernels")
+
 
 class WhatTheyMayUse(unittest.TestCase):
     def test_a_quota_that_is_used_up_is_that_users_alone_and_what_is_cached_can_be_had(self):
@@ -393,7 +449,7 @@ class WhatOperatorsSee(unittest.TestCase):
                          f'hearth_user_prepares_total{{uid="{USERS[1]}",outcome="hit"}} 1',
                          f'hearth_user_kernels_compiled_total{{uid="{USERS[0]}"}} 13',
                          f'hearth_user_kernels_compiled_total{{uid="{USERS[1]}"}} 0',
-                         f'hearth_user_cache_entries{{uid="{USERS[0]}"}} 14',  # 13 kernels and the plan
+                         f'hearth_user_cache_entries{{uid="{USERS[0]}"}} 15',  # 13 kernels, the plan and what it read
                          f'hearth_user_cache_entries{{uid="{USERS[1]}"}} 0',
                          'hearth_prepares_total{outcome="miss"} 1', 'hearth_ready 1'):
                 self.assertIn(line + "\n", text)

@@ -30,7 +30,7 @@ absl::Status put_all(KernelsCache& cache) {
   if (!tuning.ok()) return tuning.status();
   const auto blob = cache.put_blob(material_of(1, "hearth.blob.test"), artifact_of(50));
   if (!blob.ok()) return blob.status();
-  return cache.put_blob_records(material_of(1, "hearth.blob_request.test"), "records");
+  return cache.put_records(material_of(1, "hearth.blob_request.test"), "records");
 }
 
 // How many of put_all's entries are found; each is what was put.
@@ -58,7 +58,7 @@ int find_all(KernelsCache& cache) {
     ++found;
     CHECK(blob->digest == sha256(artifact_of(50)));
   }
-  if (const auto records = cache.find_blob_records(material_of(1, "hearth.blob_request.test"))) {
+  if (const auto records = cache.find_records(material_of(1, "hearth.blob_request.test"))) {
     ++found;
     CHECK(*records == "records");
   }

@@ -263,21 +263,20 @@ TEST_CASE("every field of a kernel request but dump changes the kernel key") {
   check_mutations(request, {&request.spec, &request.target, &request.options}, &Request::kernel);
 }
 
-TEST_CASE("tuning records are part of a plan's key where there are some, and of nothing else") {
+TEST_CASE("tuning records are part of a plan's key where it has some, and of nothing else") {
   const Request request;
-  auto plan = [&](std::string_view tuning) {
-    return plan_key_material(request.graph, request.target, request.options, request.build_id, tuning);
-  };
+  auto plan = [&](std::string_view tuning) { return with_tuning(request.plan(), tuning); };
   CHECK(plan("").encode() == request.plan().encode());
   CHECK(key(plan("records")) != key(request.plan()));
   CHECK(key(plan("records")) != key(plan("others")));
   CHECK(differing_parts(plan("records"), request.plan()) == std::vector<std::string>{"tuning"});
+  CHECK(key(plan_reads_key_material(request.plan())) != key(plan_reads_key_material(plan("records"))));
 }
 
 TEST_CASE("blob libraries are part of a plan's key where there are some") {
   const Request request;
   auto plan = [&](std::string_view blobs) {
-    return plan_key_material(request.graph, request.target, request.options, request.build_id, {}, blobs);
+    return plan_key_material(request.graph, request.target, request.options, request.build_id, blobs);
   };
   CHECK(plan("").encode() == request.plan().encode());
   CHECK(key(plan("one")) != key(plan("other")));

@@ -1,6 +1,7 @@
 #include <poll.h>
 
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "daemon/health.h"
@@ -30,7 +31,7 @@ TEST_CASE("admin: stats, list, verify, clear") {
   const v1::StatsResponse stats = fixture.stats();
   CHECK(stats.pid() == static_cast<std::uint64_t>(::getpid()));
   CHECK(stats.build_id() == std::string(build_id()));
-  CHECK((stats.health() == "ready" && stats.cache_entries() == 3 && stats.workers() >= 1 && stats.rss_bytes() > 0));
+  CHECK((stats.health() == "ready" && stats.cache_entries() == 4 && stats.workers() >= 1 && stats.rss_bytes() > 0));
   CHECK(stats.sandbox() == "best-effort");
   CHECK(stats.worker_sandbox().layers_size() == 10);
   CHECK(stats.blob_worker_sandbox().layers_size() == 0);  // none was needed
@@ -38,10 +39,10 @@ TEST_CASE("admin: stats, list, verify, clear") {
     grpc::ClientContext context;
     v1::CacheListResponse list;
     REQUIRE(fixture.admin().CacheList(&context, {}, &list).ok());
-    REQUIRE(list.entries_size() == 3);
-    int plans = 0;
-    for (const v1::CacheEntry& entry : list.entries()) plans += entry.kind() == "plan";
-    CHECK(plans == 1);
+    REQUIRE(list.entries_size() == 4);
+    std::map<std::string, int> kinds;
+    for (const v1::CacheEntry& entry : list.entries()) ++kinds[entry.kind()];
+    CHECK((kinds["plan"] == 1 && kinds["records"] == 1 && kinds["kernel"] == 2));
   }
   const std::string path = answer.result.artifacts(0).path();
   std::filesystem::permissions(path, std::filesystem::perms::owner_write, std::filesystem::perm_options::add);

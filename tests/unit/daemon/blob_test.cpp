@@ -267,7 +267,7 @@ TEST_CASE("blob: remove takes out the blobs named, or all") {
   v1::CacheListResponse list;
   REQUIRE(fixture.daemon().admin().CacheList(&context, {}, &list).ok());
   REQUIRE(list.entries_size() == 2);
-  CHECK((list.entries(0).kind() == "blob_records" && list.entries(1).kind() == "blob"));
+  CHECK((list.entries(0).kind() == "records" && list.entries(1).kind() == "blob"));
 }
 
 }  // namespace

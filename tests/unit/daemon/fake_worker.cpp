@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -113,6 +114,7 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
     const v1::Target& target = request.target();
     const v1::CompileOptions& options = request.options();
     v1::LoweredPlan lowered;
+    std::set<std::string> reads;
     lowered.mutable_plan()->set_version(hearth::kPlanVersion);
     *lowered.mutable_plan()->mutable_target() = target;
     for (const v1::Node& node : graph.nodes()) {
@@ -129,6 +131,7 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
       const std::string digest = hearth::to_bytes(hearth::sha256(flat_of(symbol)));
       v1::KernelChoice choice;
       choice.set_digest(digest);
+      reads.insert(digest);
       choice.mutable_flat()->set_ast(flat_of(symbol));
       set_amount(choice.mutable_opts(), kHeuristic);
       for (const v1::TuningRecord& record : request.records()) {
@@ -141,6 +144,7 @@ class FakeBackend : public hearth::daemon::CompilerBackend {
       if (options.dump()) *lowered.add_choices() = choice;
       if (options.dump()) lowered.add_kernel_sources("node " + symbol);
     }
+    lowered.mutable_tuning_reads()->Assign(reads.begin(), reads.end());
     if (options.dump()) lowered.add_passes()->set_name("fake lowering");
     return lowered;
   }

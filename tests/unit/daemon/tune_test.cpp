@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "tests/unit/daemon/daemon_fixture.h"
@@ -116,21 +117,39 @@ TEST_CASE("tune: what is found is in every later plan, of other models, after a 
   CHECK(fresh.result.compiled_kernels() == 1);
 }
 
-TEST_CASE("tune: a record changes the plan keys of its target and options, and no others") {
+TEST_CASE("tune: a record changes the plans with its kernel, of its target and options, and no others") {
   DaemonFixture fixture;
-  const v1::PrepareRequest plain = test_request({"kernel:b"});
+  const v1::PrepareRequest plain = test_request({"kernel:a"}), other = test_request({"kernel:b"}),
+                           both = test_request({"kernel:b", "kernel:a"});
   v1::PrepareRequest threads = plain, fast = plain;
   threads.mutable_target()->set_threads(3);
   fast.mutable_options()->set_fast_math(true);
-  const std::string before = fixture.prepare(plain).result.plan_key();
-  REQUIRE(fixture.prepare(threads).status.ok());
-  REQUIRE(fixture.prepare(fast).status.ok());
-  REQUIRE(tune(fixture, {"kernel:a"}).result.kernels(0).outcome() == v1::TunedKernel::TUNED);
-  CHECK(fixture.prepare(threads).result.plan_hit());
-  CHECK(fixture.prepare(fast).result.plan_hit());
-  const Answer now = fixture.prepare(plain);
-  CHECK(now.result.plan_key() != before);
-  CHECK((now.result.compiled_kernels() == 0 && now.result.cache_hits() == 1));  // b itself is as it was
+  std::map<const v1::PrepareRequest*, std::string> keys;
+  using Requests = std::vector<const v1::PrepareRequest*>;
+  for (const v1::PrepareRequest* request : Requests{&plain, &other, &both, &threads, &fast}) {
+    const Answer answer = fixture.prepare(*request);
+    REQUIRE(answer.status.ok());
+    keys[request] = answer.result.plan_key();
+  }
+  const Tuned tuned = tune(fixture, {"kernel:a"});
+  REQUIRE(tuned.result.kernels(0).outcome() == v1::TunedKernel::TUNED);
+  CHECK(tuned.result.changed_plans() == 2);  // plain and both
+  for (int i = 0; i < 2; ++i) {
+    for (const v1::PrepareRequest* request : Requests{&other, &threads, &fast}) {
+      const Answer answer = fixture.prepare(*request);
+      CHECK((answer.result.plan_hit() && answer.result.plan_key() == keys[request]));
+    }
+    fixture.stop();  // what plans read is on the disk, too
+    fixture.start();
+  }
+  v1::PrepareRequest sealed = both;  // what was right before is right still where nothing is compiled
+  sealed.set_sealed(true);
+  const Answer older = fixture.prepare(sealed);
+  CHECK((older.result.plan_hit() && older.result.plan_key() == keys[&both]));
+  const Answer now = fixture.prepare(both);
+  CHECK(now.result.plan_key() != keys[&both]);
+  CHECK((now.result.compiled_kernels() == 1 && now.result.cache_hits() == 1));  // b itself is as it was
+  CHECK(fixture.prepare(sealed).result.plan_key() == now.result.plan_key());
 }
 
 TEST_CASE("tune: a candidate that crashes its worker loses only itself") {
