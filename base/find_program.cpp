@@ -21,13 +21,18 @@ std::optional<std::string> find_program(std::string_view name) {
   std::vector<fs::path> places;
   std::error_code ignored;
   const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  if (!self.empty()) places.push_back(self.parent_path());
+  if (!self.empty()) {
+    places.push_back(self.parent_path());
+    places.push_back(self.parent_path().parent_path() / "libexec" / "hearth");
+  }
   Dl_info info{};
   if (::dladdr(reinterpret_cast<void*>(&find_program), &info) != 0 && info.dli_fname != nullptr) {
     const fs::path folder = fs::absolute(info.dli_fname, ignored).parent_path();
     places.push_back(folder);
     places.push_back(folder.parent_path() / "bin");
     places.push_back(folder.parent_path().parent_path() / "bin");  // of /usr/lib/x86_64-linux-gnu
+    places.push_back(folder.parent_path() / "libexec" / "hearth");
+    places.push_back(folder.parent_path().parent_path() / "libexec" / "hearth");
   }
   if (const char* path = ::secure_getenv("PATH")) {
     std::istringstream folders(path);

@@ -8,6 +8,10 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS hearth EXPORT hearthTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+# What the library starts, so that a Vulkan driver that crashes takes nobody with it.
+if(TARGET hearth-vulkan-trial)
+  install(TARGETS hearth-vulkan-trial RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hearth COMPONENT runtime)
+endif()
 install(DIRECTORY include/hearth DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 # find_package(hearth): hearth::hearth for C++, hearth::c for C.
@@ -60,6 +64,9 @@ endif()
 
 # All of it, and no test.
 add_custom_target(package_contents DEPENDS hearth hearthd hearth_program hearth-worker man package_changelog)
+if(TARGET hearth-vulkan-trial)
+  add_dependencies(package_contents hearth-vulkan-trial)
+endif()
 if(TARGET hearth-blob-worker)
   add_dependencies(package_contents hearth-blob-worker hearth-hipcc hearth-blobc hearth_blob hearth_blob_client)
 endif()

@@ -64,6 +64,7 @@ set(_version "(= ${PROJECT_VERSION})")
 hearth_package(runtime libhearth${PROJECT_VERSION_MAJOR} libs "" "hearth"
   "client library of the Hearth compiler service"
   "Records graphs of tensors or imports ONNX models, has the compiler service of\nthe node prepare them, and replays the plan in the process, without a compiler\nin it.")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libvulkan1, mesa-vulkan-drivers")
 hearth_package(dev libhearth-dev libdevel
   "libhearth${PROJECT_VERSION_MAJOR} ${_version}, libabsl-dev, libstdc++-12-dev | libstdc++-dev" "pkg-config"
   "development files of the Hearth client library"

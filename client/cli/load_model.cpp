@@ -12,7 +12,9 @@
 #include "client/cli/print.h"
 #include "client/cli/weights_report.h"
 #include "client/files/plan_file_contents.h"
+#include "client/onnx/dim_search.h"
 #include "client/onnx/model_file.h"
+#include "client/onnx/test_data.h"
 #include "client/tensor/elements.h"
 #include "client/trace/encoded_graph.h"
 #include "hearth/error.h"
@@ -52,6 +54,15 @@ absl::Status read_arrays(const std::string& path, const ModelFlags& flags, Model
     model.files.reads(flag->second, str_cat("the array of --input ", flag->first));
     model.arrays.insert_or_assign(flag->first, *std::move(array));
   }
+  return absl::OkStatus();
+}
+
+absl::Status read_test_data(const std::string& folder, const onnx::ModelFile& file, Model& model) {
+  absl::StatusOr<onnx::TestData> data = onnx::read_test_data(folder, file);
+  if (!data.ok()) return data.status();
+  for (auto& [name, array] : data->inputs) model.arrays.emplace(name, std::move(array));
+  for (auto& [name, array] : data->outputs) model.expected.emplace(name, std::move(array));
+  for (const std::string& path : data->files) model.files.reads(path, "an array of --test-data");
   return absl::OkStatus();
 }
 
@@ -168,12 +179,16 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
   if (!options.ok()) return options.status();
   if (absl::Status read = read_arrays(path, flags, model); !read.ok()) return read;
+  const absl::StatusOr<onnx::ModelFilePtr> file = onnx::read_model(path);
+  if (!file.ok()) return file.status();
+  if (!flags.test_data.empty()) {
+    if (absl::Status read = read_test_data(flags.test_data, **file, model); !read.ok()) return read;
+  }
   for (const auto& [name, array] : model.arrays) {
     options->input_shapes[name] = array.shape;
     if (may_steer(array)) options->known_values[name] = array;
   }
-  const absl::StatusOr<onnx::ModelFilePtr> file = onnx::read_model(path);
-  if (!file.ok()) return file.status();
+  model.steering = onnx::steering_values(*file);
   model.files.reads(path, "the model");
   for (const std::string& data : (*file)->data_files()) model.files.reads(data, "a data file of the model");
   auto imported = onnx::import_model(*file, *options);

@@ -14,14 +14,18 @@
 #include "client/trace/encoded_graph.h"
 #include "hearth/array.h"
 #include "hearth/plan_file.h"
+#include "hearth/v1/plan.pb.h"
 
 namespace hearth::cli {
 
 struct Model {
   onnx::ImportedModel imported;
-  client::EncodedGraph traced;                  // empty for a plan file
-  std::map<std::string, client::Array> arrays;  // of --input
-  OutputFiles files;                            // what it was read from, and the arrays
+  client::EncodedGraph traced;                    // empty for a plan file
+  std::map<std::string, client::Array> arrays;    // of --input
+  // Of scalars that the model compares with constants, which decide what it computes: those constants, then others.
+  std::map<std::string, std::vector<client::Array>> steering;
+  std::map<std::string, client::Array> expected;  // outputs that ModelFlags::test_data has
+  OutputFiles files;                              // what it was read from, and the arrays
 };
 
 // A plan file is refused: it holds no graph.

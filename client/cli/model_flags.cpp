@@ -175,7 +175,8 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
   command
       .add_option("--device", device,
                   "Where to run: cpu, vulkan, vulkan:N, vulkan:UUID (hearth devices lists them), or several, the first "
-                  "that can: vulkan,cpu; null computes nothing. Without it HEARTH_DEVICE, else cpu")
+                  "that can: vulkan,cpu (a software device after cpu); null computes nothing. Without it "
+                  "HEARTH_DEVICE, else cpu")
       ->type_name("DEVICE")
       ->check(CLI::Validator(device_error, "{cpu,null,vulkan}"));
   if (threads_flag == Threads::kOne) {

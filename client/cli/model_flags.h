@@ -26,6 +26,7 @@ struct ModelFlags {
   std::vector<std::string> inputs;   // NAME=FILE.npy
   std::vector<std::string> consts;   // NAME=VALUE
   std::vector<std::string> carried;  // OUTPUT=INPUT
+  std::string test_data;             // a folder whose arrays are inputs that --input does not give
   onnx::Weights weights = onnx::Weights::kF32;
   std::optional<std::string> device;
   std::optional<int> threads;  // 0: every CPU

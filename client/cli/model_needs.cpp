@@ -48,8 +48,13 @@ std::string constant_text(const client::Array& value) {
 
 void print_needs(const onnx::DimSearch& dims) {
   for (const auto& [name, value] : dims.constants) {
+    std::vector<std::string> compared;
+    if (const auto found = dims.compared.find(name); found != dims.compared.end() && value.dtype != DType::kBool) {
+      for (const client::Array& other : found->second) compared.push_back(constant_text(other));
+    }
     print_line("needs --const ", name, "=VALUE, which decides what it computes (what follows is for ",
-               constant_text(value), ")");
+               constant_text(value),
+               compared.empty() ? "" : "; the model compares it with " + absl::StrJoin(compared, ", "), ")");
   }
   for (const std::string& dim : dims.open) print_line("needs --dim ", dim, "=N", tried_text(dims, dim));
   for (const auto& [dim, text] : dims.expressions)
@@ -75,7 +80,13 @@ Json dims_json(const onnx::DimSearch& dims) {
 
 Json constants_json(const onnx::DimSearch& dims) {
   Json list = Json::array();
-  for (const auto& [name, value] : dims.constants) list.push_back({{"name", name}, {"value", constant_text(value)}});
+  for (const auto& [name, value] : dims.constants) {
+    Json item = {{"name", name}, {"value", constant_text(value)}};
+    if (const auto found = dims.compared.find(name); found != dims.compared.end() && value.dtype != DType::kBool) {
+      for (const client::Array& other : found->second) item["compared_with"].push_back(constant_text(other));
+    }
+    list.push_back(std::move(item));
+  }
   return list;
 }
 

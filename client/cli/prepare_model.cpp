@@ -20,6 +20,7 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
   if (!plan.ok()) return plan;
   note_daemon_of(config.socket);
+  for (const std::string& said : plan->stats().device_notes) note(said);
   if (!plan->stats().passed_over.empty())
     note("on ", plan->device(), ", because not on ", absl::StrJoin(plan->stats().passed_over, "; nor on "));
   return plan;

@@ -11,6 +11,7 @@
 #include "base/split_mix.h"
 #include "base/text.h"
 #include "client/cli/format.h"
+#include "client/cli/model_needs.h"
 #include "client/cli/print.h"
 #include "client/tensor/elements.h"
 #include "hearth/npy.h"
@@ -127,6 +128,17 @@ absl::StatusOr<std::vector<std::string>> fill_inputs(client::Instance& instance,
     const absl::StatusOr<client::MutableView> own = instance.input(input.name);
     if (!own.ok()) return own.status();
     const auto found = model.arrays.find(input.name);
+    const auto steering = model.steering.find(input.name);
+    if (found == model.arrays.end() && steering != model.steering.end() && steering->second.size() > 1 &&
+        own->dtype != DType::kBool) {
+      const auto value = client::as_dtype(steering->second.front(), own->dtype);
+      if (value && value->bytes.size() == own->size_bytes) {
+        note("input '", input.name, "' decides what the model computes: it is ", constant_text(*value),
+             ", which the model compares it with; --input or --const gives another value");
+        std::memcpy(own->data, value->bytes.data(), own->size_bytes);
+        continue;
+      }
+    }
     if (found == model.arrays.end()) {
       random.push_back(input.name);
       const std::string bytes = uniform_bytes(input.name, own->dtype, own->size_bytes / dtype_bytes(own->dtype), seed);

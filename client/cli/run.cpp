@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
+#include "client/cli/expectations.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/kernel_rows.h"
@@ -20,6 +21,7 @@
 #include "client/cli/replay_inputs.h"
 #include "client/cli/weights_report.h"
 #include "client/jit/prepared_state.h"
+#include "client/onnx/test_data.h"
 #include "command_line/command.h"
 #include "hearth/npy.h"
 #include "runtime/loaded_plan.h"
@@ -39,6 +41,7 @@ struct RunFlags {
   std::uint64_t seed = 0;
   bool profile = false;
   bool compares = false;
+  ExpectFlags expect;
 };
 
 struct ReplayTimes {
@@ -85,7 +88,7 @@ absl::StatusOr<std::vector<std::string>> output_paths(const Model& model, const 
   return paths;
 }
 
-absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance& instance, const Model& model,
+absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const std::vector<client::Array>& results, const Model& model,
                                                          const std::string& output_dir) {
   std::vector<WrittenOutput> written;
   std::vector<std::string> paths;
@@ -100,10 +103,8 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
           str_cat("--output-dir ", output_dir, ": cannot be created: ", error.message()));
     }
   }
-  const auto results = read_results(instance, model.imported);
-  if (!results.ok()) return results.status();
-  for (std::size_t r = 0; r < results->size(); ++r) {
-    const client::Array& array = (*results)[r];
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const client::Array& array = results[r];
     const std::string& result_name = model.imported.results[r].name;
     WrittenOutput output{result_name, array.dtype, array.shape, ""};
     if (!output_dir.empty()) {
@@ -119,7 +120,7 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const client::Instance&
 
 void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
                    const std::vector<WrittenOutput>& outputs, const std::vector<std::string>& random_inputs,
-                   const Json& weights, const Profiled* profile) {
+                   const Json& weights, const Profiled* profile, const std::vector<Comparison>& comparisons) {
   const client::PrepareStats& stats = plan.stats();
   Json json = {{"prepare_ms", stats.prepare_ms},
                {"rpc_ms", stats.rpc_ms},
@@ -144,6 +145,16 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
     json["outputs"].push_back(item);
   }
   if (!weights.is_null()) json["weights"] = weights;
+  for (const Comparison& c : comparisons) {
+    Json item = {{"output", c.output},
+                 {"right", c.is_right()},
+                 {"elements", c.elements},
+                 {"beyond", c.beyond},
+                 {"text", c.text()}};
+    if (c.differs)
+      item["worst"] = {{"place", c.place}, {"got", c.got}, {"expected", c.expected}, {"allowed", c.allowed}};
+    json["expected"].push_back(item);
+  }
   if (profile != nullptr) json["profile"] = time_json(profile->rows, profile->times);
   print_json(json);
 }
@@ -239,6 +250,10 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   }
   absl::StatusOr<PreparedModel> prepared = load(flags);
   if (!prepared.ok()) return prepared.status();
+  absl::StatusOr<Expected> named = read_expected(flags.expect, prepared->model.imported, prepared->model.files);
+  if (!named.ok()) return named.status();
+  Expected expected = *std::move(named);
+  expected.insert(prepared->model.expected.begin(), prepared->model.expected.end());
   absl::StatusOr<client::Instance> instance = prepared->plan.instantiate();
   if (!instance.ok()) return instance.status();
   if (absl::Status set = set_variables(*instance, prepared->plan, prepared->model, flags.vars); !set.ok()) return set;
@@ -250,8 +265,12 @@ absl::StatusOr<int> run(const RunFlags& flags) {
     if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
     times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
-  auto outputs = write_outputs(*instance, prepared->model, flags.output_dir);
+  const auto results = read_results(*instance, prepared->model.imported);
+  if (!results.ok()) return results.status();
+  auto outputs = write_outputs(*results, prepared->model, flags.output_dir);
   if (!outputs.ok()) return outputs.status();
+  const std::vector<Comparison> comparisons =
+      compare(expected, prepared->model.imported, *results, flags.expect.tolerance);
   if (flags.compares) {
     const auto differences = differences_from_f32(flags.path, flags.model, flags.vars, *prepared, *instance);
     if (!differences.ok()) return differences.status();
@@ -268,12 +287,42 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   if (flags.model.json) {
     const onnx::Weights form = flags.model.weights;
     const Json weights = form == onnx::Weights::kF32 ? Json() : weights_json(form, prepared->model.imported.weights);
-    print_as_json(prepared->plan, summarize(times), *outputs, *random, weights, shown);
+    print_as_json(prepared->plan, summarize(times), *outputs, *random, weights, shown, comparisons);
   } else {
     note_random_inputs(*random, flags.seed);
     print_text(flags, prepared->plan, summarize(times), *outputs, shown);
   }
-  return 0;
+  bool is_right = true;
+  for (const Comparison& comparison : comparisons) {
+    is_right &= comparison.is_right();
+    if (!flags.model.json) print_line(comparison.text());
+  }
+  return is_right ? 0 : 1;
+}
+
+// Each set of test data is a run of its own: its arrays may have other lengths.
+absl::StatusOr<int> run_all(const RunFlags& flags) {
+  const ExpectFlags& expect = flags.expect;
+  if (expect.arrays.empty() && expect.test_data.empty() && (expect.tolerance.rtol || expect.tolerance.atol))
+    return usage_error(expect.tolerance.rtol ? "--rtol" : "--atol", ": there is nothing to compare; give --expect");
+  if (expect.test_data.empty()) return run(flags);
+  if (client::is_plan_file(flags.path))
+    return refuse_plan_file(flags.path,
+                            "--test-data names values by their place in the model; give --input and --expect");
+  const absl::StatusOr<std::vector<std::string>> sets = onnx::find_test_data(expect.test_data);
+  if (!sets.ok()) return absl::Status(sets.status().code(), str_cat("--test-data ", sets.status().message()));
+  if (sets->size() > 1 && flags.model.json)
+    return usage_error("--test-data ", expect.test_data, " has ", sets->size(), " sets; with --json give one of them");
+  int worst = 0;
+  for (const std::string& set : *sets) {
+    RunFlags one = flags;
+    one.model.test_data = set;
+    if (sets->size() > 1 && !flags.model.json) print_line(set);
+    const absl::StatusOr<int> ended = run(one);
+    if (!ended.ok()) return ended.status();
+    worst = std::max(worst, *ended);
+  }
+  return worst;
 }
 
 }  // namespace
@@ -285,14 +334,19 @@ void add_run(CLI::App& app, Action& action) {
       {.details = "Prints how long preparing and replaying took, and every output's name, type and shape. Outputs are "
                   "written with --output-dir, each into a file that is named after it: letters of any language stay, "
                   "what a file name cannot hold becomes _, and the name of the file is printed.",
-       .examples = {
-           {"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
-           {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
-           {"hearth run model.onnx --profile", "Shows what the time of a replay is spent on."},
-           {"hearth run model.onnx --weights bf16 --compare-f32",
-            "Stores weights in half of the bytes, and says what that changes."},
-           {"hearth run model.hearth --parameters model.onnx", "Runs a plan that was exported without weights."},
-           {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}}});
+       .examples = {{"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
+                    {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
+                    {"hearth run model.onnx --profile", "Shows what the time of a replay is spent on."},
+                    {"hearth run model.onnx --weights bf16 --compare-f32",
+                     "Stores weights in half of the bytes, and says what that changes."},
+                    {"hearth run model.onnx --input x=x.npy --expect y=y.npy --rtol 1e-4",
+                     "Says whether the output is what it should be, and exits with 1 if it is not."},
+                    {"hearth run resnet/model.onnx --test-data resnet",
+                     "The same by the arrays that came with a model."},
+                    {"hearth run model.hearth --parameters model.onnx",
+                     "Runs a plan that was exported without weights."},
+                    {"curl -s https://example.org/model.onnx | hearth run -", "Runs a model from a pipe."}},
+       .exit_statuses = {{1, "An output is not what --expect or --test-data says, or the model cannot be run."}}});
   add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   add_repeated(*command, "--var", flags->vars,
@@ -315,8 +369,9 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--compare-f32", flags->compares,
                     "With --weights: run with f32 weights, too, and print how far the outputs are from each other");
+  flags->expect.add_to(*command);
   command->add_flag("--profile", flags->profile, "Show the time of every kernel, over warm replays");
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  command->callback([flags, &action] { action = [flags] { return run_all(*flags); }; });
 }
 
 }  // namespace hearth::cli

@@ -292,6 +292,7 @@ absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFil
   absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
   if (!plan.ok()) return plan.status();
   state->plan = *std::move(plan);
+  state->stats.device_notes = state->plan->device().notes();
   state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
   state->stats.once_launches = state->plan->weights().once_launches;
   state->device = state->plan->device().name();

@@ -127,6 +127,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
   state->source.plan = state->plan_bytes;
   state->stats = std::move(stored->stats);
   state->device = state->plan->device().name();
+  state->stats.device_notes = state->plan->device().notes();
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
   state->carried = config.carried;
@@ -140,7 +141,8 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
 // On the first device of those that `config` names, of a call that began at `start`.
 static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::time_point start,
                                                   const EncodedGraph& traced, const PrepareConfig& config) {
-  const absl::StatusOr<std::vector<std::string>> names = device_names(config.device);
+  std::vector<std::string> moved;
+  const absl::StatusOr<std::vector<std::string>> names = devices_in_order(config.device, &moved);
   if (!names.ok()) return names.status();
   std::vector<std::string> passed_over;
   for (const std::string& name : *names) {
@@ -148,6 +150,7 @@ static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::tim
     one.device = name;
     absl::StatusOr<std::shared_ptr<PreparedPlan::State>> plan = prepare_on_device(start, traced, one);
     if (plan.ok()) {
+      if (name == "cpu") passed_over.insert(passed_over.end(), moved.begin(), moved.end());
       (*plan)->stats.passed_over = std::move(passed_over);
       return PreparedPlan(*std::move(plan));
     }

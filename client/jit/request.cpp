@@ -17,10 +17,25 @@ absl::StatusOr<std::vector<std::string>> device_names(const std::string& list) {
   return names;
 }
 
+absl::StatusOr<std::vector<std::string>> devices_in_order(const std::string& list, std::vector<std::string>* moved) {
+  absl::StatusOr<std::vector<std::string>> names = device_names(list);
+  const auto cpu = names.ok() ? std::ranges::find(*names, "cpu") : std::vector<std::string>::iterator();
+  if (!names.ok() || cpu == names->end()) return names;
+  std::stable_partition(names->begin(), cpu + 1, [&](const std::string& name) {
+    if (name == "cpu") return true;
+    const absl::StatusOr<const runtime::Device*> device = runtime::find_device(name);
+    const std::string software = device.ok() ? (*device)->software_name() : std::string();
+    if (!software.empty() && moved != nullptr)
+      moved->push_back(str_cat(name, ": '", software, "' computes on this host's processors, which cpu does faster"));
+    return software.empty();
+  });
+  return names;
+}
+
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config) {
   const absl::StatusOr<int> threads = choose_threads(config.threads);
   if (!threads.ok()) return threads.status();
-  const absl::StatusOr<std::vector<std::string>> names = device_names(config.device);
+  const absl::StatusOr<std::vector<std::string>> names = devices_in_order(config.device, nullptr);
   if (!names.ok()) return names.status();
   absl::Status last;
   for (const std::string& name : *names) {

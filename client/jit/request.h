@@ -17,6 +17,10 @@ namespace hearth::client {
 // The devices that PrepareConfig.device names, in their order. INVALID_ARGUMENT where it names none.
 absl::StatusOr<std::vector<std::string>> device_names(const std::string& list);
 
+// The same in the order in which they are tried: a software device comes after the "cpu" of the list, which is faster
+// than another program that computes on it; `moved` (null: not told) gets a sentence of each.
+absl::StatusOr<std::vector<std::string>> devices_in_order(const std::string& list, std::vector<std::string>* moved);
+
 // This host as PrepareConfig.device (the first of them that is there) and .threads choose.
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);
 

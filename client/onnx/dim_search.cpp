@@ -259,7 +259,12 @@ absl::StatusOr<DimSearch> find_dims(const ModelFilePtr& model, const ImportOptio
         options.known_values[name] = values[std::min(i, values.size() - 1)];
     }
     absl::StatusOr<DimSearch> found = Search(model, options, summary).run();
-    if (found.ok()) return found;
+    if (found.ok()) {
+      for (const auto& [name, values] : steering) {  // the last is one that it is not compared with
+        if (values.size() > 1) found->compared[name].assign(values.begin(), values.end() - 1);
+      }
+      return found;
+    }
     if (first.ok()) first = found.status();
   }
   return first;

@@ -34,6 +34,8 @@ struct DimSearch {
   std::map<std::string, DimRange> ranges;          // of `ranged`: the bounds that were tried
   std::map<std::string, TriedLengths> tried;       // of the others of `open`
   std::map<std::string, client::Array> constants;  // that had to be constants; those given as given
+  // Of scalars: what the model compares them with; of booleans, true.
+  std::map<std::string, std::vector<client::Array>> compared;
 };
 
 absl::StatusOr<DimSearch> find_dims(const std::shared_ptr<const ModelFile>& model, const ImportOptions& given = {});

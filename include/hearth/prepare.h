@@ -52,7 +52,8 @@ struct Carried {
 struct PrepareConfig {
   std::string socket = {};  // empty: HEARTH_SOCKET, else the user's default (docs/daemon.md)
   // "cpu"; "vulkan", "vulkan:N", "vulkan:UUID" (docs/devices.md); "null" (records launches, computes nothing); or
-  // several between commas: the first on which the plan can be prepared. PreparedPlan::device says which it is.
+  // several between commas: the first on which the plan can be prepared, a software device after "cpu".
+  // PreparedPlan::device says which it is.
   std::string device = "cpu";
   int threads = 0;  // 0: HEARTH_THREADS, else every CPU this process may use
   std::chrono::milliseconds deadline = std::chrono::seconds(120);  // of the whole call, daemon start included
@@ -95,6 +96,8 @@ struct PrepareStats {
   bool weights_found = false;             // another process had made them
   // Of PrepareConfig::device, those before the one that is used: "vulkan: " and the reason.
   std::vector<std::string> passed_over = {};
+  // What a user of the device should know: that it is a software device, that its driver's crashes are not caught.
+  std::vector<std::string> device_notes = {};
 };
 
 struct ExportConfig {

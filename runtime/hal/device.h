@@ -48,6 +48,10 @@ class Device {
   virtual ~Device() = default;
   // As find_device() takes it.
   virtual std::string_view name() const = 0;
+  // Its name where it is no device of its own but this host's processors, as Mesa's llvmpipe; else empty.
+  virtual std::string software_name() const { return {}; }
+  // What its user should know, a sentence each.
+  virtual std::vector<std::string> notes() const { return {}; }
   // What plans for it are compiled for; `threads` 0: every CPU this process may use, where they take part.
   virtual v1::Target target(int threads) const = 0;
   // Whether kernels can be given any address of this process; else only those of what allocate() made.

@@ -67,6 +67,20 @@ TEST_CASE("devices: of several the first that can is used, which is said on stan
   CHECK(none.code == 1);
   CHECK_THAT(none.err, Contains("vulkan:98: ") && Contains("; vulkan:99: "));
   CHECK(place.json({"hearth", "run", model, "--device", "cpu,vulkan", "--json"})["passed_over"].empty());
+  // A program that draws on the processors is no reason to leave them.
+  const Ran software = place.run({"hearth", "run", model, "--device", "vulkan,cpu", "--json"});
+  REQUIRE(software.code == 0);
+  const Json chosen = Json::parse(software.out);
+  const Json devices = place.json({"hearth", "devices", "--json"})["devices"];
+  const auto is_vulkan = [](const Json& d) { return d["device"].get<std::string>().rfind("vulkan", 0) == 0; };
+  const auto first = std::find_if(devices.begin(), devices.end(), is_vulkan);
+  if (first != devices.end() && (*first)["type"] == "cpu") {
+    CHECK(chosen["device"] == "cpu");
+    CHECK_THAT(software.err, Contains("computes on this host's processors, which cpu does faster"));
+    const Ran alone = place.run({"hearth", "run", model, "--device", "vulkan"});
+    CHECK_THAT(alone.err, Contains("which computes on this host's processors: cpu is faster"));
+    CHECK_THAT(alone.err, !Contains("hearth-vulkan-trial"));
+  }
   for (const char* wrong : {"vulkan,,cpu", "cpu,gpu", ","}) {
     const Ran refused = place.run({"hearth", "run", model, "--device", wrong});
     CHECK(refused.code == 2);

@@ -79,7 +79,7 @@ CONTENTS = {  # what a user would miss
                "usr/share/man/man8/hearthd.8.gz", "usr/share/bash-completion/completions/hearth",
                "usr/lib/systemd/system/hearthd.socket", "usr/lib/systemd/system/hearthd.service",
                "usr/lib/tmpfiles.d/hearth.conf"],
-    "libhearth0": ["usr/lib/x86_64-linux-gnu/libhearth.so.0"],
+    "libhearth0": ["usr/lib/x86_64-linux-gnu/libhearth.so.0", "usr/libexec/hearth/hearth-vulkan-trial"],
     "libhearth-dev": ["usr/include/hearth/prepare.h", "usr/include/hearth/hearth.h",
                       "usr/lib/x86_64-linux-gnu/libhearth.so", "usr/lib/x86_64-linux-gnu/pkgconfig/hearth.pc",
                       "usr/lib/x86_64-linux-gnu/cmake/hearth/hearthConfig.cmake"],

@@ -152,6 +152,8 @@ void PipelineTrials::run(const std::vector<std::string_view>& modules) {
   if (is_changed) save();
 }
 
+bool PipelineTrials::are_missing() { return std::strcmp(wish(), "0") != 0 && trial_program().empty(); }
+
 absl::Status PipelineTrials::check(std::string_view module) {
   const std::lock_guard lock(mutex_);
   const Digest digest = sha256(module);

@@ -1,6 +1,6 @@
 // PipelineTrials: whether a driver survives compiling a kernel, found out in a child process (hearth-vulkan-trial),
 // once for each module, device and driver version: the verdicts are kept for later processes (cache_file.h). Without
-// the program, beside this one or on PATH, or with HEARTH_VULKAN_TRIAL=0, nothing is tried; the variable may also be
+// the program (base/find_program.h), or with HEARTH_VULKAN_TRIAL=0, nothing is tried; the variable may also be
 // its path. Thread-safe. Errors: FAILED_PRECONDITION naming the module whose compile ended a child.
 //
 //   trials.run(modules);                               // those that are new
@@ -23,6 +23,8 @@ class PipelineTrials {
   explicit PipelineTrials(const VulkanDeviceInfo& info) : info_(info) {}
   void run(const std::vector<std::string_view>& modules);
   absl::Status check(std::string_view module);
+  // Whether kernels are to be tried, and there is no program that does it.
+  static bool are_missing();
 
  private:
   enum class Verdict : char { kSurvived = '+', kEnded = '-' };

@@ -91,6 +91,18 @@ absl::StatusOr<VulkanDevice::Opened*> VulkanDevice::opened() const {
   return &opened_;
 }
 
+std::vector<std::string> VulkanDevice::notes() const {
+  std::vector<std::string> notes;
+  if (const std::string software = software_name(); !software.empty())
+    notes.push_back(str_cat(name_, " is '", software, "', which computes on this host's processors: cpu is faster"));
+  if (PipelineTrials::are_missing()) {
+    notes.push_back(str_cat("hearth-vulkan-trial is not there: a driver of ", name_,
+                            " that crashes while it compiles a kernel takes this process with it; install libhearth0, "
+                            "or name the program with HEARTH_VULKAN_TRIAL (0: this is never said)"));
+  }
+  return notes;
+}
+
 absl::StatusOr<Buffer> VulkanDevice::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const {
   const absl::StatusOr<Opened*> device = opened();
   return device.ok() ? (*device)->memory->allocate(size_bytes, what, use) : device.status();

@@ -28,6 +28,8 @@ class VulkanDevice final : public Device {
  public:
   VulkanDevice(VulkanDeviceInfo info, VulkanOptions options);
   std::string_view name() const override { return name_; }
+  std::string software_name() const override { return info_.type == "cpu" ? info_.name : std::string(); }
+  std::vector<std::string> notes() const override;
   v1::Target target(int) const override { return info_.target; }
   bool reaches_host_memory() const override { return false; }
   absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const override;
