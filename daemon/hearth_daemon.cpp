@@ -137,18 +137,29 @@ class HearthDaemon::Impl {
                                       [this](const ClientId& client) { client_servers_.forget(client); });
     });
     weights_->set_open_artifact([this](uid_t user, const Digest& digest) { return open_artifact(user, digest); });
-    if (!config_.metrics_address.empty()) {
-      const auto metrics = [this] {
-        return metrics_text(owner_admin_service_.stats(), accounts_.snapshot(cache_->stats().owners));
-      };
-      const auto health = [this] { return this->health(); };
-      auto status = StatusServer::start(config_.metrics_address, {.metrics = metrics, .health = health});
-      if (!status.ok()) return status.status();
-      status_server_ = *std::move(status);
-    }
+    if (absl::Status served = serve_metrics(); absl::IsInvalidArgument(served))
+      return absl::Status(served.code(), absl::StrCat("the setting metrics: ", served.message()));
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
     return absl::OkStatus();
+  }
+
+  // An address that somebody else has is no reason not to compile: it is degraded, and tried again.
+  absl::Status serve_metrics() {
+    if (config_.metrics_address.empty() || status_server_) return absl::OkStatus();
+    const auto metrics = [this] {
+      return metrics_text(owner_admin_service_.stats(), accounts_.snapshot(cache_->stats().owners));
+    };
+    const auto health = [this] { return this->health(); };
+    auto server = StatusServer::start(config_.metrics_address, {.metrics = metrics, .health = health});
+    if (server.ok()) {
+      status_server_ = *std::move(server);
+      spdlog::info("metrics at {}", status_server_->address());
+    } else if (!std::exchange(told_of_metrics_, true)) {
+      spdlog::warn("no metrics for now: {}", std::string(server.status().message()));
+    }
+    health_.set("metrics", server.status());
+    return server.status();
   }
 
   void ask_to_stop(const char* why) {
@@ -287,6 +298,7 @@ class HearthDaemon::Impl {
       if (Clock::now() - last_flush >= kFlushEvery) {
         cache_->flush();
         last_flush = Clock::now();
+        (void)serve_metrics();
         tell_health();
       }
       lock.lock();
@@ -344,7 +356,8 @@ class HearthDaemon::Impl {
   ClientServers client_servers_;
   AdminServiceImpl owner_admin_service_;
   std::unique_ptr<RpcServer> owner_server_;
-  std::unique_ptr<StatusServer> status_server_;  // null: not asked for
+  std::unique_ptr<StatusServer> status_server_;  // null: not asked for, or its address is somebody else's
+  bool told_of_metrics_ = false;
   std::thread accept_thread_;
   std::thread maintenance_thread_;
   std::mutex mutex_;

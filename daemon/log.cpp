@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "daemon/log_fields.h"
 
 namespace hearth::daemon {
 namespace {
@@ -43,7 +44,7 @@ class PrintableFormatter : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> inner_;
 };
 
-// {"time":"2026-11-24T10:00:00.000Z","level":"info","pid":7,"message":"…"}
+// {"time":"2026-11-24T10:00:00.000Z","level":"info","pid":7,"message":"…"}, and what LogFields says.
 class JsonFormatter : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
@@ -57,6 +58,18 @@ class JsonFormatter : public spdlog::formatter {
                                    {"level", spdlog::level::to_string_view(message.level).data()},
                                    {"pid", ::getpid()},
                                    {"message", text}};
+    if (const LogFields::Fields* fields = LogFields::current()) {
+      for (const auto& [name, value] : *fields) {
+        const auto* const words = std::get_if<std::string>(&value);
+        if (words != nullptr) {
+          line[name] = printable(*words);
+        } else if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
+          line[name] = *whole;
+        } else {
+          line[name] = std::get<double>(value);
+        }
+      }
+    }
     const std::string dumped = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
     out.append(dumped.data(), dumped.data() + dumped.size());
   }

@@ -11,7 +11,10 @@
 #include "client/cli/input_file.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
+#include "client/cli/status_line.h"
+#include "client/cli/target_flag.h"
 #include "client/cli/terminal.h"
+#include "client/jit/prepare_encoded.h"
 #include "command_line/command.h"
 #include "hearth/plan_file.h"
 
@@ -24,6 +27,7 @@ struct ExportFlags {
   ModelFlags model;
   std::string path;
   std::string output;
+  std::string target;
   bool parameters = true;
 };
 
@@ -47,21 +51,41 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
     return usage_error("--output ", flags.output, ": a plan file is not for a terminal; send it to a file or a pipe");
   }
   const auto safe = [&](Model& model) { return model.files.writes(output, str_cat("--output ", flags.output)); };
-  absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model, safe);
-  if (!prepared.ok()) return prepared.status();
-  const client::PreparedPlan* plan = &prepared->plan;
-  if (absl::Status saved = plan->export_to(output, {.parameters = flags.parameters}); !saved.ok()) return saved;
+  const client::ExportConfig what{.parameters = flags.parameters};
+  std::uint32_t kernels = 0;
+  if (flags.target.empty()) {
+    absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model, safe);
+    if (!prepared.ok()) return prepared.status();
+    if (absl::Status saved = prepared->plan.export_to(output, what); !saved.ok()) return saved;
+    kernels = prepared->plan.stats().kernels;
+  } else {
+    absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
+    if (!config.ok()) return config.status();
+    const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
+    if (!target.ok()) return target.status();
+    if (target->device() == "null") return usage_error("--target ", flags.target, ": it has no kernels to run");
+    absl::StatusOr<Model> model = load_model(flags.path, flags.model);
+    if (!model.ok()) return model.status();
+    if (absl::Status is_safe = safe(*model); !is_safe.ok()) return is_safe;
+    config->fixed_inputs = model->imported.fixed_inputs;
+    StatusLine line(/*wanted=*/!flags.model.json);
+    line.show({.title = flags.path, .state = "compiling what is not cached"});
+    const absl::StatusOr<client::PrepareStats> exported =
+        client::export_plan(model->traced, *target, *config, output, what);
+    if (!exported.ok()) return exported.status();
+    kernels = exported->kernels;
+  }
   if (to_stdout) return 0;
   std::error_code unknown;  // of what was written into a pipe or a device
   const auto bytes = std::filesystem::file_size(flags.output, unknown);
   if (flags.model.json) {
     print_json({{"file", flags.output},
                 {"bytes", unknown ? Json() : Json(bytes)},
-                {"kernels", plan->stats().kernels},
+                {"kernels", kernels},
                 {"parameters", flags.parameters}});
   } else {
     print_summary(flags.output, ": ", unknown ? "" : human_bytes(static_cast<double>(bytes)) + ", ",
-                  counted(plan->stats().kernels, "kernel"), flags.parameters ? "" : ", no parameters");
+                  counted(kernels, "kernel"), flags.parameters ? "" : ", no parameters");
   }
   return 0;
 }
@@ -73,8 +97,10 @@ void add_export(CLI::App& app, Action& action) {
   CLI::App* command = command_line::add_command(
       app, "export", "Write a model's plan to a file that runs without a daemon",
       {.details = "The file holds the plan, its compiled kernels and its weights. It runs on machines whose CPU has "
-                  "the features of this one.",
-       .examples = {{"hearth export model.onnx -o model.hearth", "Writes a plan, for hearth run model.hearth."}}});
+                  "the features of this one, or those of --target.",
+       .examples = {{"hearth export model.onnx -o model.hearth", "Writes a plan, for hearth run model.hearth."},
+                    {"hearth export model.onnx --target cpu:x86-64-v3 -o v3.hearth",
+                     "Writes one for processors with AVX2, whatever this one is."}}});
   add_input_file(*command, "model", flags->path, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "Plan file to write; - is standard output")
       ->type_name("FILE")
@@ -82,6 +108,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; hearth run --parameters gives them");
   flags->model.add_to(*command, /*with_inputs=*/false);
   flags->model.add_carry_to(*command);
+  add_target_to(*command, flags->target);
   command->callback([flags, &action] { action = [flags] { return export_model(*flags); }; });
 }
 

@@ -5,11 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/inspect_plan.h"
+#include "client/cli/load_model.h"
+#include "client/cli/manifest.h"
 #include "client/cli/model_needs.h"
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
@@ -27,6 +30,7 @@ using Json = nlohmann::ordered_json;
 struct InspectFlags {
   std::string path;
   bool json = false;
+  bool manifest = false;
 };
 
 // A model, and with which lengths it can be run.
@@ -218,7 +222,29 @@ Json to_json(const Inspected& model) {
           {"command", command.empty() ? Json() : Json(command)}};
 }
 
+// With lengths that may stay open as they are usual, the others with one that holds.
+absl::StatusOr<int> print_manifest(const Inspected& model) {
+  if (!model.dims.ok()) return model.dims.status();
+  ManifestEntry entry;
+  entry.path = model.path;
+  const onnx::DimSearch& dims = *model.dims;
+  for (const std::string& name : dims.open) {
+    const auto range = dims.ranges.find(name);
+    entry.flags.dims.push_back(range == dims.ranges.end()
+                                   ? str_cat(name, "=", dims.lengths.at(name).min)
+                                   : str_cat(name, "=", range->second.min, ":", range->second.max));
+  }
+  for (const auto& [name, text] : dims.expressions) entry.flags.dims.push_back(str_cat(name, "=", text));
+  for (const auto& [name, value] : dims.constants)
+    entry.flags.consts.push_back(str_cat(name, "=", constant_text(value)));
+  const std::vector<std::string> lines = absl::StrSplit(manifest_text(entry), '\n');
+  for (const std::string& line : lines) print_line(line);
+  return 0;
+}
+
 absl::StatusOr<int> inspect(const InspectFlags& flags) {
+  if (flags.manifest && client::is_plan_file(flags.path))
+    return refuse_plan_file(flags.path, "a manifest is of models");
   if (client::is_plan_file(flags.path)) return inspect_plan_file(flags.path, flags.json);
   const auto file = onnx::read_model(flags.path);
   if (!file.ok()) return file.status();
@@ -226,6 +252,7 @@ absl::StatusOr<int> inspect(const InspectFlags& flags) {
   model.path = flags.path;
   model.summary = onnx::summarize(*file);
   model.dims = onnx::find_dims(*file);
+  if (flags.manifest) return print_manifest(model);
   flags.json ? print_json(to_json(model)) : print_text(model);
   return 0;
 }
@@ -239,9 +266,15 @@ void add_inspect(CLI::App& app, Action& action) {
       {.details = "Needs no daemon and compiles nothing. Lengths of symbolic dimensions in the command are some with "
                   "which the model can be imported, not those that its makers had in mind.",
        .examples = {{"hearth inspect model.onnx", "Shows inputs, outputs, dimensions, parameters and operators."},
+                    {"for m in *.onnx; do hearth inspect --manifest $m; done > models.toml",
+                     "Writes a first manifest of a folder's models."},
                     {"hearth inspect model.hearth", "Shows what a plan file holds."}}});
   add_input_file(*command, "model", flags->path, "ONNX file, or plan file of hearth export")->required();
   add_json_to(*command, flags->json);
+  command
+      ->add_flag("--manifest", flags->manifest,
+                 "Print the model's entry of a manifest, for hearth prewarm --manifest, with lengths that hold")
+      ->excludes("--json");
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }
 

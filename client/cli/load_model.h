@@ -20,8 +20,8 @@ namespace hearth::cli {
 
 struct Model {
   onnx::ImportedModel imported;
-  client::EncodedGraph traced;                    // empty for a plan file
-  std::map<std::string, client::Array> arrays;    // of --input
+  client::EncodedGraph traced;                  // empty for a plan file
+  std::map<std::string, client::Array> arrays;  // of --input
   // Of scalars that the model compares with constants, which decide what it computes: those constants, then others.
   std::map<std::string, std::vector<client::Array>> steering;
   std::map<std::string, client::Array> expected;  // outputs that ModelFlags::test_data has

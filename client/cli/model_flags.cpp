@@ -124,6 +124,11 @@ absl::StatusOr<client::Array> parse_constant(const std::string& text) {
 
 }  // namespace
 
+std::optional<onnx::Weights> weights_named(const std::string& form) {
+  const auto found = kWeights.find(form);
+  return found == kWeights.end() ? std::nullopt : std::optional(found->second);
+}
+
 CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                           const std::string& help) {
   return command.add_option(flag, values, help)->allow_extra_args(false)->take_all();

@@ -54,6 +54,9 @@ struct ModelFlags {
   absl::StatusOr<onnx::ImportOptions> import_options() const;
 };
 
+// "f32", "bf16" or "int8"; nothing for others.
+std::optional<onnx::Weights> weights_named(const std::string& form);
+
 // A flag that takes one value each time it is given, as often as one likes: it never swallows what follows.
 CLI::Option* add_repeated(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                           const std::string& help);

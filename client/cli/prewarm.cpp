@@ -16,6 +16,7 @@
 #include "client/cli/coverage_receipt.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
+#include "client/cli/manifest.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
@@ -44,7 +45,17 @@ struct PrewarmFlags {
   int jobs = 1;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
   std::string report;  // empty: none is written
+  std::string manifest;
   std::vector<std::string> paths;
+};
+
+// One model with one set of lengths, for each of its numbers of threads or targets.
+struct Item {
+  std::string path;
+  std::string name;  // for people: the path, and what tells it from others of the same one
+  ModelFlags flags;
+  std::vector<client::PrepareConfig> configs;               // one a number of threads
+  std::vector<std::pair<std::string, v1::Target>> targets;  // to compile for instead of this machine
 };
 
 // --dim, for each model those that it has. What no model has is an error, unless a model could not be read: it may be
@@ -124,24 +135,17 @@ class MemoryGate {
 
 class Prewarmer {
  public:
-  // `target`: to compile for instead of this machine.
-  Prewarmer(const PrewarmFlags& flags, const DimShares& dims, std::vector<client::PrepareConfig> configs,
-            std::optional<v1::Target> target)
-      : flags_(flags),
-        dims_(dims),
-        configs_(std::move(configs)),
-        target_(std::move(target)),
-        memory_(flags.memory_bytes),
-        results_(flags.paths.size()) {}
+  Prewarmer(const PrewarmFlags& flags, std::vector<Item> items)
+      : flags_(flags), items_(std::move(items)), memory_(flags.memory_bytes), results_(items_.size()) {}
 
   // Every model, --jobs at a time.
   void run() {
-    client::connect_early(configs_[0]);
+    client::connect_early(items_.front().configs.front());
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
-      for (std::size_t i = next++; i < flags_.paths.size(); i = next++) {
+      for (std::size_t i = next++; i < items_.size(); i = next++) {
         std::error_code ignored;
-        const std::uintmax_t file_bytes = std::filesystem::file_size(flags_.paths[i], ignored);
+        const std::uintmax_t file_bytes = std::filesystem::file_size(items_[i].path, ignored);
         const std::uint64_t bytes = kModelBytes + (ignored ? 0 : kBytesPerFileByte * file_bytes);
         memory_.enter(bytes);
         prewarm(i);
@@ -166,12 +170,12 @@ class Prewarmer {
     if (flags_.model.json) {
       print_json({{"models", models}, {"failures", errors.size()}});
     } else if (failed > 0) {
-      print_error(failed, " of ", flags_.paths.size(), " models failed:");
+      print_error(failed, " of ", items_.size(), " models failed:");
       for (const std::string& error : errors) print_error(error);
     }
     note_threads();
     if (!flags_.report.empty()) {
-      if (absl::Status written = receipt_.write(flags_.report, flags_.paths.size()); !written.ok()) return written;
+      if (absl::Status written = receipt_.write(flags_.report, items_.size()); !written.ok()) return written;
     }
     return failed > 0 ? kFailure : 0;
   }
@@ -186,17 +190,25 @@ class Prewarmer {
   static constexpr std::uint64_t kBytesPerFileByte = 2;
 
   void prewarm(std::size_t index) {
-    const std::string& path = flags_.paths[index];
-    if (client::is_plan_file(path)) return check_plan_file(index);
-    const absl::StatusOr<Model> model = load_model(path, dims_.flags_for(path, flags_.model));
+    const Item& item = items_[index];
+    if (client::is_plan_file(item.path)) return check_plan_file(index);
+    const absl::StatusOr<Model> model = load_model(item.path, item.flags);
     if (!model.ok()) return fail(index, model.status());
-    for (const client::PrepareConfig& config : configs_) {
-      if (absl::Status prepared = prewarm(index, *model, config); !prepared.ok()) fail(index, prepared);
+    for (const auto& target : item.targets) {
+      if (absl::Status prepared = prewarm(index, *model, item.configs.front(), &target); !prepared.ok())
+        fail(index, prepared);
+    }
+    for (std::size_t i = 0; item.targets.empty() && i < item.configs.size(); ++i) {
+      if (absl::Status prepared = prewarm(index, *model, item.configs[i], nullptr); !prepared.ok())
+        fail(index, prepared);
     }
   }
 
-  absl::Status prewarm(std::size_t index, const Model& model, const client::PrepareConfig& config) {
-    const std::string& path = flags_.paths[index];
+  // `named`: to compile for instead of this machine, or null.
+  absl::Status prewarm(std::size_t index, const Model& model, const client::PrepareConfig& config,
+                       const std::pair<std::string, v1::Target>* named) {
+    const Item& item = items_[index];
+    const std::string& path = item.path;
     const bool progress = !flags_.model.json && flags_.jobs == 1;
     if (flags_.tunes) {
       const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, model, config, progress, flags_.tune);
@@ -204,13 +216,12 @@ class Prewarmer {
     }
     CoveredPlan covered;
     covered.path = path;
-    covered.weights = weights_name(flags_.model.weights);
+    covered.weights = weights_name(item.flags.weights);
     covered.config = config;
-    const ModelFlags own = dims_.flags_for(path, flags_.model);
-    covered.dims = own.dims;
-    covered.consts = own.consts;
-    if (target_ || config.device == "cpu") {
-      const absl::StatusOr<v1::Target> target = target_ ? *target_ : client::target_for(config);
+    covered.dims = item.flags.dims;
+    covered.consts = item.flags.consts;
+    if (named != nullptr || config.device == "cpu") {
+      const absl::StatusOr<v1::Target> target = named != nullptr ? named->second : client::target_for(config);
       if (!target.ok()) return target.status();
       ProgressBar bar(path, progress);
       client::PrepareConfig watched = config;
@@ -226,16 +237,17 @@ class Prewarmer {
       covered.stats = plan->stats();
     }
     note_daemon_of(config.socket);
-    tell(index, covered);
+    tell(index, covered, named);
     receipt_.cover(covered);
     return absl::OkStatus();
   }
 
-  void tell(std::size_t index, const CoveredPlan& covered) {
+  void tell(std::size_t index, const CoveredPlan& covered, const std::pair<std::string, v1::Target>* named) {
     const client::PrepareStats& stats = covered.stats;
     Json row = {{"model", covered.path}};
-    if (target_) {
-      row["target"] = flags_.target;
+    if (!flags_.manifest.empty()) row["dims"] = covered.dims;
+    if (named != nullptr) {
+      row["target"] = named->first;
     } else {
       row["threads"] = covered.target.threads();
     }
@@ -245,15 +257,15 @@ class Prewarmer {
                 {"cache_hits", stats.cache_hits}});
     results_[index].rows.push_back(std::move(row));
     const std::lock_guard lock(mutex_);
-    if (!target_) threads_.insert(static_cast<int>(covered.target.threads()));
+    if (named == nullptr) threads_.insert(static_cast<int>(covered.target.threads()));
     if (flags_.model.json) return;
-    const std::string whom = target_ ? flags_.target : counted(covered.target.threads(), "thread");
-    print_summary(covered.path, ": ", counted(stats.kernels, "kernel"), " for ", whom, ", ", stats.compiled_kernels,
-                  " compiled now, ", human_time(stats.prepare_ms * 1e3));
+    const std::string whom = named != nullptr ? named->first : counted(covered.target.threads(), "thread");
+    print_summary(items_[index].name, ": ", counted(stats.kernels, "kernel"), " for ", whom, ", ",
+                  stats.compiled_kernels, " compiled now, ", human_time(stats.prepare_ms * 1e3));
   }
 
   void check_plan_file(std::size_t index) {
-    const std::string& path = flags_.paths[index];
+    const std::string& path = items_[index].path;
     const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
     if (!contents.ok()) return fail(index, contents.status());
     results_[index].rows.push_back({{"model", path}, {"plan_file", true}, {"kernels", contents->plan.kernels_size()}});
@@ -265,25 +277,24 @@ class Prewarmer {
   }
 
   void fail(std::size_t index, const absl::Status& status) {
-    const std::string& path = flags_.paths[index];
+    const std::string &path = items_[index].path, &name = items_[index].name;
     results_[index].rows.push_back({{"model", path}, {"error", std::string(status.message())}});
     // Whatever the error is about, one of several models is named.
     const bool is_named = status.message().find(path) != std::string::npos;
     results_[index].errors.push_back(
-        is_named ? status : absl::Status(status.code(), str_cat(path, ": ", std::string(status.message()))));
+        is_named ? status : absl::Status(status.code(), str_cat(name, ": ", std::string(status.message()))));
     receipt_.miss(path, status);
   }
 
   // Who names no number may not know that there is one.
   void note_threads() const {
-    if (threads_.empty() || configs_[0].threads != 0 || configs_[0].device != "cpu" || flags_.model.json) return;
+    const client::PrepareConfig& first = items_.front().configs.front();
+    if (threads_.empty() || first.threads != 0 || first.device != "cpu" || flags_.model.json) return;
     note("clients with another number of threads than ", *threads_.begin(), " compile anew: see --threads");
   }
 
   const PrewarmFlags& flags_;
-  const DimShares& dims_;
-  const std::vector<client::PrepareConfig> configs_;  // one a number of threads
-  const std::optional<v1::Target> target_;
+  const std::vector<Item> items_;
   MemoryGate memory_;
   std::vector<Result> results_;  // each belongs to the thread that is at its model
   CoverageReceipt receipt_;
@@ -291,12 +302,12 @@ class Prewarmer {
   std::set<int> threads_;
 };
 
-absl::StatusOr<std::vector<client::PrepareConfig>> configs_of(const PrewarmFlags& flags) {
-  const std::vector<int> all = flags.threads;
+absl::StatusOr<std::vector<client::PrepareConfig>> configs_of(const ModelFlags& flags,
+                                                              const std::vector<int>& threads) {
   std::vector<client::PrepareConfig> configs;
-  for (std::size_t i = 0; i < std::max<std::size_t>(1, all.size()); ++i) {
-    ModelFlags one = flags.model;
-    if (!all.empty()) one.threads = all[i];
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, threads.size()); ++i) {
+    ModelFlags one = flags;
+    if (!threads.empty()) one.threads = threads[i];
     const absl::StatusOr<client::PrepareConfig> config = one.prepare_config();
     if (!config.ok()) return config.status();
     configs.push_back(*config);
@@ -304,18 +315,64 @@ absl::StatusOr<std::vector<client::PrepareConfig>> configs_of(const PrewarmFlags
   return configs;
 }
 
-absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
-  const auto configs = configs_of(flags);
+absl::StatusOr<Item> item_of(std::string path, std::string name, ModelFlags flags, const std::vector<int>& threads,
+                             const std::vector<std::string>& targets) {
+  absl::StatusOr<std::vector<client::PrepareConfig>> configs = configs_of(flags, threads);
   if (!configs.ok()) return configs.status();
-  std::optional<v1::Target> target;
-  if (!flags.target.empty()) {
-    absl::StatusOr<v1::Target> named = target_of(flags.target, configs->front());
-    if (!named.ok()) return named.status();
-    target = *std::move(named);
+  Item item{std::move(path), std::move(name), std::move(flags), *std::move(configs), {}};
+  for (const std::string& text : targets) {
+    absl::StatusOr<v1::Target> target = target_of(text, item.configs.front());
+    if (!target.ok()) return target.status();
+    item.targets.emplace_back(text, *std::move(target));
   }
+  return item;
+}
+
+absl::StatusOr<std::vector<Item>> items_of_paths(const PrewarmFlags& flags) {
   const absl::StatusOr<DimShares> dims = DimShares::of(flags);
   if (!dims.ok()) return dims.status();
-  Prewarmer prewarmer(flags, *dims, *configs, std::move(target));
+  const std::vector<std::string> targets =
+      flags.target.empty() ? std::vector<std::string>{} : std::vector{flags.target};
+  std::vector<Item> items;
+  for (const std::string& path : flags.paths) {
+    absl::StatusOr<Item> item = item_of(path, path, dims->flags_for(path, flags.model), flags.threads, targets);
+    if (!item.ok()) return item.status();
+    items.push_back(*std::move(item));
+  }
+  return items;
+}
+
+absl::StatusOr<std::vector<Item>> items_of_manifest(const PrewarmFlags& flags) {
+  for (const auto& [flag, list] :
+       {std::pair("--dim", &flags.model.dims), {"--const", &flags.model.consts}, {"--carry", &flags.model.carried}}) {
+    if (!list->empty()) return usage_error(flag, " ", list->front(), ": the manifest says it for each model");
+  }
+  const absl::StatusOr<std::vector<ManifestEntry>> entries = read_manifest(flags.manifest, flags.model);
+  if (!entries.ok()) return entries.status();
+  std::map<std::string, int> sets;
+  for (const ManifestEntry& entry : *entries) ++sets[entry.name];
+  std::vector<Item> items;
+  for (const ManifestEntry& entry : *entries) {
+    const std::string lengths = sets[entry.name] > 1 ? str_cat(" (", absl::StrJoin(entry.flags.dims, ", "), ")") : "";
+    const std::vector<std::string> command_line =
+        flags.target.empty() ? std::vector<std::string>{} : std::vector{flags.target};
+    absl::StatusOr<Item> item = item_of(entry.path, str_cat(entry.path, lengths), entry.flags,
+                                        entry.threads.empty() ? flags.threads : entry.threads,
+                                        entry.targets.empty() ? command_line : entry.targets);
+    if (!item.ok())
+      return absl::Status(item.status().code(),
+                          str_cat(flags.manifest, ": model '", entry.name, "': ", item.status().message()));
+    items.push_back(*std::move(item));
+  }
+  return items;
+}
+
+absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
+  if (flags.manifest.empty() == flags.paths.empty())
+    return usage_error(flags.paths.empty() ? "give models, or --manifest" : "give models or --manifest, not both");
+  absl::StatusOr<std::vector<Item>> items = flags.manifest.empty() ? items_of_paths(flags) : items_of_manifest(flags);
+  if (!items.ok()) return items.status();
+  Prewarmer prewarmer(flags, *std::move(items));
   prewarmer.run();
   return prewarmer.finish();
 }
@@ -335,14 +392,20 @@ void add_prewarm(CLI::App& app, Action& action) {
                      "Compiles for machines with this device; this one need not have it."},
                     {"hearth prewarm --threads 1,4 --dim batch=1:8 encoder.onnx decoder.onnx",
                      "Compiles two models for clients with one thread and with four."},
+                    {"hearth prewarm --manifest models.toml --sealed",
+                     "Says whether all that a product's models need is there."},
                     {"hearth prewarm --jobs 4 --report receipt.json *.onnx",
                      "Compiles four models at a time and writes what the cache has now."},
                     {"hearth prewarm --sealed --report receipt.json *.onnx",
                      "Compiles nothing, and fails if anything is missing: the gate of a rollout."}},
        .exit_statuses = {{1, "At least one model failed; standard error says which and why."}}});
   add_input_files(*command, "models", flags->paths,
-                  "ONNX files; plan files, whose kernels are compiled, are only checked")
-      ->required();
+                  "ONNX files; plan files, whose kernels are compiled, are only checked");
+  command
+      ->add_option("--manifest", flags->manifest,
+                   "TOML file that says of each model with which lengths, constants, threads, weights and devices it "
+                   "is prepared (docs/onnx.md); hearth inspect --manifest writes a first one")
+      ->type_name("FILE");
   flags->model.add_to(*command, /*with_inputs=*/false, ModelFlags::Threads::kOwn);
   flags->model.add_carry_to(*command);
   add_list(*command, "--threads", flags->threads,

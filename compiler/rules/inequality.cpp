@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/rules/facts.h"
+#include "compiler/rules/quotients.h"
 #include "compiler/rules/range_solve.h"
 
 namespace hearth::rules {
@@ -18,62 +19,21 @@ constexpr std::size_t kMaxFacts = 64;
 constexpr int kMaxGoals = 4;  // proofs inside of each other
 const ir::DType kIndexType(ir::Scalar::Index);
 
-Polynomial polynomial(UOpRef node) {
-  Polynomial p;
-  p.add(node);
-  return p;
-}
-
 Polynomial negated(const Polynomial& p) {
   Polynomial result;
   result.add(p, -1);
   return result;
 }
 
-std::optional<std::int64_t> single_value(UOpRef node) {
-  if (node->bounds.min != node->bounds.max || node->bounds.min == INT64_MIN || node->bounds.max == INT64_MAX) return {};
-  return node->bounds.min;
-}
-
-// Of a quotient by a constant; else 0.
-std::int64_t divisor_of(UOpRef atom) { return atom->is(Op::FloorDiv) ? single_value(atom->source(1)).value_or(0) : 0; }
-
-// x div n as `simplify` writes it: (y div m) div n is y div (m * n).
-UOpRef quotient_of(ir::Graph& g, UOpRef x, std::int64_t n) {
-  const std::int64_t m = divisor_of(x);
-  return m > 0 && m <= INT32_MAX && n <= INT32_MAX ? g.floordiv(x->source(0), g.index(m * n))
-                                                   : g.floordiv(x, g.index(n));
-}
-
-// y div n and x mod n where n divides x - y.
-bool belong_together(UOpRef quotient, UOpRef modulo) {
-  if (quotient->source(1) != modulo->source(1)) return false;
-  if (quotient->source(0) == modulo->source(0)) return true;
-  const std::int64_t n = single_value(modulo->source(1)).value_or(0);
-  Polynomial difference = polynomial(quotient->source(0));
-  difference.add(modulo->source(0), -1);
-  return n > 0 && difference.is_multiple_of(n);
-}
-
-// The greatest x div n, with the loops in x at their ends, where one of them has a symbolic length.
-std::optional<Polynomial> greatest_quotient(UOpRef quotient) {
-  Polynomial x = polynomial(quotient->source(0));
-  bool has_symbolic_loop = false;
-  for (UOpRef atom = x.last_atom(); atom != nullptr; atom = x.last_atom(atom)) {
-    if (!atom->is(Op::Range)) continue;
-    Polynomial factor, rest, end;
-    if (!x.split(atom, factor, rest) || !factor.is_constant()) return std::nullopt;
-    has_symbolic_loop |= !atom->source(0)->is_const();
-    if (factor.constant() > 0) {
-      end = polynomial(atom->source(0));
-      end.add_constant(-1);
-    }
-    factor.multiply(end);
-    factor.add(rest);
-    x = factor;
+// Of a loop that runs: max(x, 0) is x then.
+UOpRef length_of_running(UOpRef range) {
+  UOpRef length = range->source(0);
+  while (length->is(Op::Max)) {
+    UOpRef a = length->source(0), b = length->source(1);
+    if (b->bounds.max > 0 && a->bounds.max > 0) break;
+    length = b->bounds.max <= 0 ? a : b;
   }
-  if (!has_symbolic_loop || !x.valid()) return std::nullopt;
-  return x.divided_by(polynomial(quotient->source(1)));
+  return length;
 }
 
 bool has_atom_of_loops(const Polynomial& goal) {
@@ -159,6 +119,13 @@ void Inequalities::assume(UOpRef condition, bool holds) {
 }
 
 void Inequalities::assume_at_least(UOpRef value, std::int64_t least) {
+  for (const std::size_t i : {0, 1}) {
+    if (value->is(Op::Max) && value->source(1 - i)->bounds.max < least) return assume_at_least(value->source(i), least);
+  }
+  if (value->is(Op::Min)) {
+    for (UOpRef both : value->sources) assume_at_least(both, least);
+    return;
+  }
   if (value->bounds.min < least) assume_difference(value, graph_.index(0), least);
 }
 
@@ -266,12 +233,13 @@ bool Inequalities::rises_from_least(const Polynomial& goal) const {
 }
 
 bool Inequalities::prove_step(const Step& step, const Polynomial& goal) {
-  if (prove_choice(step) || prove_modulo(step, goal)) return true;
+  if (prove_choice(step)) return true;
   // By number: proofs inside add facts and take them away again.
   for (std::size_t i = 0, count = facts_.size(); i < count; ++i) {
     if (prove_with_fact(step, Polynomial(facts_[i]))) return true;
   }
-  return prove_own_bound(step);
+  // What conditions say of a remainder says more than that it is one.
+  return prove_modulo(step, goal) || prove_own_bound(step);
 }
 
 bool Inequalities::prove_with(const Step& step, const Polynomial& value) {
@@ -337,6 +305,14 @@ bool Inequalities::prove_modulo(const Step& step, const Polynomial& goal) {
   return x->bounds.min >= 0 && prove_with(step, polynomial(x));
 }
 
+bool Inequalities::prove_by_quotients(const Step& step) {
+  for (UOpRef other = step.rest.last_atom(); other != nullptr; other = step.rest.last_atom(other)) {
+    const std::optional<Polynomial> fact = bound_by_quotient(step.atom, other, step.rises);
+    if (fact && prove_with_fact(step, *fact)) return true;
+  }
+  return false;
+}
+
 bool Inequalities::prove_own_bound(const Step& step) {
   UOpRef atom = step.atom;
   const std::int64_t n = divisor_of(atom);
@@ -344,6 +320,7 @@ bool Inequalities::prove_own_bound(const Step& step) {
     const std::optional<Polynomial> greatest = greatest_quotient(atom);
     if (greatest && prove_with(step, *greatest)) return true;
   }
+  if (n > 0 && prove_by_quotients(step)) return true;
   if (n > 0) {  // n * (x div n) <= x <= n * (x div n) + n - 1
     Polynomial fact;
     fact.add(atom, step.rises ? n : -n);
@@ -352,7 +329,7 @@ bool Inequalities::prove_own_bound(const Step& step) {
     if (prove_with_fact(step, fact)) return true;
   }
   if (atom->is(Op::Range) && !step.rises && !atom->source(0)->is_const()) {
-    Polynomial last = polynomial(atom->source(0));
+    Polynomial last = polynomial(length_of_running(atom));
     last.add_constant(-1);
     if (prove_with(step, last)) return true;
   }

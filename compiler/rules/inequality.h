@@ -46,6 +46,7 @@ class Inequalities {
   bool prove_choice(const Step& step);
   bool prove_modulo(const Step& step, const Polynomial& goal);
   bool prove_own_bound(const Step& step);
+  bool prove_by_quotients(const Step& step);
   bool prove_constant_bound(const Step& step);
   // 1: never negative, -1: never positive, 0: not known.
   int sign(const Polynomial& value);

@@ -2,6 +2,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <charconv>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -10,11 +12,21 @@ namespace {
 
 using Samples = std::vector<std::pair<std::string, double>>;  // labels with braces, or none; value
 
+// Every digit: counters move by one however large they are.
+std::string exact(double value) {
+  char text[64];
+  constexpr double kWhole = 9007199254740992;  // 2^53
+  const bool is_whole = value == std::trunc(value) && std::fabs(value) <= kWhole;
+  const auto end = is_whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(value))
+                            : std::to_chars(text, text + sizeof text, value);
+  return {text, end.ptr};
+}
+
 class Page {
  public:
   void add(const std::string& name, const char* type, const char* help, const Samples& samples) {
     absl::StrAppend(&text_, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
-    for (const auto& [labels, value] : samples) absl::StrAppend(&text_, name, labels, " ", value, "\n");
+    for (const auto& [labels, value] : samples) absl::StrAppend(&text_, name, labels, " ", exact(value), "\n");
   }
   void counter(const std::string& name, const char* help, double value) { add(name, "counter", help, {{"", value}}); }
   void gauge(const std::string& name, const char* help, double value) { add(name, "gauge", help, {{"", value}}); }
@@ -31,7 +43,7 @@ double number(std::uint64_t value) { return static_cast<double>(value); }
 void add_users(Page& page, const std::map<uid_t, UserCounters>& users) {
   Samples outcomes, kernels, bytes, refused, cached_bytes, cached_entries;
   for (const auto& [user, counters] : users) {
-    const std::string uid = absl::StrCat(static_cast<std::int64_t>(static_cast<int>(user)));
+    const std::string uid = absl::StrCat(user);
     const auto outcome = [&](const char* name, std::uint64_t value) {
       outcomes.emplace_back(absl::StrCat("{uid=\"", uid, "\",outcome=\"", name, "\"}"), number(value));
     };

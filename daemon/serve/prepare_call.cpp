@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/log_fields.h"
 #include "daemon/serve/artifact_grants.h"
 
 namespace hearth::daemon {
@@ -15,10 +16,15 @@ namespace {
 constexpr std::size_t kMaxPendingProgress = 64;
 constexpr std::uint64_t kArtifactBytes = 512;  // of an answer, for each artifact that it names
 
-// For the log: whose calls these are, and which lines are of one. Unique in a daemon's life.
-std::string name_of_call(const ClientId& client) {
-  static std::atomic<std::uint64_t> last{0};
-  return fmt::format("call {} of user {}{}", ++last, client.uid,
+// Unique in a daemon's life.
+std::int64_t next_number() {
+  static std::atomic<std::int64_t> last{0};
+  return ++last;
+}
+
+// For the log: whose calls these are, and which lines are of one.
+std::string name_of_call(std::int64_t number, const ClientId& client) {
+  return fmt::format("call {} of user {}{}", number, client.uid,
                      client.pid > 0 ? fmt::format(", process {}", client.pid) : "");
 }
 
@@ -49,7 +55,8 @@ PrepareCall::PrepareCall(const CallServices& services, grpc::CallbackServerConte
                          const grpc::ByteBuffer* request)
     : RequestStream(services, context, request),
       services_(services),
-      name_(name_of_call(client())),
+      number_(next_number()),
+      name_(name_of_call(number_, client())),
       counted_(services.metrics->arrived(RequestKind::kPrepare)) {
   start();
 }
@@ -87,7 +94,11 @@ void PrepareCall::report(const BuildProgress& progress) {
 
 void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+  LogFields::Fields told = {{"call", number_}, {"user", std::int64_t{client().uid}}, {"ms", took_ms}};
   if (!prepared.ok()) {
+    told.emplace_back("outcome", "error");
+    told.emplace_back("error", std::string(absl::StatusCodeToString(prepared.status().code())));
+    const LogFields fields(std::move(told));
     spdlog::info("{}: prepare failed after {:.1f} ms: {}", name_, took_ms, std::string(prepared.status().message()));
     services_.preparer->services().accounts->count(client().uid, PrepareOutcome::kError);
     return fail(prepared.status());
@@ -95,12 +106,20 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   services_.preparer->services().accounts->count(client().uid, prepared->outcome);
   const BuiltPlan& built = *prepared->built;
   const std::string key = to_hex(prepared->plan_key).substr(0, 12);
-  if (prepared->outcome == PrepareOutcome::kMiss) {
-    spdlog::info("{}: prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", name_, key, took_ms,
-                 built.compiled_kernels, built.kernel_hits);
-  } else {
-    spdlog::debug("{}: prepare {}: {}, {:.1f} ms", name_, key, prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined",
-                  took_ms);
+  const bool is_miss = prepared->outcome == PrepareOutcome::kMiss;
+  if (is_miss || spdlog::should_log(spdlog::level::debug)) {
+    const char* const outcome = is_miss ? "miss" : prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined";
+    told.emplace_back("plan", to_hex(prepared->plan_key));
+    told.emplace_back("outcome", outcome);
+    told.emplace_back("kernels_compiled", std::int64_t{is_miss ? built.compiled_kernels : 0});
+    told.emplace_back("cache_hits", std::int64_t{built.kernel_hits});
+    const LogFields fields(std::move(told));
+    if (is_miss) {
+      spdlog::info("{}: prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", name_, key, took_ms,
+                   built.compiled_kernels, built.kernel_hits);
+    } else {
+      spdlog::debug("{}: prepare {}: {}, {:.1f} ms", name_, key, outcome, took_ms);
+    }
   }
   std::uint64_t lease = 0;
   if (request().session_id() != 0) {

@@ -25,6 +25,7 @@ class PrepareCall final : public RequestStream<v1::PrepareRequest, v1::PrepareEv
   void count_failure() override { services_.metrics->count(PrepareOutcome::kError); }
 
   const CallServices services_;
+  const std::int64_t number_;
   const std::string name_;  // for the log
   const Metrics::Call counted_;
   std::uint32_t kernels_told_ = 0;

@@ -89,6 +89,16 @@ absl::StatusOr<UniqueFd> listen_on_port(const std::string& address) {
   return fd;
 }
 
+// `wanted` with the port that the socket has.
+std::string address_of(int fd, const std::string& wanted) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (wanted.front() == '/' || ::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return wanted;
+  const std::uint16_t port = storage.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in*>(&storage)->sin_port
+                                                          : reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port;
+  return absl::StrCat(wanted.substr(0, wanted.rfind(':') + 1), ntohs(port));
+}
+
 absl::StatusOr<UniqueFd> listen_at(const std::string& address) {
   if (address.empty() || address.front() != '/') return listen_on_port(address);
   absl::StatusOr<UnixSocket> socket = UnixSocket::open(address);
@@ -110,6 +120,7 @@ absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::str
                                    kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END);
   if (server->http_ == nullptr)
     return absl::UnavailableError(absl::StrCat("'", address, "': no HTTP server can be made"));
+  server->address_ = address_of(listening->get(), address);
   listening->release();  // the server's now
   return server;
 }

@@ -1,8 +1,8 @@
 // StatusServer: what operators' tools ask a daemon by HTTP, on a loopback port or a unix socket that only the daemon's
-// user can connect to: /metrics (Prometheus), /live, /ready (503 while degraded, with the reasons). Answers are made when
-// asked for; requests of more than a few KiB and other methods are refused. Threads: one of its own (libmicrohttpd's);
-// the page functions are called on it. Errors: INVALID_ARGUMENT for an address that is not loopback; UNAVAILABLE naming
-// one that cannot be listened on. Example:
+// user can connect to: /metrics (Prometheus), /live, /ready (503 while degraded, with the reasons). Answers are made
+// when asked for; requests of more than a few KiB and other methods are refused. Threads: one of its own
+// (libmicrohttpd's); the page functions are called on it. Errors: INVALID_ARGUMENT for an address that is not loopback;
+// UNAVAILABLE naming one that cannot be listened on. Example:
 //   auto server = StatusServer::start("127.0.0.1:9464", {.metrics = …, .health = …});
 #pragma once
 #include <absl/status/statusor.h>
@@ -29,12 +29,15 @@ class StatusServer {
   StatusServer& operator=(const StatusServer&) = delete;
 
   const Pages& pages() const { return pages_; }
+  // Where it listens: the path, or the address with the port that it has, also where 0 left the choice to the system.
+  const std::string& address() const { return address_; }
 
  private:
   StatusServer(Pages pages, std::string path) : pages_(std::move(pages)), path_(std::move(path)) {}
 
   const Pages pages_;
   const std::string path_;  // of a unix socket; empty: a port
+  std::string address_;
   MHD_Daemon* http_ = nullptr;
 };
 

@@ -91,6 +91,34 @@ TEST_CASE("plan files: variables follow from the arrays that are given") {
   CHECK_THAT(at_odds.err, Contains("is 3 by --var batch=3 but input 'x' has length 2"));
 }
 
+TEST_CASE("plan files for another processor: made without its features, run where it has them, refused elsewhere") {
+  for (const bool with_parameters : {true, false}) {
+    if (!__builtin_cpu_supports("avx2")) break;
+    Place place;
+    const Files files = save_model(place);
+    std::vector<std::string> more = {"--target", "cpu:x86-64-v3"};
+    if (!with_parameters) more.emplace_back("--no-parameters");
+    const std::string plan = exported(place, files, more);
+    std::vector<std::string> run = {
+        "hearth", "run", plan, "--input", "x=" + array(place, "x.npy", 3), "--output-dir", place.file("out")};
+    if (!with_parameters) run.insert(run.end(), {"--parameters", files.weights});
+    place.run_ok(run);
+    check_outputs(place, "out", 3);
+    CHECK_THAT(place.run_ok({"hearth", "inspect", plan}).out, Contains("x86"));
+  }
+  Place place;
+  const std::string arm = exported(place, save_model(place), {"--target", "cpu:armv8.2-a"});
+  const Ran elsewhere = place.run({"hearth", "run", arm, "--input", "x=" + array(place, "x.npy", 3)});
+  CHECK(elsewhere.code == 1);
+  CHECK_THAT(elsewhere.err, Contains("aarch64"));
+  Place other;
+  const Ran unknown =
+      other.run({"hearth", "export", save_model(other).model, "-o", other.file("m"), "--target", "cpu:x86-64-v9"});
+  CHECK(unknown.code == 2);
+  CHECK_THAT(unknown.err, Contains("cpu:x86-64-v4"));
+  CHECK(other.run({"hearth", "export", "m.onnx", "-o", "m", "--target", "null"}).code == 2);
+}
+
 TEST_CASE("plan files without parameters run when these are given: safetensors, or the model itself") {
   Place place;
   const Files files = save_model(place);

@@ -203,8 +203,26 @@ class Applier {
     return std::find_if(sources.begin() + 2, sources.end(), [&](UOpRef r) { return kind(r) == RangeKind::Unroll; });
   }
 
-  void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out) {
+  // Of a loop that has been split: what groups of `amount` have left of `size` is the loop that is split now.
+  struct Whole {
+    UOpRef size;
+    std::int64_t amount;
+  };
+
+  // Of `size` in whole groups of `amount`.
+  UOpRef grouped(UOpRef size, std::int64_t amount) {
+    return ir::fold_mul(g_, simple(ir::fold_floordiv(g_, size, g_.index(amount))), g_.index(amount));
+  }
+
+  void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out,
+                   std::optional<Whole> whole = std::nullopt) {
     Pieces p = pieces(range, opt);
+    if (whole && p.tail_position &&
+        whole->amount % opt.amount ==
+            0) {  // begins behind all groups of the whole, which is a multiple as plain to see
+      UOpRef begin = ir::fold_sub(g_, grouped(whole->size, opt.amount), grouped(whole->size, whole->amount));
+      p.tail_position = p.tail_range ? ir::fold_add(g_, begin, p.tail_range) : begin;
+    }
     auto piece = [&](UOpRef source, UOpRef position, UOpRef outer, UOpRef inner) {
       std::vector<UOpRef> sources = {replace(source->source(0), range, position),
                                      replace(source->source(1), range, position)};
@@ -228,16 +246,18 @@ class Applier {
     piece(p.main_position && !share_loops ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range,
           p.tail_inner);
     if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
-    if (p.tail_range && contains_op(p.tail_range->source(0), Op::Var)) split_remainder(out, p.tail_range, opt);
+    if (p.tail_range && contains_op(p.tail_range->source(0), Op::Var))
+      split_remainder(out, p.tail_range, opt, whole ? whole->size : range->source(0));
   }
 
   // Copies of a sum read less than one copy does: what an unknown length leaves over is unrolled too, by half as many
-  // and so on, down to single ones. `out`'s last store is the remainder's, `range` its loop.
-  void split_remainder(std::vector<UOpRef>& out, UOpRef range, const Opt& opt) {
+  // and so on, down to single ones. `out`'s last store is the remainder's, `range` its loop, `size` all there is.
+  void split_remainder(std::vector<UOpRef>& out, UOpRef range, const Opt& opt, UOpRef size) {
     if (opt.kind != Opt::Kind::Unroll || opt.amount < 4 || !contains_op(out.back(), Op::Reduce)) return;
     const UOpRef store = out.back();
     out.pop_back();
-    split_store(store, range, Opt{Opt::Kind::Unroll, opt.axis, opt.amount % 4 == 0 ? opt.amount / 2 : 2}, out);
+    split_store(store, range, Opt{Opt::Kind::Unroll, opt.axis, opt.amount % 4 == 0 ? opt.amount / 2 : 2}, out,
+                Whole{size, opt.amount});
   }
 
   UOpRef padded(UOpRef store, UOpRef range, std::int64_t amount) {

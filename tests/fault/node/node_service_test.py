@@ -453,17 +453,46 @@ class WhatOperatorsSee(unittest.TestCase):
                          f'hearth_user_cache_entries{{uid="{USERS[1]}"}} 0',
                          'hearth_prepares_total{outcome="miss"} 1', 'hearth_ready 1'):
                 self.assertIn(line + "\n", text)
+            limit = [line for line in text.splitlines() if line.startswith("hearth_cache_limit_bytes ")]
+            self.assertEqual(limit, ["hearth_cache_limit_bytes 10737418240"])  # every digit of it
             for line in text.splitlines():  # the text format
                 self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [-+.\de]+)$')
             self.assertEqual(page(address, "/live"), (200, "live\n"))
             self.assertEqual(page(address, "/ready"), (200, "ready\n"))
             self.assertEqual(page(address, "/secrets")[0], 404)
 
+    def test_a_metrics_port_that_somebody_has_is_tried_again_while_the_service_serves(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            node = Digits(HEARTH_METRICS=address)
+            node.start()
+            ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")
+            ended(self, node.hearth(0, "daemon", "status"), 0, f"cannot listen on '{address}'")
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    self.assertEqual(page(address, "/ready"), (200, "ready\n"))
+                    break
+                except OSError:
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.2)
+            self.assertIn(f"metrics at {address}", (node.folder / "log").read_text())
+        finally:
+            node.stop()
+
     def test_a_log_of_json_names_the_user_of_each_call(self):
         with Digits(HEARTH_LOG_FORMAT="json") as node:
             ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")
             lines = [json.loads(line) for line in (node.folder / "log").read_text().splitlines()]
-            self.assertTrue(all(set(line) == {"time", "level", "pid", "message"} for line in lines), lines)
+            self.assertTrue(all({"time", "level", "pid", "message"} <= set(line) for line in lines), lines)
+            called = [line for line in lines if "call" in line]
+            self.assertEqual([(line["user"], line["outcome"], line["kernels_compiled"], line["cache_hits"])
+                              for line in called], [(USERS[0], "miss", 13, 0)])
+            self.assertRegex(called[0]["plan"], "^[0-9a-f]{64}$")
+            self.assertGreater(called[0]["ms"], 0)
             told = [line["message"] for line in lines if f"of user {USERS[0]}: prepare " in line["message"]]
             self.assertRegex(told[0], r"^call \d+ of user \d+: prepare [0-9a-f]{12}: miss, .* 13 kernels compiled")
 

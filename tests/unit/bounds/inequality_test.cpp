@@ -153,25 +153,77 @@ TEST_CASE("two loops of which one has any length, counted as one") {
 }
 
 TEST_CASE("a window of a padded image, both lengths of which are multiples") {
-  Case t;
-  UOpRef h = t.g.var("h", 32, 960, 3), w = t.g.var("w", 32, 960, 4);
-  UOpRef rows = t.g.floordiv(h, t.c(32)), columns = t.g.floordiv(w, t.c(32)), tiles = t.g.floordiv(w, t.c(64));
-  UOpRef grid = t.range(t.g.mul(rows, t.c(6)), 0), y = t.g.floormod(grid, t.g.mul(rows, t.c(2)));
-  UOpRef tile = t.range(tiles, 1), u = t.range(t.c(4), 2);
-  UOpRef ky = t.range(t.c(3), 3), channel = t.range(t.c(160), 4), kx = t.range(t.c(3), 5);
-  UOpRef row = t.g.add(y, ky), column = t.g.add(t.g.add(kx, t.g.mul(tile, t.c(4))), u);
-  UOpRef at = t.g.add(t.g.mul(t.g.mul(t.g.add(row, t.c(-1)), columns), t.c(320)), channel);
-  at = t.g.add(t.g.add(at, t.g.mul(kx, t.c(160))), t.g.mul(tile, t.c(640)));
-  at = t.g.add(t.g.add(at, t.g.mul(u, t.c(160))), t.c(-160));
-  UOpRef size = t.g.mul(t.g.mul(rows, columns), t.c(640));
-  for (UOpRef i : {row, column}) {
-    t.known.assume(t.g.lt(t.c(0), i));
-    t.known.assume(t.g.lt(i, t.g.add(t.g.mul(i == row ? rows : columns, t.c(2)), t.c(1))));
+  for (const std::int64_t rows_of_tile : {2, 4, 8}) {
+    for (const bool sums_first : {false, true}) {  // in which order a kernel's nodes were made
+      const std::int64_t channels = rows_of_tile == 2 ? 96 : 160;
+      CAPTURE(rows_of_tile, sums_first);
+      Case t;
+      if (sums_first) {
+        for (const std::int64_t axis : {4, 3, 5})
+          t.range(t.c(axis == 4 ? channels : 3), static_cast<std::uint32_t>(axis));
+        t.range(t.g.floordiv(t.g.var("w", 32, 960, 4), t.c(16 * rows_of_tile)), 1);
+        t.range(t.c(rows_of_tile), 2);
+      }
+      UOpRef h = t.g.var("h", 32, 960, 3), w = t.g.var("w", 32, 960, 4);
+      UOpRef rows = t.g.floordiv(h, t.c(32)), columns = t.g.floordiv(w, t.c(32));
+      UOpRef tiles = t.g.floordiv(w, t.c(16 * rows_of_tile));
+      UOpRef grid = t.range(t.g.mul(rows, t.c(channels / 16)), 0), y = t.g.floormod(grid, t.g.mul(rows, t.c(2)));
+      UOpRef tile = t.range(tiles, 1), u = t.range(t.c(rows_of_tile), 2);
+      UOpRef ky = t.range(t.c(3), 3), channel = t.range(t.c(channels), 4), kx = t.range(t.c(3), 5);
+      UOpRef row = t.g.add(y, ky), column = t.g.add(t.g.add(kx, t.g.mul(tile, t.c(rows_of_tile))), u);
+      UOpRef at = t.g.add(t.g.mul(t.g.mul(t.g.add(row, t.c(-1)), columns), t.c(2 * channels)), channel);
+      at = t.g.add(t.g.add(at, t.g.mul(kx, t.c(channels))), t.g.mul(tile, t.c(channels * rows_of_tile)));
+      at = t.g.add(t.g.add(at, t.g.mul(u, t.c(channels))), t.c(-channels));
+      UOpRef size = t.g.mul(t.g.mul(rows, columns), t.c(4 * channels));
+      for (UOpRef i : {row, column}) {
+        t.known.assume(t.g.lt(t.c(0), i));
+        t.known.assume(t.g.lt(i, t.g.add(t.g.mul(i == row ? rows : columns, t.c(2)), t.c(1))));
+      }
+      t.known.assume_at_least(tiles, 1);
+      CHECK(t.known.proves_non_negative(at));
+      CHECK(t.known.proves_below(at, size));
+      CHECK_FALSE(t.known.proves_below(t.g.add(at, t.c(1)), size));
+    }
   }
-  t.known.assume_at_least(tiles, 1);
-  CHECK(t.known.proves_non_negative(at));
-  CHECK(t.known.proves_below(at, size));
-  CHECK_FALSE(t.known.proves_below(t.g.add(at, t.c(1)), size));
+}
+
+TEST_CASE("rows that threads share, whose last share is shorter") {
+  for (const bool runs : {true, false}) {
+    Case t;
+    UOpRef h = t.g.var("h", 32, 960, 3), w = t.g.var("w", 32, 960, 4);
+    UOpRef share = t.g.floordiv(t.g.add(h, t.c(64)), t.c(128)), columns = t.g.floordiv(w, t.c(32));
+    UOpRef thread = t.range(t.c(2), 0), begin = t.g.mul(share, thread);
+    UOpRef left = t.g.add(t.g.mul(begin, t.c(-1)), t.g.floordiv(h, t.c(64)));
+    UOpRef length = t.g.binary(ir::Op::Max, t.g.binary(ir::Op::Min, left, share), t.c(0));
+    UOpRef row = t.range(length, 1), u = t.range(t.c(4), 2), channel = t.range(t.c(160), 3);
+    UOpRef at = t.g.add(t.g.mul(t.g.add(begin, row), t.c(4)), u);
+    at = t.g.add(t.g.mul(t.g.mul(at, columns), t.c(160)), channel);
+    UOpRef size = t.g.mul(t.g.mul(t.g.floordiv(h, t.c(32)), columns), t.c(320));
+    if (runs) t.known.assume_at_least(length, 1);
+    CHECK(t.known.proves_below(at, size));
+    CHECK_FALSE(t.known.proves_below(t.g.add(at, columns), size));
+  }
+}
+
+TEST_CASE("quotients of lengths and of lengths that were rounded up") {
+  Case t;
+  UOpRef x = t.g.var("x", 0, 1000, 3), up = t.g.floordiv(t.g.add(x, t.c(7)), t.c(8)), down = t.g.floordiv(x, t.c(8));
+  UOpRef next = t.g.floordiv(t.g.add(x, t.c(8)), t.c(8)), third = t.g.floordiv(x, t.c(24));
+  const auto minus = [&](UOpRef a, UOpRef b) { return t.g.add(a, t.g.mul(b, t.c(-1))); };
+  CHECK(t.known.proves_non_negative(minus(up, down)));
+  CHECK(t.known.proves_non_negative(t.g.add(minus(down, up), t.c(1))));
+  CHECK_FALSE(t.known.proves_non_negative(minus(down, up)));
+  CHECK(t.known.proves_non_negative(t.g.add(minus(next, down), t.c(-1))));
+  CHECK_FALSE(t.known.proves_non_negative(t.g.add(minus(next, down), t.c(-2))));
+  CHECK(t.known.proves_non_negative(minus(down, t.g.mul(third, t.c(3)))));
+  CHECK(t.known.proves_non_negative(t.g.add(minus(t.g.mul(third, t.c(3)), down), t.c(2))));
+  CHECK_FALSE(t.known.proves_non_negative(t.g.add(minus(t.g.mul(third, t.c(3)), down), t.c(1))));
+  // Tiles of an image that end beyond it: 2 ceil(y / 2) <= y + 1 where y is x div 8.
+  UOpRef tiles = t.g.floordiv(t.g.add(x, t.c(8)), t.c(16));
+  CHECK(t.known.proves_non_negative(t.g.add(minus(down, t.g.mul(tiles, t.c(2))), t.c(1))));
+  CHECK_FALSE(t.known.proves_non_negative(minus(down, t.g.mul(tiles, t.c(2)))));
+  CHECK(t.known.proves_non_negative(minus(t.g.mul(tiles, t.c(2)), down)));
+  CHECK_FALSE(t.known.proves_non_negative(t.g.add(minus(t.g.mul(tiles, t.c(2)), down), t.c(-1))));
 }
 
 TEST_CASE("squares count from the least value that is known") {
