@@ -92,8 +92,8 @@ TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's 
   };
   CHECK(place.json(with({"--input", "in0=" + in}))["outputs"][0]["shape"] == nlohmann::json({3, 37, 256}));
   CHECK(place.json(with({"--var", "time=5"}))["outputs"][0]["shape"] == nlohmann::json({4, 5, 256}));
-  CHECK(place.run(with({"--var", "time=257"})).err ==
-        "hearth: --var time=257: variable 'time' cannot be 257; expected 1 to 256\n");
+  CHECK_THAT(place.run(with({"--var", "time=257"})).err,
+             Catch::Contains("hearth: --var time=257: variable 'time' cannot be 257; expected 1 to 256\n"));
   CHECK(place.run(with({"--var", "length=3"})).err.find("the plan has: 'batch', 'time'") != std::string::npos);
   CHECK(place.run(with({"--input", "in0=" + in, "--var", "time=36"}))
             .err.find("is 36 by --var time=36 but input 'in0'") != std::string::npos);

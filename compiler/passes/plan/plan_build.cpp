@@ -61,7 +61,7 @@ v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryP
   const auto fork_work = static_cast<std::int64_t>(target.fork_work());
   v1::LoweredPlan out;
   v1::Plan& plan = *out.mutable_plan();
-  plan.set_version(kPlanVersion);
+  plan.set_version(schedule.in_place.empty() ? kPlanVersion : kInPlacePlanVersion);
   *plan.mutable_target() = target.record();
   *plan.mutable_vars() = graph.vars();
   for (const PlannedBuffer& b : schedule.buffers) {

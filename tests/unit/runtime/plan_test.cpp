@@ -57,6 +57,27 @@ TEST_CASE("every corruption of a plan is refused and named") {
        }},
       {"buffer 0: the shape is larger",
        [&](Plan& p) { set_const(p.mutable_buffers(0)->mutable_shape(0), std::int64_t{1} << 62); }},
+      {"buffer 3: only inputs and outputs begin", [](Plan& p) { p.mutable_buffers(3)->add_storage(200); }},
+      {"buffer 0: memory of 2 axes for 1",
+       [](Plan& p) { p.mutable_buffers(0)->add_storage(100), p.mutable_buffers(0)->add_storage(2); }},
+      {"buffer 0: axis 0: the memory has 99 elements; 100 are", [](Plan& p) { p.mutable_buffers(0)->add_storage(99); }},
+      {"buffer 0: its memory is larger than max_bytes", [](Plan& p) { p.mutable_buffers(0)->add_storage(1 << 30); }},
+      {"buffer 2: it is made in the place of no input", [](Plan& p) { p.mutable_buffers(2)->set_in_place(true); }},
+      {"buffer 2: carried_to 77 is no input", [](Plan& p) { p.mutable_buffers(2)->set_carried_to(77); }},
+      {"buffer 0: carried_to 1 is no input", [](Plan& p) { p.mutable_buffers(0)->set_carried_to(1); }},
+      {"which plans of version 1 do not have",
+       [](Plan& p) { p.mutable_buffers(2)->set_carried_to(1), p.mutable_buffers(2)->set_in_place(true); }},
+      {"buffer 2 is made in the place of an input",
+       [](Plan& p) {
+         p.set_version(2);
+         p.mutable_buffers(2)->set_carried_to(1), p.mutable_buffers(2)->set_in_place(true);
+       }},
+      {"buffer 2: its memory is another one than that of input 'y'",
+       [](Plan& p) {
+         p.set_version(2);
+         p.mutable_buffers(2)->set_carried_to(1), p.mutable_buffers(2)->set_in_place(true);
+         p.mutable_buffers(1)->add_storage(100);
+       }},
       {"buffer 0: 33 axes",
        [](Plan& p) {
          for (int i = 0; i < 32; ++i) push_const(p.mutable_buffers(0)->add_shape(), 1);
