@@ -217,9 +217,8 @@ class Applier {
   void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out,
                    std::optional<Whole> whole = std::nullopt) {
     Pieces p = pieces(range, opt);
-    if (whole && p.tail_position &&
-        whole->amount % opt.amount ==
-            0) {  // begins behind all groups of the whole, which is a multiple as plain to see
+    // Begins behind all groups of the whole, so that it is plainly a multiple.
+    if (whole && p.tail_position && whole->amount % opt.amount == 0) {
       UOpRef begin = ir::fold_sub(g_, grouped(whole->size, opt.amount), grouped(whole->size, whole->amount));
       p.tail_position = p.tail_range ? ir::fold_add(g_, begin, p.tail_range) : begin;
     }
