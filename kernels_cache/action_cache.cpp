@@ -367,6 +367,14 @@ absl::Status ActionCache::probe() {
   return transaction.commit();
 }
 
+absl::Status ActionCache::check_consistency() {
+  std::lock_guard lock(reader_mutex_);
+  SqliteQuery query(*reader_, "PRAGMA integrity_check(1)");
+  const std::string found = query.step() ? std::string(query.blob(0)) : "";
+  if (!query.status().ok()) return damaged_if_internal(query.status());
+  return found == "ok" ? absl::OkStatus() : absl::DataLossError(absl::StrCat("cache index: ", found));
+}
+
 absl::Status ActionCache::reclaim() {
   std::lock_guard lock(writer_mutex_);
   return writer_->execute("PRAGMA incremental_vacuum(256)");

@@ -75,6 +75,9 @@ class ActionCache {
   absl::StatusOr<std::vector<CasFile>> unreferenced(std::span<const ArtifactRef> files);
   // A durable write that changes nothing: can the index take a put?
   absl::Status probe();
+  // DATA_LOSS where tables and their indexes do not tell the same: a damaged page can leave each row whole and yet make
+  // a key be found by one way and not by another. Reads the whole index.
+  absl::Status check_consistency();
   // Gives free pages back to the file system, a few at a time.
   absl::Status reclaim();
 

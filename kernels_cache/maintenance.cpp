@@ -156,6 +156,10 @@ std::vector<CacheEntryInfo> KernelsCache::Impl::list(std::size_t limit) {
 
 VerifyReport KernelsCache::Impl::verify() {
   VerifyReport report;
+  const auto consistent = [](ActionCache& index) { return index.check_consistency(); };
+  if (absl::Status checked = with_index(consistent); !checked.ok()) {
+    report.problems.push_back(std::string(checked.message()));
+  }
   Digest cursor{};
   for (const Digest* after = nullptr;; after = &cursor) {
     auto rows = with_index([&](ActionCache& index) { return index.blobs_after(after, kPage); });

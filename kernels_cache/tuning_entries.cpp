@@ -1,4 +1,6 @@
 // KernelsCache::Impl: tuning records. A record is an entry like a kernel: its bytes are a CAS file, its row is checked.
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "kernels_cache/kernels_cache_impl.h"
 
@@ -13,7 +15,9 @@ std::vector<TuningEntry> KernelsCache::Impl::tuning_records(std::size_t limit) {
   std::vector<TuningEntry> entries;
   auto rows = with_index([&](ActionCache& index) { return index.tuning_actions(limit); });
   if (!rows.ok()) return entries;
+  std::set<Digest> listed;  // an index with a damaged page can list a key twice; the newest is what find() would give
   for (const ActionRow& row : *rows) {
+    if (!listed.insert(row.key).second) continue;
     absl::StatusOr<KeyMaterial> material = KeyMaterial::decode(row.material);
     if (row.damaged || row.kind != EntryKind::kTuning || row.blobs.size() != 1 || !material.ok() ||
         (!options_.key_function && sha256(row.material) != row.key)) {

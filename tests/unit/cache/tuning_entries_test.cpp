@@ -59,6 +59,37 @@ TEST_CASE("tuning records: a flipped byte, a missing file and a damaged row lose
   CHECK(reopened.verify().problems.empty());
 }
 
+TEST_CASE("tuning records: a key that is damaged in one place of the index is never listed twice") {
+  const Digest digest = sha256(tuning_of(1).encode());
+  const std::string key(reinterpret_cast<const char*>(digest.data()), digest.size());
+  std::size_t places = 0;
+  for (bool verified : {false, true}) {
+    for (std::size_t skipped = 0;; ++skipped) {
+      CacheFixture fixture;
+      REQUIRE(fixture.open().put_tuning(tuning_of(1), "a record").ok());
+      fixture.cache.reset();
+      const std::string index = fixture.options.dir + "/index.sqlite";
+      std::string bytes = slurp(index);
+      std::size_t at = bytes.find(key);
+      for (std::size_t i = 0; i < skipped && at != std::string::npos; ++i) at = bytes.find(key, at + 1);
+      if (at == std::string::npos) break;
+      ++places;
+      bytes[at] ^= 1;
+      spill(index, bytes);
+      KernelsCache& cache = fixture.open();
+      if (verified) cache.verify();
+      INFO("place " << skipped << ", verified " << verified);
+      CHECK(records(cache).size() <= 1);
+      absl::Status stored = cache.put_tuning(tuning_of(1), "a record").status();
+      if (absl::IsUnavailable(stored)) stored = cache.put_tuning(tuning_of(1), "a record").status();
+      CHECK(stored == absl::OkStatus());
+      CHECK(records(cache) == std::vector<std::string>{"a record"});
+      if (verified) CHECK(cache.stats().entries == 1);
+    }
+  }
+  CHECK(places >= 4);
+}
+
 TEST_CASE("tuning records: held ones stay when the cache is full or cleared, others go") {
   CacheFixture fixture;
   fixture.options.limit_bytes = 64 << 10;
