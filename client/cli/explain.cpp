@@ -31,11 +31,17 @@ struct ExplainFlags {
   bool dump = false;
   bool measure = false;
   bool why_miss = false;
+  std::string by;
 };
 
+GroupBy group_by(const std::string& name) {
+  if (name == "operator") return GroupBy::kOperator;
+  return name == "node" ? GroupBy::kNode : GroupBy::kNothing;
+}
+
 // Replays the plan with what the flags give as inputs.
-absl::StatusOr<KernelTimes> measure(const ExplainFlags& flags, Model& model, const client::PrepareConfig& config,
-                                    std::vector<KernelRow>* rows) {
+absl::StatusOr<KernelProfile> measure(const ExplainFlags& flags, Model& model, const client::PrepareConfig& config,
+                                      const std::vector<KernelRow>& rows) {
   const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(flags.path, model, config, !flags.model.json);
   if (!plan.ok()) return plan.status();
   absl::StatusOr<client::Instance> instance = plan->instantiate();
@@ -46,8 +52,9 @@ absl::StatusOr<KernelTimes> measure(const ExplainFlags& flags, Model& model, con
   note_random_inputs(*random, flags.seed);
   absl::StatusOr<KernelTimes> times = measure_kernels(*instance, *plan, /*least_replays=*/5);
   if (!times.ok()) return times.status();
-  add_times(*times, rows);
-  return times;
+  KernelProfile profile{rows, *std::move(times), speed_of(*plan)};
+  add_times(profile.times, &profile.rows);
+  return profile;
 }
 
 // What the cache has of the model and what not, and why; compiles nothing.
@@ -95,12 +102,13 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
     reply = explain_model(*model, *config, wish);
   }
   if (!reply.ok()) return reply.status();
-  ExplainReport report{flags.path, *std::move(reply), {}, std::nullopt, flags.dump, *std::move(values)};
+  ExplainReport report{flags.path, *std::move(reply), {}, std::nullopt, flags.dump, *std::move(values), group_by(flags.by)};
   report.rows = kernel_rows(report.reply, report.values);
   if (flags.measure) {
-    absl::StatusOr<KernelTimes> times = measure(flags, *model, *config, &report.rows);
-    if (!times.ok()) return times.status();
-    report.times = *std::move(times);
+    absl::StatusOr<KernelProfile> profile = measure(flags, *model, *config, report.rows);
+    if (!profile.ok()) return profile.status();
+    report.profile = *std::move(profile);
+    report.rows = report.profile->rows;
   }
   if (flags.model.json) {
     print_json(report_json(report));
@@ -124,7 +132,8 @@ void add_explain(CLI::App& app, Action& action) {
                   "counts two, and conversions, comparisons and selections "
                   "none; bytes are the elements of its buffers that a kernel touches, each once.",
        .examples = {{"hearth explain model.onnx", "Shows the kernels of a model."},
-                    {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel."},
+                    {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel and what it is limited by."},
+                    {"hearth explain model.onnx --measure --by operator", "Shows what operators the time is spent on."},
                     {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."},
                     {"hearth explain model.onnx --target vulkan:lavapipe --kernel 3 --show spirv",
                      "Prints the SPIR-V that kernel 3 is on a Vulkan device, which need not be here."},
@@ -149,6 +158,13 @@ void add_explain(CLI::App& app, Action& action) {
                "Value of a variable that --dim NAME=MIN:MAX made, at which work is counted and --measure replays")
       ->type_name("NAME=N")
       ->each(unique_name("--var"));
+  command
+      ->add_option("--by", flags->by,
+                   "Sums in place of kernels: by operator or by node of the model; a kernel counts for the node that "
+                   "most of its work is for")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(std::vector<std::string>{"operator", "node"}))
+      ->excludes("--kernel");
   command->add_option("--seed", flags->seed, "With --measure: seed of the random values of inputs that are not given")
       ->type_name("N")
       ->needs(measure)

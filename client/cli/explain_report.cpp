@@ -102,23 +102,33 @@ void print_summary_of(const ExplainReport& report) {
   facts.push_back({"work", str_cat(human_count(work.ops, "FLOP"), ", ", human_bytes(work.bytes), " moved a replay",
                                    values_text(report))});
   facts.push_back({"memory", memory_text(memory_of(reply.plan()))});
-  if (report.times) facts.push_back({"replay", human_time(report.times->replay_us()) + " (median)"});
+  if (report.profile && report.profile->speed) facts.push_back({"machine", speed_text(*report.profile->speed)});
   for (const std::string& note : reply.notes()) facts.push_back({"note", note});
   print_facts(facts);
 }
 
 void print_kernels(const ExplainReport& report) {
-  Rows table = {{"#", "kernel", "runs", "FLOP", "peak", "bytes", "code", "cached", "from"}};
+  Rows table = {{"#", "from", "runs", "FLOP", "peak", "bytes", "code", "cached", "kernel"}};
   for (int i = 0; i < report.reply.kernels_size(); ++i) {
     const v1::ExplainedKernel& kernel = report.reply.kernels(i);
     const KernelRow& row = report.rows[static_cast<std::size_t>(i)];
-    table.push_back({std::to_string(i), short_symbol(kernel.symbol()), row.once ? "once" : std::to_string(row.launches),
+    const std::string from = row.from();
+    table.push_back({std::to_string(i), from.empty() ? "-" : from, row.once ? "once" : std::to_string(row.launches),
                      row.ops > 0 ? human_count(row.ops) : "-",
                      row.peak_share() < 0 ? "-" : fixed(100 * row.peak_share(), 0) + " %", human_bytes(row.bytes),
-                     size_of(kernel), kernel.cached() ? "yes" : "no", short_source(kernel.source())});
+                     size_of(kernel), kernel.cached() ? "yes" : "no", short_symbol(kernel.symbol())});
   }
   print_line("kernels: FLOP and bytes of one launch; peak: estimated share of a core's peak");
   print_table(table);
+}
+
+// The median replay, a table, and what its columns mean.
+void print_profile(const KernelProfile& profile) {
+  print_line("measured on this machine: ", profile.times.replays_us.size(), " warm replays");
+  print_table(profile_table(profile));
+  if (!profile.speed) return;
+  print_line("peak: share of the machine's arithmetic on f32; bandwidth: of what it reads from the cache that holds a");
+  print_line("launch's bytes, else from memory; limited by: what is nearest to what it can do");
 }
 
 template <typename Passes>
@@ -162,12 +172,8 @@ void print_report(const ExplainReport& report) {
   const v1::ExplainResponse& reply = report.reply;
   print_summary_of(report);
   print_line();
-  print_kernels(report);
-  if (report.times) {
-    print_line();
-    print_line("measured on this machine: ", report.times->replays_us.size(), " warm replays");
-    print_table(time_table(report.rows, *report.times));
-  }
+  if (report.by != GroupBy::kNothing) return print_table(group_table(work_groups(report.rows, report.by), report.by));
+  report.profile ? print_profile(*report.profile) : print_kernels(report);
   print_line();
   print_line("lowering, ", human_time(total_us(reply.passes())));
   print_passes(reply.passes(), report.dump);
@@ -237,6 +243,7 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
                  {"bytes_written", kernel.cost().bytes_written()},
                  {"cycles", kernel.cost().cycles()},
                  {"least_cycles", kernel.cost().least_cycles()},
+                 {"guarded", kernel.cost().guarded()},
                  {"tuned", kernel.tuned()},
                  {"opts", opts_text(kernel.opts())}};
     if (kernel.passes_size() > 0) item["passes"] = passes_json(kernel.passes(), true);
@@ -245,7 +252,8 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
   }
   json["launches"] = reply.plan().launches_size();
   json["parallel_regions"] = regions_json(reply.plan());
-  if (report.times) json["measured"] = time_json(report.rows, *report.times);
+  if (report.profile) json["measured"] = profile_json(*report.profile);
+  if (report.by != GroupBy::kNothing) json["groups"] = group_json(work_groups(report.rows, report.by));
   return json;
 }
 
@@ -285,6 +293,8 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
                 {"work", str_cat(human_count(row.ops, "FLOP"), ", ", human_bytes(row.bytes), " moved a launch")},
                 {"code", str_cat(size_of(kernel), kernel.cached() ? ", was in the cache" : ", compiled now")},
                 {"opts", opts_of(kernel)}};
+  if (row.guarded > 0)
+    facts.push_back({"guards", str_cat(counted(row.guarded, "access"), " compared with a length at run time")});
   if (const std::uint32_t invocations = plan.kernels(place).workgroup_size(); invocations > 0)
     facts.push_back({"workgroup", str_cat(invocations, " invocations")});
   print_facts(facts);

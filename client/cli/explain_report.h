@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/cli/kernel_rows.h"
+#include "client/cli/kernel_profile.h"
+#include "client/cli/work_groups.h"
 
 namespace hearth::cli {
 
@@ -16,9 +17,10 @@ struct ExplainReport {
   std::string path;
   v1::ExplainResponse reply;
   std::vector<KernelRow> rows;
-  std::optional<KernelTimes> times;  // with --measure
-  bool dump = false;                 // print every text there is
-  std::vector<std::int64_t> values;  // of the plan's variables, at which work is counted
+  std::optional<KernelProfile> profile;  // with --measure; its rows in place of `rows`
+  bool dump = false;                     // print every text there is
+  std::vector<std::int64_t> values;      // of the plan's variables, at which work is counted
+  GroupBy by = GroupBy::kNothing;        // sums in place of kernels
 };
 
 void print_report(const ExplainReport& report);

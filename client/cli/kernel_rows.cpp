@@ -1,11 +1,11 @@
 #include "client/cli/kernel_rows.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/text.h"
 #include "client/cli/format.h"
 #include "proto/launch_runs.h"
 #include "runtime/expr.h"
@@ -13,21 +13,7 @@
 namespace hearth::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string rate(double value) { return value < 0 ? "-" : fixed(value, value < 10 ? 2 : 1); }
-
-Json or_null(double value) { return value < 0 ? Json() : Json(value); }
-
-std::vector<KernelRow> slowest_first(const std::vector<KernelRow>& rows) {
-  std::vector<KernelRow> measured;
-  for (const KernelRow& row : rows) {
-    if (row.time_us >= 0) measured.push_back(row);
-  }
-  std::stable_sort(measured.begin(), measured.end(),
-                   [](const KernelRow& a, const KernelRow& b) { return a.time_us > b.time_us; });
-  return measured;
-}
+constexpr std::string_view kOnnxNode = "ONNX node '", kOnnxInput = "ONNX input '";
 
 // Launches of a replay at these values of the variables: those that have units, as often as steps of loops say.
 void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& values, std::vector<KernelRow>& rows) {
@@ -68,6 +54,7 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const s
     row.once = kernel.once();
     row.ops = static_cast<double>(kernel.cost().ops());
     row.bytes = static_cast<double>(kernel.cost().bytes_read() + kernel.cost().bytes_written());
+    row.guarded = kernel.cost().guarded();
     if (!has_cycles) continue;
     row.cycles = static_cast<double>(kernel.cost().cycles());
     row.least_cycles = static_cast<double>(kernel.cost().least_cycles());
@@ -98,43 +85,8 @@ void add_times(const KernelTimes& times, std::vector<KernelRow>* rows) {
     if (time.kernel >= rows->size()) continue;
     (*rows)[time.kernel].time_us = time.time_us;
     (*rows)[time.kernel].launches = time.launches;
+    (*rows)[time.kernel].units = time.units;
   }
-}
-
-Rows time_table(const std::vector<KernelRow>& rows, const KernelTimes& times) {
-  const double whole = std::max(times.replay_us(), times.kernels_us);
-  const auto share = [&](double time_us) { return fixed(whole > 0 ? 100 * time_us / whole : 0, 1) + " %"; };
-  Rows table = {{"#", "kernel", "runs", "time", "share", "GFLOP/s", "GB/s", "from"}};
-  std::uint64_t launches = 0;
-  for (const KernelRow& row : slowest_first(rows)) {
-    launches += row.launches;
-    table.push_back({std::to_string(row.place), short_symbol(row.symbol), std::to_string(row.launches),
-                     human_time(row.time_us), share(row.time_us), rate(row.gflops()), rate(row.gbytes()),
-                     short_source(row.source)});
-  }
-  table.push_back({"", "between kernels", "", human_time(times.between_us()), share(times.between_us()), "", "", ""});
-  table.push_back({"", "replay (median)", std::to_string(launches), human_time(whole), share(whole), "", "", ""});
-  return table;
-}
-
-Json time_json(const std::vector<KernelRow>& rows, const KernelTimes& times) {
-  Json kernels = Json::array();
-  for (const KernelRow& row : slowest_first(rows)) {
-    kernels.push_back({{"kernel", row.symbol},
-                       {"place", row.place},
-                       {"source", row.source},
-                       {"launches", row.launches},
-                       {"time_us", row.time_us},
-                       {"ops", row.ops * row.launches},
-                       {"bytes", row.bytes < 0 ? Json() : Json(row.bytes * row.launches)},
-                       {"gflops", or_null(row.gflops())},
-                       {"gbytes_per_s", or_null(row.gbytes())}});
-  }
-  return {{"replays", times.replays_us.size()},
-          {"replay_us", times.replay_us()},
-          {"kernels_us", times.kernels_us},
-          {"between_us", times.between_us()},
-          {"kernels", std::move(kernels)}};
 }
 
 std::string short_symbol(const std::string& symbol) {
@@ -142,17 +94,34 @@ std::string short_symbol(const std::string& symbol) {
   return symbol.rfind(kPrefix, 0) == 0 ? symbol.substr(kPrefix.size()) : symbol;
 }
 
+std::string KernelRow::node() const { return short_source(source.substr(0, source.find("; "))); }
+
+std::string KernelRow::operator_name() const {
+  const std::string name = node();
+  const std::size_t bracket = name.rfind('(');
+  const bool is_onnx = source.rfind(kOnnxNode, 0) == 0 && bracket != std::string::npos && name.back() == ')';
+  return is_onnx ? name.substr(bracket + 1, name.size() - bracket - 2) : name;
+}
+
+std::string KernelRow::from() const {
+  std::size_t others = 0;
+  for (std::size_t at = source.find("; "); at != std::string::npos; at = source.find("; ", at + 1))
+    others += source.compare(at + 2, kOnnxInput.size(), kOnnxInput) != 0 ? 1 : 0;
+  return others == 0 ? node() : str_cat(node(), " +", others);
+}
+
 std::string short_source(const std::string& source) {
   // ONNX node 'conv1' (Conv); ONNX node 'relu1' (Relu)
-  constexpr std::string_view kNode = "ONNX node '";
   std::vector<std::string> parts = absl::StrSplit(source, "; ");
   for (std::string& part : parts) {
     const std::size_t quote = part.rfind("' (");
-    if (part.rfind(kNode, 0) != 0 || quote == std::string::npos || quote < kNode.size()) continue;
-    part = part.substr(kNode.size(), quote - kNode.size()) + part.substr(quote + 1);
+    if (part.rfind(kOnnxNode, 0) != 0 || quote == std::string::npos || quote < kOnnxNode.size()) continue;
+    part = part.substr(kOnnxNode.size(), quote - kOnnxNode.size()) + part.substr(quote + 1);
   }
   return absl::StrJoin(parts, "; ");
 }
+
+std::string rate_text(double value) { return value < 0 ? "-" : fixed(value, value < 10 ? 2 : 1); }
 
 std::string human_count(double count, const std::string& unit) {
   constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};

@@ -1,15 +1,12 @@
-// What tables and JSON show of a plan's kernels: what each is for, its work, and, measured, how long it takes. Pure
-// functions.
+// What is known of a plan's kernels: what each is for, its work, and, measured, how long it takes. Pure functions.
 //
 //   std::vector<KernelRow> rows = kernel_rows(explained, values);
 //   add_times(*times, &rows);
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "client/cli/kernel_times.h"
-#include "client/cli/table.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::cli {
@@ -24,12 +21,20 @@ struct KernelRow {
   double bytes = -1;                    // moved by one launch; negative: not known
   double time_us = -1;                  // of its launches in a replay; negative: not measured
   double cycles = 0, least_cycles = 0;  // of one launch, estimated; 0: not known
+  std::uint64_t units = 0;              // of its largest launch, which threads divide; 0: not measured
+  std::uint64_t guarded = 0;            // accesses that compare with their buffer's length at run time
 
   // Of all launches of a replay; negative when there is nothing to tell.
   double gflops() const { return time_us > 0 && ops > 0 ? ops * launches / time_us / 1e3 : -1; }
   double gbytes() const { return time_us > 0 && bytes > 0 ? bytes * launches / time_us / 1e3 : -1; }
   // The estimate as a share of what a core's vectors of f32 do, above 1 with a matrix unit; negative: not known.
   double peak_share() const { return cycles > 0 && ops > 0 ? least_cycles / cycles : -1; }
+
+  // The node or line of the model that most of its work is for, and that node's operator, else the same again.
+  std::string node() const;
+  std::string operator_name() const;
+  // "conv1 (Conv) +2": the node, and how many others; inputs of the model are none.
+  std::string from() const;
 };
 
 // `values`: of the plan's variables, for the steps of loops; none: their upper bounds.
@@ -38,15 +43,13 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const s
 std::vector<KernelRow> kernel_rows(const v1::Plan& plan);
 void add_times(const KernelTimes& times, std::vector<KernelRow>* rows);
 
-// Times, slowest first, with rows for what lies between the kernels and for the whole replay.
-Rows time_table(const std::vector<KernelRow>& rows, const KernelTimes& times);
-nlohmann::ordered_json time_json(const std::vector<KernelRow>& rows, const KernelTimes& times);
-
 // As tables show them: a symbol without "hearth_", which --kernel takes too; nodes without the words "ONNX node".
 std::string short_symbol(const std::string& symbol);
 std::string short_source(const std::string& source);
 
 // "1.2 G", "340", "1.2 GFLOP", "340 FLOP": a count with a decimal prefix, and its unit.
 std::string human_count(double count, const std::string& unit = "");
+// "482.9", "8.45", "-" for a negative one.
+std::string rate_text(double value);
 
 }  // namespace hearth::cli

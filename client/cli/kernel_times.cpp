@@ -53,6 +53,7 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
     KernelTime& kernel = by_kernel[launch.kernel];
     kernel.kernel = launch.kernel;
     kernel.launches += replays[0].launches[next].runs;
+    kernel.units = std::max(kernel.units, static_cast<std::uint64_t>(replays[0].launches[next].grid));
     kernel.ops += static_cast<double>(replays[0].launches[next].num_ops);
     double total_ns = 0;
     for (const runtime::Profile& replay : replays) total_ns += static_cast<double>(replay.launches[next].time_ns);

@@ -18,6 +18,7 @@ struct KernelTime {
   std::uint64_t launches = 0;  // a replay
   double time_us = 0;          // of all of them
   double ops = 0;              // likewise, arithmetic as the plan counts it
+  std::uint64_t units = 0;     // of its largest launch, which threads divide
 };
 
 struct KernelTimes {

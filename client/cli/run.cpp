@@ -14,7 +14,7 @@
 #include "client/cli/expectations.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
-#include "client/cli/kernel_rows.h"
+#include "client/cli/kernel_profile.h"
 #include "client/cli/outputs.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
@@ -57,11 +57,6 @@ struct WrittenOutput {
   std::vector<std::int64_t> shape;
   std::string file;                                 // empty without --output-dir
   std::optional<double> difference = std::nullopt;  // from f32 weights', with --compare-f32
-};
-
-struct Profiled {
-  std::vector<KernelRow> rows;
-  KernelTimes times;
 };
 
 ReplayTimes summarize(std::vector<double> times) {
@@ -120,7 +115,7 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const std::vector<clien
 
 void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
                    const std::vector<WrittenOutput>& outputs, const std::vector<std::string>& random_inputs,
-                   const Json& weights, const Profiled* profile, const std::vector<Comparison>& comparisons) {
+                   const Json& weights, const KernelProfile* profile, const std::vector<Comparison>& comparisons) {
   const client::PrepareStats& stats = plan.stats();
   Json json = {{"prepare_ms", stats.prepare_ms},
                {"rpc_ms", stats.rpc_ms},
@@ -155,7 +150,7 @@ void print_as_json(const client::PreparedPlan& plan, const ReplayTimes& times,
       item["worst"] = {{"place", c.place}, {"got", c.got}, {"expected", c.expected}, {"allowed", c.allowed}};
     json["expected"].push_back(item);
   }
-  if (profile != nullptr) json["profile"] = time_json(profile->rows, profile->times);
+  if (profile != nullptr) json["profile"] = profile_json(*profile);
   print_json(json);
 }
 
@@ -167,7 +162,7 @@ std::string shared_weights_text(const client::PrepareStats& stats) {
 }
 
 void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const ReplayTimes& times,
-                const std::vector<WrittenOutput>& outputs, const Profiled* profile) {
+                const std::vector<WrittenOutput>& outputs, const KernelProfile* profile) {
   const client::PrepareStats& stats = plan.stats();
   print_summary(flags.path, " on ", plan.device(), ", ", counted(static_cast<std::uint64_t>(plan.threads()), "thread"));
   print_summary("prepared in ", human_time(stats.prepare_ms * 1e3), ": ", counted(stats.kernels, "kernel"), ", ",
@@ -190,7 +185,7 @@ void print_text(const RunFlags& flags, const client::PreparedPlan& plan, const R
                              " of its largest value")
                    : " has another shape than f32 weights give, or only one of the two is finite");
   }
-  if (profile != nullptr) print_table(time_table(profile->rows, profile->times));
+  if (profile != nullptr) print_table(profile_table(*profile));
 }
 
 // What each kernel is for only the daemon can tell, of a model; a plan file does not say.
@@ -216,7 +211,8 @@ std::vector<KernelRow> rows_of(const PreparedModel& prepared, const client::Prep
   return rows;
 }
 
-absl::StatusOr<Profiled> profile_of(const RunFlags& flags, const PreparedModel& prepared, client::Instance& instance) {
+absl::StatusOr<KernelProfile> profile_of(const RunFlags& flags, const PreparedModel& prepared,
+                                         client::Instance& instance) {
   absl::StatusOr<KernelTimes> times = measure_kernels(instance, prepared.plan, std::max(flags.repeat, 5));
   if (!times.ok()) return times.status();
   const absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
@@ -226,9 +222,9 @@ absl::StatusOr<Profiled> profile_of(const RunFlags& flags, const PreparedModel& 
   if (!values.ok()) return values.status();
   wish.values = *std::move(values);
   std::vector<KernelRow> rows = rows_of(prepared, *config, wish, *times);
-  Profiled profiled{std::move(rows), *std::move(times)};
-  add_times(profiled.times, &profiled.rows);
-  return profiled;
+  KernelProfile profile{std::move(rows), *std::move(times), speed_of(prepared.plan)};
+  add_times(profile.times, &profile.rows);
+  return profile;
 }
 
 absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
@@ -276,14 +272,14 @@ absl::StatusOr<int> run(const RunFlags& flags) {
     if (!differences.ok()) return differences.status();
     for (std::size_t i = 0; i < outputs->size(); ++i) (*outputs)[i].difference = (*differences)[i];
   }
-  std::optional<Profiled> profile;
+  std::optional<KernelProfile> profile;
   if (flags.profile) {
-    absl::StatusOr<Profiled> profiled = profile_of(flags, *prepared, *instance);
+    absl::StatusOr<KernelProfile> profiled = profile_of(flags, *prepared, *instance);
     if (!profiled.ok()) return profiled.status();
     profile = *std::move(profiled);
     times = profile->times.replays_us;  // the first replays were cold
   }
-  const Profiled* shown = profile ? &*profile : nullptr;
+  const KernelProfile* shown = profile ? &*profile : nullptr;
   if (flags.model.json) {
     const onnx::Weights form = flags.model.weights;
     const Json weights = form == onnx::Weights::kF32 ? Json() : weights_json(form, prepared->model.imported.weights);
@@ -370,7 +366,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--compare-f32", flags->compares,
                     "With --weights: run with f32 weights, too, and print how far the outputs are from each other");
   flags->expect.add_to(*command);
-  command->add_flag("--profile", flags->profile, "Show the time of every kernel, over warm replays");
+  command->add_flag("--profile", flags->profile, "Show the time of every kernel, over warm replays, and what it is limited by");
   command->callback([flags, &action] { action = [flags] { return run_all(*flags); }; });
 }
 

@@ -258,3 +258,43 @@ TEST_CASE("run --profile: warm medians with nodes, no rate for a copy, and a tot
   const Ran text = place.run_ok({"hearth", "run", model, "--threads", "1", "--profile"});
   CHECK_THAT(text.out, Contains("replay (median)") && Contains("between kernels") && Contains("from"));
 }
+
+TEST_CASE("explain --measure says in one table what each kernel is limited by, and its node before others") {
+  Place place;
+  ModelBuilder m(17);
+  m.input("x", {64, 64}).input("w", {64, 64}).input("b", {64});
+  m.node("MatMul", {"x", "w"}, {"p"}, "z_product").node("Add", {"p", "b"}, {"s"}, "bias");
+  m.node("Relu", {"s"}, {"y"}, "activation").output("y");
+  const std::string model = save_explained(place, m);
+  const Ran text = place.run_ok({"hearth", "explain", model, "--threads", "1", "--measure"});
+  CHECK_THAT(text.out, Contains("limited by") && Contains("bandwidth") && Contains("FLOP/s of f32"));
+  CHECK_THAT(text.out, Contains("z_product (MatMul) +2"));
+  const auto json = place.json({"hearth", "explain", model, "--threads", "1", "--measure", "--json"});
+  const auto& machine = json["measured"]["machine"];
+  CHECK(machine["threads"] == 1);
+  for (const auto& kernel : json["measured"]["kernels"]) {
+    INFO(kernel.dump(2));
+    CHECK(kernel["operator"] == "MatMul");
+    CHECK(kernel["limited_by"].is_string());
+    if (is_packing(kernel)) continue;
+    CHECK(kernel["peak_share"].get<double>() ==
+          Approx(kernel["gflops"].get<double>() * 1e9 / machine["flops_per_s"].get<double>()));
+  }
+  // Kept: the next command has the same figures.
+  CHECK(place.json({"hearth", "explain", model, "--threads", "1", "--measure", "--json"})["measured"]["machine"] ==
+        machine);
+}
+
+TEST_CASE("explain --by operator or node: sums of kernels, most first") {
+  Place place;
+  const std::string model = two_kernels(place);
+  const auto operators = place.json({"hearth", "explain", model, "--threads", "1", "--by", "operator", "--json"});
+  INFO(operators["groups"].dump(2));
+  REQUIRE(operators["groups"].size() == 2);
+  CHECK(operators["groups"][0]["name"] == "MatMul");
+  CHECK(operators["groups"][0]["ops"] == 2 * 64 * 64 * 64);
+  CHECK(operators["groups"][1]["name"] == "Transpose");
+  const Ran nodes = place.run_ok({"hearth", "explain", model, "--threads", "1", "--by", "node", "--measure"});
+  CHECK_THAT(nodes.out, Contains("product (MatMul)") && Contains("copy (Transpose)") && Contains("share"));
+  CHECK(place.run({"hearth", "explain", model, "--by", "colour"}).code == 2);
+}

@@ -235,6 +235,7 @@ absl::Status finish_kernel(ir::Graph& g, UOpRef root, const target::Target& targ
     sizes.push_back(size);
   }
   root = guard_bounds(g, root, sizes, out.bounds);
+  out.cost.guarded = static_cast<double>(out.bounds.guarded);
   out.name = name_of(root, kind);
   out.root = renumber(g, root, out);
   return absl::OkStatus();

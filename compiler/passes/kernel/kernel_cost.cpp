@@ -11,13 +11,6 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-// Operations of one evaluation.
-int ops_of(UOpRef x) {
-  if (!ir::is_elementwise(x->op) || is_index(x->dtype) || is_bool(x->dtype)) return 0;
-  if (x->is(Op::Cast) || x->is(Op::Bitcast) || x->is(Op::Where)) return 0;
-  return x->is(Op::Fma) ? 2 : 1;
-}
-
 // Which elements of one buffer the accesses of a kernel touch.
 struct Touched {
   double element_bytes = 0;
@@ -40,6 +33,12 @@ struct Touched {
 };
 
 }  // namespace
+
+int ops_of(UOpRef x) {
+  if (!ir::is_elementwise(x->op) || is_index(x->dtype) || is_bool(x->dtype)) return 0;
+  if (x->is(Op::Cast) || x->is(Op::Bitcast) || x->is(Op::Where)) return 0;
+  return x->is(Op::Fma) ? 2 : 1;
+}
 
 KernelCost kernel_cost(UOpRef flat, const std::vector<std::int64_t>& elements) {
   KernelCost cost;

@@ -20,7 +20,11 @@ struct KernelCost {
   double bytes_written = 0;
   // passes/kernel/kernel_estimate, and the least that the operations take on one core of the target; 0: not known.
   double cycles = 0, least_cycles = 0;
+  double guarded = 0;  // accesses that passes/kernel/check_bounds found no proof for: each compares at run time
 };
+
+// Of one evaluation of a node: 0, 1, or 2 of a multiply-add.
+int ops_of(ir::UOpRef node);
 
 // `flat`: before opts, sink(store(index(param | allocation, position, gate), value, ranges...)...).
 KernelCost kernel_cost(ir::UOpRef flat, const std::vector<std::int64_t>& elements);

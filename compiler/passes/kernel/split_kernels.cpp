@@ -13,6 +13,7 @@
 #include "compiler/passes/kernel/append_loop.h"
 #include "compiler/passes/kernel/choices.h"
 #include "compiler/passes/kernel/kernel_memo.h"
+#include "compiler/passes/kernel/main_source.h"
 #include "compiler/passes/kernel/scatter.h"
 #include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stages.h"
@@ -58,13 +59,23 @@ class Splitter {
     for (UOpRef stage : stages) place_stage(stage);
     for (UOpRef stage : order_) add_launches(stage);
     for (PlannedKernel& kernel : out_.kernels)
-      kernel.source = fmt::format("{}", fmt::join(g_.provenance_texts(kernel.provenance), "; "));
+      kernel.source = source_of(kernel);
     // Once launches depend on parameters alone: they come first, in their own order.
     std::ranges::stable_partition(out_.launches, [](const PlannedLaunch& l) { return l.once; });
     return std::move(out_);
   }
 
  private:
+  // What most of its work is for, then the others by name.
+  std::string source_of(const PlannedKernel& kernel) const {
+    std::vector<std::string> texts = g_.provenance_texts(kernel.provenance);
+    if (!kernel.main_source.empty()) {
+      std::erase(texts, kernel.main_source);
+      texts.insert(texts.begin(), kernel.main_source);
+    }
+    return fmt::format("{}", fmt::join(texts, "; "));
+  }
+
   static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape,
                                std::string data = {}) {
     PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), {}, 0, 0, std::move(data), {}, {}};
@@ -221,12 +232,13 @@ class Splitter {
   void add_launches(UOpRef stage) {
     const bool once = once_.contains(stage);
     UOpRef value = stage->source(0);
+    const std::string main = tuning_.describe ? main_source(g_, stage) : "";
     for (const auto& [kernel, runs_if] : built_.at(stage)) {
       if (value->is(Op::Blob)) return add_blob(kernel, blobs_[value->as<ir::BlobInfo>().id], once);
       if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, kernel);
       Copies copies;
-      for (const KernelAst::Packing& packing : kernel.packings) copies[packing.copy] = add_copy(packing, runs_if);
-      add_kernel(kernel, copies, once, runs_if);
+      for (const KernelAst::Packing& packing : kernel.packings) copies[packing.copy] = add_copy(packing, runs_if, main);
+      add_kernel(kernel, copies, once, runs_if, main);
     }
   }
 
@@ -238,7 +250,7 @@ class Splitter {
   }
 
   // The buffer of a packed copy; kernels that read one buffer in one order share it, where they run together.
-  std::uint32_t add_copy(const KernelAst::Packing& packing, UOpRef runs_if) {
+  std::uint32_t add_copy(const KernelAst::Packing& packing, UOpRef runs_if, const std::string& main) {
     std::string text;
     for (const KernelAst& kernel : packing.kernels) text += ir::print(kernel.root);
     const bool once = once_.contains(packing.source);
@@ -251,7 +263,7 @@ class Splitter {
     }
     out_.buffers.push_back(planned(once ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", packing.source->dtype,
                                    {g_.index(packing.elements)}));
-    for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once, runs_if);
+    for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once, runs_if, main);
     return next;
   }
 
@@ -297,7 +309,8 @@ class Splitter {
     });
   }
 
-  void add_kernel(const KernelAst& built, const Copies& copies, bool once, UOpRef runs_if) {
+  // `main`: the source that most of its work is for.
+  void add_kernel(const KernelAst& built, const Copies& copies, bool once, UOpRef runs_if, const std::string& main) {
     out_.bounds.add(built.bounds);
     PlannedLaunch launch;
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));
@@ -323,6 +336,7 @@ class Splitter {
       kernel.accesses = slot_accesses(built.root, built.buffers.size());
       kernel.choice = built.choice;
       kernel.cost = built.cost;
+      kernel.main_source = main;
       out_.kernels.push_back(std::move(kernel));
     }
     add_launch(std::move(launch), found->second, built.provenance);

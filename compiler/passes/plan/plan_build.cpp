@@ -105,6 +105,7 @@ v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryP
     cost.set_bytes_written(static_cast<std::uint64_t>(k.cost.bytes_written));
     cost.set_cycles(static_cast<std::uint64_t>(k.cost.cycles));
     cost.set_least_cycles(static_cast<std::uint64_t>(k.cost.least_cycles));
+    cost.set_guarded(static_cast<std::uint64_t>(k.cost.guarded));
     if (k.blob) {
       *spec.mutable_blob() = *k.blob;
       *kernel.mutable_blob() = *k.blob;

@@ -62,7 +62,8 @@ struct PlannedKernel {
   std::string text;              // canonical; a blob's symbol
   std::string ast;               // the same with the symbol in it
   std::uint32_t provenance = 0;  // of all its launches
-  std::string source;            // likewise as text, for explain
+  std::string main_source;       // what most of its work is for, of its first launch; with Tuning::describe
+  std::string source;            // main_source, then the others of `provenance`, for explain
   double num_ops = 0;
   double work = 0;                   // see KernelAst
   std::vector<SlotAccess> accesses;  // by param slot; empty where nothing is known

@@ -98,6 +98,24 @@ TEST_CASE("an ONNX node is named by the compiler's refusal") {
   CHECK_THAT(refusal(traced(model)), Catch::Contains("from ONNX node 'enormous' (Expand)"));
 }
 
+TEST_CASE("the node that most of a kernel's work is for stands first, whatever the names") {
+  ModelBuilder model(17);
+  model.input("x", {16, 16}).input("w", {16, 24}).input("b", {24});
+  model.node("MatMul", {"x", "w"}, {"p"}, "z").node("Add", {"p", "b"}, {"s"}, "bias").node("Exp", {"s"}, {"y"}, "a");
+  model.output("y");
+  const v1::LoweredPlan product = lowered(traced(model), 256);
+  REQUIRE(product.kernels_size() == 1);
+  CHECK_THAT(product.kernel_sources(0), Catch::StartsWith("ONNX node 'z' (MatMul)"));
+  // A kernel that is lowered once for two layers has the name of one of them.
+  ModelBuilder layers(17);
+  layers.input("x", {16, 16}).input("u", {16, 16}).input("v", {16, 16});
+  layers.node("MatMul", {"x", "u"}, {"p"}, "y1").node("Relu", {"p"}, {"q"}, "a1");
+  layers.node("MatMul", {"q", "v"}, {"r"}, "y2").node("Relu", {"r"}, {"y"}, "a2").output("y");
+  const v1::LoweredPlan shared = lowered(traced(layers), 256);
+  REQUIRE(shared.kernels_size() == 1);
+  CHECK_THAT(shared.kernel_sources(0), Catch::StartsWith("ONNX node 'y"));
+}
+
 TEST_CASE("what packs an operand names the node that reads it") {
   const std::vector<float> weights = numbers(512 * 512);
   ModelBuilder model(17);
