@@ -1,5 +1,5 @@
-// The folder in which programs of a user keep small things that can be made again: `hearth/NAME` of XDG_CACHE_HOME, else
-// of ~/.cache. Thread-safe; no errors: where there is no place for it, nothing is kept.
+// The folder in which programs of a user keep small things that can be made again: `hearth/NAME` of XDG_CACHE_HOME,
+// else of ~/.cache. Thread-safe; no errors: where there is no place for it, nothing is kept.
 //
 //   const std::string folder = user_cache_folder("vulkan");
 #pragma once

@@ -15,10 +15,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "base/cgroup_limits.h"
 #include "base/printable.h"
 #include "base/utf8.h"
 #include "command_line/help.h"
@@ -95,7 +97,7 @@ std::vector<Setting> settings_of(Config& c) {
       {"memory_store", "memory for results the disk does not take", bytes(&c.memory_store_bytes)},
       {"temp_dir", "folder of the workers' temporary files; empty: TMPDIR, else /tmp", text(&c.temp_dir, "FOLDER")},
       {"worker", "the hearth-worker program; empty: the one beside hearthd", text(&c.worker)},
-      {"workers", "compiler workers; 0: one a processor",
+      {"workers", "compiler workers; 0: one a processor, fewer where a container has little memory",
        Value([&c](const std::string& value) { return store(parse_worker_count(value), &c.workers); }, "N", "0")},
       {"worker_memory", "memory limit of a worker", bytes(&c.worker_memory_bytes)},
       {"worker_idle_s", "an idle worker leaves after this", seconds(&c.worker_idle_ms)},
@@ -113,13 +115,14 @@ std::vector<Setting> settings_of(Config& c) {
       {"blob_workers", "kernel blobs compiled at once; 0: one a processor, as far as blob_memory goes",
        Value([&c](const std::string& value) { return store(parse_worker_count(value), &c.blob_workers); }, "N", "0")},
       {"blob_worker_memory", "memory limit of one blob's compile", bytes(&c.blob_worker_memory_bytes)},
-      {"blob_memory", "memory limit of all blobs' compiles; 0: half of the machine's", bytes(&c.blob_memory_bytes)},
+      {"blob_memory", "memory limit of all blobs' compiles; 0: half of the machine's or container's",
+       bytes(&c.blob_memory_bytes)},
       {"blob_compile_limit_s", "longest time for compiling a blob", seconds(&c.blob_compile_limit_ms)},
       {"blob_queue_limit", "blobs that may wait to be compiled", count(&c.blob_queue_limit)},
       {"blob_retry_s", "how long a blob that failed to compile is not tried again", seconds(&c.blob_retry_ms)},
       {"blob_libraries", "folders of blobs that traced attention may use, with ':' between them",
        Value([&c](const std::string& value) { return parse_folders(value, &c.blob_libraries); }, "FOLDERS", "")},
-      {"weights_memory", "memory for weights that processes share; 0: half of the machine's",
+      {"weights_memory", "memory for weights that processes share; 0: half of the machine's or container's",
        bytes(&c.weights_memory_bytes)},
       {"weights_keep_s", "how long weights are kept that no process uses", seconds(&c.weights_keep_ms)},
       {"max_weights", "most plans whose weights are shared; 0: none are", count(&c.max_weights)},
@@ -196,14 +199,30 @@ absl::Status apply_environment(const std::vector<Setting>& settings) {
   return absl::OkStatus();
 }
 
-std::uint64_t machine_memory_bytes() {
-  return static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES))) *
-         static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
+// Of the machine, or of this process's control group where that has less.
+std::uint64_t available_memory_bytes() {
+  const std::uint64_t machine = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES))) *
+                                static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
+  return std::min(machine, cgroup_limits().memory_bytes.value_or(machine));
+}
+
+// Likewise.
+unsigned available_processors() {
+  const unsigned machine = std::max(1u, std::thread::hardware_concurrency());
+  return std::min(machine, cgroup_limits().processors.value_or(machine));
+}
+
+// One a processor, and no more than fit into three quarters of a group's memory at what a worker usually takes.
+unsigned default_workers() {
+  constexpr std::uint64_t kUsual_bytes = std::uint64_t{400} << 20;
+  const std::optional<std::uint64_t> memory = cgroup_limits().memory_bytes;
+  const std::uint64_t fit = memory ? std::max<std::uint64_t>(1, *memory / 4 * 3 / kUsual_bytes) : ~std::uint64_t{0};
+  return static_cast<unsigned>(std::min<std::uint64_t>(available_processors(), fit));
 }
 
 // Every compile reserves blob_worker_memory of blob_memory; one is always possible.
 unsigned blob_workers_of(const Config& config) {
-  const unsigned wanted = config.blob_workers > 0 ? config.blob_workers : std::thread::hardware_concurrency();
+  const unsigned wanted = config.blob_workers > 0 ? config.blob_workers : available_processors();
   const std::uint64_t affordable = config.blob_memory_bytes / config.blob_worker_memory_bytes;
   return static_cast<unsigned>(std::max<std::uint64_t>(1, std::min<std::uint64_t>(wanted, affordable)));
 }
@@ -255,7 +274,7 @@ absl::Status resolve(Config& config) {
   config.cache_below = place->below;
   config.cache_reason = place->reason;
   config.cache_is_temporary = place->is_temporary;
-  if (config.workers == 0) config.workers = std::max(1u, std::thread::hardware_concurrency());
+  if (config.workers == 0) config.workers = default_workers();
   if (config.queue_limit == 0 || config.blob_queue_limit == 0) {
     return absl::InvalidArgumentError("queue_limit and blob_queue_limit must be at least 1");
   }
@@ -269,8 +288,8 @@ absl::Status resolve(Config& config) {
   if (config.blob_worker_memory_bytes == 0) {
     return absl::InvalidArgumentError("blob_worker_memory must be more than 0");
   }
-  if (config.blob_memory_bytes == 0) config.blob_memory_bytes = machine_memory_bytes() / 2;
-  if (config.weights_memory_bytes == 0) config.weights_memory_bytes = machine_memory_bytes() / 2;
+  if (config.blob_memory_bytes == 0) config.blob_memory_bytes = available_memory_bytes() / 2;
+  if (config.weights_memory_bytes == 0) config.weights_memory_bytes = available_memory_bytes() / 2;
   config.blob_workers = blob_workers_of(config);
   return absl::OkStatus();
 }

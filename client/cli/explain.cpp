@@ -102,7 +102,8 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
     reply = explain_model(*model, *config, wish);
   }
   if (!reply.ok()) return reply.status();
-  ExplainReport report{flags.path, *std::move(reply), {}, std::nullopt, flags.dump, *std::move(values), group_by(flags.by)};
+  ExplainReport report{flags.path,         *std::move(reply), {}, std::nullopt, flags.dump,
+                       *std::move(values), group_by(flags.by)};
   report.rows = kernel_rows(report.reply, report.values);
   if (flags.measure) {
     absl::StatusOr<KernelProfile> profile = measure(flags, *model, *config, report.rows);
@@ -132,7 +133,8 @@ void add_explain(CLI::App& app, Action& action) {
                   "counts two, and conversions, comparisons and selections "
                   "none; bytes are the elements of its buffers that a kernel touches, each once.",
        .examples = {{"hearth explain model.onnx", "Shows the kernels of a model."},
-                    {"hearth explain model.onnx --measure", "Replays it, too, and shows the time of each kernel and what it is limited by."},
+                    {"hearth explain model.onnx --measure",
+                     "Replays it, too, and shows the time of each kernel and what it is limited by."},
                     {"hearth explain model.onnx --measure --by operator", "Shows what operators the time is spent on."},
                     {"hearth explain model.onnx --kernel 3 --show asm", "Prints the assembly of kernel 3."},
                     {"hearth explain model.onnx --target vulkan:lavapipe --kernel 3 --show spirv",

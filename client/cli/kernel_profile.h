@@ -1,5 +1,5 @@
-// What measuring a plan's kernels gave, as tables and JSON show it: one table, most time first, with how near each kernel
-// is to what the machine can do and what keeps it from more. Pure functions.
+// What measuring a plan's kernels gave, as tables and JSON show it: one table, most time first, with how near each
+// kernel is to what the machine can do and what keeps it from more. Pure functions.
 //
 //   print_table(profile_table({rows, *times, machine_speed(threads)}));
 #pragma once

@@ -30,8 +30,8 @@ struct Work {
 // Read at a time, beside which asking the clock is nothing.
 constexpr std::uint64_t kBlock = std::uint64_t{256} << 10;
 constexpr std::size_t kAlignment = 4096;  // of what is read; a multiple of what a turn of the loops reads
-constexpr int kTurns = 2'000;  // a call takes about 10 us: the clock is asked rarely
-constexpr int kChains = 12;    // two units, four to six cycles of latency each
+constexpr int kTurns = 2'000;             // a call takes about 10 us: the clock is asked rarely
+constexpr int kChains = 12;               // two units, four to six cycles of latency each
 
 // What the loops leave goes here, so that they cannot be left out.
 template <typename T>
@@ -144,7 +144,7 @@ Work reading(const char* from, std::size_t bytes) {
 // `prepare()` on each thread, then `work()` again and again on all of them at the same time: what they do a second,
 // together, of the fastest round.
 template <typename Prepare>
-double fastest(std::uint32_t threads, double Work::*what, const Prepare& prepare) {
+double fastest(std::uint32_t threads, double Work::* what, const Prepare& prepare) {
   std::vector<std::vector<double>> rates(threads, std::vector<double>(kRounds));
   std::barrier start(static_cast<std::ptrdiff_t>(threads));
   const auto run = [&](std::uint32_t thread) {

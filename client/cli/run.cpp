@@ -366,7 +366,8 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--compare-f32", flags->compares,
                     "With --weights: run with f32 weights, too, and print how far the outputs are from each other");
   flags->expect.add_to(*command);
-  command->add_flag("--profile", flags->profile, "Show the time of every kernel, over warm replays, and what it is limited by");
+  command->add_flag("--profile", flags->profile,
+                    "Show the time of every kernel, over warm replays, and what it is limited by");
   command->callback([flags, &action] { action = [flags] { return run_all(*flags); }; });
 }
 

@@ -58,8 +58,7 @@ class Splitter {
     if (auto s = compute_in_copies(); !s.ok()) return s;
     for (UOpRef stage : stages) place_stage(stage);
     for (UOpRef stage : order_) add_launches(stage);
-    for (PlannedKernel& kernel : out_.kernels)
-      kernel.source = source_of(kernel);
+    for (PlannedKernel& kernel : out_.kernels) kernel.source = source_of(kernel);
     // Once launches depend on parameters alone: they come first, in their own order.
     std::ranges::stable_partition(out_.launches, [](const PlannedLaunch& l) { return l.once; });
     return std::move(out_);

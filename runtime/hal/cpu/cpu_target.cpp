@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "absl/strings/str_split.h"
+#include "base/cgroup_limits.h"
 #include "runtime/kernel_abi.h"
 
 #if defined(__x86_64__)
@@ -145,7 +147,9 @@ int available_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  // A replay's threads wait for one another: more of them than the group has time for are stopped in turn.
+  static const unsigned quota = cgroup_limits().processors.value_or(std::numeric_limits<int>::max());
+  return std::max(1, std::min(CPU_COUNT(&set), static_cast<int>(quota)));
 }
 
 v1::Target cpu_target(int threads) {

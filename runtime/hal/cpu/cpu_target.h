@@ -17,7 +17,8 @@ const std::vector<std::string>& host_cpu_features();
 // `threads` 0 or less: every CPU this process may use.
 v1::Target cpu_target(int threads);
 
-// CPUs this process may use (affinity mask), at least 1.
+// CPUs this process may use, at least 1: those of its affinity mask, and no more than its control group has time for
+// (base/cgroup_limits) when it was asked for the first time.
 int available_cpus();
 
 }  // namespace hearth::runtime
