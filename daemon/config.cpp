@@ -206,7 +206,7 @@ std::uint64_t available_memory_bytes() {
   return std::min(machine, cgroup_limits().memory_bytes.value_or(machine));
 }
 
-// Likewise.
+// Those of this process's affinity mask, or its control group's share of their time where that is less.
 unsigned available_processors() {
   const unsigned machine = std::max(1u, std::thread::hardware_concurrency());
   return std::min(machine, cgroup_limits().processors.value_or(machine));

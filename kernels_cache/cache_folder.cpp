@@ -59,6 +59,7 @@ constexpr std::string_view kOwnNames[] = {"cas",
                                           "toolchains",
                                           "below",
                                           "vulkan",
+                                          "speed",
                                           "lost+found"};
 
 // A directory of something else is left alone: this one's parts are swept and rebuilt at need.

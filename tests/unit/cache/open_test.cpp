@@ -134,13 +134,15 @@ TEST_CASE("a directory that holds something else is left as it is") {
 
 TEST_CASE("a directory that clients used before there was a daemon becomes its cache") {
   CacheFixture fixture;
-  for (const char* name : {"vulkan", "toolchains"}) {  // of hearth run --device vulkan, of hearth-hipcc
+  // Of hearth run --device vulkan, of hearth-hipcc, of hearth run --profile of a plan file.
+  for (const char* name : {"vulkan", "toolchains", "speed"}) {
     std::filesystem::create_directories(fixture.options.dir + "/" + name);
     std::ofstream(fixture.options.dir + "/" + name + "/theirs") << "x";
   }
   CHECK(fixture.try_open().ok());
   CHECK(std::filesystem::exists(fixture.options.dir + "/vulkan/theirs"));
   CHECK(std::filesystem::exists(fixture.options.dir + "/toolchains/theirs"));
+  CHECK(std::filesystem::exists(fixture.options.dir + "/speed/theirs"));
 }
 
 TEST_CASE("a cache whose index is gone, or that something was put into, is still one") {
