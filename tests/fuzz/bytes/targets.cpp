@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
@@ -148,18 +149,32 @@ std::string replay(const std::string& bytes, Answer* answer) {
       if (!instance->set_var(variable.name, value).ok()) return "a variable refuses its own bound";
     }
   }
-  for (const runtime::ValueInfo& input : (*loaded)->inputs()) {
-    const auto view = instance->input(input.name);
-    if (!view.ok()) return "an input is not there";
-    std::memset(view->data, 1, view->size_bytes);
+  for (const runtime::PlanBuffer& buffer : parsed->buffers) {
+    if (buffer.kind != v1::PlanBuffer::INPUT) continue;
+    const auto view = instance->input(buffer.name);
+    if (view.ok()) {
+      std::memset(view->data, 1, view->size_bytes);
+    } else if (!instance->set_carried(buffer.name).ok()) {  // a plan may carry an output to it
+      return "an input is not there: " + std::string(view.status().message());
+    }
   }
   if (absl::Status ran = instance->execute(); !ran.ok()) return wrong_refusal(ran);
   for (const runtime::ValueInfo& output : (*loaded)->outputs()) {
     const auto view = instance->output(output.name);
-    if (!view.ok()) return "an output is not there";
+    if (!view.ok()) return "an output is not there: " + std::string(view.status().message());
     std::string copy(static_cast<const char*>(view->data), view->size_bytes);
   }
   return "";
+}
+
+// The output becomes the next run's "y".
+void carry_output(v1::Plan& plan) {
+  const auto is_y = [](const v1::PlanBuffer& buffer) { return buffer.name() == "y"; };
+  const auto y = std::find_if(plan.buffers().begin(), plan.buffers().end(), is_y);
+  const auto index = static_cast<std::uint32_t>(y - plan.buffers().begin());
+  for (v1::PlanBuffer& buffer : *plan.mutable_buffers()) {
+    if (buffer.kind() == v1::PlanBuffer::OUTPUT) buffer.set_carried_to(index);
+  }
 }
 
 Target plan() {
@@ -168,6 +183,8 @@ Target plan() {
     v1::Plan plan = testing::saxpy_plan(100, symbolic).plan;
     plan.mutable_target()->set_device("null");
     for (v1::PlanKernel& kernel : *plan.mutable_kernels()) kernel.clear_artifact();
+    target.corpus.push_back(plan.SerializeAsString());
+    carry_output(plan);
     target.corpus.push_back(plan.SerializeAsString());
   }
   return target;
