@@ -18,16 +18,20 @@ std::string_view word(v1::PlanBuffer::Kind kind) { return kind == v1::PlanBuffer
 
 // What an instance has for itself: where each buffer lies in the block of its kind.
 struct Blocks {
-  std::size_t arena_bytes = 0, io_bytes = 0;
+  std::size_t arena_bytes = 0, input_bytes = 0, output_bytes = 0;
   std::vector<std::size_t> offsets;
 };
 
-// Intermediates as planned, or one after the other.
-Blocks lay_out(const Plan& plan, bool one_after_the_other) {
+bool is_io(const PlanBuffer& buffer) {
+  return buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
+}
+
+// Intermediates as planned, or one after the other. Inputs have a block of their own, or are among the outputs.
+Blocks lay_out(const Plan& plan, bool one_after_the_other, bool inputs_apart) {
   Blocks blocks;
   for (const PlanBuffer& buffer : plan.buffers) {
-    const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
-    std::size_t& end = is_io ? blocks.io_bytes : blocks.arena_bytes;
+    const bool is_io = runtime::is_io(buffer), is_apart = inputs_apart && buffer.kind == v1::PlanBuffer::INPUT;
+    std::size_t& end = is_apart ? blocks.input_bytes : is_io ? blocks.output_bytes : blocks.arena_bytes;
     blocks.offsets.push_back(is_io || one_after_the_other ? end : buffer.offset);
     if (buffer.in_place) continue;
     if (is_io || buffer.kind == v1::PlanBuffer::ARENA) end += aligned_size(buffer.max_bytes);
@@ -40,8 +44,7 @@ Blocks lay_out(const Plan& plan, bool one_after_the_other) {
 std::string name_of_io(const Plan& plan) {
   const PlanBuffer* largest = nullptr;
   for (const PlanBuffer& buffer : plan.buffers) {
-    const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
-    if (is_io && (largest == nullptr || buffer.max_bytes > largest->max_bytes)) largest = &buffer;
+    if (is_io(buffer) && (largest == nullptr || buffer.max_bytes > largest->max_bytes)) largest = &buffer;
   }
   if (largest == nullptr) return "inputs and outputs";
   return str_cat("inputs and outputs, of which ", word(largest->kind), " '", largest->name, "' takes ",
@@ -58,7 +61,8 @@ Instance& Instance::operator=(Instance&&) noexcept = default;
 Instance::~Instance() = default;
 
 InstanceMemory Instance::memory() const {
-  InstanceMemory memory{.arena_bytes = state_->arena.size_bytes(), .io_bytes = state_->io.size_bytes()};
+  InstanceMemory memory{.arena_bytes = state_->arena.size_bytes(),
+                        .io_bytes = state_->inputs.size_bytes() + state_->outputs.size_bytes()};
   for (std::uint32_t i = 0; i < state_->slots.size(); ++i) {
     if (!state_->slots[i].is_bound() || state_->plan->device().reaches_host_memory()) continue;
     const bool is_input = state_->wire().buffers[i].kind == v1::PlanBuffer::INPUT;
@@ -74,13 +78,18 @@ absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan,
   state->keeps_intermediates = config.keep_intermediates;
   state->add_fixed(config.fixed_inputs);
   const Device& device = state->plan->device();
-  const Blocks blocks = lay_out(wire, config.keep_intermediates);
-  absl::StatusOr<Buffer> arena = device.allocate(blocks.arena_bytes, "the arena", MemoryUse::kDevice);
-  if (!arena.ok()) return arena.status();
-  state->arena = *std::move(arena);
-  absl::StatusOr<Buffer> io = device.allocate(blocks.io_bytes, name_of_io(wire), MemoryUse::kShared);
-  if (!io.ok()) return io.status();
-  state->io = *std::move(io);
+  const bool inputs_apart = !device.reaches_host_memory();
+  const Blocks blocks = lay_out(wire, config.keep_intermediates, inputs_apart);
+  const auto allocate = [&](Buffer& block, std::size_t bytes, std::string_view what, MemoryUse use) {
+    absl::StatusOr<Buffer> made = device.allocate(bytes, what, use);
+    if (made.ok()) block = *std::move(made);
+    return made.status();
+  };
+  absl::Status made = allocate(state->arena, blocks.arena_bytes, "the arena", MemoryUse::kDevice);
+  if (made.ok()) made = allocate(state->outputs, blocks.output_bytes, name_of_io(wire), MemoryUse::kShared);
+  if (made.ok() && inputs_apart)
+    made = allocate(state->inputs, blocks.input_bytes, name_of_io(wire), MemoryUse::kWritten);
+  if (!made.ok()) return made;
   state->copied.reserve(wire.buffers.size());
   Rows& rows = state->rows.emplace(wire);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
@@ -89,9 +98,11 @@ absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan,
     slot.size_bytes = buffer.max_bytes;
     rows.memory[i] = state->plan->shared_address(i);
     if (buffer.kind == v1::PlanBuffer::ARENA) rows.memory[i] = at(state->arena.address(), blocks.offsets[i]);
-    if (buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT) {
-      slot.host = slot.own = at(state->io.data(), blocks.offsets[i]);
-      rows.memory[i] = slot.own_address = at(state->io.address(), blocks.offsets[i]);
+    if (is_io(buffer)) {
+      const bool is_apart = inputs_apart && buffer.kind == v1::PlanBuffer::INPUT;
+      const Buffer& block = is_apart ? state->inputs : state->outputs;
+      slot.host = slot.own = at(block.data(), blocks.offsets[i]);
+      rows.memory[i] = slot.own_address = at(block.address(), blocks.offsets[i]);
     }
     state->slots.push_back(slot);
   }

@@ -44,8 +44,8 @@ struct Instance::State {
   std::shared_ptr<const FixedInputs> fixed_inputs;  // what `fixed` refers to
   std::vector<Fixed> fixed;
   Buffer arena;
-  Buffer io;                                  // inputs and outputs, one after the other
-  std::vector<Buffer> carried;                // in place of those in `io` that have no room for what is carried
+  Buffer inputs, outputs;                     // one after the other; both in `outputs` where that is as fast
+  std::vector<Buffer> carried;                // in place of those that have no room for what is carried
   std::vector<Slot> slots;                    // one a plan buffer
   std::vector<std::uint32_t> copied;          // what is bound to memory that the device does not reach
   std::map<std::uint32_t, Buffer> read_back;  // what the host does not see, as it was last read

@@ -39,8 +39,9 @@ class Executable {
 
 // Who uses memory that kernels reach.
 enum class MemoryUse {
-  kShared,  // the host reads and writes it in place: inputs and outputs
-  kDevice,  // kernels; the host sees it where the device lets it: intermediates and weights
+  kShared,   // the host reads and writes it in place: outputs
+  kWritten,  // the host writes it in place and seldom reads it, kernels read it: inputs, rows of launches
+  kDevice,   // kernels; the host sees it where the device lets it: intermediates and weights
 };
 
 class Device {

@@ -37,6 +37,10 @@ class Arithmetic {
   Id compare(ir::UOpRef node, Id a, Id b);
   Id min_max(bool is_max, ir::Scalar scalar, Id a, Id b);
   Id divide(ir::UOpRef node, Id a, Id b);
+  // Of words of `bits` bits, which the operands fit.
+  Id divide_unsigned(ir::UOpRef node, int bits, Id a, Id b);
+  Id divide_signed(ir::UOpRef node, int bits, Id a, Id b);
+  Id rest_of(Id type, Id a, Id b, Id quotient);
   Id shift(ir::UOpRef node, Id a, Id b);
   Id fma(Id type, Id a, Id b, Id c);
   Id round_to_integral(int entry, Id type, Id x);  // of GLSL.std.450

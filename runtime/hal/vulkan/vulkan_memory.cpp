@@ -29,16 +29,16 @@ struct VulkanMemory::Block {
   VkDeviceMemory memory = VK_NULL_HANDLE;
 };
 
-// What the host shares lies where it reads fast, if there is a choice; what is the device's own, on the device, and
-// mapped where all of that memory can be.
+// What the host reads lies where it does so fast, if there is a choice; what is the device's own, on the device, and
+// mapped where all of that memory can be. What the host writes lies there too: kernels read it again and again, over a
+// bus 40 times more slowly.
 absl::StatusOr<std::uint32_t> VulkanMemory::choose_type(std::uint32_t allowed, MemoryUse use) const {
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                   kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   std::vector<VkMemoryPropertyFlags> wishes = {kVisible | kCached | kLocal, kVisible | kCached, kVisible};
-  if (use == MemoryUse::kDevice) {
-    wishes = {kLocal, 0};
-    if (context_->info().has_host_visible_memory && !always_stage_) wishes.insert(wishes.begin(), kLocal | kVisible);
-  }
+  if (use == MemoryUse::kDevice) wishes = {kLocal, 0};
+  if (use != MemoryUse::kShared && context_->info().has_host_visible_memory && !always_stage_)
+    wishes.insert(wishes.begin(), kLocal | kVisible);
   const VkPhysicalDeviceMemoryProperties& memory = context_->memory();
   for (const VkMemoryPropertyFlags wish : wishes) {
     for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
@@ -85,7 +85,7 @@ absl::StatusOr<Buffer> VulkanMemory::make(std::size_t size_bytes, std::string_vi
   if (!status.ok()) return failed(status);
   void* data = nullptr;
   const VkMemoryPropertyFlags has = context_->memory().memoryTypes[*type].propertyFlags;
-  if (use == MemoryUse::kShared || (!always_stage_ && (has & kVisible) == kVisible)) {
+  if (use != MemoryUse::kDevice || (!always_stage_ && (has & kVisible) == kVisible)) {
     status = context_->check(table.vkMapMemory(device, block->memory, 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory");
     if (!status.ok()) return failed(status);
   }

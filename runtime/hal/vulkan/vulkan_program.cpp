@@ -47,7 +47,7 @@ absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
   for (const std::uint32_t step : steps_) launches.push_back(rows_.steps[step].launch);
   waits_ = barriers(*rows_.plan, launches);
   absl::StatusOr<Buffer> rows =
-      memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kShared);
+      memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kWritten);
   if (!rows.ok()) return rows.status();
   row_memory_ = *std::move(rows);
   absl::StatusOr<VulkanSemaphore> done = make_timeline(context_);

@@ -117,6 +117,17 @@ TEST_CASE("matmul on every dtype and odd sizes") {
   }
 }
 
+TEST_CASE("a square matrix times its own transpose is no matrix of its rows' squares") {
+  for (const std::int64_t n : {3, 5, 6, 7, 8, 12}) {
+    INFO(n);
+    GraphBuilder b;
+    const Node x = b.input(v1::F32, {3, n, 4}), y = b.input(v1::I32, {n, 5});
+    b.output(b.op(v1::MATMUL, {x, b.permute(x, {0, 2, 1})}));
+    b.output(b.op(v1::MATMUL, {y, b.permute(y, {1, 0})}));
+    Program(b.graph()).check({{ramp(Scalar::F32, {3, n, 4}), ramp(Scalar::I32, {n, 5}, 2)}, {}}, Tolerance{1e-6, 1e-6});
+  }
+}
+
 TEST_CASE("softmax") {
   for (const Scalar dtype : kFloats) {
     for (const Shape& shape : {Shape{3, 7}, {2, 3, 16}, {1, 1}, {4, 33}}) {

@@ -50,7 +50,7 @@ absl::StatusOr<Buffer> FarDevice::allocate(std::size_t size_bytes, std::string_v
   if (!memory.ok()) return memory.status();
   auto owner = std::make_shared<Buffer>(*std::move(memory));
   void* const data = owner->data();
-  return Buffer(use == runtime::MemoryUse::kShared ? data : nullptr, static_cast<char*>(data) + kFar, size_bytes,
+  return Buffer(use == runtime::MemoryUse::kDevice ? nullptr : data, static_cast<char*>(data) + kFar, size_bytes,
                 std::move(owner));
 }
 

@@ -59,6 +59,28 @@ TEST_CASE("the same kernel gives the same words, and a float's module needs no f
              !Contains("Float64") && !Contains("Int8") && !Contains("Int16") && !Contains("8Bit"));
 }
 
+TEST_CASE("NVIDIA's driver gives a matrix times its own transpose: no remainder is left to a driver") {
+  for (const Op op : {Op::FloorDiv, Op::FloorMod, Op::TruncDiv, Op::TruncMod}) {
+    for (const Scalar dtype : {Scalar::U64, Scalar::I64, Scalar::U32, Scalar::I32}) {
+      Elementwise k(op, dtype, dtype);
+      const absl::StatusOr<std::string> text = emit_text(k.kernel, known_target("vulkan:lavapipe"));
+      REQUIRE(text.ok());
+      CHECK_THAT(*text, Contains("Div %u") && !Contains("UMod") && !Contains("SMod") && !Contains("SRem"));
+    }
+  }
+}
+
+TEST_CASE("an index is divided in 32 bits where it fits, a tensor's 64-bit values are not") {
+  Elementwise k(Op::FloorMod, Scalar::I64, Scalar::I64);
+  CHECK_THAT(*emit_text(k.kernel, known_target("vulkan:lavapipe")), Contains("OpSDiv %ulong"));
+  ir::UOpRef& position = k.kernel.body[7];
+  UOpRef third = k.g.make(Op::FloorMod, Scalar::I64, {k.kernel.body[3], k.g.constant(Scalar::I64, std::int64_t{3})});
+  position = k.g.make(Op::Index, Scalar::Void, {k.kernel.body[1], third, k.g.boolean(true)});
+  k.kernel.body[8] = k.g.make(Op::Store, Scalar::Void, {position, k.kernel.body[6]});
+  k.kernel.body.insert(k.kernel.body.begin() + 4, {third->source(1), third});
+  CHECK_THAT(*emit_text(k.kernel, known_target("vulkan:lavapipe")), Contains("OpUDiv %uint"));
+}
+
 TEST_CASE("what a device lacks is refused by op, type and feature") {
   const struct {
     Op op;
