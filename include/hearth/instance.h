@@ -88,8 +88,8 @@ class Instance {
   // Variables start at their upper bounds.
   absl::Status set_var(std::string_view name, std::int64_t value);
 
-  // The buffer an input is read from: the instance's own (zeroed at first) unless another one is bound. On a GPU of its own
-  // memory it lies there: writes are fast, reads go over the bus.
+  // The buffer an input is read from: the instance's own (zeroed at first) unless another one is bound. It lies
+  // in a GPU's own memory where there is some: writes are fast, reads go over the bus.
   absl::StatusOr<MutableView> input(std::string_view name);
   // Reads the input from the caller's memory from now on (no copy where the device reaches it): aligned to the element,
   // at least the size the variables' values need, alive and unchanged during execute(). `owner`, if any, is held while
