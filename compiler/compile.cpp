@@ -196,8 +196,8 @@ absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const
   HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
   v1::LoweredPlan plan =
       log.time("plan", [&] { return passes::build_plan(g, schedule, memory, imported, graph, target); });
+  if (options.dump() || options.pass_times()) plan.mutable_passes()->Swap(&reports);
   if (options.dump()) {
-    plan.mutable_passes()->Swap(&reports);
     plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());
   }
   told.warnings.insert(warnings.begin(), warnings.end());
@@ -289,7 +289,7 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
                             log.time("assembly", [&] { return generator.assembly_text(linear, target, options); }));
     log.attach(std::move(text));
   }
-  if (options.dump()) out.mutable_passes()->Swap(&reports);
+  if (options.dump() || options.pass_times()) out.mutable_passes()->Swap(&reports);
   return out;
 }
 

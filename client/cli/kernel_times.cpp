@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 
+#include "base/span.h"
 #include "client/jit/prepared_state.h"
 #include "runtime/loaded_plan.h"
 
@@ -67,6 +68,19 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
   std::stable_sort(times.kernels.begin(), times.kernels.end(),
                    [](const KernelTime& a, const KernelTime& b) { return a.time_us > b.time_us; });
   return times;
+}
+
+absl::Status trace_kernels(client::Instance& instance, const std::string& device) {
+  const Span span("replay, kernel by kernel", "replay");
+  std::uint64_t at = span_clock_ns();
+  const absl::StatusOr<client::Profile> profile = instance.execute_profiled();
+  if (!profile.ok()) return profile.status();
+  for (const runtime::LaunchTime& launch : profile->launches) {
+    if (device == "cpu" || launch.time_ns == 0) continue;
+    add_span({launch.kernel, "kernel", at, launch.time_ns, 0, device, 0});
+    at += launch.time_ns;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hearth::cli

@@ -35,4 +35,8 @@ struct KernelTimes {
 absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const client::PreparedPlan& plan,
                                             int least_replays);
 
+// One replay whose kernels are spans (base/span.h): by thread where threads of this process run them, else one after
+// the other, without what lay between them.
+absl::Status trace_kernels(client::Instance& instance, const std::string& device);
+
 }  // namespace hearth::cli

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/span.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
@@ -17,7 +18,9 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
   client::PrepareConfig watched = config;
   watched.progress = bar.callback();
   watched.fixed_inputs = model.imported.fixed_inputs;
+  Span preparing("prepare", "client");
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
+  preparing.end();
   if (!plan.ok()) return plan;
   note_daemon_of(config.socket);
   for (const std::string& said : plan->stats().device_notes) note(said);
@@ -31,7 +34,9 @@ absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const Model
   const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
   if (!config.ok()) return config.status();
   client::connect_early(*config);  // while the model is read
+  Span loading("load the model", "client");
   absl::StatusOr<Model> model = load_model(path, flags);
+  loading.end();
   if (!model.ok()) return model.status();
   if (absl::Status checked = check ? check(*model) : absl::OkStatus(); !checked.ok()) return checked;
   absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, *model, *config, !flags.json);

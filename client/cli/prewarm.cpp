@@ -21,6 +21,7 @@
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/target_flag.h"
+#include "client/cli/trace_file.h"
 #include "client/cli/tune_model.h"
 #include "client/cli/weights_report.h"
 #include "client/files/plan_file_contents.h"
@@ -47,6 +48,7 @@ struct PrewarmFlags {
   std::string report;  // empty: none is written
   std::string manifest;
   std::vector<std::string> paths;
+  TraceFile trace;
 };
 
 // One model with one set of lengths, for each of its numbers of threads or targets.
@@ -191,8 +193,11 @@ class Prewarmer {
 
   void prewarm(std::size_t index) {
     const Item& item = items_[index];
+    const Span span(item.name, "client");
     if (client::is_plan_file(item.path)) return check_plan_file(index);
+    Span loading("load the model", "client");
     const absl::StatusOr<Model> model = load_model(item.path, item.flags);
+    loading.end();
     if (!model.ok()) return fail(index, model.status());
     for (const auto& target : item.targets) {
       if (absl::Status prepared = prewarm(index, *model, item.configs.front(), &target); !prepared.ok())
@@ -433,7 +438,10 @@ void add_prewarm(CLI::App& app, Action& action) {
   tunes->excludes(command->get_option("--sealed"));
   add_target_to(*command, flags->target);
   command->get_option("--target")->excludes(tunes);
-  command->callback([flags, &action] { action = [flags] { return prewarm(*flags); }; });
+  flags->trace.add_to(*command);
+  command->callback([flags, &action] {
+    action = [flags] { return traced(flags->trace, "hearth prewarm", [flags] { return prewarm(*flags); }); };
+  });
 }
 
 }  // namespace hearth::cli

@@ -19,6 +19,7 @@
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
+#include "client/cli/trace_file.h"
 #include "client/cli/weights_report.h"
 #include "client/jit/prepared_state.h"
 #include "client/onnx/test_data.h"
@@ -42,6 +43,7 @@ struct RunFlags {
   bool profile = false;
   bool compares = false;
   ExpectFlags expect;
+  TraceFile trace;
 };
 
 struct ReplayTimes {
@@ -240,7 +242,7 @@ absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
   return PreparedModel{std::move(loaded->model), std::move(loaded->plan)};
 }
 
-absl::StatusOr<int> run(const RunFlags& flags) {
+absl::StatusOr<int> run(RunFlags& flags) {
   if (flags.compares && (flags.model.weights == onnx::Weights::kF32 || client::is_plan_file(flags.path))) {
     return usage_error("--compare-f32: give a model and --weights bf16 or int8, whose outputs are to be compared");
   }
@@ -250,19 +252,26 @@ absl::StatusOr<int> run(const RunFlags& flags) {
   if (!named.ok()) return named.status();
   Expected expected = *std::move(named);
   expected.insert(prepared->model.expected.begin(), prepared->model.expected.end());
+  Span instantiating("instantiate", "client");
   absl::StatusOr<client::Instance> instance = prepared->plan.instantiate();
   if (!instance.ok()) return instance.status();
+  instantiating.end();
   if (absl::Status set = set_variables(*instance, prepared->plan, prepared->model, flags.vars); !set.ok()) return set;
   const auto random = fill_inputs(*instance, prepared->plan, prepared->model, flags.seed);
   if (!random.ok()) return random.status();
   std::vector<double> times;
   for (int i = 0; i < flags.repeat; ++i) {
+    const Span span("replay", "replay");
     const auto start = std::chrono::steady_clock::now();
     if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
     times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
   const auto results = read_results(*instance, prepared->model.imported);
   if (!results.ok()) return results.status();
+  if (flags.trace.is_wanted()) {
+    if (absl::Status ran = trace_kernels(*instance, prepared->plan.device()); !ran.ok()) return ran;
+    flags.trace.pause();
+  }
   auto outputs = write_outputs(*results, prepared->model, flags.output_dir);
   if (!outputs.ok()) return outputs.status();
   const std::vector<Comparison> comparisons =
@@ -297,7 +306,7 @@ absl::StatusOr<int> run(const RunFlags& flags) {
 }
 
 // Each set of test data is a run of its own: its arrays may have other lengths.
-absl::StatusOr<int> run_all(const RunFlags& flags) {
+absl::StatusOr<int> run_all(RunFlags& flags) {
   const ExpectFlags& expect = flags.expect;
   if (expect.arrays.empty() && expect.test_data.empty() && (expect.tolerance.rtol || expect.tolerance.atol))
     return usage_error(expect.tolerance.rtol ? "--rtol" : "--atol", ": there is nothing to compare; give --expect");
@@ -311,10 +320,10 @@ absl::StatusOr<int> run_all(const RunFlags& flags) {
     return usage_error("--test-data ", expect.test_data, " has ", sets->size(), " sets; with --json give one of them");
   int worst = 0;
   for (const std::string& set : *sets) {
-    RunFlags one = flags;
-    one.model.test_data = set;
+    flags.model.test_data = set;
     if (sets->size() > 1 && !flags.model.json) print_line(set);
-    const absl::StatusOr<int> ended = run(one);
+    flags.trace.go_on();
+    const absl::StatusOr<int> ended = run(flags);
     if (!ended.ok()) return ended.status();
     worst = std::max(worst, *ended);
   }
@@ -333,6 +342,7 @@ void add_run(CLI::App& app, Action& action) {
        .examples = {{"hearth run model.onnx --input x=x.npy --output-dir out", "Runs a model on an array."},
                     {"hearth run model.onnx --dim batch=8 --repeat 1000 --json", "Measures 1000 replays."},
                     {"hearth run model.onnx --profile", "Shows what the time of a replay is spent on."},
+                    {"hearth run model.onnx --trace trace.json", "Writes what was done when, for ui.perfetto.dev."},
                     {"hearth run model.onnx --weights bf16 --compare-f32",
                      "Stores weights in half of the bytes, and says what that changes."},
                     {"hearth run model.onnx --input x=x.npy --expect y=y.npy --rtol 1e-4",
@@ -368,7 +378,10 @@ void add_run(CLI::App& app, Action& action) {
   flags->expect.add_to(*command);
   command->add_flag("--profile", flags->profile,
                     "Show the time of every kernel, over warm replays, and what it is limited by");
-  command->callback([flags, &action] { action = [flags] { return run_all(*flags); }; });
+  flags->trace.add_to(*command);
+  command->callback([flags, &action] {
+    action = [flags] { return traced(flags->trace, "hearth run", [flags] { return run_all(*flags); }); };
+  });
 }
 
 }  // namespace hearth::cli

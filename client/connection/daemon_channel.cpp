@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/fork.h"
+#include "base/span.h"
 #include "base/text.h"
 #include "client/connection/daemon_session.h"
 #include "client/connection/daemon_socket.h"
@@ -200,6 +201,7 @@ struct DaemonChannel::State {
     std::optional<Result> result;
     absl::Status status = with_daemon(deadline, true, [&](RpcConnection& connection) {
       if constexpr (requires { request.session_id(); }) request.set_session_id(session_id(deadline));
+      const Span span(method.path, "rpc");
       const Clock::time_point asked = Clock::now();
       absl::Status ended = exchange(connection, method, request, deadline, [&](typename Method::Response&& event) {
         if (event.has_progress() && progress) progress(event.progress());
@@ -299,7 +301,21 @@ absl::StatusOr<v1::PrepareResult> DaemonChannel::prepare(
     v1::PrepareRequest request, Deadline deadline, const std::function<void(const v1::PrepareProgress&)>& progress,
     double* call_ms) {
   request.set_want_progress(static_cast<bool>(progress));
-  return state().events<v1::PrepareResult>(rpc::kPrepare, request, deadline, progress, call_ms);
+  request.set_want_trace(records_spans());
+  absl::StatusOr<v1::PrepareResult> result =
+      state().events<v1::PrepareResult>(rpc::kPrepare, request, deadline, progress, call_ms);
+  if (!result.ok()) return result;
+  for (v1::TraceSpan& span : *result->mutable_trace()) {
+    const std::int64_t process = span.worker() > 0 ? span.worker() : last_peer().value_or(DaemonPeer{}).pid;
+    add_span({.name = std::move(*span.mutable_name()),
+              .category = std::move(*span.mutable_category()),
+              .start_ns = span.start_ns(),
+              .duration_ns = span.duration_ns(),
+              .process = process,
+              .program = span.worker() > 0 ? "hearth-worker" : "hearthd"});
+  }
+  result->clear_trace();
+  return result;
 }
 
 absl::StatusOr<std::string> DaemonChannel::fetch_artifact(std::string_view digest, Deadline deadline) {

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/span.h"
 #include "base/text.h"
 #include "client/connection/daemon_weights.h"
 #include "client/trace/encoded_graph.h"
@@ -69,7 +70,9 @@ bool is_others_daemon(const std::string& socket_path) {
 absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedGraph& traced,
                   const v1::PrepareResult& result, int threads, const PrepareConfig& config, bool by_file,
                   DaemonChannel::Deadline deadline, FetchedPlan& stored) {
+  Span reading("read kernels", "client");
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, weights, result, by_file, deadline);
+  reading.end();
   if (!artifacts.ok()) return artifacts.status();
   const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
   if (!device.ok()) return device.status();
@@ -80,6 +83,7 @@ absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedG
   request.threads = threads;
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
   const bool shares = config.share_weights && config.device == "cpu";
+  const Span loading("load the plan", "client");
   auto plan = runtime::LoadedPlan::create(request, shares ? &weights : nullptr);
   if (!plan.ok()) return plan.status();
   stored.plan = *std::move(plan);

@@ -65,7 +65,8 @@ class PassLog {
     v1::PassReport& report = *reports_->Add();
     report.set_name(std::string(name));
     report.set_time_ns(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-    if (!root || !dump_) return;  // nobody reads reports without texts
+    report.set_start_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(begin.time_since_epoch()).count()));
+    if (!root || !dump_) return;  // counting nodes takes longer than many a pass
     report.set_num_nodes(static_cast<std::uint32_t>(ir::toposort(root).size()));
     report.set_text(ir::print(root));
   }

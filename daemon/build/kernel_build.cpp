@@ -10,11 +10,13 @@ namespace {
 
 using Flight = std::shared_ptr<KernelFlights::Flight>;
 
-void store_kernel(const BuildServices& services, const cache::KeyMaterial& material, const v1::Artifact& artifact,
-                  uid_t user, const Flight& flight) {
+void store_kernel(const BuildServices& services, const cache::KeyMaterial& material, const std::string& what,
+                  const v1::WorkerReply& reply, uid_t user, const Flight& flight) {
+  const v1::Artifact& artifact = reply.compiled().artifact();
   services.metrics->kernel_compiled();
   services.accounts->compiled(user, artifact.data().size());
   BuiltKernel built;
+  add_job_spans(what, "compile", reply.times(), reply.compiled().passes(), &built.trace);
   built.empty = artifact.format() == v1::Artifact::NONE;
   if (!built.empty) built.kernel = services.store->put_kernel(material, artifact.data(), user);
   flight->complete(std::make_shared<const BuiltKernel>(std::move(built)));
@@ -37,6 +39,7 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
   *job.request.mutable_compile() = spec;
   *job.request.mutable_target() = target;
   *job.request.mutable_options() = options;
+  job.request.mutable_options()->set_pass_times(true);
   job.client = client;
   job.key = cache::key(material);
   job.what = absl::StrCat("kernel '", spec.symbol(), "'");
@@ -47,8 +50,8 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
       return flight->complete(absl::InternalError(absl::StrCat("kernel '", symbol, "' compiled to nothing")));
     }
     auto shared = std::make_shared<v1::WorkerReply>(std::move(*reply));
-    services.executor->post([services, material, shared, user, flight] {
-      store_kernel(services, material, shared->compiled().artifact(), user, flight);
+    services.executor->post([services, material, symbol, shared, user, flight] {
+      store_kernel(services, material, symbol, *shared, user, flight);
     });
   };
   absl::StatusOr<std::uint64_t> id = services.pool->submit(std::move(job));

@@ -47,6 +47,7 @@ absl::Status check_lowered(const v1::LoweredPlan& lowered) {
 v1::CompileOptions without_dump(const v1::CompileOptions& options) {
   v1::CompileOptions result = options;
   result.clear_dump();
+  result.clear_pass_times();
   return result;
 }
 
@@ -69,6 +70,7 @@ PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, cons
   *request_.mutable_lower() = graph;
   *request_.mutable_target() = target_;
   *request_.mutable_options() = options_;
+  request_.mutable_options()->set_pass_times(true);  // whoever joins may want a trace
   *request_.mutable_records() = inputs_.tuning->records;
   request_.mutable_blob_libraries()->Assign(inputs_.libraries.begin(), inputs_.libraries.end());
 }
@@ -122,6 +124,7 @@ void PlanBuild::lowered(absl::StatusOr<v1::WorkerReply> reply) {
   {
     std::lock_guard lock(mutex_);
     kernels_.resize(num_kernels);
+    add_job_spans("the graph", "lower", reply->times(), lowered_.passes(), &trace_);
   }
   flight_->report({.lowering = false, .kernels_done = 0, .kernels_total = static_cast<std::uint32_t>(num_kernels)});
   if (num_kernels == 0) return publish();
@@ -164,6 +167,9 @@ void PlanBuild::kernel_ready(std::size_t index, const KernelFlights::Outcome& ou
     } else {
       services_.metrics->kernel_joined();
     }
+    for (const v1::TraceSpan& span : (*outcome)->trace) {
+      if (trace_.size() < kMaxTraceSpans) trace_.push_back(span);
+    }
     progress = settle_one();
   }
   flight_->report(progress);
@@ -187,6 +193,7 @@ void PlanBuild::publish() {
     ended_ = true;
     built.compiled_kernels = num_compiled_;
     built.kernel_hits = num_hits_;
+    built.trace.swap(trace_);
   }
   std::vector<cache::ArtifactRef> artifacts;
   std::set<Digest> seen;

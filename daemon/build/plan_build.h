@@ -21,6 +21,7 @@
 
 #include "daemon/blobs/blob_builder.h"
 #include "daemon/blobs/blob_libraries.h"
+#include "daemon/build/build_trace.h"
 #include "daemon/build/executor.h"
 #include "daemon/build/job_list.h"
 #include "daemon/build/key_namespace.h"
@@ -47,12 +48,14 @@ struct BuiltPlan {
   bool found = false;  // in the store after all
   std::uint32_t compiled_kernels = 0;
   std::uint32_t kernel_hits = 0;
+  BuildTrace trace;
 };
 
 struct BuiltKernel {
   KernelResult kernel;
   bool found = false;  // in the store
   bool empty = false;  // its device needs no artifact
+  BuildTrace trace;    // of its compile
 };
 
 struct NoProgress {};
@@ -160,6 +163,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   std::uint32_t num_ready_ = 0;
   std::uint32_t num_compiled_ = 0;
   std::uint32_t num_hits_ = 0;
+  BuildTrace trace_;
 };
 
 // The options that enter keys and worker requests of a build: `dump` off.

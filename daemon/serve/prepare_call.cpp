@@ -1,5 +1,6 @@
 #include "daemon/serve/prepare_call.h"
 
+#include <absl/strings/str_cat.h>
 #include <spdlog/spdlog.h>
 
 #include <atomic>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxPendingProgress = 64;
 constexpr std::uint64_t kArtifactBytes = 512;  // of an answer, for each artifact that it names
+constexpr std::uint64_t kSpanBytes = 128;      // likewise, for each span of a trace
 
 // Unique in a daemon's life.
 std::int64_t next_number() {
@@ -26,6 +28,10 @@ std::int64_t next_number() {
 std::string name_of_call(std::int64_t number, const ClientId& client) {
   return fmt::format("call {} of user {}{}", number, client.uid,
                      client.pid > 0 ? fmt::format(", process {}", client.pid) : "");
+}
+
+const char* word(PrepareOutcome outcome) {
+  return outcome == PrepareOutcome::kMiss ? "miss" : outcome == PrepareOutcome::kHit ? "hit" : "joined";
 }
 
 v1::PrepareEvent to_event(const Prepared& prepared, std::uint64_t lease, ResultStore& store, bool by_path) {
@@ -108,7 +114,7 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   const std::string key = to_hex(prepared->plan_key).substr(0, 12);
   const bool is_miss = prepared->outcome == PrepareOutcome::kMiss;
   if (is_miss || spdlog::should_log(spdlog::level::debug)) {
-    const char* const outcome = is_miss ? "miss" : prepared->outcome == PrepareOutcome::kHit ? "hit" : "joined";
+    const char* const outcome = word(prepared->outcome);
     told.emplace_back("plan", to_hex(prepared->plan_key));
     told.emplace_back("outcome", outcome);
     told.emplace_back("kernels_compiled", std::int64_t{is_miss ? built.compiled_kernels : 0});
@@ -127,12 +133,24 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
     lease = services_.leases->add(request().session_id(), prepared->built->plan.hold).value_or(0);
   }
   services_.metrics->count(prepared->outcome);
-  const std::uint64_t bytes = built.plan.plan->size() + kArtifactBytes * (1 + built.plan.artifacts.size());
+  BuildTrace trace;
+  if (request().want_trace()) {
+    trace = built.trace;
+    const auto now = std::chrono::steady_clock::now();
+    const auto ns = [](auto time) {
+      return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
+    };
+    add_span(absl::StrCat("prepare: ", word(prepared->outcome)), "call", ns(began_), ns(now), 0, &trace);
+  }
+  const std::uint64_t bytes =
+      built.plan.plan->size() + kArtifactBytes * (1 + built.plan.artifacts.size()) + kSpanBytes * trace.size();
   for (const cache::ArtifactRef& artifact : built.plan.artifacts)
     services_.grants->grant(client().uid, artifact.digest);
   const bool by_path = ArtifactGrants::is_trusted(client().uid);
-  finish(bytes, [prepared = *std::move(prepared), lease, store = services_.store, by_path] {
-    return to_event(prepared, lease, *store, by_path);
+  finish(bytes, [prepared = *std::move(prepared), lease, store = services_.store, by_path, trace = std::move(trace)] {
+    v1::PrepareEvent event = to_event(prepared, lease, *store, by_path);
+    event.mutable_result()->mutable_trace()->Assign(trace.begin(), trace.end());
+    return event;
   });
 }
 

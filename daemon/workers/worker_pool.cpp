@@ -48,6 +48,10 @@ bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
   return false;
 }
 
+std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
+}
+
 }  // namespace
 
 WorkerPool::WorkerPool(WorkerPoolOptions options, PoisonList* poison, Metrics* metrics)
@@ -218,6 +222,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
   if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
   if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
   if (job.started) job.started();
+  const Clock::time_point started = Clock::now();
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
   if (exchange.end == WorkerEnd::kKilled) {
     // Killed from outside: most likely not this job's doing. Once more; a second time counts against it.
@@ -242,6 +247,11 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     return describe_failure(job, exchange);
   }
   poison_->record_success(job.key);
+  v1::JobTimes& times = *exchange.reply.mutable_times();
+  times.set_queued_ns(nanoseconds_of(job.queued_at));
+  times.set_started_ns(nanoseconds_of(started));
+  times.set_ended_ns(nanoseconds_of(Clock::now()));
+  times.set_worker(static_cast<std::uint32_t>(slot.worker->pid()));
   return std::move(exchange.reply);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/span.h"
+
 namespace hearth::runtime {
 namespace {
 
@@ -28,7 +30,7 @@ class HostProgram final : public Program {
       for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
         const Rows::Step& step = rows_.steps[i];
         const Clock::time_point before = Clock::now();
-        run({i, i + 1, step.min_units_per_thread});
+        run({i, i + 1, step.min_units_per_thread}, records_spans());
         const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - before);
         profile.launches[i].time_ns += static_cast<std::uint64_t>(time.count());
         profile.launches[i].num_ops += step.num_ops;
@@ -46,22 +48,31 @@ class HostProgram final : public Program {
                     begin, end);
   }
 
-  void run(const Rows::Fork& fork) {
-    struct Job {
-      const HostProgram& program;
-      const Rows::Fork& fork;
-    } job = {*this, fork};
-    const auto run_job = [](void* context, std::int64_t begin, std::int64_t end) {
-      const auto& [program, fork] = *static_cast<const Job*>(context);
-      for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i)
-        program.run_units(program.rows_.steps[i], begin, end);
-    };
+  struct Job {
+    const HostProgram& program;
+    const Rows::Fork& fork;
+  };
+  static void run_job(void* context, std::int64_t begin, std::int64_t end) {
+    const auto& [program, fork] = *static_cast<const Job*>(context);
+    for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i)
+      program.run_units(program.rows_.steps[i], begin, end);
+  }
+  // A thread takes several pieces of a launch; each is a span.
+  static void run_job_recorded(void* context, std::int64_t begin, std::int64_t end) {
+    const auto& [program, fork] = *static_cast<const Job*>(context);
+    const Span span(program.rows_.plan->kernels[program.rows_.steps[fork.first_step].kernel].symbol, "kernel");
+    run_job(context, begin, end);
+  }
+
+  void run(const Rows::Fork& fork, bool recorded = false) {
+    Job job = {*this, fork};
+    const auto task = recorded ? run_job_recorded : run_job;
     const std::int64_t units = rows_.steps[fork.first_step].grid;  // of each
     if (units == 0) return;
     if (pool_) {
-      pool_->run(units, fork.min_units_per_thread, run_job, &job);
+      pool_->run(units, fork.min_units_per_thread, task, &job);
     } else {
-      run_job(&job, 0, units);
+      task(&job, 0, units);
     }
   }
 
