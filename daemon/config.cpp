@@ -74,7 +74,9 @@ std::vector<Setting> settings_of(Config& c) {
       {"user_bytes_per_hour", "most bytes of artifacts stored for one user in an hour, likewise; 0: no limit",
        bytes(&c.user_quotas.bytes_per_hour)},
       {"metrics", "where /metrics (Prometheus), /live and /ready are served; empty: nowhere",
-       text(&c.metrics_address, "127.0.0.1:PORT|[::1]:PORT|PATH")},
+       text(&c.metrics_address, "ADDRESS:PORT|PATH")},
+      {"metrics_public", "serve them on an address that other machines reach, to whoever asks",
+       Value([&c](const std::string& value) { return parse_flag(value, &c.metrics_public); }, "true|false", "false")},
       {"sealed_cache", "compile nothing: what is not in the cache is an error that says what is missing",
        Value([&c](const std::string& value) { return parse_flag(value, &c.sealed); }, "true|false", "false")},
       {"sealed_plans",
@@ -322,7 +324,9 @@ absl::StatusOr<std::uint64_t> parse_seconds(const std::string& text) {
 absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
   Config config;
   if (argc > 0) config.program = argv[0];
-  const std::vector<Setting> settings = settings_of(config);
+  std::vector<Setting> settings = settings_of(config);
+  std::string from;
+  note_in_force(settings, from, config.settings);
   command_line::Command app("hearthd", "Serve compiled plans and kernels to the processes of this user",
                             daemon_manual());
   app.set_version_flag("--version", version_text(), "Show version and build and exit.")
@@ -364,11 +368,14 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
   }
   if (file.empty() && secure_getenv("HEARTH_CONFIG") != nullptr) file = secure_getenv("HEARTH_CONFIG");
   if (!file.empty()) {
+    from = file;
     // Values of the file may hold line breaks.
     if (absl::Status status = apply_file(file, settings); !status.ok())
       return absl::Status(status.code(), printable(std::string(status.message())));
   }
+  from = "environment";
   if (absl::Status status = apply_environment(settings); !status.ok()) return status;
+  from = "option";
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (options[i]->count() == 0) continue;
     if (absl::Status status = settings[i].value.apply(values[i]); !status.ok()) {

@@ -13,6 +13,7 @@
 #include "daemon/build/key_namespace.h"
 #include "daemon/serve/client_policy.h"
 #include "daemon/serve/request_limits.h"
+#include "daemon/setting.h"
 #include "daemon/user_accounts.h"
 #include "daemon/workers/sandbox_status.h"
 
@@ -29,6 +30,7 @@ struct Config {
   ClientPolicy clients;  // who may use it
   UserQuotas user_quotas;
   std::string metrics_address;            // of the status server; empty: none
+  bool metrics_public = false;            // also beyond this machine's loopback
   bool sealed = false;                    // nothing is compiled for clients
   bool sealed_takes_older_tuning = true;  // of plans, where nothing is compiled
   Sharing sharing = Sharing::kNode;       // between users, where several may use it
@@ -84,6 +86,7 @@ struct Config {
   bool log_json = false;  // an object a line
   int ready_fd = -1;
 
+  std::vector<SettingInForce> settings;  // all, as they were given
   std::string program;  // argv[0]; empty for a daemon inside another program, which no upgrade replaces
 
   cache::FileSystem* file_system = nullptr;  // tests inject failing writes; null: the real one

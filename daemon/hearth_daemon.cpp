@@ -148,10 +148,12 @@ class HearthDaemon::Impl {
   absl::Status serve_metrics() {
     if (config_.metrics_address.empty() || status_server_) return absl::OkStatus();
     const auto metrics = [this] {
-      return metrics_text(owner_admin_service_.stats(), accounts_.snapshot(cache_->stats().owners));
+      return metrics_text(owner_admin_service_.stats(), accounts_.snapshot(cache_->stats().owners),
+                          metrics_.histograms());
     };
     const auto health = [this] { return this->health(); };
-    auto server = StatusServer::start(config_.metrics_address, {.metrics = metrics, .health = health});
+    auto server =
+        StatusServer::start(config_.metrics_address, config_.metrics_public, {.metrics = metrics, .health = health});
     if (server.ok()) {
       status_server_ = *std::move(server);
       spdlog::info("metrics at {}", status_server_->address());
@@ -241,6 +243,7 @@ class HearthDaemon::Impl {
                                 ? config_.cache_reason
                                 : absl::StrCat("only read; ", config_.cache_dir, ": ", config_.cache_reason),
             .log_file = config_.log_file,
+            .settings = config_.settings,
             .started_at = started_at_,
             .health = [this] { return health(); },
             .workers_checked = [this] { return workers_checked_.load(); },

@@ -11,7 +11,9 @@ Metrics::Call Metrics::arrived(RequestKind kind) {
   return Call(this, in_flight);
 }
 
-void Metrics::count(PrepareOutcome outcome) {
+void Metrics::count(PrepareOutcome outcome, std::chrono::steady_clock::duration time) {
+  constexpr Timed kTimed[] = {Timed::kPrepareHit, Timed::kPrepareMiss, Timed::kPrepareJoined, Timed::kPrepareError};
+  took(kTimed[static_cast<std::size_t>(outcome)], time);
   std::lock_guard lock(mutex_);
   switch (outcome) {
     case PrepareOutcome::kHit:

@@ -3,12 +3,16 @@
 // plan_errors whenever requests_in_flight is 0 (and the same of blobs), unless a call was lost or counted twice.
 // Thread-safe; one lock, so that a snapshot is of one instant. Example:
 //   const Metrics::Call call = metrics.arrived(RequestKind::kPrepare);   // until the call is gone
-//   metrics.count(PrepareOutcome::kHit);
+//   metrics.count(PrepareOutcome::kHit, took);
 //   Counters now = metrics.snapshot();
 #pragma once
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <utility>
+
+#include "daemon/histogram.h"
 
 namespace hearth::daemon {
 
@@ -20,6 +24,10 @@ enum class BlobOutcome { kHit, kMiss, kJoined, kError };
 
 enum class RequestKind { kPrepare, kBlob };
 
+// What takes time: answers to Prepare by outcome, jobs' waits for a worker, workers' jobs.
+enum class Timed { kPrepareHit, kPrepareMiss, kPrepareJoined, kPrepareError, kQueue, kLower, kCompile, kBlob };
+using Histograms = std::array<Histogram, 8>;  // by Timed
+
 struct Counters {
   std::uint64_t requests = 0;
   std::uint64_t requests_in_flight = 0;
@@ -27,6 +35,7 @@ struct Counters {
   std::uint64_t plan_misses = 0;
   std::uint64_t plan_joined = 0;
   std::uint64_t plan_errors = 0;
+  std::uint64_t sealed_misses = 0;  // of these errors
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernel_hits = 0;
   std::uint64_t kernel_joined = 0;
@@ -60,7 +69,7 @@ class Metrics {
   };
 
   [[nodiscard]] Call arrived(RequestKind kind);
-  void count(PrepareOutcome outcome);
+  void count(PrepareOutcome outcome, std::chrono::steady_clock::duration took);
   void count(BlobOutcome outcome);
   void blob_compiled() { add(&Counters::blobs_compiled); }
   void kernel_compiled() { add(&Counters::kernels_compiled); }
@@ -68,10 +77,19 @@ class Metrics {
   void kernel_joined() { add(&Counters::kernel_joined); }
   void worker_crashed() { add(&Counters::worker_crashes); }
   void worker_timed_out() { add(&Counters::worker_timeouts); }
+  void sealed_miss() { add(&Counters::sealed_misses); }
+  void took(Timed what, std::chrono::steady_clock::duration time) {
+    std::lock_guard lock(mutex_);
+    histograms_[static_cast<std::size_t>(what)].add(time);
+  }
 
   Counters snapshot() const {
     std::lock_guard lock(mutex_);
     return counters_;
+  }
+  Histograms histograms() const {
+    std::lock_guard lock(mutex_);
+    return histograms_;
   }
 
  private:
@@ -82,6 +100,7 @@ class Metrics {
 
   mutable std::mutex mutex_;
   Counters counters_;
+  Histograms histograms_;
 };
 
 }  // namespace hearth::daemon

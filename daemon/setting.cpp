@@ -7,6 +7,27 @@
 
 namespace hearth::daemon {
 
+void note_in_force(std::vector<Setting>& settings, const std::string& from, std::vector<SettingInForce>& in_force) {
+  in_force.clear();
+  for (const Setting& setting : settings) {
+    const std::string& kind = setting.value.kind;
+    const bool names =
+        kind == "FILE" || kind == "FOLDER" || kind == "FOLDERS" || kind.find("NAME") != std::string::npos;
+    in_force.push_back({setting.name, setting.value.standard, "default", names});
+  }
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    settings[i].value.apply = [apply = std::move(settings[i].value.apply), i, &from,
+                               &in_force](const std::string& value) {
+      absl::Status applied = apply(value);
+      if (applied.ok()) {
+        in_force[i].value = value;
+        in_force[i].from = from;
+      }
+      return applied;
+    };
+  }
+}
+
 std::string environment_name(const Setting& setting) {
   return absl::StrCat("HEARTH_", absl::AsciiStrToUpper(setting.name));
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace hearth::daemon {
 
@@ -31,6 +32,18 @@ struct Setting {
   const char* help;
   Value value;
 };
+
+// One as it is in force.
+struct SettingInForce {
+  std::string name;
+  std::string value;        // as it was given, or the default
+  std::string from;         // "default", the configuration file's path, "environment" or "option"
+  bool is_private = false;  // names users or files: for the operator alone
+};
+
+// Lists `settings` with their defaults, and makes each note in `in_force` what it is given next, from `from`. Both must
+// outlive the settings.
+void note_in_force(std::vector<Setting>& settings, const std::string& from, std::vector<SettingInForce>& in_force);
 
 std::string environment_name(const Setting& setting);
 std::string flag_name(const Setting& setting);

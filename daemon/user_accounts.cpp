@@ -50,12 +50,17 @@ void UserAccounts::compiled(uid_t user, std::uint64_t bytes, Clock::time_point n
   minute.bytes += bytes;
 }
 
+void UserAccounts::count_over_quota(uid_t user) {
+  std::lock_guard lock(mutex_);
+  ++user_of(user).counters.over_quota;
+}
+
 absl::Status UserAccounts::check(uid_t user, Clock::time_point now) {
   if (quotas_.kernels_per_hour == 0 && quotas_.bytes_per_hour == 0) return absl::OkStatus();
   if (ArtifactGrants::is_trusted(user)) return absl::OkStatus();
   const std::int64_t oldest = minute_of(now) - Hour::kMinutes;
   std::lock_guard lock(mutex_);
-  User& of = user_of(user);
+  const User& of = user_of(user);
   std::uint64_t kernels = 0, bytes = 0;
   for (const Hour::Minute& minute : of.hour.minutes) {
     if (minute.number <= oldest) continue;
@@ -65,7 +70,6 @@ absl::Status UserAccounts::check(uid_t user, Clock::time_point now) {
   const bool too_many = quotas_.kernels_per_hour > 0 && kernels >= quotas_.kernels_per_hour;
   const bool too_large = quotas_.bytes_per_hour > 0 && bytes >= quotas_.bytes_per_hour;
   if (!too_many && !too_large) return absl::OkStatus();
-  ++of.counters.over_quota;
   return absl::ResourceExhaustedError(absl::StrCat(
       too_many ? absl::StrCat(kernels, " kernels were compiled") : absl::StrCat(bytes, " bytes were stored"),
       " for user ", user, " in the last hour, all that ", too_many ? "user_kernels_per_hour" : "user_bytes_per_hour",

@@ -29,7 +29,7 @@ struct UserCounters {
   std::uint64_t hits = 0, misses = 0, joined = 0, errors = 0;  // of Prepare
   std::uint64_t kernels_compiled = 0;
   std::uint64_t bytes_stored = 0;
-  std::uint64_t over_quota = 0;  // requests that found the quota used up
+  std::uint64_t over_quota = 0;  // requests refused since the quota was used up
   cache::OwnerTotals in_cache;   // what the cache holds that was made for it
 };
 
@@ -42,6 +42,8 @@ class UserAccounts {
   void count(uid_t user, PrepareOutcome outcome);
   void compiled(uid_t user, std::uint64_t bytes, Clock::time_point now = Clock::now());
   absl::Status check(uid_t user, Clock::time_point now = Clock::now());
+  // A request that check() refused and the cache could not answer either.
+  void count_over_quota(uid_t user);
   // `in_cache`: CacheStats::owners, of which each user's is added.
   std::map<uid_t, UserCounters> snapshot(const std::map<cache::EntryOwner, cache::OwnerTotals>& in_cache = {}) const;
 

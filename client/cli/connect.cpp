@@ -1,8 +1,12 @@
 #include "client/cli/connect.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdlib>
+#include <cctype>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <system_error>
 
 #include "base/text.h"
@@ -19,6 +23,40 @@ fs::path resolved(const std::string& path) {
   const fs::path canonical = fs::weakly_canonical(absolute, ignored);
   const fs::path& found = canonical.empty() ? absolute : canonical;
   return found.has_filename() ? found : found.parent_path();
+}
+
+std::string variable_of(std::string setting) {
+  for (char& c : setting) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "HEARTH_" + setting;
+}
+
+// This process's variables that may be settings of the daemon: HEARTH_ and a name, beside those that clients read.
+std::map<std::string, std::string> possible_settings() {
+  static const std::set<std::string> kOfClients = {"HEARTH_SOCKET",
+                                                   "HEARTH_NO_AUTOSTART",
+                                                   "HEARTH_DAEMON",
+                                                   "HEARTH_CONFIG",
+                                                   "HEARTH_DEVICE",
+                                                   "HEARTH_THREADS",
+                                                   "HEARTH_OPT_LEVEL",
+                                                   "HEARTH_FAST_MATH",
+                                                   "HEARTH_SEALED",
+                                                   "HEARTH_DIRECT_CONVOLUTIONS",
+                                                   "HEARTH_SHARE_WEIGHTS",
+                                                   "HEARTH_PREPARE_TIMEOUT_MS",
+                                                   "HEARTH_DEVICE_TIMEOUT_MS",
+                                                   "HEARTH_VULKAN_TRIAL",
+                                                   "HEARTH_VULKAN_VALIDATION",
+                                                   "HEARTH_VULKAN_STAGING"};
+  std::map<std::string, std::string> found;
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t end = text.find('=');
+    if (!text.starts_with("HEARTH_") || end == text.npos || end + 1 == text.size()) continue;
+    const std::string name(text.substr(0, end));
+    if (!kOfClients.contains(name)) found.emplace(name, text.substr(end + 1));
+  }
+  return found;
 }
 
 }  // namespace
@@ -47,18 +85,26 @@ absl::StatusOr<Channel> any_daemon(const std::string& socket) {
 
 void note_daemon(const Channel& channel) {
   static bool is_said = false;
-  const char* cache_dir = std::getenv("HEARTH_CACHE_DIR");
-  const bool has_cache_dir = cache_dir != nullptr && *cache_dir != '\0';
-  if ((verbosity() != Verbosity::kVerbose && !has_cache_dir) || is_said) return;
+  const std::map<std::string, std::string> given = possible_settings();
+  if ((verbosity() != Verbosity::kVerbose && given.empty()) || is_said) return;
   const auto stats = channel->stats(kStatusTimeout);
   if (!stats.ok()) return;  // what is asked of it next fails and says why
   is_said = true;
   print_detail("daemon ", stats->version(), ", pid ", stats->pid(), ", socket ", channel->socket_path(),
                stats->without_counters() ? "" : ", cache ", stats->cache_dir());
-  // A node's service tells the folder to its own user alone; what this user would start is not asked of it.
-  if (!has_cache_dir || stats->without_counters() || resolved(cache_dir) == resolved(stats->cache_dir())) return;
-  note("warning: HEARTH_CACHE_DIR is ", cache_dir, ", but the daemon that runs on ", channel->socket_path(), " uses ",
-       stats->cache_dir(), "; after `hearth daemon stop` the next command starts one with the other folder");
+  for (const v1::SettingInForce& setting : stats->settings()) {
+    const auto found = given.find(variable_of(setting.name()));
+    if (found == given.end()) continue;
+    const auto& [name, value] = *found;
+    const bool is_cache = setting.name() == "cache_dir";
+    const std::string has = is_cache ? stats->cache_dir() : setting.value();
+    if (is_cache ? resolved(value) == resolved(has) : value == has) continue;
+    note("warning: ", name, " is ", value, ", but the daemon that runs on ", channel->socket_path(), " uses ",
+         has.empty() ? "none" : has, is_cache ? "" : str_cat(" (", setting.from(), ")"),
+         stats->without_counters() ? str_cat("; its operator sets it")
+                                   : str_cat("; after `hearth daemon stop` the next command starts one with the other ",
+                                             is_cache ? "folder" : "value"));
+  }
 }
 
 void note_daemon_of(const std::string& socket) {

@@ -25,8 +25,8 @@ inline constexpr std::chrono::seconds kStatusTimeout{2};
 absl::StatusOr<Channel> running_daemon(const std::string& socket);
 // Starts one when none runs and HEARTH_NO_AUTOSTART does not forbid it.
 absl::StatusOr<Channel> any_daemon(const std::string& socket);
-// Says once which daemon serves the socket (--verbose), and warns when its cache is not the folder that
-// HEARTH_CACHE_DIR names: only a daemon that a command starts reads that variable.
+// Says once which daemon serves the socket (--verbose), and warns of each variable that is a setting of the daemon and
+// not what it has: only a daemon that a command starts reads this process's environment.
 void note_daemon(const Channel& channel);
 // Likewise, for commands that prepare without a channel of their own.
 void note_daemon_of(const std::string& socket);

@@ -34,7 +34,18 @@ constexpr char kRunning[] = "running";
 struct DaemonFlags {
   std::string socket;
   bool json = false;
+  bool settings = false;
 };
+
+void print_settings(const v1::StatsResponse& stats) {
+  if (stats.without_counters())
+    note("settings that name users or files are for its operator (root, or its user) to see");
+  if (stats.settings().empty()) return note("a daemon of this release tells its settings; this one is older");
+  Rows rows{{"setting", "value", "from"}};
+  for (const v1::SettingInForce& setting : stats.settings())
+    rows.push_back({setting.name(), setting.value().empty() ? "-" : setting.value(), setting.from()});
+  print_table(rows);
+}
 
 void print_state(const DaemonFlags& flags, const Channel& channel, const std::string& state,
                  const v1::StatsResponse& stats) {
@@ -57,6 +68,9 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
       json["weight_bytes"] = stats.weight_bytes();
     }
     json["sandbox"] = sandbox_json(stats);
+    for (const v1::SettingInForce& setting : stats.settings()) {
+      if (flags.settings) json["settings"][setting.name()] = {{"value", setting.value()}, {"from", setting.from()}};
+    }
     print_json(json);
     return;
   }
@@ -73,6 +87,7 @@ void print_state(const DaemonFlags& flags, const Channel& channel, const std::st
   facts.push_back({"build", stats.version() + " " + stats.build_id().substr(0, 12) +
                                 (same_build ? "" : ", another one than this program's")});
   print_facts(facts);
+  if (flags.settings) print_settings(stats);
 }
 
 int report_stopped(const DaemonFlags& flags, const std::string& socket, const std::string& text, int code) {
@@ -113,6 +128,7 @@ absl::StatusOr<int> start(const DaemonFlags& flags) {
     stats = (*channel)->stats(kStatusTimeout);
   }
   if (!stats.ok()) return stats.status();
+  if (was_running) note_daemon(*channel);
   print_state(flags, *channel, was_running ? "already running" : "started", *stats);
   return stats->health() == "ready" ? 0 : 1;
 }
@@ -193,6 +209,9 @@ void add_daemon(CLI::App& app, Action& action) {
     CLI::App* command = command_line::add_command(*daemon, name, help, std::move(manual));
     add_socket_to(*command, flags->socket);
     add_json_to(*command, flags->json);
+    if (run == status)
+      command->add_flag("--settings", flags->settings,
+                        "Show the daemon's settings, too, as they were given, and where each is from");
     command->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
   };
   add("start", "Start hearthd unless it runs", start,
@@ -205,7 +224,8 @@ void add_daemon(CLI::App& app, Action& action) {
   add("restart", "Stop the daemon after its requests are done and start it again", restart,
       {.examples = {{"hearth daemon restart", "Starts one with the present settings."}}});
   add("status", "Say whether the daemon runs", status,
-      {.examples = {{"hearth daemon status || hearth daemon start", "Starts one where none runs."}},
+      {.examples = {{"hearth daemon status || hearth daemon start", "Starts one where none runs."},
+                    {"hearth daemon status --settings", "Shows what is in force, and whence."}},
        .exit_statuses = {{0, "It runs."}, {3, "It does not run."}, {4, "It does not answer."}}});
 }
 

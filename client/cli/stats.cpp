@@ -47,10 +47,14 @@ Json to_json(const v1::StatsResponse& s) {
           {"plan_misses", s.plan_misses()},
           {"plan_joined", s.plan_joined()},
           {"plan_errors", s.plan_errors()},
+          {"sealed_misses", s.sealed_misses()},
           {"kernels_compiled", s.kernels_compiled()},
           {"kernel_hits", s.kernel_hits()},
           {"kernel_joined", s.kernel_joined()},
           {"quarantined", s.quarantined()},
+          {"evicted", s.evicted()},
+          {"queued_jobs", s.queued_jobs()},
+          {"queued_blobs", s.queued_blobs()},
           {"workers", s.workers()},
           {"worker_crashes", s.worker_crashes()},
           {"worker_timeouts", s.worker_timeouts()},
@@ -89,10 +93,12 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
       {"daemon", daemon_text(*s) + ", " + human_bytes(s->rss_bytes())},
       {"cache", s->cache_dir() + ", " + std::to_string(s->cache_entries()) + " entries, " +
                     human_bytes(static_cast<double>(s->cache_bytes())) + " of " +
-                    human_bytes(static_cast<double>(s->cache_limit_bytes()))},
+                    human_bytes(static_cast<double>(s->cache_limit_bytes())) +
+                    (s->evicted() > 0 ? ", " + std::to_string(s->evicted()) + " files evicted" : "")},
       {"requests", std::to_string(s->requests()) + ": " + std::to_string(s->plan_hits()) + " hits, " +
                        std::to_string(s->plan_misses()) + " misses, " + std::to_string(s->plan_joined()) + " joined, " +
-                       std::to_string(s->plan_errors()) + " errors"},
+                       std::to_string(s->plan_errors()) + " errors" +
+                       (s->sealed_misses() > 0 ? ", " + std::to_string(s->sealed_misses()) + " of them sealed" : "")},
       {"kernels", std::to_string(s->kernels_compiled()) + " compiled, " + std::to_string(s->kernel_hits()) + " hits, " +
                       std::to_string(s->kernel_joined()) + " joined, " + std::to_string(s->quarantined()) +
                       " quarantined"},
@@ -100,7 +106,7 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
                     std::to_string(s->blob_misses()) + " misses, " + std::to_string(s->blob_joined()) + " joined, " +
                     std::to_string(s->blob_errors()) + " errors; " + std::to_string(s->blobs_compiled()) +
                     " compiled, " + std::to_string(s->blob_workers()) + " workers running"},
-      {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->worker_crashes()) + " crashes, " +
+      {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->queued_jobs()) + " jobs waiting, " + std::to_string(s->worker_crashes()) + " crashes, " +
                       std::to_string(s->worker_timeouts()) + " timeouts"},
       {"sandbox", sandbox_text(*s)},
       {"weights", weights_text(*s)},

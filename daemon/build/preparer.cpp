@@ -36,11 +36,15 @@ void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& req
                    target.threads(), target.threads() == 1 ? " thread" : " threads");
   const ClientId client = caller.client;
   services_.executor->post_for(
-      client, [services = services_, inputs = std::move(inputs), wanted, why, done = std::move(caller.done)] {
+      client, [services = services_, client, inputs = std::move(inputs), wanted, why, done = std::move(caller.done)] {
         std::optional<FoundPlan> found = services.sealed_takes_older_tuning ? find_plan_of_any_tuning(services, inputs)
                                                                             : find_plan(services, inputs);
         if (found) return done(answer_of(*std::move(found)));
-        if (!why.ok()) return done(why);
+        if (!why.ok()) {
+          services.accounts->count_over_quota(client.uid);
+          return done(why);
+        }
+        services.metrics->sealed_miss();
         done(absl::FailedPreconditionError(
             absl::StrCat("sealed: nothing is compiled, and the plan ",
                          to_hex(cache::key(inputs.flight())).substr(0, 12), " for ", wanted, " is not in the cache; ",

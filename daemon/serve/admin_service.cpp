@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/printable.h"
 #include "daemon/build/leases.h"
 #include "daemon/metrics.h"
 #include "daemon/serve/artifact_grants.h"
@@ -35,6 +36,12 @@ const char* name_of(cache::EntryKind kind) {
       return "records";
   }
   return "unknown";
+}
+
+void tell(const SettingInForce& setting, v1::SettingInForce& shown) {
+  shown.set_name(setting.name);
+  shown.set_value(printable(setting.value));
+  shown.set_from(printable(setting.from));
 }
 
 }  // namespace
@@ -90,6 +97,9 @@ v1::StatsResponse AdminServiceImpl::stats_for_all() const {
   shown.set_sandbox(all.sandbox());
   *shown.mutable_worker_sandbox() = all.worker_sandbox();
   *shown.mutable_blob_worker_sandbox() = all.blob_worker_sandbox();
+  for (const SettingInForce& setting : services_.settings) {
+    if (!setting.is_private) tell(setting, *shown.add_settings());
+  }
   return shown;
 }
 
@@ -116,6 +126,10 @@ v1::StatsResponse AdminServiceImpl::stats() const {
   stats.set_kernel_hits(counters.kernel_hits);
   stats.set_kernel_joined(counters.kernel_joined);
   stats.set_quarantined(cache.quarantined);
+  stats.set_evicted(cache.evicted);
+  stats.set_sealed_misses(counters.sealed_misses);
+  stats.set_queued_jobs(services_.pool->num_queued());
+  stats.set_queued_blobs(services_.blob_pool->num_queued());
   stats.set_workers(services_.pool->num_live_workers());
   stats.set_worker_crashes(counters.worker_crashes);
   stats.set_worker_timeouts(counters.worker_timeouts);
@@ -146,6 +160,7 @@ v1::StatsResponse AdminServiceImpl::stats() const {
   stats.set_weight_users(weights.users);
   stats.set_weights_found(weights.found);
   stats.set_max_leases(services_.calls.leases->max_leases());
+  for (const SettingInForce& setting : services_.settings) tell(setting, *stats.add_settings());
   return stats;
 }
 

@@ -12,6 +12,7 @@
 #include "daemon/build/executor.h"
 #include "daemon/serve/listener.h"
 #include "daemon/serve/unary_call.h"
+#include "daemon/setting.h"
 #include "daemon/tune/plan_reads.h"
 #include "daemon/tune/tuning_table.h"
 #include "daemon/weights/weight_server.h"
@@ -38,6 +39,7 @@ struct AdminServices {
   std::string cache_dir;
   std::string cache_reason;  // why it is there, and where what is new goes
   std::string log_file;
+  std::vector<SettingInForce> settings;
   std::chrono::steady_clock::time_point started_at;
   std::function<std::string()> health;
   std::function<bool()> workers_checked;

@@ -26,7 +26,8 @@ void BlobCall::begin() {
   }
   v1::CompileBlobRequest wanted = request();
   const BuildServices& build = services_.preparer->services();
-  if (build.sealed || !build.accounts->check(client().uid).ok()) wanted.set_only_if_cached(true);
+  over_quota_ = !build.accounts->check(client().uid).ok();
+  if (build.sealed || over_quota_) wanted.set_only_if_cached(true);
   on_cancel([job = blobs_->compile(wanted, std::move(caller))] { job->cancel(); });
 }
 
@@ -41,6 +42,7 @@ void BlobCall::report(BlobStage stage) {
 void BlobCall::answer(absl::StatusOr<BlobAnswer> answer) {
   if (!answer.ok()) {
     absent_ = is_absence(answer.status());
+    if (over_quota_) services_.preparer->services().accounts->count_over_quota(client().uid);
     return fail(answer.status());
   }
   built_ = answer->built;

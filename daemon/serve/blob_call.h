@@ -26,7 +26,8 @@ class BlobCall final : public RequestStream<v1::CompileBlobRequest, v1::CompileB
   BlobBuilder* const blobs_;
   const Metrics::Call counted_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool absent_ = false;                     // looked for only, and not there
+  bool absent_ = false;
+  bool over_quota_ = false;  // nothing is compiled for the call                     // looked for only, and not there
   std::shared_ptr<const BuiltBlob> built_;  // its file stays until the client has the answer
 };
 

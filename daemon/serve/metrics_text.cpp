@@ -14,11 +14,14 @@ using Samples = std::vector<std::pair<std::string, double>>;  // labels with bra
 
 // Every digit: counters move by one however large they are.
 std::string exact(double value) {
-  char text[64];
+  char text[400];
   constexpr double kWhole = 9007199254740992;  // 2^53
   const bool is_whole = value == std::trunc(value) && std::fabs(value) <= kWhole;
+  constexpr double kShort = 1e15;  // fits into `text` with its fraction
   const auto end = is_whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(value))
-                            : std::to_chars(text, text + sizeof text, value);
+                   : std::fabs(value) < kShort
+                       ? std::to_chars(text, text + sizeof text, value, std::chars_format::fixed)
+                       : std::to_chars(text, text + sizeof text, value);
   return {text, end.ptr};
 }
 
@@ -27,6 +30,23 @@ class Page {
   void add(const std::string& name, const char* type, const char* help, const Samples& samples) {
     absl::StrAppend(&text_, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
     for (const auto& [labels, value] : samples) absl::StrAppend(&text_, name, labels, " ", exact(value), "\n");
+  }
+  // Histograms of one name, each with a label.
+  void histogram(const std::string& name, const char* help, const char* label,
+                 const std::vector<std::pair<const char*, Histogram>>& all) {
+    absl::StrAppend(&text_, "# HELP ", name, " ", help, "\n# TYPE ", name, " histogram\n");
+    for (const auto& [value, times] : all) {
+      const std::string of = *label == '\0' ? "" : absl::StrCat(label, "=\"", value, "\"");
+      std::uint64_t count = 0;
+      for (std::size_t i = 0; i < times.counts.size(); ++i) {
+        count += times.counts[i];
+        const std::string bound = i < Histogram::kBounds.size() ? exact(Histogram::kBounds[i]) : "+Inf";
+        absl::StrAppend(&text_, name, "_bucket{", of, of.empty() ? "" : ",", "le=\"", bound, "\"} ", count, "\n");
+      }
+      const std::string labels = of.empty() ? "" : absl::StrCat("{", of, "}");
+      absl::StrAppend(&text_, name, "_sum", labels, " ", exact(times.seconds), "\n", name, "_count", labels, " ", count,
+                      "\n");
+    }
   }
   void counter(const std::string& name, const char* help, double value) { add(name, "counter", help, {{"", value}}); }
   void gauge(const std::string& name, const char* help, double value) { add(name, "gauge", help, {{"", value}}); }
@@ -60,14 +80,16 @@ void add_users(Page& page, const std::map<uid_t, UserCounters>& users) {
   page.add("hearth_user_prepares_total", "counter", "Answers to Prepare, by user and outcome.", outcomes);
   page.add("hearth_user_kernels_compiled_total", "counter", "Kernels compiled for a user.", kernels);
   page.add("hearth_user_stored_bytes_total", "counter", "Bytes of artifacts stored for a user.", bytes);
-  page.add("hearth_user_over_quota_total", "counter", "Requests of a user that found the quota used up.", refused);
+  page.add("hearth_user_over_quota_total", "counter",
+           "Requests of a user that were refused since the quota was used up.", refused);
   page.add("hearth_user_cache_bytes", "gauge", "Bytes of the cache that were made for a user.", cached_bytes);
   page.add("hearth_user_cache_entries", "gauge", "Entries of the cache that were made for a user.", cached_entries);
 }
 
 }  // namespace
 
-std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, UserCounters>& users) {
+std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, UserCounters>& users,
+                         const Histograms& times) {
   Page page;
   page.add(
       "hearth_build_info", "gauge", "1, with the build in its labels.",
@@ -80,6 +102,20 @@ std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, U
             {label("outcome", "miss"), number(stats.plan_misses())},
             {label("outcome", "joined"), number(stats.plan_joined())},
             {label("outcome", "error"), number(stats.plan_errors())}});
+  const auto of = [&](Timed what) { return times[static_cast<std::size_t>(what)]; };
+  page.histogram("hearth_prepare_seconds", "Time from a Prepare call's arrival to its answer.", "outcome",
+                 {{"hit", of(Timed::kPrepareHit)},
+                  {"miss", of(Timed::kPrepareMiss)},
+                  {"joined", of(Timed::kPrepareJoined)},
+                  {"error", of(Timed::kPrepareError)}});
+  page.histogram("hearth_queue_seconds", "Time that jobs waited for a worker.", "", {{"", of(Timed::kQueue)}});
+  page.histogram("hearth_job_seconds", "Time that workers took for a job.", "job",
+                 {{"lower", of(Timed::kLower)}, {"compile", of(Timed::kCompile)}, {"blob", of(Timed::kBlob)}});
+  page.add("hearth_queued_jobs", "gauge", "Jobs that wait for a worker.",
+           {{label("class", "compiler"), number(stats.queued_jobs())},
+            {label("class", "blob"), number(stats.queued_blobs())}});
+  page.counter("hearth_sealed_misses_total", "Plans that were not in the cache where nothing may be compiled.",
+               number(stats.sealed_misses()));
   page.gauge("hearth_prepares_in_flight", "Prepare calls under way.", number(stats.requests_in_flight()));
   page.add("hearth_kernels_total", "counter", "Kernels of plans that were built, by where they came from.",
            {{label("from", "compiler"), number(stats.kernels_compiled())},
@@ -98,6 +134,7 @@ std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, U
   page.gauge("hearth_cache_bytes", "Size of the cache on disk.", number(stats.cache_bytes()));
   page.gauge("hearth_cache_limit_bytes", "Its limit; 0: none.", number(stats.cache_limit_bytes()));
   page.gauge("hearth_cache_entries", "Plans, kernels and tuning records in it.", number(stats.cache_entries()));
+  page.counter("hearth_cache_evicted_total", "Files that made room for others.", number(stats.evicted()));
   page.counter("hearth_cache_quarantined_total", "Damaged files that were moved away.", number(stats.quarantined()));
   page.gauge("hearth_leases", "Plans that clients hold.", number(stats.leases()));
   page.gauge("hearth_sessions", "Client processes with a session.", number(stats.sessions()));

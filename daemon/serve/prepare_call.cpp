@@ -132,7 +132,7 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
     // A session that ended meanwhile (a draining daemon, a client on its way out) costs the lease, not the plan.
     lease = services_.leases->add(request().session_id(), prepared->built->plan.hold).value_or(0);
   }
-  services_.metrics->count(prepared->outcome);
+  services_.metrics->count(prepared->outcome, std::chrono::steady_clock::now() - began_);
   BuildTrace trace;
   if (request().want_trace()) {
     trace = built.trace;

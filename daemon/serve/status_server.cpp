@@ -55,31 +55,43 @@ absl::Status not_heard(const std::string& address) {
   return absl::UnavailableError(absl::StrCat("cannot listen on '", address, "': ", std::strerror(errno)));
 }
 
-// Of this machine alone: what it says names users.
-absl::StatusOr<UniqueFd> listen_on_port(const std::string& address) {
+// A numeric address, in brackets where it is one of version 6; whether it is this machine's loopback.
+bool parse_host(std::string host, std::uint16_t port, sockaddr_storage* storage, socklen_t* size, bool* is_loopback) {
+  if (host == "localhost") host = "127.0.0.1";
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    auto* v6 = reinterpret_cast<sockaddr_in6*>(storage);
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    *size = sizeof(*v6);
+    if (::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6->sin6_addr) != 1) return false;
+    *is_loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    return true;
+  }
+  auto* v4 = reinterpret_cast<sockaddr_in*>(storage);
+  v4->sin_family = AF_INET;
+  v4->sin_port = htons(port);
+  *size = sizeof(*v4);
+  if (::inet_pton(AF_INET, host.c_str(), &v4->sin_addr) != 1) return false;
+  *is_loopback = ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+  return true;
+}
+
+// Of this machine alone, unless somebody has said otherwise: what it says names users.
+absl::StatusOr<UniqueFd> listen_on_port(const std::string& address, bool is_public) {
   const std::size_t colon = address.rfind(':');
   std::uint32_t port = 0;
-  if (colon == std::string::npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535)
-    return absl::InvalidArgumentError("expected 127.0.0.1:PORT, [::1]:PORT or an absolute path");
-  const std::string host = address.substr(0, colon);
   sockaddr_storage storage{};
   socklen_t size = 0;
-  if (host == "127.0.0.1" || host == "localhost") {
-    auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
-    v4->sin_family = AF_INET;
-    v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    v4->sin_port = htons(static_cast<std::uint16_t>(port));
-    size = sizeof(*v4);
-  } else if (host == "[::1]") {
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
-    v6->sin6_family = AF_INET6;
-    v6->sin6_addr = in6addr_loopback;
-    v6->sin6_port = htons(static_cast<std::uint16_t>(port));
-    size = sizeof(*v6);
-  } else {
+  bool is_loopback = false;
+  if (colon == std::string::npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535 ||
+      !parse_host(address.substr(0, colon), static_cast<std::uint16_t>(port), &storage, &size, &is_loopback))
     return absl::InvalidArgumentError(absl::StrCat(
-        "'", host,
-        "' is not this machine's loopback (127.0.0.1 or [::1]): put a proxy in front to be seen from elsewhere"));
+        "'", address, "': expected 127.0.0.1:PORT, [::1]:PORT, another numeric address or an absolute path"));
+  if (!is_loopback && !is_public) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", address.substr(0, colon),
+        "' is not this machine's loopback (127.0.0.1 or [::1]), and what is served names users: put a proxy "
+        "in front, or set metrics_public where whoever reaches the address may see it"));
   }
   UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
@@ -99,8 +111,8 @@ std::string address_of(int fd, const std::string& wanted) {
   return absl::StrCat(wanted.substr(0, wanted.rfind(':') + 1), ntohs(port));
 }
 
-absl::StatusOr<UniqueFd> listen_at(const std::string& address) {
-  if (address.empty() || address.front() != '/') return listen_on_port(address);
+absl::StatusOr<UniqueFd> listen_at(const std::string& address, bool is_public) {
+  if (address.empty() || address.front() != '/') return listen_on_port(address, is_public);
   absl::StatusOr<UnixSocket> socket = UnixSocket::open(address);
   if (!socket.ok()) return socket.status();
   UniqueFd fd(::fcntl(socket->fd(), F_DUPFD_CLOEXEC, 0));
@@ -109,8 +121,9 @@ absl::StatusOr<UniqueFd> listen_at(const std::string& address) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::string& address, Pages pages) {
-  absl::StatusOr<UniqueFd> listening = listen_at(address);
+absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::string& address, bool is_public,
+                                                                  Pages pages) {
+  absl::StatusOr<UniqueFd> listening = listen_at(address, is_public);
   if (!listening.ok()) return listening.status();
   std::unique_ptr<StatusServer> server(
       new StatusServer(std::move(pages), !address.empty() && address.front() == '/' ? address : std::string()));

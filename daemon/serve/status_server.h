@@ -1,9 +1,10 @@
-// StatusServer: what operators' tools ask a daemon by HTTP, on a loopback port or a unix socket that only the daemon's
-// user can connect to: /metrics (Prometheus), /live, /ready (503 while degraded, with the reasons). Answers are made
+// StatusServer: what operators' tools ask a daemon by HTTP, on a port or a unix socket that only the daemon's user
+// can connect to: /metrics (Prometheus), /live, /ready (503 while degraded, with the reasons). Answers are made
 // when asked for; requests of more than a few KiB and other methods are refused. Threads: one of its own
-// (libmicrohttpd's); the page functions are called on it. Errors: INVALID_ARGUMENT for an address that is not loopback;
+// (libmicrohttpd's); the page functions are called on it. Errors: INVALID_ARGUMENT for an address that other machines
+// reach and was not said to be public;
 // UNAVAILABLE naming one that cannot be listened on. Example:
-//   auto server = StatusServer::start("127.0.0.1:9464", {.metrics = …, .health = …});
+//   auto server = StatusServer::start("127.0.0.1:9464", false, {.metrics = …, .health = …});
 #pragma once
 #include <absl/status/statusor.h>
 
@@ -22,8 +23,8 @@ class StatusServer {
     std::function<std::string()> health;  // "ready", or "degraded: …"
   };
 
-  // "127.0.0.1:PORT", "[::1]:PORT" or an absolute path.
-  static absl::StatusOr<std::unique_ptr<StatusServer>> start(const std::string& address, Pages pages);
+  // "127.0.0.1:PORT", "[::1]:PORT" or an absolute path; with `is_public` any numeric address, also 0.0.0.0 and [::].
+  static absl::StatusOr<std::unique_ptr<StatusServer>> start(const std::string& address, bool is_public, Pages pages);
   ~StatusServer();
   StatusServer(const StatusServer&) = delete;
   StatusServer& operator=(const StatusServer&) = delete;

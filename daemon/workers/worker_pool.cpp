@@ -48,6 +48,14 @@ bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
   return false;
 }
 
+// What others wait for; not the tuner's work.
+std::optional<Timed> timed_as(const v1::WorkerRequest& request) {
+  if (request.has_lower()) return Timed::kLower;
+  if (request.has_compile()) return Timed::kCompile;
+  if (request.has_blob()) return Timed::kBlob;
+  return std::nullopt;
+}
+
 std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
@@ -223,6 +231,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
   if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
   if (job.started) job.started();
   const Clock::time_point started = Clock::now();
+  metrics_->took(Timed::kQueue, started - job.queued_at);
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
   if (exchange.end == WorkerEnd::kKilled) {
     // Killed from outside: most likely not this job's doing. Once more; a second time counts against it.
@@ -247,6 +256,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     return describe_failure(job, exchange);
   }
   poison_->record_success(job.key);
+  if (const std::optional<Timed> work = timed_as(job.request)) metrics_->took(*work, Clock::now() - started);
   v1::JobTimes& times = *exchange.reply.mutable_times();
   times.set_queued_ns(nanoseconds_of(job.queued_at));
   times.set_started_ns(nanoseconds_of(started));

@@ -78,7 +78,11 @@ TEST_CASE("inspect: inputs, outputs, dimensions, parameters and operators of a m
   Place place;
   ModelBuilder m(17);
   m.symbolic_input("x", {"batch", "time"}).input("w", {3}).floats("w", {3}, {1, 2, 3}).ints("i", {2}, {4, 5});
-  m.node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"y"}).node("StringNormalizer", {"a"}, {"z"}).output("y").output("z");
+  m.node("Relu", {"x"}, {"a"})
+      .node("Relu", {"a"}, {"y"})
+      .node("StringNormalizer", {"a"}, {"z"})
+      .output("y")
+      .output("z");
   const std::string path = save(place, "m.onnx", m);
   const auto json = place.json({"hearth", "inspect", path, "--json"});
   CHECK(json["format"] == "onnx");
@@ -125,7 +129,8 @@ TEST_CASE("onnx check: a value that decides what is computed is named, with the 
   if (model.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
   Place place;
   const auto json = place.json({"hearth", "onnx", "check", model, "--json"});
-  CHECK(json["needed_constants"] == nlohmann::json::parse(R"([{"name": "sr", "value": "16000", "compared_with": ["16000"]}])"));
+  CHECK(json["needed_constants"] ==
+        nlohmann::json::parse(R"([{"name": "sr", "value": "16000", "compared_with": ["16000"]}])"));
   const auto lengths = [](const nlohmann::json& dims) {
     for (const auto& dim : dims)
       if (dim["name"] == "input.1") return dim;
@@ -314,4 +319,30 @@ TEST_CASE("environment: a cache folder other than the running daemon's is a warn
     const Ran ran = place.run_ok(all);
     CHECK_THAT(ran.err, Contains("HEARTH_CACHE_DIR is " + place.file("another")) && Contains(place.cache()));
   }
+}
+
+TEST_CASE("environment: daemon settings that a running daemon does not have are each a warning with both values") {
+  Place place;
+  const std::string model = fixed(place, "m.onnx");
+  place.environment()["HEARTH_WORKERS"] = "2";
+  CHECK(place.run_ok({"hearth", "daemon", "start"}).err.empty());
+  CHECK(place.run_ok({"hearth", "run", "-q", model}).err.empty());  // what it was started with
+  place.environment()["HEARTH_WORKERS"] = "4";
+  place.environment()["HEARTH_METRICS"] = "127.0.0.1:9464";
+  place.environment()["HEARTH_CACHE_LIMIT"] = "1GiB";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"hearth", "run", model}, {"hearth", "stats"}, {"hearth", "daemon", "start"}}) {
+    const Ran ran = place.run_ok(words);
+    CHECK_THAT(ran.err, Contains("HEARTH_WORKERS is 4, but the daemon") && Contains("uses 2 (environment)"));
+    CHECK_THAT(ran.err, Contains("HEARTH_METRICS is 127.0.0.1:9464") && Contains("uses none (default)"));
+    CHECK_THAT(ran.err, Contains("HEARTH_CACHE_LIMIT is 1GiB") && Contains("uses 10GiB (default)"));
+  }
+  place.run_ok({"hearth", "daemon", "stop"});
+  CHECK_THAT(place.run_ok({"hearth", "run", model}).err, !Contains("HEARTH_WORKERS"));
+  const auto settings = place.json({"hearth", "daemon", "status", "--settings", "--json"})["settings"];
+  CHECK((settings["workers"]["value"] == "4" && settings["workers"]["from"] == "environment"));
+  CHECK((settings["drain_s"]["value"] == "30" && settings["drain_s"]["from"] == "default"));
+  const Ran text = place.run_ok({"hearth", "daemon", "status", "--settings"});
+  CHECK_THAT(text.out, Contains("cache_limit") && Contains("1GiB") && Contains("environment"));
+  CHECK_THAT(place.run_ok({"hearth", "daemon", "status"}).out, !Contains("drain_s"));
 }

@@ -410,12 +410,17 @@ class WhatTheyLearn(unittest.TestCase):
 
 class WhatTheyMayUse(unittest.TestCase):
     def test_a_quota_that_is_used_up_is_that_users_alone_and_what_is_cached_can_be_had(self):
-        with Digits(sharing="uid", HEARTH_USER_KERNELS_PER_HOUR="5") as node:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        with Digits(sharing="uid", HEARTH_USER_KERNELS_PER_HOUR="5", HEARTH_METRICS=address) as node:
             ended(self, node.hearth(USERS[0], *digits(node)), 0, "kernels")  # its 13 kernels are one request's
             result = node.hearth(USERS[0], *digits(node), "--fast-math")
             ended(self, result, 1, f"13 kernels were compiled for user {USERS[0]} in the last hour, all that "
                                    "user_kernels_per_hour allows")
             ended(self, node.hearth(USERS[0], *digits(node)), 0, '"compiled_kernels": 0')
+            # What was refused, once; what the cache had is no refusal.
+            self.assertIn(f'hearth_user_over_quota_total{{uid="{USERS[0]}"}} 1\n', page(address, "/metrics")[1])
             ended(self, node.hearth(USERS[1], *digits(node), "--fast-math"), 0, "kernels")
             ended(self, node.hearth(0, *digits(node), "--fast-math"), 0, "kernels")  # root has none
 
@@ -457,6 +462,23 @@ class WhatOperatorsSee(unittest.TestCase):
             self.assertEqual(limit, ["hearth_cache_limit_bytes 10737418240"])  # every digit of it
             for line in text.splitlines():  # the text format
                 self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [-+.\de]+)$')
+            for line in ('hearth_prepare_seconds_count{outcome="miss"} 1', 'hearth_prepare_seconds_count{outcome="hit"} 1',
+                         'hearth_prepare_seconds_bucket{outcome="miss",le="300"} 1', 'hearth_queue_seconds_count 14',
+                         'hearth_prepare_seconds_bucket{outcome="miss",le="0.0001"} 0',
+                         'hearth_job_seconds_count{job="lower"} 1', 'hearth_job_seconds_count{job="compile"} 13',
+                         'hearth_job_seconds_bucket{job="compile",le="+Inf"} 13', 'hearth_sealed_misses_total 0',
+                         'hearth_queued_jobs{class="compiler"} 0', 'hearth_cache_evicted_total 0'):
+                self.assertIn(line + "\n", text)
+            buckets = [int(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                       if line.startswith('hearth_job_seconds_bucket{job="compile"')]
+            self.assertEqual(buckets, sorted(buckets))  # each counts those before it, too
+            seconds = [float(line.split(" ")[1]) for line in text.splitlines()
+                       if line.startswith('hearth_job_seconds_sum{job="compile"}')]
+            self.assertGreater(seconds[0], 0)
+            ended(self, node.hearth(USERS[0], *digits(node), "--fast-math", "--sealed"), 1, "sealed")
+            _, text = page(address, "/metrics")
+            self.assertIn("hearth_sealed_misses_total 1\n", text)
+            self.assertIn('hearth_prepare_seconds_count{outcome="error"} 1\n', text)
             self.assertEqual(page(address, "/live"), (200, "live\n"))
             self.assertEqual(page(address, "/ready"), (200, "ready\n"))
             self.assertEqual(page(address, "/secrets")[0], 404)
@@ -503,12 +525,20 @@ class WhatOperatorsSee(unittest.TestCase):
             self.assertEqual(page(str(node.folder / "metrics.sock"), "/live"), (200, "live\n"))
             with acting_as(USERS[0]), self.assertRaises(PermissionError):
                 page(str(node.folder / "metrics.sock"), "/metrics")
-        for address, text in (("0.0.0.0:9464", "is not this machine's loopback"), ("nowhere", "expected 127.0.0.1:PORT")):
+        for address, text in (("0.0.0.0:9464", "is not this machine's loopback"), ("[::]:9464", "metrics_public"),
+                              ("nowhere", "expected 127.0.0.1:PORT"), ("host.name:9464", "numeric address")):
             node = Digits(HEARTH_METRICS=address)
             node.spawn()
             self.assertEqual(node.daemon.wait(30), 1)
             self.assertIn(text, (node.folder / "log").read_text())
             node.stop()
+
+    def test_an_address_that_was_said_to_be_public_is_served(self):
+        with socket.socket() as free:
+            free.bind(("0.0.0.0", 0))
+            port = free.getsockname()[1]
+        with Digits(HEARTH_METRICS=f"0.0.0.0:{port}", HEARTH_METRICS_PUBLIC="true"):
+            self.assertEqual(page(f"127.0.0.1:{port}", "/live"), (200, "live\n"))
 
 
 class WhenItDies(unittest.TestCase):
