@@ -20,6 +20,7 @@ constexpr const char* kColumns = R"sql(
   SELECT digest, size, last_used_ns FROM blobs LIMIT 0;
   SELECT digest, action FROM refs LIMIT 0;
   SELECT key, uid, bytes FROM owners LIMIT 0;
+  SELECT key, model FROM models LIMIT 0;
 )sql";
 
 constexpr const char* kSchema = R"sql(
@@ -93,11 +94,13 @@ absl::StatusOr<std::unique_ptr<ActionCache>> ActionCache::open(const std::string
         "PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
         "CREATE INDEX IF NOT EXISTS actions_tuning ON actions (kind, created_ns) WHERE kind = 3;"
         "CREATE TABLE IF NOT EXISTS owners (key BLOB PRIMARY KEY, uid INTEGER NOT NULL, bytes INTEGER NOT NULL)"
-        " WITHOUT ROWID;");
+        " WITHOUT ROWID;"
+        "CREATE TABLE IF NOT EXISTS models (key BLOB PRIMARY KEY, model TEXT NOT NULL) WITHOUT ROWID;");
   }
   if (status.ok()) status = index->writer_->execute(kColumns);
   if (status.ok()) status = index->load_totals();
   if (status.ok()) status = index->load_owners();
+  if (status.ok()) status = index->sweep_models();
   if (!status.ok()) return damaged_if_internal(status);
   absl::StatusOr<std::unique_ptr<SqliteConnection>> reader = SqliteConnection::open(path, /*read_only=*/true);
   if (!reader.ok()) return reader.status();
@@ -204,6 +207,7 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
     ref.bind(1, view(blob.digest)).bind(2, id);
     if (absl::Status done = ref.run(); !done.ok()) return done;
   }
+  if (absl::Status named = add_model(row); !named.ok()) return named;
   return add_owner(row.key, row.owner, *owned_files + totals.bytes - bytes_before, totals);
 }
 
@@ -221,6 +225,7 @@ absl::Status ActionCache::remove_action(std::int64_t row_id, IndexTotals& totals
     if (!query.status().ok()) return query.status();
   }
   if (absl::Status disowned = remove_owner(key, totals); !disowned.ok()) return disowned;
+  if (absl::Status unnamed = remove_model(key); !unnamed.ok()) return unnamed;
   for (Reader in(result); in.ok() && !in.at_end(); in.u64()) {
     std::string digest(in.fixed(sizeof(Digest)));
     SqliteQuery ref(*writer_, "DELETE FROM refs WHERE digest = ? AND action = ?");

@@ -34,7 +34,8 @@ struct ActionRow {
   std::int64_t created_unix_ns = 0;
   std::int64_t last_used_unix_ns = 0;
   bool damaged = false;         // the stored row does not match its check digest
-  EntryOwner owner = kNoOwner;  // to be put; not read back
+  EntryOwner owner = kNoOwner;  // to be put; read back by describe()
+  std::string model = {};       // of a plan: what its client calls it; likewise
 };
 
 struct CasFile {
@@ -88,6 +89,13 @@ class ActionCache {
   // By digest / key, strictly after it (none: from the start).
   absl::StatusOr<std::vector<CasFile>> blobs_after(const Digest* after, std::size_t limit);
 
+  // Fills in for whom each was made and of which model it is; a kernel's is that of a plan that has it.
+  absl::Status describe(std::vector<ActionRow>& rows);
+  // Of the model of this name, or whose name ends with it behind a '/'; without material.
+  absl::StatusOr<std::vector<ActionRow>> plans_of(std::string_view model);
+  // Those of these files that no plan has.
+  absl::StatusOr<std::vector<CasFile>> of_no_plan(std::span<const ArtifactRef> files);
+
   IndexTotals totals() const;
 
   // Pending touches are dropped beyond this many.
@@ -104,6 +112,10 @@ class ActionCache {
   absl::StatusOr<std::uint64_t> owned_file_bytes(const ActionRow& row);
   absl::Status add_owner(const Digest& key, EntryOwner owner, std::uint64_t bytes, IndexTotals& totals);
   absl::Status remove_owner(std::string_view key, IndexTotals& totals);
+  // action_models.cpp
+  absl::Status sweep_models();
+  absl::Status add_model(const ActionRow& row);
+  absl::Status remove_model(std::string_view key);
   absl::Status remove_action(std::int64_t row_id, IndexTotals& totals);
 
   mutable std::mutex writer_mutex_;

@@ -222,9 +222,10 @@ absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_artifact(const KeyMaterial
 }
 
 absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, std::string_view plan,
-                                                 std::span<const Digest> digests, EntryOwner owner) {
+                                                 std::span<const Digest> digests, EntryOwner owner, std::string model) {
   ActionRow row = new_row(EntryKind::kPlan, material, plan);
   row.owner = owner;
+  row.model = std::move(model);
   for (const Digest& digest : digests) {
     absl::StatusOr<FileId> id = cas_->identify(digest);
     if (!id.ok()) {
@@ -306,12 +307,15 @@ absl::StatusOr<ArtifactEntry> KernelsCache::put_kernel(const KeyMaterial& materi
   return impl_->put_artifact(material, EntryKind::kKernel, artifact, owner);
 }
 absl::StatusOr<Pin> KernelsCache::put_plan(const KeyMaterial& material, std::string_view plan,
-                                           std::span<const Digest> digests, EntryOwner owner) {
-  return impl_->put_plan(material, plan, digests, owner);
+                                           std::span<const Digest> digests, EntryOwner owner, std::string model) {
+  return impl_->put_plan(material, plan, digests, owner, std::move(model));
 }
 std::string KernelsCache::artifact_path(const Digest& digest) const { return impl_->cas().path_of(digest); }
 std::optional<Pin> KernelsCache::pin(std::span<const Digest> digests) { return PinTable::pin(impl_->pins(), digests); }
-std::vector<CacheEntryInfo> KernelsCache::list(std::size_t limit) { return impl_->list(limit); }
+std::vector<CacheEntryInfo> KernelsCache::list(std::size_t limit, std::string_view model) {
+  return impl_->list(limit, model);
+}
+ClearReport KernelsCache::remove_model(std::string_view model) { return impl_->remove_model(model); }
 VerifyReport KernelsCache::verify() { return impl_->verify(); }
 ClearReport KernelsCache::clear(bool keep_tuning) { return impl_->clear(keep_tuning); }
 CacheStats KernelsCache::stats() const { return impl_->stats(); }

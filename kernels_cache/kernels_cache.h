@@ -71,6 +71,8 @@ struct CacheEntryInfo {
   std::int64_t created_unix_s = 0;
   std::int64_t last_used_unix_s = 0;
   bool leased = false;
+  EntryOwner owner = kNoOwner;
+  std::string model;  // what the client calls it that had the plan built; of a kernel, that of a plan that has it
 };
 
 struct VerifyReport {
@@ -132,8 +134,9 @@ class KernelsCache {
   absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact,
                                            EntryOwner owner = kNoOwner);
   // `digests`: the plan's artifacts, all put before (FAILED_PRECONDITION otherwise).
+  // `model`: what the client calls it, for people.
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests,
-                               EntryOwner owner = kNoOwner);
+                               EntryOwner owner = kNoOwner, std::string model = {});
 
   // One record a key; a new one replaces the old.
   absl::StatusOr<Pin> put_tuning(const KeyMaterial& material, std::string_view record);
@@ -161,8 +164,11 @@ class KernelsCache {
   // Keeps these files from eviction; nothing when one of them is just being evicted. Drop the Pin to unpin.
   std::optional<Pin> pin(std::span<const Digest> digests);
 
-  // Most recently used first; 0: all.
-  std::vector<CacheEntryInfo> list(std::size_t limit = 0);
+  // Most recently used first; 0: all. `model`: only entries of it, as remove_model() takes it.
+  std::vector<CacheEntryInfo> list(std::size_t limit = 0, std::string_view model = {});
+  // Removes plans of the model of this name, or whose name ends with it behind a '/', and kernels that only they have;
+  // none that is pinned.
+  ClearReport remove_model(std::string_view model);
   // Hashes every file, quarantines bad ones, drops entries that point to them, removes files nothing points to.
   VerifyReport verify();
   // Removes all that is not pinned; with `keep_tuning` no tuning record.

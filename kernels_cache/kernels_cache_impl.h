@@ -33,7 +33,7 @@ class KernelsCache::Impl {
   std::optional<PlanEntry> find_plan(const KeyMaterial& material);
   std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
   absl::StatusOr<Pin> put_plan(const KeyMaterial& material, std::string_view plan, std::span<const Digest> digests,
-                               EntryOwner owner);
+                               EntryOwner owner, std::string model);
   absl::StatusOr<ArtifactReader> open_artifact(const Digest& digest);  // artifact_reader.cpp
 
   // tuning_entries.cpp
@@ -47,7 +47,8 @@ class KernelsCache::Impl {
   ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 
   // maintenance.cpp
-  std::vector<CacheEntryInfo> list(std::size_t limit);
+  std::vector<CacheEntryInfo> list(std::size_t limit, std::string_view model);
+  ClearReport remove_model(std::string_view model);
   VerifyReport verify();
   ClearReport clear(bool keep_tuning);
   CacheStats stats() const;

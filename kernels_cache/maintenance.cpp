@@ -135,23 +135,64 @@ void KernelsCache::Impl::drop_missing(const Digest& digest) {
   with_index([&](ActionCache& index) { return index.drop_blobs({&digest, 1}); }).status().IgnoreError();
 }
 
-std::vector<CacheEntryInfo> KernelsCache::Impl::list(std::size_t limit) {
+namespace {
+
+bool is_of(std::string_view model, std::string_view wanted) {
+  if (wanted.empty() || model == wanted) return true;
+  return model.size() > wanted.size() && model.ends_with(wanted) && model[model.size() - wanted.size() - 1] == '/';
+}
+
+}  // namespace
+
+std::vector<CacheEntryInfo> KernelsCache::Impl::list(std::size_t limit, std::string_view model) {
   flush();
   std::vector<CacheEntryInfo> entries;
   ActionRow last;
-  while (limit == 0 || entries.size() < limit) {
-    std::size_t page = limit == 0 ? kPage : std::min(kPage, limit - entries.size());
-    const ActionRow* before = entries.empty() ? nullptr : &last;
-    auto rows = with_index([&](ActionCache& index) { return index.recent_actions(page, before); });
+  for (const ActionRow* before = nullptr; limit == 0 || entries.size() < limit; before = &last) {
+    auto rows = with_index([&](ActionCache& index) {
+      absl::StatusOr<std::vector<ActionRow>> page = index.recent_actions(kPage, before);
+      if (page.ok()) index.describe(*page).IgnoreError();  // a list without names is one, too
+      return page;
+    });
     if (!rows.ok() || rows->empty()) break;
     for (const ActionRow& row : *rows) {
-      ArtifactRef main = row.blobs.empty() ? ArtifactRef{} : row.blobs[0];
+      if (!is_of(row.model, model)) continue;
+      if (limit != 0 && entries.size() == limit) break;
+      const ArtifactRef main = row.blobs.empty() ? ArtifactRef{} : row.blobs[0];
       entries.push_back({row.key, row.kind, main.size_bytes, row.created_unix_ns / kSecond_ns,
-                         row.last_used_unix_ns / kSecond_ns, pins_->pinned(main.digest)});
+                         row.last_used_unix_ns / kSecond_ns, pins_->pinned(main.digest), row.owner, row.model});
     }
     last = rows->back();
   }
   return entries;
+}
+
+ClearReport KernelsCache::Impl::remove_model(std::string_view model) {
+  ClearReport report;
+  flush();
+  std::lock_guard lock(write_mutex_);
+  if (handed_over_) return report;
+  const CacheStats before = stats();
+  const std::uint64_t evicted_before = evicted_;
+  auto plans = with_index([&](ActionCache& index) { return index.plans_of(model); });
+  if (!plans.ok()) return report;
+  for (const ActionRow& plan : *plans) {
+    if (!plan.blobs.empty() && pins_->pinned(plan.blobs[0].digest)) {
+      ++report.kept_leased;
+      continue;
+    }
+    recent_plans_.forget(plan.key);
+    auto files = with_index([&](ActionCache& index) -> absl::StatusOr<std::vector<CasFile>> {
+      if (absl::Status dropped = index.drop_action(plan.key); !dropped.ok()) return dropped;
+      return index.of_no_plan(plan.blobs);
+    });
+    if (files.ok()) drop_unpinned_locked(*files, std::numeric_limits<std::uint64_t>::max());
+  }
+  evicted_ = evicted_before;  // removed on request is not evicted
+  const CacheStats after = stats();
+  report.removed = before.entries - std::min(before.entries, after.entries);
+  report.freed_bytes = before.bytes - std::min(before.bytes, after.bytes);
+  return report;
 }
 
 VerifyReport KernelsCache::Impl::verify() {

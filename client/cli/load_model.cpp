@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <utility>
 
+#include "base/file.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
@@ -170,12 +173,22 @@ absl::Status refuse_plan_file(const std::string& path, const std::string& remedy
       path, " is a plan file: it holds compiled kernels for one kind of machine, not the model's graph; ", remedy));
 }
 
+// The file's, and its folder's, since many are called model.onnx; UTF-8 of one line.
+static std::string name_of(const std::string& path) {
+  if (runtime::is_stream(path)) return "";
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::absolute(path, error).lexically_normal();
+  const std::filesystem::path folder = file.parent_path().filename();
+  return printable((folder / file.filename()).string());
+}
+
 absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flags) {
   if (client::is_plan_file(path)) {
     return refuse_plan_file(path, "give the model that it was exported from");
   }
   const auto start = std::chrono::steady_clock::now();
   Model model;
+  model.name = name_of(path);
   absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
   if (!options.ok()) return options.status();
   if (absl::Status read = read_arrays(path, flags, model); !read.ok()) return read;

@@ -19,6 +19,7 @@
 namespace hearth::cli {
 
 struct Model {
+  std::string name;  // for the daemon's log and lists: the file's, with its folder's before it
   onnx::ImportedModel imported;
   client::EncodedGraph traced;                  // empty for a plan file
   std::map<std::string, client::Array> arrays;  // of --input

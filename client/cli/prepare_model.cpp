@@ -17,6 +17,7 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
   ProgressBar bar(path, progress);
   client::PrepareConfig watched = config;
   watched.progress = bar.callback();
+  watched.model = model.name;
   watched.fixed_inputs = model.imported.fixed_inputs;
   Span preparing("prepare", "client");
   absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.traced, watched);
@@ -49,6 +50,7 @@ absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const clie
   absl::StatusOr<v1::Target> target = wish.target ? *wish.target : client::target_for(config);
   if (!target.ok()) return target.status();
   auto request = client::request_for<v1::ExplainRequest>(model.traced, config, *std::move(target));
+  request.set_model(model.name);
   request.mutable_options()->set_dump(wish.dump);
   request.set_only_key(wish.only_key);
   request.mutable_options()->mutable_var_values()->Assign(wish.values.begin(), wish.values.end());

@@ -231,6 +231,7 @@ class Prewarmer {
       ProgressBar bar(path, progress);
       client::PrepareConfig watched = config;
       watched.progress = bar.callback();
+      watched.model = model.name;
       const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target, watched);
       if (!stats.ok()) return stats.status();
       covered.target = *target;

@@ -376,6 +376,11 @@ absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(const v1::Cach
                                                                   Millis timeout) {
   return state().owner(rpc::kCacheClear, request, Clock::now() + timeout);
 }
+absl::StatusOr<v1::RemoveModelResponse> DaemonChannel::remove_model(const v1::RemoveModelRequest& request,
+                                                                    Millis timeout) {
+  return state().owner(rpc::kRemoveModel, request, Clock::now() + timeout);
+}
+
 absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
                                                                     Millis timeout) {
   return state().owner(rpc::kRemoveBlobs, request, Clock::now() + timeout);

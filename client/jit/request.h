@@ -34,6 +34,7 @@ Request request_for(const EncodedGraph& traced, const PrepareConfig& config, v1:
   *request.mutable_graph() = graph_for(traced, config);
   *request.mutable_target() = std::move(target);
   if constexpr (requires { request.set_sealed(true); }) request.set_sealed(config.sealed);
+  if constexpr (requires { request.set_model(""); }) request.set_model(config.model);
   request.mutable_options()->set_opt_level(config.opt_level);
   request.mutable_options()->set_fast_math(config.fast_math);
   request.mutable_options()->set_direct_convolutions(config.direct_convolutions);

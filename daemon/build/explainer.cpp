@@ -220,6 +220,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
       });
     }
     v1::PrepareRequest request;
+    request.set_model(request_.model());
     request.set_protocol_version(request_.protocol_version());
     *request.mutable_graph() = std::move(*request_.mutable_graph());
     *request.mutable_target() = request_.target();

@@ -59,12 +59,13 @@ cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpe
 }
 
 PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-                     const v1::CompileOptions& options, PlanInputs inputs, const ClientId& client,
+                     const v1::CompileOptions& options, std::string model, PlanInputs inputs, const ClientId& client,
                      std::shared_ptr<PlanFlights::Flight> flight)
     : services_(services),
       inputs_(std::move(inputs)),
       target_(target),
       options_(without_dump(options)),
+      model_(std::move(model)),
       client_(client),
       flight_(std::move(flight)) {
   *request_.mutable_lower() = graph;
@@ -209,7 +210,7 @@ void PlanBuild::publish() {
   const cache::KeyMaterial material = cache::with_tuning(stored_as, tuning);
   built.key = cache::key(material);
   built.plan = services_.store->put_plan(material, serialize_deterministically(lowered_.plan()), std::move(artifacts),
-                                         client_.uid);
+                                         client_.uid, model_);
   // Artifacts that are only in memory stay as long as the plan's holders need them.
   auto hold = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   hold->push_back(built.plan.hold);

@@ -116,7 +116,7 @@ std::vector<v1::PlanKernel> blobs_of(const std::string& plan, const BlobLibraryR
 class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
  public:
   PlanBuild(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
-            const v1::CompileOptions& options, PlanInputs inputs, const ClientId& client,
+            const v1::CompileOptions& options, std::string model, PlanInputs inputs, const ClientId& client,
             std::shared_ptr<PlanFlights::Flight> flight);
 
   void start();
@@ -146,7 +146,8 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   v1::WorkerRequest request_;  // the graph is moved out when it is sent, unless there are blob libraries
   const v1::Target target_;
   const v1::CompileOptions options_;
-  const ClientId client_;  // whose turns its jobs take
+  const std::string model_;  // what the client calls it
+  const ClientId client_;    // whose turns its jobs take
   const std::shared_ptr<PlanFlights::Flight> flight_;
 
   v1::LoweredPlan lowered_;  // written before the kernel flights start, then read only until publish()

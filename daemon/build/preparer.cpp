@@ -97,8 +97,8 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
   };
   const Digest flight = cache::key(inputs.flight());
   return flights_.join(flight, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
-    auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, std::move(inputs),
-                                             caller.client, flight);
+    auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, request.model(),
+                                             std::move(inputs), caller.client, flight);
     flight->on_cancel([build] { build->cancel(); });
     build->start();
   });

@@ -102,7 +102,7 @@ void ResultStore::put_records(const cache::KeyMaterial& material, std::string re
 }
 
 PlanResult ResultStore::put_plan(const cache::KeyMaterial& material, std::string plan,
-                                 std::vector<cache::ArtifactRef> artifacts, uid_t user) {
+                                 std::vector<cache::ArtifactRef> artifacts, uid_t user, std::string model) {
   std::vector<Digest> digests;
   bool all_on_disk = true;
   for (const cache::ArtifactRef& artifact : artifacts) {
@@ -110,7 +110,7 @@ PlanResult ResultStore::put_plan(const cache::KeyMaterial& material, std::string
     all_on_disk = all_on_disk && !artifact_in_memory(artifact.digest);
   }
   if (all_on_disk) {
-    absl::StatusOr<cache::Pin> stored = cache_->put_plan(material, plan, digests, owner_of(user));
+    absl::StatusOr<cache::Pin> stored = cache_->put_plan(material, plan, digests, owner_of(user), std::move(model));
     if (stored.ok()) {
       return PlanResult{std::make_shared<const std::string>(std::move(plan)), std::move(artifacts),
                         std::make_shared<cache::Pin>(std::move(*stored))};

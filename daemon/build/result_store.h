@@ -54,7 +54,7 @@ class ResultStore {
   // `user`: for whom it was made, to whose account it goes unless that is root or this process's own.
   KernelResult put_kernel(const cache::KeyMaterial& material, std::string_view artifact, uid_t user);
   PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts,
-                      uid_t user);
+                      uid_t user, std::string model = {});
 
   // Kernel blobs.
   std::optional<KernelResult> find_blob(const cache::KeyMaterial& material);

@@ -179,7 +179,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContex
   return answer<v1::CacheListRequest, v1::CacheListResponse>(
       {context, bytes, response}, services_.executor, nullptr,
       [cache = services_.cache](const v1::CacheListRequest& request, v1::CacheListResponse& list) {
-        for (const cache::CacheEntryInfo& info : cache->list(request.limit())) {
+        for (const cache::CacheEntryInfo& info : cache->list(request.limit(), request.model())) {
           v1::CacheEntry& entry = *list.add_entries();
           entry.set_key(to_bytes(info.key));
           entry.set_kind(name_of(info.kind));
@@ -187,6 +187,8 @@ grpc::ServerUnaryReactor* AdminServiceImpl::CacheList(grpc::CallbackServerContex
           entry.set_created_unix_s(info.created_unix_s);
           entry.set_last_used_unix_s(info.last_used_unix_s);
           entry.set_leased(info.leased);
+          entry.set_model(info.model);
+          if (info.owner != cache::kNoOwner) entry.set_user(static_cast<std::uint32_t>(info.owner));
         }
       });
 }
@@ -230,6 +232,20 @@ grpc::ServerUnaryReactor* AdminServiceImpl::RemoveBlobs(grpc::CallbackServerCont
           const std::string stem = cache::blob_stem(material);
           return request.all() || (!stem.empty() && stems.count(stem) > 0);
         });
+        removed.set_removed(report.removed);
+        removed.set_kept_leased(report.kept_leased);
+        removed.set_freed_bytes(report.freed_bytes);
+      });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::RemoveModel(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                        Bytes* response) {
+  return answer<v1::RemoveModelRequest, v1::RemoveModelResponse>(
+      {context, bytes, response}, services_.executor, "RemoveModel",
+      [services = services_](const v1::RemoveModelRequest& request, v1::RemoveModelResponse& removed) {
+        if (request.model().empty()) return;
+        services.plan_reads->forget();
+        const cache::ClearReport report = services.cache->remove_model(request.model());
         removed.set_removed(report.removed);
         removed.set_kept_leased(report.kept_leased);
         removed.set_freed_bytes(report.freed_bytes);

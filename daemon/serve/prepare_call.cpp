@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/printable.h"
 #include "daemon/log_fields.h"
 #include "daemon/serve/artifact_grants.h"
 
@@ -101,11 +102,15 @@ void PrepareCall::report(const BuildProgress& progress) {
 void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
   LogFields::Fields told = {{"call", number_}, {"user", std::int64_t{client().uid}}, {"ms", took_ms}};
+  const std::string model = printable(request().model());
+  const std::string of_model = model.empty() ? "" : " of " + model;
+  if (!model.empty()) told.emplace_back("model", model);
   if (!prepared.ok()) {
     told.emplace_back("outcome", "error");
     told.emplace_back("error", std::string(absl::StatusCodeToString(prepared.status().code())));
     const LogFields fields(std::move(told));
-    spdlog::info("{}: prepare failed after {:.1f} ms: {}", name_, took_ms, std::string(prepared.status().message()));
+    spdlog::info("{}: prepare{} failed after {:.1f} ms: {}", name_, of_model, took_ms,
+                 std::string(prepared.status().message()));
     services_.preparer->services().accounts->count(client().uid, PrepareOutcome::kError);
     return fail(prepared.status());
   }
@@ -121,10 +126,10 @@ void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
     told.emplace_back("cache_hits", std::int64_t{built.kernel_hits});
     const LogFields fields(std::move(told));
     if (is_miss) {
-      spdlog::info("{}: prepare {}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", name_, key, took_ms,
-                   built.compiled_kernels, built.kernel_hits);
+      spdlog::info("{}: prepare {}{}: miss, {:.1f} ms, {} kernels compiled and {} in the cache", name_, key, of_model,
+                   took_ms, built.compiled_kernels, built.kernel_hits);
     } else {
-      spdlog::debug("{}: prepare {}: {}, {:.1f} ms", name_, key, outcome, took_ms);
+      spdlog::debug("{}: prepare {}{}: {}, {:.1f} ms", name_, key, of_model, outcome, took_ms);
     }
   }
   std::uint64_t lease = 0;

@@ -66,6 +66,9 @@ struct PrepareConfig {
   // A plan that is not in the daemon's cache is FAILED_PRECONDITION, with what is missing; nothing is compiled for this
   // call. For serving processes that must not wait for a compiler: hearth prewarm fills the cache before a rollout.
   bool sealed = false;
+  // What people call the model, UTF-8: the daemon's log and `hearth cache ls` show it. No part of what is compiled, and
+  // no secret from the daemon's operator. At most 256 bytes of it are kept.
+  std::string model = {};
   bool keep_intermediates = false;  // InstanceConfig::keep_intermediates of every instance; for tools and debugging
   // Inputs of the model that are none of the graph's, their value being part of what it computes (ImportedModel's,
   // InputSpec::constant): instances take them by name and refuse another value.

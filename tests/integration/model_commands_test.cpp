@@ -259,6 +259,32 @@ TEST_CASE("prewarm: goes on after a failure and lists failures at the end") {
   CHECK(place.run({"hearth", "prewarm", place.file("missing.onnx"), good, "--dim", "batch=1"}).code == 1);
 }
 
+TEST_CASE("cache ls names models by folder and file; cache rm removes one of them, and only it") {
+  Place place;
+  std::filesystem::create_directories(place.file("a"));
+  std::filesystem::create_directories(place.file("b"));
+  ModelBuilder m(17);
+  m.input("x", {5}).node("Sin", {"x"}, {"y"}).output("y");
+  const std::string a = fixed(place, "a/model.onnx"), b = save(place, "b/model.onnx", m);
+  place.run_ok({"hearth", "prewarm", a, b});
+  const auto entries = place.json({"hearth", "cache", "ls", "--json"})["entries"];
+  std::multiset<std::string> models;
+  for (const auto& entry : entries) {
+    if (entry["kind"] == "plan" || entry["kind"] == "kernel") models.insert(entry["model"]);
+  }
+  CHECK(models == std::multiset<std::string>{"a/model.onnx", "a/model.onnx", "b/model.onnx", "b/model.onnx"});
+  CHECK_THAT(place.run_ok({"hearth", "cache", "ls"}).out, Contains("a/model.onnx") && Contains("entries, "));
+  CHECK(place.json({"hearth", "cache", "ls", "--model", "a/model.onnx", "--json"})["entries"].size() == 2);
+  CHECK_THAT(place.run_ok({"hearth", "cache", "rm", "--model", "a/model.onnx"}).out, Contains("2 entries removed"));
+  CHECK(place.json({"hearth", "run", b, "--json"})["plan_hit"] == true);
+  CHECK(place.json({"hearth", "run", a, "--json"})["compiled_kernels"] == 1);
+  const Ran gone = place.run({"hearth", "cache", "rm", "--model", "c"});
+  CHECK(gone.code == 1);
+  CHECK_THAT(gone.err, Contains("model called 'c'") && Contains("hearth cache ls"));
+  CHECK(place.run({"hearth", "cache", "rm"}).code == 2);
+  CHECK(place.run({"hearth", "cache", "rm", "--model", ""}).code == 2);
+}
+
 TEST_CASE("environment: unknown values are errors that name the variable and what is allowed; flags win") {
   Place place;
   const std::string model = fixed(place, "m.onnx");

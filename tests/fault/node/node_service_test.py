@@ -516,7 +516,9 @@ class WhatOperatorsSee(unittest.TestCase):
             self.assertRegex(called[0]["plan"], "^[0-9a-f]{64}$")
             self.assertGreater(called[0]["ms"], 0)
             told = [line["message"] for line in lines if f"of user {USERS[0]}: prepare " in line["message"]]
-            self.assertRegex(told[0], r"^call \d+ of user \d+: prepare [0-9a-f]{12}: miss, .* 13 kernels compiled")
+            self.assertRegex(told[0], r"^call \d+ of user \d+: prepare [0-9a-f]{12} of \S*/digits.onnx: miss, .*"
+                                      r" 13 kernels compiled")
+            self.assertTrue(called[0]["model"].endswith("/digits.onnx"))
 
     def test_a_socket_of_the_services_own_and_no_address_of_others(self):
         node = Digits()

@@ -219,8 +219,8 @@ struct Request {
 };
 
 bool leaves_key(const std::string& path) {
-  return path.find("provenance") != std::string::npos || path == "dump" || path.rfind("var_values", 0) == 0 ||
-         path.rfind("blob", 0) == 0;  // a blob is no such kernel
+  return path.find("provenance") != std::string::npos || path == "dump" || path == "pass_times" ||
+         path.rfind("var_values", 0) == 0 || path.rfind("blob", 0) == 0;  // a blob is no such kernel
 }
 
 void check_mutations(Request& request, const std::vector<Message*>& messages,

@@ -124,6 +124,7 @@ TEST_CASE("every method that the client calls is one of the protocol's, with its
   check_method(rpc::kCacheVerify, false, false);
   check_method(rpc::kCacheClear, false, false);
   check_method(rpc::kRemoveBlobs, false, false);
+  check_method(rpc::kRemoveModel, false, false);
   check_method(rpc::kShutdown, false, false);
 }
 

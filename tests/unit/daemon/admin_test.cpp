@@ -84,6 +84,9 @@ TEST_CASE("admin: a client of the compile service can neither stop the daemon no
   v1::RemoveBlobsRequest all;
   all.set_all(true);
   CHECK(is_denied(&Stub::RemoveBlobs, all, v1::RemoveBlobsResponse()));
+  v1::RemoveModelRequest one;
+  one.set_model("m");
+  CHECK(is_denied(&Stub::RemoveModel, one, v1::RemoveModelResponse()));
   pollfd entry{fixture.daemon().stop_event(), POLLIN, 0};
   CHECK(::poll(&entry, 1, 0) == 0);
   grpc::ClientContext context;
