@@ -6,6 +6,26 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# A build of some targets alone (scripts/demo.sh) would end in the middle of the prefix.
+set(_whole $<TARGET_FILE:hearth>)
+foreach(_target hearthd hearth_program hearth-worker hearth-vulkan-trial hearth-blob-worker hearth-hipcc hearth-blobc
+        hearth_blob hearth_blob_client)
+  if(TARGET ${_target})
+    list(APPEND _whole $<TARGET_FILE:${_target}>)
+  endif()
+endforeach()
+if(TARGET hearthd AND TARGET hearth_program)
+  list(APPEND _whole ${CMAKE_BINARY_DIR}/install/man.stamp)
+endif()
+install(CODE "
+  set(_whole \"${_whole}\")
+  foreach(_file IN LISTS _whole)
+    if(NOT EXISTS \"\${_file}\")
+      message(FATAL_ERROR \"\${_file} is not built, so nothing was installed; first build all that is installed: \"
+        \"cmake --build ${CMAKE_BINARY_DIR} --target package_contents\")
+    endif()
+  endforeach()")
+
 install(TARGETS hearth EXPORT hearthTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
 # What the library starts, so that a Vulkan driver that crashes takes nobody with it.
@@ -61,6 +81,16 @@ if(TARGET hearth-blob-worker)
   install(TARGETS hearth-hipcc hearth-blobc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT blobs)
   install(TARGETS hearth_blob hearth_blob_client DESTINATION lib/hearth COMPONENT blobs)
 endif()
+
+# Pages for people, with the links among them; examples.
+set(_doc ${CMAKE_INSTALL_DATADIR}/doc)
+install(FILES README.md DESTINATION ${_doc}/hearth COMPONENT daemon)
+install(DIRECTORY docs/ DESTINATION ${_doc}/hearth/docs COMPONENT daemon FILES_MATCHING PATTERN "*.md"
+  PATTERN "internal" EXCLUDE)
+install(DIRECTORY deploy/kubernetes DESTINATION ${_doc}/hearth/deploy COMPONENT daemon)
+install(DIRECTORY examples/ DESTINATION ${_doc}/libhearth-dev/examples COMPONENT dev
+  PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
+install(FILES examples/standalone/CMakeLists.txt DESTINATION ${_doc}/libhearth-dev/examples/standalone COMPONENT dev)
 
 # All of it, and no test.
 add_custom_target(package_contents DEPENDS hearth hearthd hearth_program hearth-worker man package_changelog)

@@ -78,6 +78,28 @@ class InstallTest(unittest.TestCase):
         header = (SOURCE / "include/hearth/hearth.h").read_text()
         self.assertEqual(functions, sorted(set(re.findall(r"^HEARTH_API [^(;]*?\b(hearth_\w+)\(", header, re.M))))
 
+    def test_the_first_programs_of_readme_and_sdk_md_compile_and_look_before_they_take(self):
+        for page, first in (("README.md", "hearth/onnx.h"), ("docs/sdk.md", "hearth/prepare.h")):
+            text = (SOURCE / page).read_text()
+            block = next(block for block in re.findall(r"```cpp\n(.*?)```", text, re.S) if first in block)
+            taken = re.findall(r"\*?\b(model|plan|run|y)->", block)
+            self.assertEqual({name for name in taken if f"if (!{name}.ok())" not in block}, set(), page)
+            program = self.top / "page.cpp"
+            program.write_text("#include <span>\n#include <vector>\n" + block)
+            run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Werror", f"-I{self.prefix}/include", program)
+
+    def test_a_build_that_is_not_whole_is_refused_before_anything_is_written(self):
+        script = (BUILD / "cmake_install.cmake").read_text()
+        library = next(path for path in (BUILD / "lib").glob("libhearth.so.*.*") if not path.is_symlink())
+        changed = self.top / "cmake_install.cmake"
+        changed.write_text(script.replace(f'"{library};', f'"{library}.gone;'))
+        self.assertNotEqual(changed.read_text(), script)
+        empty = self.top / "empty"
+        refused = subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={empty}", "-P", changed], capture_output=True, text=True)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("--target package_contents", refused.stderr.replace("\n", " "))
+        self.assertFalse(empty.exists())
+
     def test_no_header_reads_protobuf_or_what_is_not_installed(self):
         headers = sorted((self.prefix / "include").rglob("*.h"))
         self.assertGreater(len(headers), 50)

@@ -78,11 +78,14 @@ CONTENTS = {  # what a user would miss
     "hearth": ["usr/bin/hearth", "usr/bin/hearthd", "usr/libexec/hearth/hearth-worker", "usr/share/man/man1/hearth-run.1.gz",
                "usr/share/man/man8/hearthd.8.gz", "usr/share/bash-completion/completions/hearth",
                "usr/lib/systemd/system/hearthd.socket", "usr/lib/systemd/system/hearthd.service",
-               "usr/lib/tmpfiles.d/hearth.conf"],
+               "usr/lib/tmpfiles.d/hearth.conf", "usr/share/doc/hearth/README.md", "usr/share/doc/hearth/docs/operations.md",
+               "usr/share/doc/hearth/deploy/kubernetes/daemonset.yaml"],
     "libhearth0": ["usr/lib/x86_64-linux-gnu/libhearth.so.0", "usr/libexec/hearth/hearth-vulkan-trial"],
     "libhearth-dev": ["usr/include/hearth/prepare.h", "usr/include/hearth/hearth.h",
                       "usr/lib/x86_64-linux-gnu/libhearth.so", "usr/lib/x86_64-linux-gnu/pkgconfig/hearth.pc",
-                      "usr/lib/x86_64-linux-gnu/cmake/hearth/hearthConfig.cmake"],
+                      "usr/lib/x86_64-linux-gnu/cmake/hearth/hearthConfig.cmake",
+                      "usr/share/doc/libhearth-dev/examples/standalone/CMakeLists.txt",
+                      "usr/share/doc/libhearth-dev/examples/silero_vad/main.cpp"],
     "hearth-blobs": ["usr/libexec/hearth/hearth-blob-worker", "usr/bin/hearth-blobc", "usr/lib/hearth/libhearth_blob.a"],
 }
 MOST_MB = 8  # of a package; LLVM and gRPC are Debian's
