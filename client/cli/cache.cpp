@@ -1,5 +1,6 @@
 // hearth cache ls | rm | verify | clear. Starts a daemon when none runs, since only a daemon touches its cache folder.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -56,13 +57,16 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
     print_json({{"entries", entries}});
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {{"key", "kind", "size", "last used (UTC)", "leased", "user", "model"}};
+  std::vector<std::vector<std::string>> rows = {{"key", "kind", "size", "last used (UTC)", "leased", "model"}};
+  const bool has_users = std::any_of(reply->entries().begin(), reply->entries().end(),
+                                     [](const v1::CacheEntry& entry) { return entry.has_user(); });
+  if (has_users) rows[0].emplace_back("user");
   std::uint64_t bytes = 0;
   for (const v1::CacheEntry& entry : reply->entries()) {
     rows.push_back({hex(entry.key()).substr(0, 16), entry.kind(), human_bytes(static_cast<double>(entry.bytes())),
                     date(entry.last_used_unix_s()), entry.leased() ? "yes" : "no",
-                    entry.has_user() ? std::to_string(entry.user()) : "-",
                     entry.model().empty() ? "-" : entry.model()});
+    if (has_users) rows.back().push_back(entry.has_user() ? std::to_string(entry.user()) : "-");
     bytes += entry.bytes();
   }
   print_table(rows);

@@ -33,6 +33,7 @@ LINES = {
 # These print the same way (client/cli/print.h), but need more than this test has.
 LEFT_OUT = {
     ("emit",): "writes into a new folder each time",
+    ("cache", "rm"): "has nothing to remove the second time",
     ("daemon", "stop"): "stops the daemon that the others use",
     ("daemon", "restart"): "likewise",
     ("onnx", "conformance"): "takes a folder of test cases",
