@@ -106,8 +106,9 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
                     std::to_string(s->blob_misses()) + " misses, " + std::to_string(s->blob_joined()) + " joined, " +
                     std::to_string(s->blob_errors()) + " errors; " + std::to_string(s->blobs_compiled()) +
                     " compiled, " + std::to_string(s->blob_workers()) + " workers running"},
-      {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->queued_jobs()) + " jobs waiting, " + std::to_string(s->worker_crashes()) + " crashes, " +
-                      std::to_string(s->worker_timeouts()) + " timeouts"},
+      {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->queued_jobs()) + " jobs waiting, " +
+                      std::to_string(s->worker_crashes()) + " crashes, " + std::to_string(s->worker_timeouts()) +
+                      " timeouts"},
       {"sandbox", sandbox_text(*s)},
       {"weights", weights_text(*s)},
       {"clients",

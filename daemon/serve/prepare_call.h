@@ -22,7 +22,9 @@ class PrepareCall final : public RequestStream<v1::PrepareRequest, v1::PrepareEv
   void report_queued();
   void report(const BuildProgress& progress);
   void answer(absl::StatusOr<Prepared> prepared);
-  void count_failure() override { services_.metrics->count(PrepareOutcome::kError, std::chrono::steady_clock::now() - began_); }
+  void count_failure() override {
+    services_.metrics->count(PrepareOutcome::kError, std::chrono::steady_clock::now() - began_);
+  }
 
   const CallServices services_;
   const std::int64_t number_;

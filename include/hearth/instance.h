@@ -107,8 +107,8 @@ class Instance {
 
   // From now on the input reads what the output held after the execute before: two buffers of the instance that trade
   // places, no copy. Zeros at first. One dtype; the shape that the output had must be that of the input in the next
-  // execute, which variables may make another one, as for a cache that grows ([past + 1] to [past], past being one more).
-  // Neither can be bound any more, nor the input written except by set_carried.
+  // execute, which variables may make another one, as for a cache that grows ([past + 1] to [past], past being one
+  // more). Neither can be bound any more, nor the input written except by set_carried.
   absl::Status carry(std::string_view output, std::string_view input);
   // What the next execute reads from a carried input: `size_bytes` bytes, or zeros for a null `data`.
   absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);

@@ -30,8 +30,8 @@ struct VulkanMemory::Block {
 };
 
 // What the host reads lies where it does so fast, if there is a choice; what is the device's own, on the device, and
-// mapped where all of that memory can be. What the host writes lies there too: kernels read it again and again, over a
-// bus 40 times more slowly.
+// mapped where all of that memory can be. What the host writes lies there too: kernels read it again and again, and
+// five times more slowly over a bus.
 absl::StatusOr<std::uint32_t> VulkanMemory::choose_type(std::uint32_t allowed, MemoryUse use) const {
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                   kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;

@@ -7,7 +7,8 @@
 #
 # Needs patchelf, xz, and the targets below, built. The programs are those of this machine's distribution or a later one.
 set -euo pipefail
-build=$(realpath "$1") out=$2 models=${3:-}
+here=$(dirname "$(realpath "$0")")
+build=$(realpath "$1") out=$2 models=${3:+$(realpath "$3")}
 programs="vulkan_test runtime_test ops_conformance_test numpy_conformance_test integration_test sdk_test
           vulkan_replay_bench hearthd hearth-worker hearth hearth-vulkan-trial hearth-vulkan-runner"
 mkdir -p "$out/gl"
@@ -47,7 +48,7 @@ cd "$work"
 for part in bin lib; do tar cf - $part | xz --x86 --lzma2=preset=9,dict=256MiB >"$out/$part.txz" & done
 tar cf - cases | xz --lzma2=preset=9,dict=128MiB >"$out/cases.txz"
 wait
-cp "$(dirname "$(realpath "$OLDPWD/$0" 2>/dev/null || realpath "$0")")/run.sh" "$out/"
+cp "$here/run.sh" "$out/"
 # The loaders of Vulkan and EGL, for a machine that has a driver and no loader.
 (cd "$out/gl" && apt-get -qq download libvulkan1 libegl1 libglvnd0 libopengl0 libgl1 libglx0 libgles2 2>/dev/null) || true
 ls -l "$out"
