@@ -14,9 +14,9 @@ using nlohmann::json;
 
 namespace {
 
-std::string product(const Place& place, const std::string& name) {
+std::string product(const Place& place, const std::string& name, std::int64_t size = 384) {
   ModelBuilder m(17);
-  m.input("x", {384, 384}).input("y", {384, 384});
+  m.input("x", {size, size}).input("y", {size, size});
   m.node("MatMul", {"x", "y"}, {"p"}).node("Relu", {"p"}, {"r"}).node("Softmax", {"r"}, {"s"}).output("s");
   return place.write(name, m.proto().SerializeAsString());
 }
@@ -111,11 +111,13 @@ TEST_CASE("run --trace: client, call, queue, passes, compiles by worker and kern
   CHECK(again.only("prepare: hit").is_within(again.only("/hearth.v1.CompilerService/Prepare")));
   CHECK((again.of("compile").empty() && again.of("queue").empty() && again.of("pass").empty()));
 
-  // On a busy machine one thread may have done all before the other comes.
+  // On a busy machine one thread may have done all before the other comes: a product of some tens of milliseconds, which
+  // is longer than a scheduler lets a thread wait.
+  const std::string large = product(place, "large.onnx", 1536);
   std::set<std::int64_t> threads;
-  for (int i = 0; i < 50 && threads.size() < 2; ++i) {
+  for (int i = 0; i < 20 && threads.size() < 2; ++i) {
     threads.clear();
-    place.run_ok({"hearth", "run", model, "--threads", "2", "--trace", file});
+    place.run_ok({"hearth", "run", large, "--threads", "2", "--trace", file});
     for (const Event& kernel : read_trace(place, "t.json").of("kernel")) threads.insert(kernel.thread);
   }
   CHECK(threads.size() == 2);
