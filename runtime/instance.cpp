@@ -104,6 +104,8 @@ absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan,
       slot.host = slot.own = at(block.data(), blocks.offsets[i]);
       rows.memory[i] = slot.own_address = at(block.address(), blocks.offsets[i]);
     }
+    if (buffer.kind == v1::PlanBuffer::INPUT) state->inputs_in_order.push_back(i);
+    if (buffer.kind == v1::PlanBuffer::OUTPUT) state->outputs_in_order.push_back(i);
     state->slots.push_back(slot);
   }
   for (const PlanVariable& variable : wire.vars) state->values.push_back(variable.max);
@@ -140,20 +142,25 @@ std::vector<std::int64_t> Instance::State::shape_at(const PlanBuffer& buffer, co
   return shape;
 }
 
+absl::Status Instance::State::set_var(std::size_t index, std::int64_t value) {
+  const PlanVariable& variable = wire().vars[index];
+  if (value < variable.min || value > variable.max) {
+    return absl::OutOfRangeError(str_cat("variable '", variable.name, "' cannot be ", value, "; expected ",
+                                         variable.min, " to ", variable.max));
+  }
+  if (value % variable.unit != 0)
+    return absl::OutOfRangeError(str_cat("variable '", variable.name, "' cannot be ", value,
+                                         "; expected a multiple of ", variable.unit, ", ", variable.min, " to ",
+                                         variable.max));
+  values_stale = values_stale || values[index] != value;
+  values[index] = value;
+  return absl::OkStatus();
+}
+
 absl::Status Instance::set_var(std::string_view name, std::int64_t value) {
   const std::vector<PlanVariable>& vars = state_->wire().vars;
   for (std::size_t i = 0; i < vars.size(); ++i) {
-    if (vars[i].name != name) continue;
-    if (value < vars[i].min || value > vars[i].max) {
-      return absl::OutOfRangeError(
-          str_cat("variable '", name, "' cannot be ", value, "; expected ", vars[i].min, " to ", vars[i].max));
-    }
-    if (value % vars[i].unit != 0)
-      return absl::OutOfRangeError(str_cat("variable '", name, "' cannot be ", value, "; expected a multiple of ",
-                                           vars[i].unit, ", ", vars[i].min, " to ", vars[i].max));
-    state_->values_stale = state_->values_stale || state_->values[i] != value;
-    state_->values[i] = value;
-    return absl::OkStatus();
+    if (vars[i].name == name) return state_->set_var(i, value);
   }
   std::vector<std::string> known;
   for (const PlanVariable& variable : vars) known.push_back(str_cat("'", variable.name, "'"));
@@ -189,10 +196,16 @@ absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
 
 absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
                                    std::shared_ptr<const void> owner) {
-  absl::StatusOr<std::uint32_t> index = find(name, kind);
-  if (!index.ok()) return index.status();
-  const PlanBuffer& buffer = wire().buffers[*index];
-  if (carry_of(*index)) {
+  const absl::StatusOr<std::uint32_t> index = find(name, kind);
+  return index.ok() ? bind(*index, data, size_bytes, std::move(owner)) : index.status();
+}
+
+absl::Status Instance::State::bind(std::uint32_t index, void* data, std::size_t size_bytes,
+                                   std::shared_ptr<const void> owner) {
+  const PlanBuffer& buffer = wire().buffers[index];
+  const v1::PlanBuffer::Kind kind = buffer.kind;
+  const std::string& name = buffer.name;
+  if (carry_of(index)) {
     return absl::FailedPreconditionError(str_cat(word(kind), " '", name, "' is carried and cannot be bound"));
   }
   const bool fixed = std::all_of(buffer.shape.begin(), buffer.shape.end(), [](const Expr& e) { return e.is_const(); });
@@ -210,11 +223,15 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
                                               "' is bound to an address that is not aligned to ",
                                               dtype_bytes(buffer.dtype), " bytes"));
   }
-  Slot& slot = slots[*index];
+  Slot& slot = slots[index];
+  if (slot.host == data && slot.size_bytes == size_bytes) {
+    slot.owner = std::move(owner);
+    return absl::OkStatus();
+  }
   slot.host = data;
   slot.size_bytes = size_bytes;
   slot.owner = std::move(owner);
-  rows->memory[*index] = address_of(*index);
+  rows->memory[index] = address_of(index);
   slots_stale = true;
   return absl::OkStatus();
 }

@@ -41,6 +41,7 @@ struct Instance::State {
   };
 
   std::shared_ptr<const LoadedPlan> plan;
+  std::vector<std::uint32_t> inputs_in_order, outputs_in_order;  // plan buffers
   std::shared_ptr<const FixedInputs> fixed_inputs;  // what `fixed` refers to
   std::vector<Fixed> fixed;
   Buffer arena;
@@ -68,6 +69,8 @@ struct Instance::State {
   void* address_of(std::uint32_t buffer) const;
   absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
                     std::shared_ptr<const void> owner);
+  absl::Status bind(std::uint32_t buffer, void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);
+  absl::Status set_var(std::size_t index, std::int64_t value);
   void add_fixed(std::shared_ptr<const FixedInputs> inputs);
   Fixed* find_fixed(std::string_view name);
   absl::Status bind_fixed(Fixed& fixed, const void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);

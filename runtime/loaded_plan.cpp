@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "runtime/device_weights.h"
@@ -300,6 +301,7 @@ absl::Status LoadedPlan::run_once_launches(int threads) {
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     const PlanLaunch& launch = plan_.launches[i];
     if (!launch.once) continue;
+    if (is_cancelled()) return absl::CancelledError("the call was cancelled while weights were packed");
     Rows rows(plan_, static_cast<std::uint32_t>(i));
     for (const std::uint32_t buffer : launch.buffers) {
       const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;

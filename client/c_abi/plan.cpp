@@ -155,6 +155,15 @@ hearth_code hearth_prepare_options_set_progress(hearth_prepare_options* options,
   });
 }
 
+hearth_code hearth_prepare_options_set_cancelled(hearth_prepare_options* options, hearth_cancelled_fn cancelled,
+                                                 void* context, hearth_error** error) {
+  return set_option(options, error, [&](PrepareConfig& config) {
+    config.cancelled = nullptr;
+    if (cancelled != nullptr) config.cancelled = [cancelled, context] { return cancelled(context) != 0; };
+    return absl::OkStatus();
+  });
+}
+
 hearth_code hearth_prepare(const hearth_graph* graph, const hearth_prepare_options* options, hearth_plan** plan,
                            hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/cancellation.h"
 #include "base/fork.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -110,7 +111,12 @@ struct DaemonChannel::State {
   }
   // 0 when there is none (yet); leases are a courtesy of the cache, not needed for a plan to work.
   std::uint64_t session_id(Clock::time_point deadline) {
-    return open_session()->id(std::min(deadline, Clock::now() + std::chrono::milliseconds(500)));
+    const std::shared_ptr<DaemonSession> opened = open_session();
+    const Clock::time_point end = std::min(deadline, Clock::now() + std::chrono::milliseconds(500));
+    for (;;) {
+      const std::uint64_t id = opened->id(std::min(end, Clock::now() + kCancelSlice));
+      if (id != 0 || opened->ended() || Clock::now() >= end || is_cancelled()) return id;
+    }
   }
 
   // Sends one request and gives each answer to `on_response`, which refuses one that cannot be used.
@@ -133,12 +139,14 @@ struct DaemonChannel::State {
   template <typename Call>
   absl::Status with_daemon(Clock::time_point deadline, bool starts_daemon, Call call) {
     Clock::time_point give_up = deadline;
+    if (is_cancelled()) return absl::CancelledError("the call was cancelled");
     int losses = 0;  // daemons that took the call and ended it
     for (int attempt = 0;; ++attempt) {
       absl::StatusOr<std::unique_ptr<RpcConnection>> connected = connection(starts_daemon, deadline);
       absl::Status status = connected.ok() ? call(**connected) : connected.status();
       if (generation != runtime::fork_generation()) return status;  // the caller's own code has forked
-      // This side cancels no call: a daemon that ends does.
+      if (is_cancelled()) return absl::CancelledError("the call was cancelled");
+      // Not by this side: a daemon that ends cancels calls.
       if (absl::IsCancelled(status)) status = absl::UnavailableError(std::string(status.message()));
       losses += connected.ok() ? 1 : 0;
       // No daemon is an answer, unless one was there a moment ago.
@@ -155,7 +163,7 @@ struct DaemonChannel::State {
       const auto pause = std::chrono::milliseconds(longest / 2 + static_cast<int>(random() % longest));
       if (Clock::now() + pause >= give_up || losses >= kMaxLosses)
         return is_missing || !connected.ok() ? status : named(status, socket, peer);
-      std::this_thread::sleep_for(pause);
+      if (!sleep_unless_cancelled(pause)) return absl::CancelledError("the call was cancelled");
     }
   }
 

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <thread>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "proto/socket_path.h"
 
@@ -70,7 +71,7 @@ absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::tim
   while (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     // A full backlog: somebody listens and is slow to accept.
     const int error = errno;
-    if ((error == EAGAIN || error == EINTR) && Clock::now() < deadline) {
+    if ((error == EAGAIN || error == EINTR) && Clock::now() < deadline && !is_cancelled()) {
       std::this_thread::sleep_for(kRetryEvery);
       continue;
     }

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "base/cancellation.h"
 #include "base/file_lock.h"
 #include "base/find_program.h"
 #include "base/text.h"
@@ -25,6 +26,8 @@ void sleep_jittered(int milliseconds) {
   thread_local std::minstd_rand random(std::random_device{}());
   std::this_thread::sleep_for(std::chrono::microseconds(500 * milliseconds + random() % (1000 * milliseconds)));
 }
+
+absl::Status cancelled() { return absl::CancelledError("the call was cancelled while a daemon started"); }
 
 }  // namespace
 
@@ -64,6 +67,7 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
     if (!locked.ok()) return absl::UnavailableError(std::string(locked.status().message()));
     lock = *std::move(locked);
     if (lock) break;
+    if (is_cancelled()) return cancelled();
     if (Clock::now() >= deadline) {
       return absl::DeadlineExceededError(
           str_cat("another process holds ", lock_path, " and its daemon did not become ready in time"));
@@ -78,6 +82,7 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
     if (!daemon.ok()) return daemon.status();
     const absl::Status ready = daemon->wait_until_ready(deadline);
     if (ready.ok()) break;
+    if (absl::IsCancelled(ready)) return ready;
     // One that its starter did not wait for, or that no client started, was faster: ours ends where that one serves.
     accepts = daemon_accepts(socket_path);
     if (accepts.ok() && *accepts) return absl::OkStatus();
@@ -89,6 +94,7 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
     accepts = daemon_accepts(socket_path);
     if (!accepts.ok()) return accepts.status();
     if (*accepts) return absl::OkStatus();
+    if (is_cancelled()) return cancelled();
     sleep_jittered(5);
   }
   return absl::DeadlineExceededError(str_cat("the daemon ", *program, " said it is ready and does not accept on ",

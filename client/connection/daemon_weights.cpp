@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
@@ -95,7 +96,7 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::ask(const v1::WeightsReques
   if (answer.ok()) return answer;
   socket_.reset();
   // The daemon of then may have been followed by another one.
-  if (!was_untried || absl::IsDeadlineExceeded(answer.status())) return answer;
+  if (!was_untried || absl::IsDeadlineExceeded(answer.status()) || absl::IsCancelled(answer.status())) return answer;
   answer = exchange(request, patience, file);
   if (!answer.ok()) socket_.reset();
   return answer;
@@ -116,7 +117,8 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsR
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
     if (left <= 0) return absl::DeadlineExceededError("the daemon does not answer");
     pollfd entry{socket_.get(), POLLIN, 0};
-    ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+    ::poll(&entry, 1, wait_slice_ms(static_cast<int>(std::min<std::int64_t>(left, 60'000))));
+    if (is_cancelled()) return absl::CancelledError("the call was cancelled");
     packet = receive_packet_of_files(socket_.get());
   }
   if (!packet.ok()) return packet.status();

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 
 extern char** environ;
@@ -171,8 +172,11 @@ DetachedDaemon::~DetachedDaemon() {
 absl::Status DetachedDaemon::wait_until_ready(Clock::time_point deadline) {
   for (;;) {
     pollfd wait = {ready_, POLLIN, 0};
-    const int ready = poll(&wait, 1, milliseconds_until(deadline));
+    const int left = milliseconds_until(deadline);
+    const int ready = poll(&wait, 1, wait_slice_ms(left));
+    if (ready <= 0 && is_cancelled()) return absl::CancelledError("the call was cancelled while a daemon started");
     if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && left > 0) continue;
     if (ready <= 0) {
       return absl::DeadlineExceededError(
           str_cat("the daemon ", program_, " did not become ready in time; ", quote_log()));

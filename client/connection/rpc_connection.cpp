@@ -12,6 +12,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "base/fork.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
@@ -296,12 +297,14 @@ RpcConnection::Event RpcConnection::next(std::string* message, int wake_fd) {
     if (state.is_ended) return Event::kEnded;
     const auto events = static_cast<short>(POLLIN | (state.unsent_frames.empty() ? 0 : POLLOUT));
     pollfd waits[] = {{state.fd, events, 0}, {wake_fd, POLLIN, 0}};
-    const int ready = ::poll(waits, 2, milliseconds_until(state.deadline));
+    const int ready = ::poll(waits, 2, wait_slice_ms(milliseconds_until(state.deadline)));
     if (!state.is_of_this_process()) continue;
     if (ready > 0 && (waits[0].revents & ~POLLOUT) != 0) state.read_frames();
     if (ready > 0 && waits[1].revents != 0) return Event::kWoken;
     if (ready == 0 && Clock::now() >= state.deadline) {
       state.give_up(absl::DeadlineExceededError("Deadline Exceeded"));
+    } else if (ready == 0 && is_cancelled()) {
+      state.give_up(absl::CancelledError("the call was cancelled"));
     }
   }
 }

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "base/cancellation.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "client/jit/prepare_encoded.h"
@@ -13,6 +14,7 @@ absl::StatusOr<PrepareStats> export_plan(const EncodedGraph& graph, const v1::Ta
                                          const PrepareConfig& config, const std::string& path,
                                          const ExportConfig& what) {
   const auto start = std::chrono::steady_clock::now();
+  const CancelScope scope(config.cancelled);
   const auto deadline = start + config.deadline;
   const absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
       DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});

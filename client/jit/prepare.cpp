@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "client/connection/plan_fetcher.h"
 #include "client/jit/prepare_encoded.h"
@@ -141,6 +142,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
 // On the first device of those that `config` names, of a call that began at `start`.
 static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::time_point start,
                                                   const EncodedGraph& traced, const PrepareConfig& config) {
+  const CancelScope scope(config.cancelled);
   std::vector<std::string> moved;
   const absl::StatusOr<std::vector<std::string>> names = devices_in_order(config.device, &moved);
   if (!names.ok()) return names.status();

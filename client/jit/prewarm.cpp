@@ -1,5 +1,6 @@
 #include "hearth/prewarm.h"
 
+#include "base/cancellation.h"
 #include "client/connection/plan_fetcher.h"
 #include "client/jit/prepare_encoded.h"
 #include "client/jit/request.h"
@@ -10,6 +11,7 @@ namespace hearth::client {
 
 absl::StatusOr<PrepareStats> prewarm(const EncodedGraph& graph, const v1::Target& target, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
+  const CancelScope scope(config.cancelled);
   const absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
       DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
   if (!channel.ok()) return channel.status();

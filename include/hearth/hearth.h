@@ -190,6 +190,13 @@ typedef void (*hearth_progress_fn)(void* context, hearth_prepare_state state, ui
 HEARTH_API hearth_code hearth_prepare_options_set_progress(hearth_prepare_options* options, hearth_progress_fn progress,
                                                            void* context, hearth_error** error);
 
+/* Asked by hearth_prepare() on its own thread, every 50 ms while it waits: anything but 0 ends the call with
+ * HEARTH_CANCELLED. */
+typedef int (*hearth_cancelled_fn)(void* context);
+HEARTH_API hearth_code hearth_prepare_options_set_cancelled(hearth_prepare_options* options,
+                                                            hearth_cancelled_fn cancelled, void* context,
+                                                            hearth_error** error);
+
 /* `options` may be NULL. */
 HEARTH_API hearth_code hearth_prepare(const hearth_graph* graph, const hearth_prepare_options* options,
                                       hearth_plan** plan, hearth_error** error);

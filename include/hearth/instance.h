@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,6 +113,30 @@ class Instance {
   absl::Status carry(std::string_view output, std::string_view input);
   // What the next execute reads from a carried input: `size_bytes` bytes, or zeros for a null `data`.
   absl::Status set_carried(std::string_view input, const void* data = nullptr, std::size_t size_bytes = 0);
+
+  // All of it in one call and by place, as PreparedPlan::variables(), inputs() and outputs() have them; nothing is
+  // looked up by name. A call that is refused may have taken some of it.
+  //
+  // set_var() of every variable: one value each.
+  absl::Status set_vars(std::span<const std::int64_t> values);
+  // The shape and size of an output at the variables' values.
+  void output_shape(std::size_t index, std::vector<std::int64_t>* shape) const;
+  std::size_t output_bytes(std::size_t index) const;
+  // Binds the caller's arrays as bind_input and bind_output do, and executes. `data` null: what is there stays, so that
+  // carried inputs and outputs are left out. Bound until others are.
+  struct InputArray {
+    const void* data = nullptr;
+    std::size_t size_bytes = 0;
+  };
+  struct OutputArray {
+    void* data = nullptr;
+    std::size_t size_bytes = 0;
+  };
+  absl::Status execute(std::span<const InputArray> inputs, std::span<const OutputArray> outputs);
+  // What the last execute gave, by place, as output() by name.
+  absl::StatusOr<ConstView> output(std::size_t index) const;
+  // Back to memory of the instance's own, for what was bound.
+  void unbind();
 
   absl::Status execute();
   // Slower: measures every launch, each divided between threads by itself.

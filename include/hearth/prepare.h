@@ -77,6 +77,9 @@ struct PrepareConfig {
   // a token, it is made in the input's memory on the CPU: what is there is neither copied nor read again.
   std::vector<Carried> carried = {};
   std::function<void(const PrepareProgress&)> progress = {};  // called on the preparing thread
+  // Asked on the preparing thread, every 50 ms while it waits: true ends the call with CANCELLED. What the daemon has
+  // compiled by then is kept, and a compile that other callers wait for goes on.
+  std::function<bool()> cancelled = {};
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
   // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS, HEARTH_SHARE_WEIGHTS and HEARTH_SEALED (0 or 1);

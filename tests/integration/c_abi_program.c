@@ -133,6 +133,8 @@ static void check_null(void) {
   CHECK(hearth_prepare(NULL, NULL, NULL, NULL) == HEARTH_INVALID_ARGUMENT); /* nobody wants to know why */
 }
 
+static int cancelled(void* context) { return *(const int*)context; }
+
 static hearth_prepare_options* options_for(const char* socket) {
   hearth_prepare_options* options = hearth_prepare_options_new();
   CHECK(options != NULL);
@@ -150,6 +152,19 @@ static hearth_prepare_options* options_for(const char* socket) {
   FAILS(hearth_prepare_options_set_opt_level(options, 3, &error), HEARTH_INVALID_ARGUMENT, "0, 1 or 2");
   FAILS(hearth_prepare_options_set_device(options, NULL, &error), HEARTH_INVALID_ARGUMENT, "device is NULL");
   return options;
+}
+
+static void check_cancelled(const hearth_graph* graph, const char* socket) {
+  hearth_prepare_options* options = options_for(socket);
+  int is_cancelled = 1;
+  hearth_plan* plan = NULL;
+  OK(hearth_prepare_options_set_cancelled(options, cancelled, &is_cancelled, &error));
+  FAILS(hearth_prepare(graph, options, &plan, &error), HEARTH_CANCELLED, "the call was cancelled");
+  CHECK(plan == NULL);
+  is_cancelled = 0;
+  OK(hearth_prepare(graph, options, &plan, &error));
+  hearth_plan_free(plan);
+  hearth_prepare_options_free(options);
 }
 
 static void* read_file(const char* path, size_t* size) {
@@ -187,6 +202,7 @@ static void check_digits(const char* model, const char* socket, const char* fold
   OK(hearth_prepare_options_set_sealed(options, 0, &error));
   OK(hearth_prepare(graph, options, &plan, &error));
   CHECK(calls > 0);
+  check_cancelled(graph, socket);
   hearth_graph_free(graph);
   hearth_graph_free(same);
   OK(hearth_plan_stats(plan, &stats, &error));

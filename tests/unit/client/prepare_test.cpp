@@ -126,6 +126,30 @@ TEST_CASE("a daemon that goes away mid-call is asked again") {
   CHECK(service.behaviour().prepares < 30);
 }
 
+TEST_CASE("a prepare that nobody waits for any more ends, wherever it is, and the next one works") {
+  const std::string socket = fresh_socket();
+  FakeService service(socket, saxpy_plan(100, false));
+  int asked = 0;
+  PrepareConfig config = config_for(socket);
+  config.cancelled = [&] { return ++asked >= 3; };
+  // While it waits for a daemon that was there a moment ago, and
+  service.behaviour().unavailable = 1000;
+  const absl::Status between = prepare(saxpy(), config).status();
+  CHECK(absl::IsCancelled(between));
+  CHECK(asked == 3);
+  // while it waits for the answer, which comes much later.
+  service.behaviour().unavailable = 0;
+  service.behaviour().out_of_time = true;
+  asked = 0;
+  config.deadline = std::chrono::seconds(10);
+  const absl::Status cancelled = prepare(saxpy(), config).status();
+  CHECK(absl::IsCancelled(cancelled));
+  CHECK_THAT(std::string(cancelled.message()), Catch::Contains("the call was cancelled"));
+  CHECK(asked == 3);  // and not again
+  service.behaviour().out_of_time = false;
+  CHECK(prepare(saxpy(), config_for(socket)).ok());
+}
+
 TEST_CASE("a request that a daemon cancels as it ends is asked again, wherever it was") {
   using Point = FakeService::Behaviour::Point;
   for (const Point point : {Point::kBeforeEvents, Point::kAfterProgress, Point::kAfterResult}) {

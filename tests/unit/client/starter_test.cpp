@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/cancellation.h"
 #include "client/connection/daemon_channel.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/daemon_starter.h"
@@ -98,6 +99,20 @@ TEST_CASE("a daemon that never gets ready costs no more than the deadline") {
   CHECK_THAT(std::string(status.message()), Catch::Contains("did not become ready in time"));
   REQUIRE(folder.starts().size() == 1);
   CHECK(kill(folder.starts()[0], 0) == 0);
+}
+
+TEST_CASE("who cancels while a daemon starts does not wait for it") {
+  const Folder folder;
+  setenv("HEARTH_FAKE_DAEMON", "mute", 1);
+  int asked = 0;
+  const std::function<bool()> cancelled = [&] { return ++asked == 2; };
+  const hearth::CancelScope scope(cancelled);
+  const absl::Status status = start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(60));
+  CHECK(absl::IsCancelled(status));
+  REQUIRE(folder.starts().size() == 1);
+  CHECK(kill(folder.starts()[0], 0) == 0);
+  CHECK(absl::IsCancelled(start_daemon(folder.socket(), Clock::now() + std::chrono::seconds(60))));
+  CHECK(asked == 2);  // what was cancelled stays so
 }
 
 TEST_CASE("who starts while the daemon of a starter that gave up still starts uses that one") {
