@@ -286,3 +286,47 @@ TEST_CASE("the null device records launches and needs no artifacts", "[host]") {
   CHECK(recorded.calls(2) == 1);  // the once launch
   CHECK_THAT(std::string(find_device("gpu9").status().message()), Catch::Contains("gpu9"));
 }
+
+TEST_CASE("all arrays of a replay are given in one call, by place, and what is null stays") {
+  const auto plan = load(saxpy_plan(64, true));
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
+  REQUIRE(instance.ok());
+  const std::vector<float> x = ramp(64, 1), y = ramp(64, 2);
+  std::vector<float> out(64, -1);
+  const std::int64_t five[] = {5};
+  REQUIRE(instance->set_vars(five).ok());
+  std::vector<std::int64_t> shape;
+  instance->output_shape(0, &shape);
+  CHECK(shape == std::vector<std::int64_t>{5});
+  CHECK(instance->output_bytes(0) == 20);
+  const Instance::InputArray inputs[] = {{x.data(), 20}, {y.data(), 20}};
+  const Instance::OutputArray outputs[] = {{out.data(), 20}};
+  REQUIRE(instance->execute(inputs, outputs).ok());
+  CHECK(right(*instance->output(0), x, y));
+  CHECK(instance->output(0)->data == out.data());
+  CHECK(out[5] == -1);
+
+  // The second input and the output stay where they are.
+  const std::vector<float> other = ramp(64, 9);
+  const Instance::InputArray first[] = {{other.data(), 20}, {}};
+  const Instance::OutputArray none[] = {{}};
+  REQUIRE(instance->execute(first, none).ok());
+  CHECK(right(*instance->output(0), other, y));
+  CHECK(instance->output(0)->data == out.data());
+
+  // Back in memory of its own, which is as large as the variables' upper bounds.
+  instance->unbind();
+  const std::int64_t most[] = {64};
+  REQUIRE(instance->set_vars(most).ok());
+  REQUIRE(instance->execute().ok());
+  CHECK(instance->output(0)->data != out.data());
+  CHECK(out[5] == -1);
+
+  const std::int64_t two[] = {5, 5}, beyond[] = {65};
+  CHECK_THAT(std::string(instance->set_vars(two).message()), Catch::Contains("2 values are given; the plan has 1"));
+  CHECK_THAT(std::string(instance->set_vars(beyond).message()), Catch::Contains("variable 'n' cannot be 65"));
+  CHECK_THAT(std::string(instance->execute({}, none).message()), Catch::Contains("0 inputs are given"));
+  CHECK_THAT(std::string(instance->execute(inputs, {}).message()), Catch::Contains("0 outputs are given"));
+  CHECK_THAT(std::string(instance->execute(inputs, none).message()), Catch::Contains("input 'x' is bound to 20 bytes"));
+  CHECK(absl::IsOutOfRange(instance->output(1).status()));
+}
