@@ -104,6 +104,57 @@ absl::StatusOr<Expr> Expr::compile(const v1::Expr& wire, const std::vector<PlanV
   return expr;
 }
 
+bool Expr::uses(std::size_t variable) const {
+  return std::any_of(tokens_.begin(), tokens_.end(), [&](const Token& token) {
+    return token.kind == v1::ExprToken::VAR && static_cast<std::size_t>(token.value) == variable;
+  });
+}
+
+std::string Expr::to_text(const std::vector<PlanVariable>& vars) const {
+  const auto sign = [](v1::ExprToken::Kind kind) -> std::string_view {
+    switch (kind) {
+      case v1::ExprToken::ADD:
+        return " + ";
+      case v1::ExprToken::SUB:
+        return " - ";
+      case v1::ExprToken::MUL:
+        return " * ";
+      case v1::ExprToken::FLOORDIV:
+        return " / ";
+      case v1::ExprToken::FLOORMOD:
+        return " % ";
+      default:
+        return "";
+    }
+  };
+  struct Part {
+    std::string text;
+    bool is_sum = false, is_single = true;
+  };
+  std::vector<Part> stack;
+  for (const Token& token : tokens_) {
+    if (token.kind == v1::ExprToken::CONST || token.kind == v1::ExprToken::VAR) {
+      const bool is_const = token.kind == v1::ExprToken::CONST;
+      stack.push_back({is_const ? str_cat(token.value) : vars[static_cast<std::size_t>(token.value)].name});
+      continue;
+    }
+    const Part b = std::move(stack.back());
+    stack.pop_back();
+    Part& a = stack.back();
+    if (sign(token.kind).empty()) {
+      a = {str_cat(token.kind == v1::ExprToken::MIN ? "min(" : "max(", a.text, ", ", b.text, ")")};
+      continue;
+    }
+    const bool is_sum = token.kind == v1::ExprToken::ADD || token.kind == v1::ExprToken::SUB;
+    const auto inside = [&](const Part& part, bool bare) { return bare ? part.text : str_cat("(", part.text, ")"); };
+    const bool bare_left = a.is_single || is_sum || (!a.is_sum && token.kind == v1::ExprToken::MUL);
+    a = {str_cat(inside(a, bare_left), sign(token.kind),
+                 inside(b, b.is_single || token.kind == v1::ExprToken::ADD)),
+         is_sum, false};
+  }
+  return stack.back().text;
+}
+
 std::int64_t Expr::evaluate(const std::int64_t* values) const {
   if (min_ == max_) return min_;
   std::int64_t stack[kMaxStack];

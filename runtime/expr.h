@@ -33,6 +33,9 @@ class Expr {
   std::int64_t min() const { return min_; }
   std::int64_t max() const { return max_; }
   bool is_const() const { return min_ == max_; }
+  bool uses(std::size_t variable) const;
+  // For people: "past + seq".
+  std::string to_text(const std::vector<PlanVariable>& vars) const;
 
  private:
   struct Token {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct Instance::State {
     // For the variables' values; what the last execute made.
     std::vector<std::int64_t> output_shape, input_shape, made_shape;
   };
+  // Of which length a variable's value is read: of the input at a place, along an axis.
+  struct LengthSource {
+    std::size_t variable = 0, input = 0, axis = 0;
+    std::vector<std::size_t> needs;  // the other variables of that length
+  };
   // An input that no kernel reads, as it is given: in memory of its own, unless another is bound.
   struct Fixed {
     const FixedInput* input = nullptr;
@@ -51,6 +57,8 @@ struct Instance::State {
   std::vector<std::uint32_t> copied;          // what is bound to memory that the device does not reach
   std::map<std::uint32_t, Buffer> read_back;  // what the host does not see, as it was last read
   std::vector<std::int64_t> values;           // one a plan variable
+  std::optional<std::vector<LengthSource>> sources;  // in an order in which each can be read; found when first wanted
+  std::vector<std::int64_t> wanted;                  // scratch, one a plan variable
   std::vector<std::int64_t> executed_values;  // of the last execute
   std::optional<Rows> rows;                   // always there; their memory is where the slots' buffers are
   std::vector<Carry> carries;
@@ -71,6 +79,9 @@ struct Instance::State {
                     std::shared_ptr<const void> owner);
   absl::Status bind(std::uint32_t buffer, void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);
   absl::Status set_var(std::size_t index, std::int64_t value);
+  void find_sources();
+  absl::Status read_value(const LengthSource& source, std::int64_t length);
+  absl::Status check_shape(std::size_t input, std::span<const std::int64_t> shape) const;
   void add_fixed(std::shared_ptr<const FixedInputs> inputs);
   Fixed* find_fixed(std::string_view name);
   absl::Status bind_fixed(Fixed& fixed, const void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);

@@ -267,8 +267,11 @@ void LoadedPlan::describe_buffers() {
     info.dtype = buffer.dtype;
     info.max_bytes = buffer.max_bytes;
     for (const Expr& length : buffer.shape) info.max_shape.push_back(length.max());
-    if (info.kind == BufferKind::kInput) inputs_.push_back({info.name, info.dtype, info.max_shape, info.max_bytes});
-    if (info.kind == BufferKind::kOutput) outputs_.push_back({info.name, info.dtype, info.max_shape, info.max_bytes});
+    if (info.kind == BufferKind::kInput || info.kind == BufferKind::kOutput) {
+      std::vector<ValueInfo>& values = info.kind == BufferKind::kInput ? inputs_ : outputs_;
+      values.push_back({info.name, info.dtype, info.max_shape, info.max_bytes});
+      for (const Expr& length : buffer.shape) values.back().lengths.push_back(length.to_text(plan_.vars));
+    }
     buffers_.push_back(std::move(info));
   }
   // What a kernel is the first to use was not there before: it is what the kernel makes.

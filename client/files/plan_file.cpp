@@ -7,15 +7,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "client/files/plan_file_contents.h"
+#include "client/files/plan_file_format.h"
 #include "client/jit/prepared_state.h"
 #include "hearth/array.h"
 #include "hearth/v1/plan_file.pb.h"
@@ -25,23 +26,6 @@ namespace hearth::client {
 namespace {
 
 using Section = v1::PlanFileSection;
-
-constexpr std::string_view kMagic = "HEARTHPF";
-constexpr std::uint64_t kAlignment = 64;  // of every section
-constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 26;
-
-// Little-endian, at the file's start. 64 bytes.
-struct Header {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t zero;
-  std::uint64_t file_bytes;
-  std::uint64_t manifest_bytes;
-  std::uint8_t manifest_sha256[32];
-};
-static_assert(sizeof(Header) == kAlignment);
-
-std::uint64_t padding_after(std::uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; }
 
 std::string label(const Section& section, int index) {
   switch (section.kind()) {
@@ -56,63 +40,10 @@ std::string label(const Section& section, int index) {
   }
 }
 
-// ---- Writing ----------------------------------------------------------------------------------------------------
-class Writer {
- public:
-  // `bytes` stay alive until the file is written.
-  absl::Status add(Section::Kind kind, const std::string& name, std::string_view bytes, bool external = false) {
-    const absl::StatusOr<Digest> digest = runtime::sha256_mapped(bytes);
-    if (!digest.ok()) return absl::Status(digest.status().code(), str_cat("'", name, "': ", digest.status().message()));
-    Section* section = manifest_.add_sections();
-    section->set_kind(kind);
-    section->set_name(name);
-    section->set_size(bytes.size());
-    section->set_sha256(to_bytes(*digest));
-    section->set_external(external);
-    if (!external) sections_.push_back(bytes);
-    return absl::OkStatus();
-  }
-
-  void add_fixed(const FixedInput& input) {
-    v1::PlanFileFixedInput* written = manifest_.add_fixed_inputs();
-    written->set_name(input.name);
-    written->set_dtype(static_cast<std::uint32_t>(input.dtype));
-    for (const std::int64_t length : input.shape) written->add_shape(length);
-    written->set_data(input.bytes);
-  }
-
-  absl::Status write(const std::string& path, int threads) {
-    manifest_.set_threads(static_cast<std::uint32_t>(threads));
-    const std::string manifest = manifest_.SerializeAsString();
-    const std::string zeros(kAlignment, '\0');
-    Header header{};
-    std::vector<std::string_view> parts = {{reinterpret_cast<const char*>(&header), sizeof header}};
-    std::uint64_t total = sizeof header;
-    sections_.insert(sections_.begin(), manifest);
-    for (const std::string_view bytes : sections_) {
-      parts.push_back(bytes);
-      parts.push_back(std::string_view(zeros).substr(0, padding_after(bytes.size())));
-      total += bytes.size() + padding_after(bytes.size());
-    }
-    std::memcpy(header.magic, kMagic.data(), kMagic.size());
-    header.version = kPlanFileVersion;
-    header.file_bytes = total;
-    header.manifest_bytes = manifest.size();
-    const Digest digest = sha256(manifest);
-    std::copy(digest.begin(), digest.end(), header.manifest_sha256);
-    return runtime::write_file(path, parts);
-  }
-
- private:
-  v1::PlanFileManifest manifest_;
-  std::vector<std::string_view> sections_;
-};
-
-// ---- Reading ----------------------------------------------------------------------------------------------------
 absl::Status damaged(const std::string& what) { return absl::DataLossError(str_cat(what, "; export the plan again")); }
 
-absl::StatusOr<Header> read_header(std::string_view file) {
-  Header header{};
+absl::StatusOr<PlanFileHeader> read_header(std::string_view file) {
+  PlanFileHeader header{};
   if (file.size() < kMagic.size() || file.substr(0, kMagic.size()) != kMagic) {
     return absl::InvalidArgumentError("not a plan file: it does not begin with HEARTHPF");
   }
@@ -136,7 +67,7 @@ absl::StatusOr<Header> read_header(std::string_view file) {
 // The bytes of one section after the other; every byte of the file is looked at.
 class Reader {
  public:
-  explicit Reader(std::string_view file) : file_(file), at_(sizeof(Header)) {}
+  explicit Reader(std::string_view file) : file_(file), at_(sizeof(PlanFileHeader)) {}
 
   absl::StatusOr<std::string_view> take(std::uint64_t size, std::string_view digest, const std::string& what) {
     const std::uint64_t left = file_.size() - at_;
@@ -184,7 +115,7 @@ absl::StatusOr<runtime::ParameterBytes> external_parameter(const Section& sectio
   return runtime::ParameterBytes{data.data, data.size, data.owner};
 }
 
-absl::Status read_sections(const std::shared_ptr<const runtime::MappedFile>& file, const v1::PlanFileManifest& manifest,
+absl::Status read_sections(const std::shared_ptr<const void>& owner, const v1::PlanFileManifest& manifest,
                            Reader& reader, const LoadPlanConfig& config, PreparedPlan::State& state) {
   std::set<std::string> held;
   for (int i = 0; i < manifest.sections_size(); ++i) {
@@ -206,7 +137,7 @@ absl::Status read_sections(const std::shared_ptr<const runtime::MappedFile>& fil
     if (is_plan) {
       state.plan_bytes = std::string(*bytes);
     } else if (is_parameter) {
-      state.source.parameters[section.name()] = {bytes->data(), bytes->size(), file};
+      state.source.parameters[section.name()] = {bytes->data(), bytes->size(), owner};
       held.insert(section.name());
     } else {
       state.source.artifacts.push_back({section.sha256(), "", std::string(*bytes)});
@@ -240,7 +171,7 @@ absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
 
 // Leaves the reader at the first section.
 absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
-  const absl::StatusOr<Header> header = read_header(file);
+  const absl::StatusOr<PlanFileHeader> header = read_header(file);
   if (!header.ok()) return header.status();
   const std::string digest(reinterpret_cast<const char*>(header->manifest_sha256), sizeof header->manifest_sha256);
   const auto text = reader.take(header->manifest_bytes, digest, "the manifest");
@@ -268,17 +199,17 @@ absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
   return contents;
 }
 
-absl::StatusOr<PreparedPlan> load(const std::shared_ptr<const runtime::MappedFile>& file, const LoadPlanConfig& config,
-                                  std::chrono::steady_clock::time_point start) {
-  Reader reader(file->bytes());
-  const absl::StatusOr<v1::PlanFileManifest> read = read_manifest(file->bytes(), reader);
+absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<const void>& owner,
+                                  const LoadPlanConfig& config, std::chrono::steady_clock::time_point start) {
+  Reader reader(file);
+  const absl::StatusOr<v1::PlanFileManifest> read = read_manifest(file, reader);
   if (!read.ok()) return read.status();
   const v1::PlanFileManifest& manifest = *read;
   const absl::StatusOr<int> threads =
       choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads()));
   if (!threads.ok()) return threads.status();
   auto state = std::make_shared<PreparedPlan::State>();
-  if (absl::Status status = read_sections(file, manifest, reader, config, *state); !status.ok()) return status;
+  if (absl::Status status = read_sections(owner, manifest, reader, config, *state); !status.ok()) return status;
   absl::StatusOr<FixedInputs> fixed = read_fixed(manifest);
   if (!fixed.ok()) return fixed.status();
   state->fixed_inputs = std::make_shared<FixedInputs>(*std::move(fixed));
@@ -313,40 +244,28 @@ absl::Status error_of(const std::string& path, const absl::Status& status) {
 
 }  // namespace
 
-absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig& config) const {
-  Writer writer;
-  std::vector<std::string> artifacts;
-  artifacts.reserve(state_->source.artifacts.size());  // the writer refers to them
-  if (absl::Status added = writer.add(Section::PLAN, "", state_->plan_bytes); !added.ok()) return added;
-  for (const runtime::ArtifactSource& source : state_->source.artifacts) {
-    if (source.path.empty()) {
-      artifacts.push_back(source.bytes);
-    } else {
-      absl::StatusOr<std::string> bytes = runtime::read_file(source.path);
-      if (!bytes.ok()) return bytes.status();
-      if (to_bytes(sha256(*bytes)) != source.digest) {
-        return absl::DataLossError(str_cat(source.path, ": its SHA-256 is not ", to_hex(source.digest),
-                                           "; run `hearth cache verify` and prepare again"));
-      }
-      artifacts.push_back(*std::move(bytes));
-    }
-    if (absl::Status added = writer.add(Section::ARTIFACT, "", artifacts.back()); !added.ok()) return added;
-  }
-  for (const auto& [name, data] : state_->source.parameters) {
-    const std::string_view bytes(static_cast<const char*>(data.data), data.size);
-    if (absl::Status added = writer.add(Section::PARAMETER, name, bytes, !config.parameters); !added.ok()) return added;
-  }
-  for (const FixedInput& input : *state_->fixed_inputs) writer.add_fixed(input);
-  return writer.write(path, state_->threads);
-}
-
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config) {
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
   if (!file.ok()) return file.status();
-  absl::StatusOr<PreparedPlan> plan = load(*file, config, start);
+  absl::StatusOr<PreparedPlan> plan = load((*file)->bytes(), *file, config, start);
   if (plan.ok()) return plan;
   return error_of(path, plan.status());
+}
+
+absl::StatusOr<PreparedPlan> load_plan_bytes(std::string_view bytes, const LoadPlanConfig& config,
+                                             std::shared_ptr<const void> owner) {
+  const auto start = std::chrono::steady_clock::now();
+  if (owner == nullptr || reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment != 0) {
+    const std::shared_ptr<void> copy(::operator new(bytes.size() + 1, std::align_val_t(kAlignment)),
+                                     [](void* at) { ::operator delete(at, std::align_val_t(kAlignment)); });
+    if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+    bytes = {static_cast<const char*>(copy.get()), bytes.size()};
+    owner = copy;
+  }
+  absl::StatusOr<PreparedPlan> plan = load(bytes, owner, config, start);
+  if (plan.ok()) return plan;
+  return error_of("the plan", plan.status());
 }
 
 absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {

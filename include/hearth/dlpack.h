@@ -1,5 +1,6 @@
-// DLPack (dmlc.github.io/dlpack, ABI version 0.x): arrays to and from other libraries of this process without copying.
-// The structs below are the ABI's; where its own dlpack.h is included first, that one is used. CPU memory, dense and
+// DLPack (dmlc.github.io/dlpack): arrays to and from other libraries of this process without copying, as tensors of ABI
+// version 0.x (DLManagedTensor) and of 1.x (DLManagedTensorVersioned, which says whether it may be written to). The
+// structs below are the ABI's; where its own dlpack.h is included first, that one is used. CPU memory, dense and
 // row-major, one lane. Errors: absl::Status naming what is not; a refused tensor stays the caller's.
 //
 //   absl::StatusOr<ImportedArray> x = from_dlpack(capsule);        // owns it now, calls its deleter in the end
@@ -42,22 +43,53 @@ typedef struct DLManagedTensor {
 }
 #endif
 
+// What a dlpack.h of version 0.x lacks.
+#ifndef DLPACK_MAJOR_VERSION
+#define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
+#define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
+extern "C" {
+typedef struct {
+  std::uint32_t major;
+  std::uint32_t minor;
+} DLPackVersion;
+typedef struct DLManagedTensorVersioned {
+  DLPackVersion version;
+  void* manager_ctx;
+  void (*deleter)(struct DLManagedTensorVersioned* self);
+  std::uint64_t flags;
+  DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+}
+#endif
+
 #pragma GCC visibility push(default)
 namespace hearth::client {
 
 struct ImportedArray {
   ArrayView view;
   std::shared_ptr<const void> owner;  // keeps the view's memory alive
+  bool is_read_only = false;          // nothing may be written to it; tensors of 0.x do not say
 };
 
+// The element type, and back. Unimplemented for those that the other side has not. float8 has a name from version 1.1 on.
+absl::StatusOr<DType> dtype_of_dlpack(const DLDataType& type);
+DLDataType dlpack_type(DType dtype);
+
 // What it shows, without taking it over: valid as long as the tensor is. Errors as from_dlpack's.
+absl::StatusOr<ArrayView> view_of_dlpack(const DLTensor& tensor);
 absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensor* tensor);
-// Takes the tensor over when it is accepted.
+absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensorVersioned* tensor);
+// Takes the tensor over when it is accepted. InvalidArgument for a major version that is not 1.
 absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* tensor);
-// Of an array that the result owns, or of memory that `owner` keeps alive. Unimplemented for float8, which this ABI has
-// no name for.
+absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensorVersioned* tensor);
+// Of an array that the result owns, or of memory that `owner` keeps alive. Unimplemented for float8, which version 0.x
+// has no name for.
 absl::StatusOr<DLManagedTensor*> to_dlpack(Array array);
 absl::StatusOr<DLManagedTensor*> to_dlpack(const ArrayView& view, std::shared_ptr<const void> owner);
+// The same in version 1.1; `flags` are DLPACK_FLAG_BITMASK_*.
+absl::StatusOr<DLManagedTensorVersioned*> to_dlpack_versioned(Array array, std::uint64_t flags = 0);
+absl::StatusOr<DLManagedTensorVersioned*> to_dlpack_versioned(const ArrayView& view, std::shared_ptr<const void> owner,
+                                                              std::uint64_t flags = 0);
 
 }  // namespace hearth::client
 #pragma GCC visibility pop

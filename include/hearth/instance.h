@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct ValueInfo {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> max_shape;
   std::size_t max_bytes = 0;
+  std::vector<std::string> lengths = {};  // of the shape, as they are written: "4", "batch", "past + seq"
 };
 struct VariableInfo {
   std::string name;
@@ -119,6 +121,11 @@ class Instance {
   //
   // set_var() of every variable: one value each.
   absl::Status set_vars(std::span<const std::int64_t> values);
+  // The variables at the values that the inputs' shapes have, and every length checked against them. `given`, where it
+  // is not empty, has one place a variable, for those whose value is said; one that is neither said nor decided by a
+  // length is an error that names it. A shape of no lengths is that of a scalar, or of an input that is left out.
+  using ShapeView = std::span<const std::int64_t>;
+  absl::Status set_shapes(std::span<const ShapeView> shapes, std::span<const std::optional<std::int64_t>> given = {});
   // The shape and size of an output at the variables' values.
   void output_shape(std::size_t index, std::vector<std::int64_t>* shape) const;
   std::size_t output_bytes(std::size_t index) const;

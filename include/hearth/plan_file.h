@@ -8,7 +8,9 @@
 //   absl::StatusOr<PreparedPlan> loaded = load_plan("model.hearth", {.threads = 4});
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "hearth/prepare.h"
@@ -25,6 +27,11 @@ struct LoadPlanConfig {
 
 // Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config = {});
+// Of a plan file's bytes (PreparedPlan::export_bytes); errors begin with "the plan". Without an `owner` they are copied
+// and may go afterwards; with one, which keeps them alive and unchanged, they are used where they lie when that is
+// aligned to 64 bytes.
+absl::StatusOr<PreparedPlan> load_plan_bytes(std::string_view bytes, const LoadPlanConfig& config = {},
+                                             std::shared_ptr<const void> owner = nullptr);
 
 // Whether a regular file begins as plan files do.
 bool is_plan_file(const std::string& path);

@@ -125,6 +125,8 @@ class PreparedPlan {
   absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
   // Writes a file that load_plan (hearth/plan_file.h, which names the errors) reads; whole or not at all.
   absl::Status export_to(const std::string& path, const ExportConfig& config = {}) const;
+  // What export_to writes.
+  absl::StatusOr<std::string> export_bytes(const ExportConfig& config = {}) const;
 
   struct State;  // client/jit/prepared_state.h
   explicit PreparedPlan(std::shared_ptr<const State> state) : state_(std::move(state)) {}

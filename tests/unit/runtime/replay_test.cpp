@@ -330,3 +330,30 @@ TEST_CASE("all arrays of a replay are given in one call, by place, and what is n
   CHECK_THAT(std::string(instance->execute(inputs, none).message()), Catch::Contains("input 'x' is bound to 20 bytes"));
   CHECK(absl::IsOutOfRange(instance->output(1).status()));
 }
+
+TEST_CASE("variables take their values from the shapes of the inputs, and what does not fit is named") {
+  const auto plan = load(saxpy_plan(64, true));
+  absl::StatusOr<Instance> instance = create_instance(plan, {.threads = 1});
+  REQUIRE(instance.ok());
+  const std::int64_t five[] = {5}, six[] = {6}, many[] = {65}, two_axes[] = {5, 5};
+  using Shape = Instance::ShapeView;
+  const auto set = [&](std::vector<Shape> shapes, std::vector<std::optional<std::int64_t>> given = {}) {
+    return std::string(instance->set_shapes(shapes, given).message());
+  };
+  CHECK(set({five, five}).empty());
+  std::vector<std::int64_t> shape;
+  instance->output_shape(0, &shape);
+  CHECK(shape == std::vector<std::int64_t>{5});
+  CHECK_THAT(set({five, six}), Catch::Contains("input 'y' has 6 along axis 0; expected 5 (n at n=5)"));
+  CHECK_THAT(set({many, many}), Catch::Contains("input 'x' has 65 along axis 0; expected 0 to 64 (n)"));
+  CHECK_THAT(set({two_axes, five}), Catch::Contains("input 'x' has 2 axes [5, 5]; expected 1 [n]"));
+  CHECK_THAT(set({five}), Catch::Contains("1 shapes are given; the plan has 2"));
+  // What is left out decides nothing; what is said counts, and is checked.
+  CHECK(set({Shape(), six}).empty());
+  CHECK_THAT(set({Shape(), Shape()}), Catch::Contains("variable 'n' is the length of no input that is given"));
+  CHECK(set({Shape(), Shape()}, {7}).empty());
+  instance->output_shape(0, &shape);
+  CHECK(shape == std::vector<std::int64_t>{7});
+  CHECK_THAT(set({five, five}, {7}), Catch::Contains("input 'x' has 5 along axis 0; expected 7 (n at n=7)"));
+  CHECK_THAT(set({five, five}, {65}), Catch::Contains("variable 'n' cannot be 65; expected 0 to 64"));
+}

@@ -1,0 +1,122 @@
+// PreparedPlan's exports: what a plan file is made of, to a file or to memory.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/file.h"
+#include "base/mapped_file.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "client/files/plan_file_format.h"
+#include "client/jit/prepared_state.h"
+#include "hearth/plan_file.h"
+#include "hearth/v1/plan_file.pb.h"
+#include "proto/versions.h"
+
+namespace hearth::client {
+namespace {
+
+using Section = v1::PlanFileSection;
+
+class Writer {
+ public:
+  // `bytes` stay alive until the file is written.
+  absl::Status add(Section::Kind kind, const std::string& name, std::string_view bytes, bool external = false) {
+    const absl::StatusOr<Digest> digest = runtime::sha256_mapped(bytes);
+    if (!digest.ok()) return absl::Status(digest.status().code(), str_cat("'", name, "': ", digest.status().message()));
+    Section* section = manifest_.add_sections();
+    section->set_kind(kind);
+    section->set_name(name);
+    section->set_size(bytes.size());
+    section->set_sha256(to_bytes(*digest));
+    section->set_external(external);
+    if (!external) sections_.push_back(bytes);
+    return absl::OkStatus();
+  }
+
+  void add_fixed(const FixedInput& input) {
+    v1::PlanFileFixedInput* written = manifest_.add_fixed_inputs();
+    written->set_name(input.name);
+    written->set_dtype(static_cast<std::uint32_t>(input.dtype));
+    for (const std::int64_t length : input.shape) written->add_shape(length);
+    written->set_data(input.bytes);
+  }
+
+  // Hands the file's parts to `take`, which they live as long as.
+  template <typename Take>
+  absl::Status write(int threads, Take&& take) {
+    manifest_.set_threads(static_cast<std::uint32_t>(threads));
+    const std::string manifest = manifest_.SerializeAsString();
+    const std::string zeros(kAlignment, '\0');
+    PlanFileHeader header{};
+    std::vector<std::string_view> parts = {{reinterpret_cast<const char*>(&header), sizeof header}};
+    std::uint64_t total = sizeof header;
+    sections_.insert(sections_.begin(), manifest);
+    for (const std::string_view bytes : sections_) {
+      parts.push_back(bytes);
+      parts.push_back(std::string_view(zeros).substr(0, padding_after(bytes.size())));
+      total += bytes.size() + padding_after(bytes.size());
+    }
+    std::memcpy(header.magic, kMagic.data(), kMagic.size());
+    header.version = kPlanFileVersion;
+    header.file_bytes = total;
+    header.manifest_bytes = manifest.size();
+    const Digest digest = sha256(manifest);
+    std::copy(digest.begin(), digest.end(), header.manifest_sha256);
+    return take(parts);
+  }
+
+ private:
+  v1::PlanFileManifest manifest_;
+  std::vector<std::string_view> sections_;
+};
+
+template <typename Take>
+absl::Status export_plan(const PreparedPlan::State& state, const ExportConfig& config, Take&& take) {
+  Writer writer;
+  std::vector<std::string> artifacts;
+  artifacts.reserve(state.source.artifacts.size());  // the writer refers to them
+  if (absl::Status added = writer.add(Section::PLAN, "", state.plan_bytes); !added.ok()) return added;
+  for (const runtime::ArtifactSource& source : state.source.artifacts) {
+    if (source.path.empty()) {
+      artifacts.push_back(source.bytes);
+    } else {
+      absl::StatusOr<std::string> bytes = runtime::read_file(source.path);
+      if (!bytes.ok()) return bytes.status();
+      if (to_bytes(sha256(*bytes)) != source.digest) {
+        return absl::DataLossError(str_cat(source.path, ": its SHA-256 is not ", to_hex(source.digest),
+                                           "; run `hearth cache verify` and prepare again"));
+      }
+      artifacts.push_back(*std::move(bytes));
+    }
+    if (absl::Status added = writer.add(Section::ARTIFACT, "", artifacts.back()); !added.ok()) return added;
+  }
+  for (const auto& [name, data] : state.source.parameters) {
+    const std::string_view bytes(static_cast<const char*>(data.data), data.size);
+    if (absl::Status added = writer.add(Section::PARAMETER, name, bytes, !config.parameters); !added.ok()) return added;
+  }
+  for (const FixedInput& input : *state.fixed_inputs) writer.add_fixed(input);
+  return writer.write(state.threads, std::forward<Take>(take));
+}
+
+}  // namespace
+
+absl::Status PreparedPlan::export_to(const std::string& path, const ExportConfig& config) const {
+  return export_plan(*state_, config,
+                     [&](const std::vector<std::string_view>& parts) { return runtime::write_file(path, parts); });
+}
+
+absl::StatusOr<std::string> PreparedPlan::export_bytes(const ExportConfig& config) const {
+  std::string file;
+  const absl::Status exported = export_plan(*state_, config, [&](const std::vector<std::string_view>& parts) {
+    std::size_t size = 0;
+    for (const std::string_view part : parts) size += part.size();
+    file.reserve(size);
+    for (const std::string_view part : parts) file += part;
+    return absl::OkStatus();
+  });
+  if (!exported.ok()) return exported;
+  return file;
+}
+
+}  // namespace hearth::client

@@ -1,0 +1,113 @@
+"""What calls of this package raise: one class a code, each also one of Python's own where there is one that fits."""
+
+
+class Error(Exception):
+    """Every error of Hearth. The text names the thing, its place and the remedy.
+
+    Attributes:
+        code: "INVALID_ARGUMENT", "NOT_FOUND", …: gRPC's names, as docs/errors.md explains them.
+        kind: "Build", "Device", …: the kind of a JIT wrapper's error, or None.
+    """
+
+    code = "UNKNOWN"
+    kind = None
+
+
+class Cancelled(Error):
+    code = "CANCELLED"
+
+
+class InvalidArgument(Error, ValueError):
+    code = "INVALID_ARGUMENT"
+
+
+class CallError(InvalidArgument, TypeError):
+    """A call with too few or too many arguments, a name that is none, or something that is no array."""
+
+
+class DeadlineExceeded(Error, TimeoutError):
+    code = "DEADLINE_EXCEEDED"
+
+
+class NotFound(Error, FileNotFoundError):
+    code = "NOT_FOUND"
+
+
+class AlreadyExists(Error, FileExistsError):
+    code = "ALREADY_EXISTS"
+
+
+class PermissionDenied(Error, PermissionError):
+    code = "PERMISSION_DENIED"
+
+
+class ResourceExhausted(Error):
+    code = "RESOURCE_EXHAUSTED"
+
+
+class FailedPrecondition(Error, RuntimeError):
+    code = "FAILED_PRECONDITION"
+
+
+class Aborted(Error):
+    code = "ABORTED"
+
+
+class OutOfRange(Error, ValueError):
+    code = "OUT_OF_RANGE"
+
+
+class Unimplemented(Error, NotImplementedError):
+    code = "UNIMPLEMENTED"
+
+
+class Internal(Error, RuntimeError):
+    code = "INTERNAL"
+
+
+class Unavailable(Error, ConnectionError):
+    code = "UNAVAILABLE"
+
+
+class DataLoss(Error):
+    code = "DATA_LOSS"
+
+
+class Unauthenticated(Error, PermissionError):
+    code = "UNAUTHENTICATED"
+
+
+def _by_code(cls):
+    found = {cls.code: cls}
+    for child in cls.__subclasses__():
+        found = {**_by_code(child), **found}
+    return found
+
+
+_CLASSES = _by_code(Error)
+
+
+def of_status(code, text, kind=None):
+    """The exception that a status of the C++ library is."""
+    error = _CLASSES.get(code, Error)(text)
+    error.code, error.kind = code, kind
+    return error
+
+
+def about(argument, cause):
+    """Another library's exception about an argument, as one of ours."""
+    if not isinstance(cause, Exception):  # Ctrl-C and the like
+        return cause
+    error = InvalidArgument(f"{argument}: {cause or type(cause).__name__}")
+    error.__cause__ = cause
+    return error
+
+
+def unknown_name(text, name, known):
+    """A CallError about a name that is none of those known, with the closest one of them."""
+    import difflib
+
+    close = difflib.get_close_matches(str(name), known, n=1)
+    if close:
+        return CallError(f"{text}; did you mean {close[0]!r}?")
+    return CallError(f"{text}; there are: {', '.join(map(repr, known)) or 'none'}")

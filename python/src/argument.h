@@ -1,0 +1,69 @@
+// Argument: an array that a caller gives, seen where it lies: by the buffer protocol, else by DLPack; a Python number
+// where one element is taken. Holds the caller's memory until release(). With the GIL.
+//
+//   argument.read(x, "input 'x'", DType::kF32);        // throws what Python raises
+//   argument.make_dense("input 'x'", may_copy);
+//   … argument.data(), argument.shape() …
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "array.h"
+#include "hearth/dlpack.h"
+
+namespace hearth::python {
+
+// What a result is made as: what the first array of the call is.
+enum class ArrayKind { kNone, kNumpy, kTorch, kOwn };
+
+class Argument {
+ public:
+  Argument() = default;
+  Argument(const Argument&) = delete;
+  Argument& operator=(const Argument&) = delete;
+  ~Argument() { release(); }
+
+  // `what` names it in errors. A number is taken for elements of `wanted`.
+  void read(nb::handle object, const char* what, DType wanted);
+  // Its memory is to be written to: it must allow that, and be dense.
+  void read_output(nb::handle object, const char* what);
+  // Copies what is not dense, row-major and aligned; InvalidArgument where that is not allowed.
+  void make_dense(const char* what, bool may_copy);
+  void release();
+
+  ArrayKind kind() const { return kind_; }
+  DType dtype() const { return dtype_; }
+  const void* data() const { return data_; }
+  std::size_t size_bytes() const { return size_bytes_; }
+  std::span<const std::int64_t> shape() const { return {shape_, static_cast<std::size_t>(rank_)}; }
+  std::string describe() const;  // "float32 [2, 3]"
+
+ private:
+  static constexpr int kMaxAxes = 32;
+  bool read_buffer(nb::handle object, const char* what);
+  void read_dlpack(nb::handle object, const char* what);
+  void read_own(const Array& array);
+  void read_number(nb::handle object, const char* what, DType wanted);
+  void measure(const char* what);
+  bool is_dense() const;
+
+  ArrayKind kind_ = ArrayKind::kNone;
+  DType dtype_ = DType::kF32;
+  const char* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  int rank_ = 0;
+  bool is_read_only_ = false;
+  bool has_buffer_ = false;
+  std::int64_t shape_[kMaxAxes];
+  std::int64_t strides_[kMaxAxes];  // in bytes
+  std::int64_t number_ = 0;         // a Python number's element
+  Py_buffer buffer_ = {};
+  std::shared_ptr<const void> owner_;  // of what is no buffer
+};
+
+}  // namespace hearth::python

@@ -1,0 +1,23 @@
+// numpy and torch as far as this process has imported them: which arrays are theirs, and new ones for results. Neither
+// is imported by this module.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <span>
+
+#include "argument.h"
+
+namespace hearth::python {
+
+ArrayKind kind_of(nb::handle object);
+bool is_numpy_masked(nb::handle object);
+
+// A new array of a kind: the object, and where its elements are. kOwn where the library has no such element type.
+struct NewArray {
+  nb::object object;
+  void* data = nullptr;
+};
+NewArray new_array(ArrayKind kind, DType dtype, std::span<const std::int64_t> shape, nb::handle shape_tuple);
+
+}  // namespace hearth::python

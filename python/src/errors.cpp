@@ -1,0 +1,41 @@
+#include "errors.h"
+
+#include "hearth/error_kind.h"
+
+namespace hearth::python {
+namespace {
+
+nb::object errors() { return nb::module_::import_("hearth._errors"); }
+
+[[noreturn]] void set(const nb::object& exception) {
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  throw nb::python_error();
+}
+
+// Text of a status, which may hold bytes of a model that are no UTF-8.
+nb::object text_of(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+}  // namespace
+
+void raise(const absl::Status& status) {
+  const auto kind = client::jit_error_kind(status);
+  const nb::object name = kind ? text_of(client::to_string(*kind)) : nb::none();
+  const std::string code = absl::StatusCodeToString(status.code());
+  set(errors().attr("of_status")(text_of(code), text_of({status.message().data(), status.message().size()}), name));
+}
+
+void raise_call_error(const std::string& text) { set(errors().attr("CallError")(text_of(text))); }
+void raise_invalid(const std::string& text) { set(errors().attr("InvalidArgument")(text_of(text))); }
+
+void raise_unknown(const std::string& text, nb::handle name, nb::handle known) {
+  set(errors().attr("unknown_name")(text_of(text), name, known));
+}
+
+void raise_from_python(const std::string& argument) {
+  nb::python_error error;
+  set(errors().attr("about")(text_of(argument), error.value()));
+}
+
+}  // namespace hearth::python

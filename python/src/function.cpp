@@ -1,0 +1,260 @@
+#include "function.h"
+
+#include <cstring>
+
+#include "dtypes.h"
+#include "errors.h"
+#include "hearth/plan_file.h"
+#include "interpreter.h"
+
+namespace hearth::python {
+namespace {
+
+nb::object text(const std::string& bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+}
+
+// 4, or "batch".
+nb::tuple shape_of(const std::vector<std::string>& lengths) {
+  nb::list shape;
+  for (const std::string& length : lengths) {
+    const bool is_number = length.find_first_not_of("0123456789") == std::string::npos;
+    shape.append(is_number ? nb::object(nb::int_(std::stoll(length))) : text(length));
+  }
+  return nb::tuple(shape);
+}
+
+nb::object types(const char* name) { return nb::module_::import_("hearth._types").attr(name); }
+
+nb::tuple inputs(const Signature& signature) {
+  const nb::object value = types("Value");
+  nb::list all;
+  for (const Parameter& parameter : signature.parameters)
+    all.append(value(parameter.key, nb::str(numpy_name(parameter.dtype)), shape_of(parameter.lengths)));
+  return nb::tuple(all);
+}
+
+nb::tuple outputs(const Signature& signature) {
+  const nb::object value = types("Value");
+  nb::list all;
+  for (const Result& result : signature.results)
+    all.append(value(text(result.name), nb::str(numpy_name(result.dtype)), shape_of(result.lengths)));
+  return nb::tuple(all);
+}
+
+nb::tuple variables(const Function& function) {
+  const nb::object variable = types("Variable");
+  nb::list all;
+  for (const client::VariableInfo& info : function.plan().variables())
+    all.append(variable(text(info.name), info.min, info.max, info.unit));
+  return nb::tuple(all);
+}
+
+nb::object stats(const Function& function) {
+  const client::PrepareStats& of = function.plan().stats();
+  nb::list passed_over, notes;
+  for (const std::string& line : of.passed_over) passed_over.append(text(line));
+  for (const std::string& line : of.device_notes) notes.append(text(line));
+  return types("Stats")(of.prepare_ms, of.rpc_ms, of.kernels, of.compiled_kernels, of.cache_hits, of.plan_hit,
+                        of.joined, of.shared_weight_bytes, function.plan().shared_bytes(), nb::tuple(passed_over),
+                        nb::tuple(notes));
+}
+
+nb::object weights_report(const Function& function) {
+  const onnx::WeightsReport& of = function.info().weights;
+  nb::list kept;
+  for (const std::string& name : of.kept) kept.append(text(name));
+  return types("WeightsReport")(of.tensors, of.f32_bytes, of.stored_bytes, text(of.worst), of.worst_error,
+                                nb::tuple(kept));
+}
+
+nb::tuple warnings(const Function& function) {
+  nb::list all;
+  for (const std::string& line : function.info().warnings) all.append(text(line));
+  return nb::tuple(all);
+}
+
+std::string text_of(const nb::object& path) {
+  const nb::object plain = nb::module_::import_("os").attr("fsdecode")(path);
+  const nb::object bytes = nb::module_::import_("os").attr("fsencode")(plain);
+  return {nb::borrow<nb::bytes>(bytes).c_str(), nb::borrow<nb::bytes>(bytes).size()};
+}
+
+void save(const Function& function, const nb::object& path, bool parameters) {
+  const std::string to = text_of(path);
+  if (to.find('\0') != std::string::npos) raise_invalid("path: it holds a zero byte");
+  absl::Status saved;
+  {
+    WithoutGil open;
+    saved = function.plan().export_to(to, {.parameters = parameters});
+  }
+  check(saved);
+}
+
+nb::bytes to_bytes(const Function& function, bool parameters) {
+  absl::StatusOr<std::string> file = [&] {
+    WithoutGil open;
+    return function.plan().export_bytes({.parameters = parameters});
+  }();
+  check(file.status());
+  return nb::bytes(file->data(), file->size());
+}
+
+nb::object reduce(const Function& function) {
+  return nb::make_tuple(nb::module_::import_("hearth._load").attr("_unpickle"),
+                        nb::make_tuple(to_bytes(function, true), function.plan().device(), function.plan().threads(),
+                                       function.info().may_copy, text(function.info().name)));
+}
+
+std::string join(const nb::tuple& values) {
+  std::string all;
+  for (nb::handle value : values) {
+    all += (all.empty() ? "" : ", ") + nb::cast<std::string>(nb::str(value.attr("name"))) + ": " +
+           nb::cast<std::string>(nb::str(value.attr("dtype"))) +
+           nb::cast<std::string>(nb::repr(nb::list(value.attr("shape"))));
+  }
+  return all;
+}
+
+nb::object repr(const Function& function) {
+  return text("hearth.Function(" + function.info().name + ": (" + join(inputs(function.signature())) + ") -> (" +
+              join(outputs(function.signature())) + "), device='" + function.plan().device() + "')");
+}
+
+Array copy_of(const client::ConstView& view) {
+  Array array = make_array(view.dtype, view.shape);
+  if (view.size_bytes > 0) std::memcpy(array.memory.get(), view.data, view.size_bytes);
+  return array;
+}
+
+Stream* make_stream(const Function& function, const nb::dict& carry) {
+  std::vector<client::Carried> carried;
+  for (const auto& [output, input] : carry)
+    carried.push_back({nb::cast<std::string>(nb::str(output)), nb::cast<std::string>(nb::str(input))});
+  return new Stream(function, carried);
+}
+
+}  // namespace
+
+std::unique_ptr<Replay> Function::take() {
+  if (idle_.empty()) return std::make_unique<Replay>(plan_);
+  std::unique_ptr<Replay> replay = std::move(idle_.back());
+  idle_.pop_back();
+  return replay;
+}
+
+nb::object Function::into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs) {
+  struct GiveBack {
+    std::vector<std::unique_ptr<Replay>>* idle;
+    std::unique_ptr<Replay> replay;
+    ~GiveBack() { idle->push_back(std::move(replay)); }
+  } const taken{&idle_, take()};
+  return taken.replay->call(signature_, args, kwargs, out, info_.may_copy);
+}
+
+nb::object Function::call(const nb::args& args, const nb::kwargs& kwargs) { return into(args, nb::dict(), kwargs); }
+
+Stream::Stream(const Function& function, const std::vector<client::Carried>& carried)
+    : all_(function.signature()),
+      signature_(function.signature().without(carried)),
+      carried_(carried),
+      may_copy_(function.info().may_copy),
+      replay_(std::make_unique<Replay>(function.plan())) {
+  for (const client::Carried& pair : carried) check(replay_->instance().carry(pair.output, pair.input));
+}
+
+void Stream::take() {
+  if (is_busy_) raise(absl::FailedPreconditionError("the stream is being called by another thread; use one a thread"));
+  is_busy_ = true;
+}
+
+nb::object Stream::call(const nb::args& args, const nb::kwargs& kwargs) {
+  take();
+  struct Done {
+    bool* is_busy;
+    ~Done() { *is_busy = false; }
+  } const done{&is_busy_};
+  nb::object results = replay_->call(signature_, args, kwargs, nb::dict(), may_copy_);
+  has_run_ = true;
+  return results;
+}
+
+void Stream::reset(const nb::kwargs& state) {
+  for (const auto& [key, value] : state) {
+    const std::string name = nb::cast<std::string>(nb::str(key));
+    bool is_carried = false;
+    for (const client::Carried& pair : carried_) is_carried |= pair.input == name;
+    if (!is_carried) {
+      nb::list known;
+      for (const client::Carried& pair : carried_) known.append(text(pair.input));
+      raise_unknown("reset: there is no carried input '" + name + "'", key, known);
+    }
+  }
+  for (const client::Carried& pair : carried_) {
+    const nb::object name = text(pair.input);
+    if (!state.contains(name)) {
+      check(replay_->instance().set_carried(pair.input));
+      continue;
+    }
+    const std::string what = "reset: '" + pair.input + "'";
+    DType wanted = DType::kF32;
+    for (const Parameter& parameter : all_.parameters) {
+      if (parameter.name == pair.input) wanted = parameter.dtype;
+    }
+    Argument argument;
+    argument.read(state[name], what.c_str(), wanted);
+    if (argument.dtype() != wanted)
+      raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(wanted));
+    argument.make_dense(what.c_str(), true);
+    check(replay_->instance().set_carried(pair.input, argument.data(), argument.size_bytes()));
+  }
+}
+
+nb::dict Stream::state() const {
+  nb::dict all;
+  if (!has_run_) return all;
+  for (const client::Carried& pair : carried_)
+    all[text(pair.input)] = nb::cast(copy_of(value_of(replay_->instance().output(pair.output))));
+  return all;
+}
+
+void add_function(nb::module_& module) {
+  nb::class_<Function>(module, "Function",
+                       "A prepared model, called with arrays: f(x, y), f(input=x).\n\n"
+                       "What comes out is of the kind of the first array that went in: numpy's for numpy's, torch's for\n"
+                       "torch's, else hearth.Array. One output is the array, several are a tuple with the model's names.\n"
+                       "Dimensions that vary take their values from the arrays' lengths; a keyword says one. Any number of\n"
+                       "threads may call it.")
+      .def("__call__", &Function::call)
+      .def("into", &Function::into, nb::arg("args"), nb::arg("out"), nb::arg("kwargs"),
+           "The same, with results written to the caller's arrays: f.into(x, out={\"y\": buffer}).\n\n"
+           "They are dense in C order, of the output's type and shape, and overlap nothing.")
+      .def("stream", &make_stream, nb::arg("carry"),
+           "A Stream, whose state stays in it: carry={\"stateN\": \"state\"}, outputs by the inputs that they become.")
+      .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("parameters") = true,
+           "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
+      .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
+      .def_prop_ro("name", [](const Function& function) { return text(function.info().name); })
+      .def_prop_ro("inputs", [](const Function& function) { return inputs(function.signature()); },
+                   "A Value(name, dtype, shape) for every input, in the order of positional arguments.")
+      .def_prop_ro("outputs", [](const Function& function) { return outputs(function.signature()); })
+      .def_prop_ro("variables", &variables, "A Variable(name, min, max, unit) for every dimension that varies.")
+      .def_prop_ro("stats", &stats, "What preparing it took.")
+      .def_prop_ro("weights", &weights_report, "What was stored narrow, and how exact that is.")
+      .def_prop_ro("warnings", &warnings, "What the file says of itself and is not so.")
+      .def_prop_ro("opset", [](const Function& function) { return function.info().opset; })
+      .def_prop_ro("device", [](const Function& function) { return function.plan().device(); })
+      .def_prop_ro("threads", [](const Function& function) { return function.plan().threads(); })
+      .def("__reduce__", &reduce)
+      .def("__repr__", &repr);
+  nb::class_<Stream>(module, "Stream",
+                     "One instance of a model whose carried outputs are the next call's inputs, without a copy.\n\n"
+                     "State is zero at first. One thread calls it at a time.")
+      .def("__call__", &Stream::call)
+      .def("reset", &Stream::reset, "Back to zeros, or to the arrays that are given by the input's name.")
+      .def_prop_ro("state", &Stream::state, "Copies of the state that the next call takes, by input; {} before the first.")
+      .def_prop_ro("inputs", [](const Stream& stream) { return inputs(stream.signature()); })
+      .def_prop_ro("outputs", [](const Stream& stream) { return outputs(stream.signature()); });
+}
+
+}  // namespace hearth::python

@@ -1,0 +1,76 @@
+// hearth.Function: a prepared model that is called with arrays; hearth.Stream: one instance of it whose state stays from
+// call to call.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hearth/onnx.h"
+#include "hearth/prepare.h"
+#include "replay.h"
+#include "signature.h"
+
+namespace hearth::python {
+
+// What Python's side of a function remembers beside the plan.
+struct FunctionInfo {
+  std::string name;
+  bool may_copy = true;
+  int opset = 0;  // 0: of a plan file
+  std::vector<std::string> warnings;
+  onnx::WeightsReport weights;
+};
+
+class Function {
+ public:
+  Function(client::PreparedPlan plan, Signature signature, FunctionInfo info)
+      : plan_(std::move(plan)), signature_(std::move(signature)), info_(std::move(info)) {}
+
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs);
+  nb::object into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs);
+
+  const client::PreparedPlan& plan() const { return plan_; }
+  const Signature& signature() const { return signature_; }
+  const FunctionInfo& info() const { return info_; }
+
+ private:
+  // One for each call that is going on; the GIL guards the list.
+  std::unique_ptr<Replay> take();
+
+  const client::PreparedPlan plan_;
+  const Signature signature_;
+  const FunctionInfo info_;
+  std::vector<std::unique_ptr<Replay>> idle_;
+};
+
+class Stream {
+ public:
+  Stream(const Function& function, const std::vector<client::Carried>& carried);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs);
+  // State by input; zeros where none is given.
+  void reset(const nb::kwargs& state);
+  nb::dict state() const;
+  const Signature& signature() const { return signature_; }
+
+ private:
+  void take();  // refuses a second thread
+
+  const Signature all_, signature_;
+  const std::vector<client::Carried> carried_;
+  const bool may_copy_;
+  const std::unique_ptr<Replay> replay_;
+  bool is_busy_ = false;
+  bool has_run_ = false;
+};
+
+void add_function(nb::module_& module);
+
+}  // namespace hearth::python

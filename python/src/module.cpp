@@ -1,0 +1,17 @@
+// The extension module hearth._hearth.
+#include <nanobind/nanobind.h>
+
+#include "array.h"
+#include "function.h"
+#include "hearth/hearth.h"
+#include "interpreter.h"
+#include "load.h"
+
+NB_MODULE(_hearth, module) {
+  nanobind::set_leak_warnings(false);  // a function may live as long as the interpreter
+  module.attr("__version__") = hearth_version();
+  hearth::python::add_array(module);
+  hearth::python::add_function(module);
+  hearth::python::add_load(module);
+  hearth::python::prepare_for_exit();
+}

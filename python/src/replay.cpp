@@ -1,0 +1,287 @@
+#include "replay.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "array_libraries.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "interpreter.h"
+
+namespace hearth::python {
+namespace {
+
+client::Instance make_instance(const client::PreparedPlan& plan) {
+  absl::StatusOr<client::Instance> made = [&] {
+    WithoutGil open;
+    return plan.instantiate();
+  }();
+  return value_of(std::move(made));
+}
+
+std::string names_of(const Signature& signature) {
+  std::string text;
+  for (const Parameter& parameter : signature.parameters) text += (text.empty() ? "" : ", ") + parameter.name;
+  return text;
+}
+
+nb::object first_of(const nb::object& array, std::size_t axis, std::int64_t length) {
+  if (nb::isinstance<Array>(array)) {
+    const Array& all = nb::cast<const Array&>(array);
+    std::vector<std::int64_t> shape = all.shape;
+    shape[axis] = length;
+    Array part = make_array(all.dtype, shape);
+    std::size_t outer = 1, inner = dtype_bytes(all.dtype);
+    for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(shape[i]);
+    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+    const std::size_t row = inner * static_cast<std::size_t>(length);
+    for (std::size_t i = 0; i < outer; ++i) {
+      std::memcpy(static_cast<char*>(part.memory.get()) + i * row,
+                  static_cast<const char*>(all.memory.get()) + i * inner * static_cast<std::size_t>(all.shape[axis]),
+                  row);
+    }
+    return nb::cast(std::move(part));
+  }
+  nb::list index;
+  for (std::size_t i = 0; i < axis; ++i) index.append(nb::slice(nb::none(), nb::none(), nb::none()));
+  index.append(nb::slice(nb::none(), nb::int_(length), nb::none()));
+  return array[nb::tuple(index)];
+}
+
+}  // namespace
+
+Replay::Replay(const client::PreparedPlan& plan)
+    : plan_(plan),
+      instance_(make_instance(plan)),
+      given_outputs_(std::make_unique<Argument[]>(plan.outputs().size())),
+      inputs_(plan.inputs().size()),
+      outputs_(plan.outputs().size()),
+      shapes_(plan.inputs().size()),
+      variables_(plan.variables().size()),
+      made_(plan.outputs().size()) {}
+
+void Replay::let_go() {
+  for (std::size_t i = 0; i < num_arguments_; ++i) arguments_[i].release();
+  for (std::size_t i = 0; i < made_.size(); ++i) {
+    given_outputs_[i].release();
+    made_[i].made.reset();
+  }
+}
+
+nb::object Replay::call(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
+                        bool may_copy) {
+  struct LetGo {
+    Replay* replay;
+    ~LetGo() { replay->let_go(); }
+  } const let_go{this};
+  const ArrayKind kind = read(signature, args, kwargs);
+  set_shapes();
+  for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    if (parameter.kind != Parameter::Kind::kInput) continue;
+    arguments_[i].make_dense(parameter.what.c_str(), may_copy);
+    inputs_[parameter.place] = {arguments_[i].data(), arguments_[i].size_bytes()};
+  }
+  bind_outputs(signature, kind, out);
+  const absl::Status ran = [&] {
+    WithoutGil open;
+    return instance_.execute(inputs_, outputs_);
+  }();
+  check(ran);
+  return results(signature);
+}
+
+ArrayKind Replay::read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs) {
+  const std::size_t count = signature.parameters.size();
+  if (num_arguments_ != count || !arguments_) {
+    arguments_ = std::make_unique<Argument[]>(count);
+    num_arguments_ = count;
+  }
+  is_given_.assign(count, 0);
+  std::fill(inputs_.begin(), inputs_.end(), client::Instance::InputArray{});
+  std::fill(shapes_.begin(), shapes_.end(), client::Instance::ShapeView{});
+  if (has_variables_) std::fill(variables_.begin(), variables_.end(), std::nullopt);
+  has_variables_ = false;
+  const std::size_t num_args = args.size();
+  if (num_args > count) {
+    raise_call_error(std::to_string(num_args) + " arrays are given; the model takes " + std::to_string(count) +
+                     (count == 0 ? "" : ": " + names_of(signature)));
+  }
+  for (std::size_t i = 0; i < num_args; ++i)
+    read_one(signature, i, nb::handle(PyTuple_GetItem(args.ptr(), static_cast<Py_ssize_t>(i))));
+  if (kwargs.size() > 0) {
+    PyObject *key = nullptr, *value = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(kwargs.ptr(), &at, &key, &value)) read_keyword(signature, key, value);
+  }
+  ArrayKind kind = ArrayKind::kNone;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    if (is_given_[i] == 0) {
+      if (parameter.kind != Parameter::Kind::kInput) continue;
+      raise_call_error(parameter.what + " is missing; the model takes " + names_of(signature));
+    }
+    if (kind == ArrayKind::kNone) kind = arguments_[i].kind();
+    if (parameter.kind == Parameter::Kind::kInput) shapes_[parameter.place] = arguments_[i].shape();
+  }
+  return kind;
+}
+
+void Replay::read_one(const Signature& signature, std::size_t index, nb::handle object) {
+  const Parameter& parameter = signature.parameters[index];
+  Argument& argument = arguments_[index];
+  argument.read(object, parameter.what.c_str(), parameter.dtype);
+  if (argument.dtype() != parameter.dtype) {
+    raise_invalid(parameter.what + " is " + argument.describe() + "; expected " + numpy_name(parameter.dtype));
+  }
+  if (parameter.kind == Parameter::Kind::kFixed) check_fixed(parameter, argument, object);
+  is_given_[index] = 1;
+}
+
+void Replay::read_keyword(const Signature& signature, nb::handle key, nb::handle value) {
+  const auto is_key = [&](const nb::object& name) {
+    return name.ptr() == key.ptr() || PyUnicode_Compare(name.ptr(), key.ptr()) == 0;
+  };
+  std::optional<std::size_t> parameter, variable;
+  for (std::size_t i = 0; i < signature.parameters.size() && !parameter; ++i) {
+    if (is_key(signature.parameters[i].key)) parameter = i;
+  }
+  for (std::size_t i = 0; i < signature.variables.size() && !variable; ++i) {
+    if (is_key(signature.variables[i])) variable = i;
+  }
+  const std::string name = nb::cast<std::string>(nb::str(key));
+  if (parameter && variable && PyLong_CheckExact(value.ptr()))
+    raise_call_error("'" + name + "' is an input and a dimension; give the input as an array");
+  if (parameter) {
+    if (is_given_[*parameter] != 0) raise_call_error("input '" + name + "' is given by place and by name");
+    return read_one(signature, *parameter, value);
+  }
+  if (!variable) {
+    nb::list known = signature.parameter_names();
+    for (const nb::object& other : signature.variables) known.append(other);
+    raise_unknown("there is no input or dimension '" + name + "'", key, known);
+  }
+  const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    raise_call_error("dimension '" + name + "' is " + nb::cast<std::string>(nb::repr(value)) + "; expected an int");
+  }
+  int overflow = 0;
+  variables_[*variable] = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0) raise_invalid("dimension '" + name + "' is beyond 64 bits");
+  has_variables_ = true;
+}
+
+void Replay::check_fixed(const Parameter& parameter, const Argument& argument, nb::handle object) const {
+  const client::FixedInput& fixed = plan_.fixed_inputs()[parameter.place];
+  Argument& dense = const_cast<Argument&>(argument);
+  dense.make_dense(parameter.what.c_str(), true);
+  const bool same_shape = std::equal(fixed.shape.begin(), fixed.shape.end(), argument.shape().begin(),
+                                     argument.shape().end()) ||
+                          (argument.kind() == ArrayKind::kNone && fixed.bytes.size() == argument.size_bytes());
+  if (same_shape && std::memcmp(fixed.bytes.data(), argument.data(), fixed.bytes.size()) == 0) return;
+  std::string expected = "another value";
+  if (fixed.bytes.size() == dtype_bytes(fixed.dtype))
+    expected = nb::cast<std::string>(nb::str(to_number(fixed.dtype, fixed.bytes.data())));
+  raise_invalid(parameter.what + " is " + nb::cast<std::string>(nb::repr(object)) +
+                "; the model was loaded for " + expected + ", which decides what it computes: load it with constants={'" +
+                parameter.name + "': …}");
+}
+
+void Replay::set_shapes() {
+  lengths_.clear();
+  for (const client::Instance::ShapeView& shape : shapes_) {
+    lengths_.push_back(static_cast<std::int64_t>(shape.size()));
+    lengths_.insert(lengths_.end(), shape.begin(), shape.end());
+  }
+  if (is_measured_ && !has_variables_ && lengths_ == last_lengths_) return;
+  is_measured_ = false;
+  check(instance_.set_shapes(shapes_, variables_));
+  for (std::size_t i = 0; i < made_.size(); ++i) {
+    Output& output = made_[i];
+    instance_.output_shape(i, &output.shape);
+    output.size_bytes = instance_.output_bytes(i);
+    nb::list lengths;
+    for (const std::int64_t length : output.shape) lengths.append(length);
+    output.tuple = nb::tuple(lengths);
+  }
+  if (has_variables_) return;  // of this call only
+  last_lengths_ = lengths_;
+  is_measured_ = true;
+}
+
+void Replay::bind_outputs(const Signature& signature, ArrayKind kind, const nb::dict& out) {
+  std::fill(outputs_.begin(), outputs_.end(), client::Instance::OutputArray{});
+  if (out.size() > 0) bind_given(signature, out);
+  for (const Result& result : signature.results) {
+    Output& output = made_[result.place];
+    if (output.made.is_valid()) continue;
+    NewArray made = new_array(kind, result.dtype, output.shape, output.tuple);
+    outputs_[result.place] = {made.data, output.size_bytes};
+    output.made = std::move(made.object);
+  }
+}
+
+void Replay::bind_given(const Signature& signature, const nb::dict& out) {
+  for (const auto& [key, value] : out) {
+    const std::string name = nb::cast<std::string>(nb::str(key));
+    const auto result = std::find_if(signature.results.begin(), signature.results.end(),
+                                     [&](const Result& candidate) { return candidate.name == name; });
+    if (result == signature.results.end())
+      raise_unknown("out: there is no output '" + name + "'", key, signature.result_names());
+    const std::string what = "out: '" + name + "'";
+    Argument& argument = given_outputs_[result->place];
+    Output& output = made_[result->place];
+    argument.read_output(value, what.c_str());
+    if (argument.dtype() != result->dtype || !std::equal(argument.shape().begin(), argument.shape().end(),
+                                                         output.shape.begin(), output.shape.end())) {
+      std::string shape;
+      for (const std::int64_t length : output.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(length);
+      raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(result->dtype) + " [" + shape + "]");
+    }
+    outputs_[result->place] = {const_cast<void*>(argument.data()), output.size_bytes};
+    output.made = nb::borrow(value);
+  }
+  check_overlap(signature);
+}
+
+void Replay::check_overlap(const Signature& signature) const {
+  const auto overlap = [](const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+    const auto* first = static_cast<const char*>(a);
+    const auto* second = static_cast<const char*>(b);
+    return a != nullptr && b != nullptr && first < second + b_bytes && second < first + a_bytes;
+  };
+  for (const Result& result : signature.results) {
+    const auto& [data, size] = outputs_[result.place];
+    for (const Parameter& parameter : signature.parameters) {
+      if (parameter.kind != Parameter::Kind::kInput) continue;
+      const auto& input = inputs_[parameter.place];
+      if (overlap(data, size, input.data, input.size_bytes))
+        raise_invalid("out: '" + result.name + "' overlaps " + parameter.what + "; give it memory of its own");
+    }
+    for (const Result& other : signature.results) {
+      if (&other == &result) break;
+      const auto& earlier = outputs_[other.place];
+      if (overlap(data, size, earlier.data, earlier.size_bytes))
+        raise_invalid("out: '" + result.name + "' overlaps '" + other.name + "'; give each memory of its own");
+    }
+  }
+}
+
+nb::object Replay::results(const Signature& signature) {
+  for (const Result& result : signature.results) {
+    if (!result.length_place) continue;
+    const client::ConstView length = value_of(instance_.output(*result.length_place));
+    std::int64_t count = 0;
+    std::memcpy(&count, length.data, sizeof count);
+    Output& output = made_[result.place];
+    count = std::clamp<std::int64_t>(count, 0, output.shape[result.length_axis]);
+    output.made = first_of(output.made, result.length_axis, count);
+  }
+  if (signature.results.size() == 1) return std::move(made_[signature.results[0].place].made);
+  nb::list all;
+  for (const Result& result : signature.results) all.append(std::move(made_[result.place].made));
+  return signature.outputs_type(nb::tuple(all));
+}
+
+}  // namespace hearth::python

@@ -1,0 +1,64 @@
+// Replay: an instance of a plan and what one call of it needs: its arguments, and where results go. One thread at a time.
+//
+//   Replay replay(plan);
+//   nb::object y = replay.call(signature, args, kwargs, nb::dict(), may_copy);   // with the GIL
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "argument.h"
+#include "hearth/prepare.h"
+#include "signature.h"
+
+namespace hearth::python {
+
+class Replay {
+ public:
+  // Its memory is allocated without the GIL.
+  explicit Replay(const client::PreparedPlan& plan);
+
+  // `out` has arrays for results, by name. Throws what Python raises; arguments are let go of in any case.
+  nb::object call(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
+                  bool may_copy);
+  client::Instance& instance() { return instance_; }
+
+ private:
+  struct Output {
+    std::vector<std::int64_t> shape;
+    nb::object tuple;  // the same
+    std::size_t size_bytes = 0;
+    nb::object made;  // of this call
+  };
+
+  // Which it is of the results' arrays.
+  ArrayKind read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
+  void read_one(const Signature& signature, std::size_t parameter, nb::handle object);
+  void read_keyword(const Signature& signature, nb::handle key, nb::handle value);
+  void check_fixed(const Parameter& parameter, const Argument& argument, nb::handle object) const;
+  void set_shapes();
+  void bind_outputs(const Signature& signature, ArrayKind kind, const nb::dict& out);
+  void bind_given(const Signature& signature, const nb::dict& out);
+  void check_overlap(const Signature& signature) const;
+  nb::object results(const Signature& signature);
+  void let_go();
+
+  const client::PreparedPlan plan_;
+  client::Instance instance_;
+  std::size_t num_arguments_ = 0;
+  std::unique_ptr<Argument[]> arguments_;      // one a parameter of the model
+  std::vector<char> is_given_;                 // likewise
+  std::unique_ptr<Argument[]> given_outputs_;  // one a plan output; where `out` has it
+  std::vector<client::Instance::InputArray> inputs_;
+  std::vector<client::Instance::OutputArray> outputs_;
+  std::vector<client::Instance::ShapeView> shapes_;
+  std::vector<std::optional<std::int64_t>> variables_;
+  bool has_variables_ = false;
+  std::vector<std::int64_t> lengths_, last_lengths_;  // of all inputs; those that the variables' values are of
+  bool is_measured_ = false;
+  std::vector<Output> made_;
+};
+
+}  // namespace hearth::python
