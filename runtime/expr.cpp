@@ -111,6 +111,20 @@ bool Expr::uses(std::size_t variable) const {
 }
 
 std::string Expr::to_text(const std::vector<PlanVariable>& vars) const {
+  // A variable of multiples is written as its quotient by the unit, times that.
+  std::vector<std::int64_t> values;
+  for (const PlanVariable& variable : vars) values.push_back(variable.min);
+  for (std::size_t v = 0; v < vars.size(); ++v) {
+    const auto is_at = [&](std::int64_t value) {
+      values[v] = value;
+      const bool is = evaluate(values.data()) == value;
+      values[v] = vars[v].min;
+      return is;
+    };
+    bool is_alone = vars[v].min < vars[v].max && uses(v);
+    for (std::size_t other = 0; other < vars.size(); ++other) is_alone = is_alone && (other == v || !uses(other));
+    if (is_alone && is_at(vars[v].min) && is_at(vars[v].min + vars[v].unit) && is_at(vars[v].max)) return vars[v].name;
+  }
   const auto sign = [](v1::ExprToken::Kind kind) -> std::string_view {
     switch (kind) {
       case v1::ExprToken::ADD:

@@ -141,7 +141,7 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
   }
   if (!state.sources) state.find_sources();
   const auto left_out = [&](std::size_t input) {
-    return shapes[input].empty() && !state.wire().buffers[state.inputs_in_order[input]].shape.empty();
+    return shapes[input].data() == nullptr && !state.wire().buffers[state.inputs_in_order[input]].shape.empty();
   };
   constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::min();
   state.wanted.resize(vars.size());

@@ -235,6 +235,7 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
       ModelValue value{tensor.name(), dtype_of_input(tensor), dims.shape_of(tensor)};
       client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
       if (client::is_const(value.shape)) count(client::const_shape(value.shape));
+      result.input_order.push_back(value.name);
       if (const auto constant = constants.find(value.name); constant != constants.end()) {
         const HostTensor& x = constant->second;
         members.push_back(Value::host(x));

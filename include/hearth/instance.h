@@ -123,7 +123,7 @@ class Instance {
   absl::Status set_vars(std::span<const std::int64_t> values);
   // The variables at the values that the inputs' shapes have, and every length checked against them. `given`, where it
   // is not empty, has one place a variable, for those whose value is said; one that is neither said nor decided by a
-  // length is an error that names it. A shape of no lengths is that of a scalar, or of an input that is left out.
+  // length is an error that names it. An input whose shape has a null pointer is left out.
   using ShapeView = std::span<const std::int64_t>;
   absl::Status set_shapes(std::span<const ShapeView> shapes, std::span<const std::optional<std::int64_t>> given = {});
   // The shape and size of an output at the variables' values.

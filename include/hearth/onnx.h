@@ -84,6 +84,7 @@ struct ImportedModel {
   std::vector<ModelValue> inputs;  // as declared; initializers and constants are none
   // Inputs that became constants; for PrepareConfig, so that another value at replay is refused.
   runtime::FixedInputs fixed_inputs;
+  std::vector<std::string> input_order;  // names of both, as declared
   std::vector<ModelValue> results;  // what `outputs` compute
   bool is_random = false;           // some node gives random numbers, which differ between implementations
   client::NamedTensors outputs;     // the results, in their order, and the lengths they name

@@ -87,8 +87,23 @@ def _by_code(cls):
 _CLASSES = _by_code(Error)
 
 
+# Remedies that the library gives as flags of the command line, as hearth.load takes them.
+_FLAGS = (
+    (r"--dim '([^'=]+)=([^']+)'", r"dims={'\1': '\2'}"),
+    (r"--dim ([^\s=]+)=([^\s;,)]*[^\s;,):])", r"dims={'\1': \2}"),
+    (r"--const ([^\s=]+)=VALUE", r"constants={'\1': VALUE}"),
+    (r"--socket\b", "socket="),
+)
+
+
 def of_status(code, text, kind=None):
     """The exception that a status of the C++ library is."""
+    if "--" in text:
+        import re
+
+        for flag, argument in _FLAGS:
+            text = re.sub(flag, argument, text)
+        text = text.replace("} dims={", ", ").replace("} constants={", ", ")
     error = _CLASSES.get(code, Error)(text)
     error.code, error.kind = code, kind
     return error

@@ -31,7 +31,7 @@ char* copy_strided(const char* from, char* to, std::size_t item, const std::int6
 // The dtype of a numpy or torch array as its library writes it; "" for others.
 std::string dtype_text(nb::handle object) {
   if (!nb::hasattr(object, "dtype")) return {};
-  return nb::cast<std::string>(nb::str(object.attr("dtype")));
+  return str_of(object.attr("dtype"));
 }
 
 [[noreturn]] void refuse_dtype(nb::handle object, const char* what, const char* format) {
@@ -58,7 +58,7 @@ void Argument::read(nb::handle object, const char* what, DType wanted) {
     return read_number(object, what, wanted);
   kind_ = kind_of(object);
   const Array* own = nullptr;
-  if (kind_ == ArrayKind::kOwn && nb::try_cast(object, own)) return read_own(*own), measure(what);
+  if (kind_ == ArrayKind::kOwn && nb::try_cast(object, own) && own != nullptr) return read_own(*own), measure(what);
   if (is_numpy_masked(object))
     raise_invalid(std::string(what) + " is a masked array, whose mask would be lost; pass x.filled(value)");
   if (!read_buffer(object, what)) read_dlpack(object, what);
@@ -79,7 +79,7 @@ void Argument::read_own(const Array& array) {
 
 void Argument::read_number(nb::handle object, const char* what, DType wanted) {
   if (!from_number(object, wanted, &number_)) {
-    raise_invalid(std::string(what) + " is " + nb::cast<std::string>(nb::repr(object)) + "; expected a value of " +
+    raise_invalid(std::string(what) + " is " + repr_of(object) + "; expected a value of " +
                   numpy_name(wanted));
   }
   dtype_ = wanted;

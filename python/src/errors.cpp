@@ -1,5 +1,6 @@
 #include "errors.h"
 
+#include "absl/strings/escaping.h"
 #include "hearth/error_kind.h"
 
 namespace hearth::python {
@@ -19,11 +20,31 @@ nb::object text_of(std::string_view text) {
 
 }  // namespace
 
+std::string str_of(nb::handle object) {
+  const nb::object text = nb::steal(PyObject_Str(object.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!encoded.is_valid()) throw nb::python_error();
+  const auto bytes = nb::borrow<nb::bytes>(encoded);
+  return {bytes.c_str(), bytes.size()};
+}
+
+std::string repr_of(nb::handle object) {
+  const nb::object text = nb::steal(PyObject_Repr(object.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return str_of(text);
+}
+
 void raise(const absl::Status& status) {
   const auto kind = client::jit_error_kind(status);
   const nb::object name = kind ? text_of(client::to_string(*kind)) : nb::none();
   const std::string code = absl::StatusCodeToString(status.code());
-  set(errors().attr("of_status")(text_of(code), text_of({status.message().data(), status.message().size()}), name));
+  std::string line;  // one, whatever paths and models hold
+  for (const char byte : status.message()) {
+    const bool is_control = static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
+    line += is_control ? absl::CHexEscape(std::string(1, byte)) : std::string(1, byte);
+  }
+  set(errors().attr("of_status")(text_of(code), text_of(line), name));
 }
 
 void raise_call_error(const std::string& text) { set(errors().attr("CallError")(text_of(text))); }

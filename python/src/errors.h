@@ -3,6 +3,7 @@
 //   const Instance instance = value_of(plan.instantiate());   // throws what Python raises
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <string>
 #include <utility>
@@ -13,6 +14,10 @@
 namespace hearth::python {
 
 namespace nb = nanobind;
+
+// str(object) and repr(object).
+std::string str_of(nb::handle object);
+std::string repr_of(nb::handle object);
 
 [[noreturn]] void raise(const absl::Status& status);
 inline void check(const absl::Status& status) {

@@ -109,9 +109,9 @@ nb::object reduce(const Function& function) {
 std::string join(const nb::tuple& values) {
   std::string all;
   for (nb::handle value : values) {
-    all += (all.empty() ? "" : ", ") + nb::cast<std::string>(nb::str(value.attr("name"))) + ": " +
-           nb::cast<std::string>(nb::str(value.attr("dtype"))) +
-           nb::cast<std::string>(nb::repr(nb::list(value.attr("shape"))));
+    all += (all.empty() ? "" : ", ") + str_of(value.attr("name")) + ": " +
+           str_of(value.attr("dtype")) +
+           repr_of(nb::list(value.attr("shape")));
   }
   return all;
 }
@@ -130,7 +130,7 @@ Array copy_of(const client::ConstView& view) {
 Stream* make_stream(const Function& function, const nb::dict& carry) {
   std::vector<client::Carried> carried;
   for (const auto& [output, input] : carry)
-    carried.push_back({nb::cast<std::string>(nb::str(output)), nb::cast<std::string>(nb::str(input))});
+    carried.push_back({str_of(output), str_of(input)});
   return new Stream(function, carried);
 }
 
@@ -181,7 +181,7 @@ nb::object Stream::call(const nb::args& args, const nb::kwargs& kwargs) {
 
 void Stream::reset(const nb::kwargs& state) {
   for (const auto& [key, value] : state) {
-    const std::string name = nb::cast<std::string>(nb::str(key));
+    const std::string name = str_of(key);
     bool is_carried = false;
     for (const client::Carried& pair : carried_) is_carried |= pair.input == name;
     if (!is_carried) {

@@ -71,9 +71,11 @@ onnx::ImportOptions import_options(const nb::list& dims, const nb::dict& express
 // What calls back while the GIL is released, and the exception that this left.
 class Callbacks {
  public:
-  Callbacks(WithoutGil* open, const nb::object& progress) : open_(open), progress_(progress) {}
+  explicit Callbacks(const nb::object& progress) : progress_(progress) {}
 
-  void add_to(client::PrepareConfig* config) {
+  // They may be called as long as `open` lives.
+  void add_to(client::PrepareConfig* config, WithoutGil* open) {
+    open_ = open;
     config->cancelled = [this] { return is_cancelled(); };
     if (!progress_.is_none()) config->progress = [this](const client::PrepareProgress& now) { report(now); };
   }
@@ -109,7 +111,7 @@ class Callbacks {
     raised_ = true;
   }
 
-  WithoutGil* open_;
+  WithoutGil* open_ = nullptr;
   const nb::object progress_;
   bool raised_ = false;
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
@@ -139,12 +141,11 @@ Function* load_model(const nb::object& path, const nb::object& bytes, const std:
   std::optional<onnx::ImportedModel> model;
   std::optional<client::PreparedPlan> plan;
   absl::Status status;
-  std::optional<Callbacks> callbacks;
+  Callbacks callbacks(progress);
   {
     WithoutGil open;
     const Waiting waiting;
-    callbacks.emplace(&open, progress);
-    callbacks->add_to(&config);
+    callbacks.add_to(&config, &open);
     client::connect_early(config);
     absl::StatusOr<onnx::ImportedModel> imported =
         source.is_file() ? onnx::import_model(source.path, import_as)
@@ -158,7 +159,7 @@ Function* load_model(const nb::object& path, const nb::object& bytes, const std:
       if (prepared.ok()) plan = *std::move(prepared);
     }
   }
-  callbacks->rethrow();
+  callbacks.rethrow();
   check(status);
   FunctionInfo info{name, may_copy, model->opset, model->warnings, model->weights};
   return new Function(*plan, Signature::of(*plan, *model), std::move(info));

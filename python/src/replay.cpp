@@ -149,7 +149,7 @@ void Replay::read_keyword(const Signature& signature, nb::handle key, nb::handle
   for (std::size_t i = 0; i < signature.variables.size() && !variable; ++i) {
     if (is_key(signature.variables[i])) variable = i;
   }
-  const std::string name = nb::cast<std::string>(nb::str(key));
+  const std::string name = str_of(key);
   if (parameter && variable && PyLong_CheckExact(value.ptr()))
     raise_call_error("'" + name + "' is an input and a dimension; give the input as an array");
   if (parameter) {
@@ -164,7 +164,7 @@ void Replay::read_keyword(const Signature& signature, nb::handle key, nb::handle
   const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
   if (!number.is_valid()) {
     PyErr_Clear();
-    raise_call_error("dimension '" + name + "' is " + nb::cast<std::string>(nb::repr(value)) + "; expected an int");
+    raise_call_error("dimension '" + name + "' is " + repr_of(value) + "; expected an int");
   }
   int overflow = 0;
   variables_[*variable] = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
@@ -182,8 +182,8 @@ void Replay::check_fixed(const Parameter& parameter, const Argument& argument, n
   if (same_shape && std::memcmp(fixed.bytes.data(), argument.data(), fixed.bytes.size()) == 0) return;
   std::string expected = "another value";
   if (fixed.bytes.size() == dtype_bytes(fixed.dtype))
-    expected = nb::cast<std::string>(nb::str(to_number(fixed.dtype, fixed.bytes.data())));
-  raise_invalid(parameter.what + " is " + nb::cast<std::string>(nb::repr(object)) +
+    expected = str_of(to_number(fixed.dtype, fixed.bytes.data()));
+  raise_invalid(parameter.what + " is " + repr_of(object) +
                 "; the model was loaded for " + expected + ", which decides what it computes: load it with constants={'" +
                 parameter.name + "': …}");
 }
@@ -224,7 +224,7 @@ void Replay::bind_outputs(const Signature& signature, ArrayKind kind, const nb::
 
 void Replay::bind_given(const Signature& signature, const nb::dict& out) {
   for (const auto& [key, value] : out) {
-    const std::string name = nb::cast<std::string>(nb::str(key));
+    const std::string name = str_of(key);
     const auto result = std::find_if(signature.results.begin(), signature.results.end(),
                                      [&](const Result& candidate) { return candidate.name == name; });
     if (result == signature.results.end())

@@ -65,15 +65,19 @@ Signature Signature::of(const client::PreparedPlan& plan) {
 
 Signature Signature::of(const client::PreparedPlan& plan, const onnx::ImportedModel& model) {
   Signature signature;
-  for (const onnx::ModelValue& input : model.inputs) {
-    Parameter::Kind kind = Parameter::Kind::kInput;
-    std::optional<std::size_t> place = place_of(plan.inputs(), input.name);
-    if (!place) {
-      kind = Parameter::Kind::kFixed;
-      place = place_of(plan.fixed_inputs(), input.name);
+  for (const std::string& name : model.input_order) {
+    if (const auto fixed = place_of(plan.fixed_inputs(), name)) {
+      const client::FixedInput& value = plan.fixed_inputs()[*fixed];
+      signature.parameters.push_back(
+          parameter(name, Parameter::Kind::kFixed, *fixed, value.dtype, texts(value.shape)));
+      continue;
     }
-    if (!place) kind = Parameter::Kind::kUnread;
-    signature.parameters.push_back(parameter(input.name, kind, place.value_or(0), input.dtype, texts(input.shape)));
+    const auto declared = place_of(model.inputs, name);
+    if (!declared) continue;
+    const onnx::ModelValue& input = model.inputs[*declared];
+    const auto place = place_of(plan.inputs(), name);
+    const Parameter::Kind kind = place ? Parameter::Kind::kInput : Parameter::Kind::kUnread;
+    signature.parameters.push_back(parameter(name, kind, place.value_or(0), input.dtype, texts(input.shape)));
   }
   for (const onnx::ModelValue& result : model.results) {
     const std::optional<std::size_t> place = place_of(plan.outputs(), result.name);

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# The Python package. Its environment (build/python/venv) holds what python/requirements.txt pins: build tools, and what
+# the tests compare with. Its wheel (build/wheels) is made of a release build, repaired by auditwheel, installed into an
+# environment of its own and tested there. Where no package index answers, it says what is skipped and ends well.
+#
+#   scripts/python.sh            all of it
+#   scripts/python.sh venv       only the environment; a build made after it has the package
+#   scripts/python.sh wheel      only the wheel and its test
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+venv=$root/build/python/venv wheels=$root/build/wheels build=${HEARTH_BUILD:-$root/build/release}
+report=${HEARTH_TEST_REPORT:-}
+
+skip() {
+  echo "python.sh: SKIPPED: $1: $2"
+  [[ -z $report ]] || printf 'skip\t%s\t%s\n' "$1" "$2" >> "$report"
+}
+
+# Debian's pip in the environment; the index is the user's configuration's.
+pip() { "$1/bin/python" -m pip --disable-pip-version-check --quiet "${@:2}"; }
+
+make_venv() {
+  local pinned
+  pinned=$(sha256sum < python/requirements.txt)
+  if [[ -f $venv/pinned && $(< "$venv/pinned") == "$pinned" ]]; then return; fi
+  rm -rf "$venv"
+  if ! /usr/bin/python3 -m venv "$venv" > /dev/null; then
+    skip "the Python package" "python3-venv is not installed"
+    return 1
+  fi
+  if ! pip "$venv" install --timeout 15 --retries 1 -r <(grep -v '^torch' python/requirements.txt) 2> build/python/pip.log; then
+    rm -rf "$venv"
+    skip "the Python package" "no package index answers (build/python/pip.log)"
+    return 1
+  fi
+  # By itself: it is large, and some tests are all that lacks without it.
+  pip "$venv" install --timeout 15 --retries 1 "$(grep '^torch' python/requirements.txt)" 2>> build/python/pip.log ||
+    skip "torch's arrays" "no package index has $(grep '^torch' python/requirements.txt)"
+  echo "$pinned" > "$venv/pinned"
+}
+
+make_wheel() {
+  local raw=$root/build/python/raw fresh=$root/build/python/fresh
+  if [[ ! -e $build/python/hearth/_hearth.abi3.so ]]; then
+    skip "the wheel" "$build has no Python package: build it after scripts/python.sh venv"
+    return
+  fi
+  rm -rf "$raw" "$fresh"
+  mkdir -p "$wheels"
+  rm -f "$wheels"/hearth_compiler-*.whl
+  echo "python.sh: wheel"
+  PATH=$venv/bin:$PATH pip "$venv" wheel python --no-deps --no-build-isolation -w "$raw" \
+    -C cmake.define.HEARTH_ONLY=python -C "cmake.define.HEARTH_PREBUILT=$build" \
+    -C "build-dir=$root/build/python/{wheel_tag}"
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" -q repair --plat manylinux_2_36_x86_64 -w "$wheels" "$raw"/hearth_compiler-*.whl
+  "$venv/bin/auditwheel" show "$wheels"/hearth_compiler-*.whl | grep -o 'manylinux_[0-9_x]*' | sort -u | head -1
+  "$venv/bin/abi3audit" "$wheels"/hearth_compiler-*.whl
+  # What it needs, and numpy for the test, as files: the installation asks no index.
+  pip "$venv" download -d "$wheels" --only-binary :all: --no-deps \
+    "$(grep '^nanobind-backend' python/requirements.txt)" "$(grep '^numpy' python/requirements.txt)"
+  /usr/bin/python3 -m venv "$fresh"
+  pip "$fresh" install --no-index --find-links "$wheels" hearth-compiler numpy
+  echo "python.sh: test of the wheel"
+  (cd / && HEARTH_DAEMON=$build/bin/hearthd HEARTH_BIN_DIR=$build/bin "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
+  ls -l "$wheels"/hearth_compiler-*.whl | awk '{printf "python.sh: %s, %.1f MB\n", $NF, $5 / 1e6}'
+}
+
+mkdir -p build/python
+case ${1:-all} in
+  venv) make_venv || true ;;
+  wheel) make_wheel ;;
+  all) if make_venv; then make_wheel; fi ;;
+  *) echo "python.sh: unknown word '$1'; use venv or wheel" >&2; exit 2 ;;
+esac
