@@ -50,10 +50,10 @@ make_wheel() {
   mkdir -p "$wheels"
   rm -f "$wheels"/hearth_compiler-*.whl
   echo "python.sh: wheel"
-  PATH=$venv/bin:$PATH pip "$venv" wheel python --no-deps --no-build-isolation -w "$raw" \
-    -C cmake.define.HEARTH_ONLY=python -C "cmake.define.HEARTH_PREBUILT=$build" \
-    -C "build-dir=$root/build/python/{wheel_tag}"
-  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" -q repair --plat manylinux_2_36_x86_64 -w "$wheels" "$raw"/hearth_compiler-*.whl
+  PATH=$venv/bin:$PATH pip "$venv" wheel ./python --no-deps --no-build-isolation -w "$raw" \
+    --config-settings cmake.define.HEARTH_ONLY=python --config-settings "cmake.define.HEARTH_PREBUILT=$build" \
+    --config-settings "build-dir=$root/build/python/{wheel_tag}"
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --plat manylinux_2_35_x86_64 -w "$wheels" "$raw"/hearth_compiler-*.whl
   "$venv/bin/auditwheel" show "$wheels"/hearth_compiler-*.whl | grep -o 'manylinux_[0-9_x]*' | sort -u | head -1
   "$venv/bin/abi3audit" "$wheels"/hearth_compiler-*.whl
   # What it needs, and numpy for the test, as files: the installation asks no index.
@@ -62,7 +62,7 @@ make_wheel() {
   /usr/bin/python3 -m venv "$fresh"
   pip "$fresh" install --no-index --find-links "$wheels" hearth-compiler numpy
   echo "python.sh: test of the wheel"
-  (cd / && HEARTH_DAEMON=$build/bin/hearthd HEARTH_BIN_DIR=$build/bin "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
+  (cd / && HEARTH_BIN_DIR=$build/bin "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
   ls -l "$wheels"/hearth_compiler-*.whl | awk '{printf "python.sh: %s, %.1f MB\n", $NF, $5 / 1e6}'
 }
 
