@@ -176,6 +176,8 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
   return set_vars(state.wanted);
 }
 
+std::size_t Instance::num_outputs() const { return state_->outputs_in_order.size(); }
+
 void Instance::output_shape(std::size_t index, std::vector<std::int64_t>* shape) const {
   shape->clear();
   for (const Expr& length : state_->wire().buffers[state_->outputs_in_order.at(index)].shape)

@@ -1,5 +1,6 @@
 // Errors and versions of the C ABI.
 #include "hearth/error.h"
+#include "base/text.h"
 #include "client/c_abi/handles.h"
 #include "hearth/dtype.h"
 
@@ -37,6 +38,11 @@ absl::Status check_given(std::initializer_list<Argument> arguments) {
     if (argument.pointer == nullptr) return absl::InvalidArgumentError(std::string(argument.name) + " is NULL");
   }
   return absl::OkStatus();
+}
+
+absl::Status check_index(std::size_t index, std::size_t count, std::string_view what) {
+  if (index < count) return absl::OkStatus();
+  return absl::OutOfRangeError(str_cat(what, " ", index, " of ", count));
 }
 
 }  // namespace hearth::c_abi

@@ -10,7 +10,7 @@ namespace {
 
 absl::Status import(absl::StatusOr<hearth::onnx::ImportedModel> model, hearth_graph** graph) {
   if (!model.ok()) return model.status();
-  *graph = new hearth_graph{*std::move(model)};
+  *graph = new hearth_graph(*std::move(model));
   return absl::OkStatus();
 }
 

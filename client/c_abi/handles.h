@@ -16,6 +16,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,11 +36,23 @@ struct hearth_import_options {
 };
 
 struct hearth_graph {
+  // The lengths of a value as texts, and pointers to them.
+  struct Lengths {
+    std::vector<std::string> texts;
+    std::vector<const char*> pointers;
+  };
+  explicit hearth_graph(hearth::onnx::ImportedModel imported);
   hearth::onnx::ImportedModel model;
+  std::vector<Lengths> inputs, results;
 };
 
 struct hearth_prepare_options {
   hearth::client::PrepareConfig config;
+  std::map<std::string, hearth::client::ParameterData> parameters = {};
+};
+
+struct hearth_bytes {
+  std::string bytes;
 };
 
 struct hearth_plan {
@@ -48,7 +61,9 @@ struct hearth_plan {
 
 struct hearth_instance {
   hearth::client::Instance instance;
-  std::vector<std::int64_t> shape;  // of the view that was given last
+  std::vector<std::int64_t> shape = {};  // of the view that was given last
+  std::vector<hearth::client::Instance::InputArray> inputs = {};  // of a call, kept for their memory
+  std::vector<hearth::client::Instance::OutputArray> outputs = {};
 };
 
 struct hearth_profile {
@@ -68,6 +83,8 @@ struct Argument {
   const char* name;
 };
 absl::Status check_given(std::initializer_list<Argument> arguments);
+// OutOfRange: "output 3 of 2".
+absl::Status check_index(std::size_t index, std::size_t count, std::string_view what);
 
 // Runs a call's body, whose exceptions end here.
 template <typename F>

@@ -1,10 +1,8 @@
 // Instances and profiles of the C ABI.
 #include <cstring>
 
-#include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "client/c_abi/handles.h"
-#include "hearth/dlpack.h"
 
 using hearth::c_abi::check_given;
 using hearth::c_abi::check_struct;
@@ -46,7 +44,20 @@ hearth_code hearth_plan_instantiate(const hearth_plan* plan, hearth_instance** i
     if (absl::Status given = check_given({{plan, "plan"}, {instance, "instance"}}); !given.ok()) return given;
     absl::StatusOr<hearth::client::Instance> made = plan->plan.instantiate();
     if (!made.ok()) return made.status();
-    *instance = new hearth_instance{*std::move(made), {}};
+    *instance = new hearth_instance{*std::move(made)};
+    return absl::OkStatus();
+  });
+}
+
+hearth_code hearth_plan_instantiate_threads(const hearth_plan* plan, int threads, hearth_instance** instance,
+                                            hearth_error** error) {
+  return guarded(error, [&]() -> absl::Status {
+    if (absl::Status given = check_given({{plan, "plan"}, {instance, "instance"}}); !given.ok()) return given;
+    const absl::StatusOr<int> chosen = hearth::client::choose_threads(threads);
+    if (!chosen.ok()) return chosen.status();
+    absl::StatusOr<hearth::client::Instance> made = plan->plan.instantiate({.threads = *chosen});
+    if (!made.ok()) return made.status();
+    *instance = new hearth_instance{*std::move(made)};
     return absl::OkStatus();
   });
 }
@@ -106,39 +117,6 @@ hearth_code hearth_instance_output(hearth_instance* instance, const char* name, 
     const absl::StatusOr<ConstView> output = run.output(name);
     if (output.ok()) show(instance, *output, view);
     return output.status();
-  });
-}
-
-hearth_code hearth_instance_bind_input_dlpack(hearth_instance* instance, const char* name,
-                                              struct DLManagedTensor* tensor, hearth_error** error) {
-  return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status given = check_given({{tensor, "tensor"}}); !given.ok()) return given;
-    const absl::StatusOr<MutableView> input = run.input(name);
-    if (!input.ok()) return input.status();
-    const absl::StatusOr<hearth::client::ArrayView> array = hearth::client::view_of_dlpack(tensor);
-    if (!array.ok()) return array.status();
-    if (array->dtype != input->dtype || array->shape != input->shape) {
-      return absl::InvalidArgumentError(hearth::str_cat(
-          "input '", name, "' is ", hearth::dtype_name(input->dtype), " [", absl::StrJoin(input->shape, ", "),
-          "], the tensor is ", hearth::dtype_name(array->dtype), " [", absl::StrJoin(array->shape, ", "), "]"));
-    }
-    // Once to be refused while the tensor is still the caller's, and once, as before, with its owner.
-    if (absl::Status bound = run.bind_input(name, array->data, array->size_bytes); !bound.ok()) return bound;
-    const absl::StatusOr<hearth::client::ImportedArray> taken = hearth::client::from_dlpack(tensor);
-    if (!taken.ok()) return taken.status();
-    return run.bind_input(name, array->data, array->size_bytes, taken->owner);
-  });
-}
-
-hearth_code hearth_instance_output_dlpack(hearth_instance* instance, const char* name, struct DLManagedTensor** tensor,
-                                          hearth_error** error) {
-  return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status given = check_given({{tensor, "tensor"}}); !given.ok()) return given;
-    const absl::StatusOr<ConstView> output = run.output(name);
-    if (!output.ok()) return output.status();
-    const absl::StatusOr<DLManagedTensor*> made = hearth::client::to_dlpack(hearth::client::copy_of(*output));
-    if (made.ok()) *tensor = *made;
-    return made.status();
   });
 }
 

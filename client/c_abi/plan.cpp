@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "client/c_abi/handles.h"
-#include "hearth/plan_file.h"
 
 using hearth::c_abi::check_given;
+using hearth::c_abi::check_index;
 using hearth::c_abi::check_struct;
 using hearth::c_abi::guarded;
 using hearth::client::PrepareConfig;
@@ -19,11 +19,6 @@ hearth_code set_option(hearth_prepare_options* options, hearth_error** error, F&
     if (absl::Status given = check_given({{options, "options"}}); !given.ok()) return given;
     return set(options->config);
   });
-}
-
-absl::Status check_index(std::size_t index, std::size_t count, std::string_view what) {
-  if (index < count) return absl::OkStatus();
-  return absl::OutOfRangeError(hearth::str_cat(what, " ", index, " of ", count));
 }
 
 absl::Status describe(const std::vector<hearth::client::ValueInfo>& values, std::size_t index, std::string_view what,
@@ -174,26 +169,6 @@ hearth_code hearth_prepare(const hearth_graph* graph, const hearth_prepare_optio
     if (!prepared.ok()) return prepared.status();
     *plan = new hearth_plan{*std::move(prepared)};
     return absl::OkStatus();
-  });
-}
-
-hearth_code hearth_plan_load(const char* path, const hearth_prepare_options* options, hearth_plan** plan,
-                             hearth_error** error) {
-  return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{path, "path"}, {plan, "plan"}}); !given.ok()) return given;
-    hearth::client::LoadPlanConfig config;
-    if (options != nullptr) config = {.threads = options->config.threads, .device = options->config.device};
-    absl::StatusOr<hearth::client::PreparedPlan> loaded = hearth::client::load_plan(path, config);
-    if (!loaded.ok()) return loaded.status();
-    *plan = new hearth_plan{*std::move(loaded)};
-    return absl::OkStatus();
-  });
-}
-
-hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters, hearth_error** error) {
-  return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}, {path, "path"}}); !given.ok()) return given;
-    return plan->plan.export_to(path, {.parameters = with_parameters != 0});
   });
 }
 

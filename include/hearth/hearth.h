@@ -38,7 +38,8 @@ extern "C" {
 #define HEARTH_OF_INT
 #endif
 
-struct DLManagedTensor; /* of dlpack.h, ABI version 0.x */
+struct DLManagedTensor;          /* of dlpack.h, ABI version 0.x */
+struct DLManagedTensorVersioned; /* 1.x */
 
 /* The version of the library, "0.1.0", and its HEARTH_ABI_VERSION. */
 HEARTH_API const char* hearth_version(void);
@@ -135,6 +136,41 @@ HEARTH_API hearth_code hearth_graph_from_onnx(const void* model, size_t size_byt
                                               hearth_error** error);
 HEARTH_API void hearth_graph_free(hearth_graph* graph);
 
+/* What a model says of itself. Pointers live as long as the graph. */
+typedef struct hearth_graph_value {
+  size_t struct_size; /* set by the caller */
+  const char* name;
+  hearth_dtype dtype;
+  size_t rank;
+  const char* const* lengths; /* `rank` texts: "4", "batch", "past + seq" */
+  /* Of a result whose length along an axis depends on the data: the output that says it, an i64 scalar; else NULL. */
+  const char* length_output;
+  size_t length_axis;
+} hearth_graph_value;
+HEARTH_API int hearth_graph_opset(const hearth_graph* graph);
+/* Inputs as declared, without initializers and constants; then what is computed of them. */
+HEARTH_API size_t hearth_graph_num_inputs(const hearth_graph* graph);
+HEARTH_API size_t hearth_graph_num_results(const hearth_graph* graph);
+HEARTH_API hearth_code hearth_graph_input(const hearth_graph* graph, size_t index, hearth_graph_value* value,
+                                          hearth_error** error);
+HEARTH_API hearth_code hearth_graph_result(const hearth_graph* graph, size_t index, hearth_graph_value* value,
+                                           hearth_error** error);
+/* What the file says and is not so, for people; NULL beyond the last. */
+HEARTH_API size_t hearth_graph_num_warnings(const hearth_graph* graph);
+HEARTH_API const char* hearth_graph_warning(const hearth_graph* graph, size_t index);
+/* What hearth_import_options_set_weights() did. */
+typedef struct hearth_weights_report {
+  size_t struct_size;    /* set by the caller */
+  size_t tensors;        /* stored narrow */
+  uint64_t f32_bytes;    /* what they would take */
+  uint64_t stored_bytes; /* what they take */
+  const char* worst;     /* the tensor with the largest error; "" when none is stored narrow */
+  double worst_error;    /* in parts of its largest |weight| */
+  size_t num_kept;       /* tensors that stay f32, since they hold values that the narrow form has not */
+} hearth_weights_report;
+HEARTH_API hearth_code hearth_graph_weights(const hearth_graph* graph, hearth_weights_report* report,
+                                            hearth_error** error);
+
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
 
 typedef struct hearth_plan hearth_plan;
@@ -204,9 +240,26 @@ HEARTH_API hearth_code hearth_prepare(const hearth_graph* graph, const hearth_pr
  * for; without options: the device of the kind that it was prepared for). */
 HEARTH_API hearth_code hearth_plan_load(const char* path, const hearth_prepare_options* options, hearth_plan** plan,
                                         hearth_error** error);
+/* Parameters that a plan file leaves out, for hearth_plan_load(): used where they lie until `release`, which may be NULL,
+ * is called with `context`: once the options and every plan that has them are freed. */
+HEARTH_API hearth_code hearth_prepare_options_add_parameter(hearth_prepare_options* options, const char* name,
+                                                            const void* data, size_t size_bytes,
+                                                            void (*release)(void* context), void* context,
+                                                            hearth_error** error);
+/* Of a plan file's bytes, which are copied. */
+HEARTH_API hearth_code hearth_plan_load_bytes(const void* data, size_t size_bytes,
+                                              const hearth_prepare_options* options, hearth_plan** plan,
+                                              hearth_error** error);
 /* Writes a plan file: whole or not at all. With `with_parameters` 0 the weights stay out of it. */
 HEARTH_API hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters,
                                           hearth_error** error);
+/* The same into memory. */
+typedef struct hearth_bytes hearth_bytes;
+HEARTH_API hearth_code hearth_plan_export_bytes(const hearth_plan* plan, int with_parameters, hearth_bytes** bytes,
+                                                hearth_error** error);
+HEARTH_API const void* hearth_bytes_data(const hearth_bytes* bytes);
+HEARTH_API size_t hearth_bytes_size(const hearth_bytes* bytes);
+HEARTH_API void hearth_bytes_free(hearth_bytes* bytes);
 HEARTH_API void hearth_plan_free(hearth_plan* plan);
 
 typedef struct hearth_prepare_stats {
@@ -250,6 +303,9 @@ HEARTH_API hearth_code hearth_plan_variable(const hearth_plan* plan, size_t inde
 typedef struct hearth_instance hearth_instance;
 HEARTH_API hearth_code hearth_plan_instantiate(const hearth_plan* plan, hearth_instance** instance,
                                                hearth_error** error);
+/* With threads of its own, the calling one included; 0: every CPU that this process may use. */
+HEARTH_API hearth_code hearth_plan_instantiate_threads(const hearth_plan* plan, int threads, hearth_instance** instance,
+                                                       hearth_error** error);
 HEARTH_API void hearth_instance_free(hearth_instance* instance);
 
 /* Variables start at their upper bounds. */
@@ -290,6 +346,14 @@ HEARTH_API hearth_code hearth_instance_bind_input_dlpack(hearth_instance* instan
 HEARTH_API hearth_code hearth_instance_output_dlpack(hearth_instance* instance, const char* name,
                                                      struct DLManagedTensor** tensor, hearth_error** error);
 
+/* The same with tensors of DLPack 1.x, which also have float8. */
+HEARTH_API hearth_code hearth_instance_bind_input_dlpack_versioned(hearth_instance* instance, const char* name,
+                                                                   struct DLManagedTensorVersioned* tensor,
+                                                                   hearth_error** error);
+HEARTH_API hearth_code hearth_instance_output_dlpack_versioned(hearth_instance* instance, const char* name,
+                                                               struct DLManagedTensorVersioned** tensor,
+                                                               hearth_error** error);
+
 /* From now on the input reads what the output held after the execute before; zeros at first. */
 HEARTH_API hearth_code hearth_instance_carry(hearth_instance* instance, const char* output, const char* input,
                                              hearth_error** error);
@@ -298,6 +362,30 @@ HEARTH_API hearth_code hearth_instance_set_carried(hearth_instance* instance, co
                                                    size_t size_bytes, hearth_error** error);
 
 HEARTH_API hearth_code hearth_instance_execute(hearth_instance* instance, hearth_error** error);
+
+/* All arrays in one call and by place, as hearth_plan_input(), _output() and _variable() have them.
+ *
+ * The variables at the values that the inputs' lengths have, and every length checked; an input with a NULL shape is
+ * left out. A variable that no length decides is an error. */
+typedef struct hearth_shape {
+  const int64_t* lengths;
+  size_t rank;
+} hearth_shape;
+HEARTH_API hearth_code hearth_instance_set_shapes(hearth_instance* instance, const hearth_shape* shapes,
+                                                  size_t num_shapes, hearth_error** error);
+/* The size of an output at the variables' values, and its shape: `rank` lengths are written to `lengths`, which has room
+ * for what hearth_plan_output() says. Either may be NULL. */
+HEARTH_API hearth_code hearth_instance_output_shape(hearth_instance* instance, size_t index, int64_t* lengths,
+                                                    size_t* size_bytes, hearth_error** error);
+/* Binds them as hearth_instance_bind_input() and _bind_output() do, and executes. NULL data: what is there stays, as for
+ * what is carried. Bound until others are. */
+typedef struct hearth_array {
+  void* data; /* of an input only read */
+  size_t size_bytes;
+} hearth_array;
+HEARTH_API hearth_code hearth_instance_execute_arrays(hearth_instance* instance, const hearth_array* inputs,
+                                                      size_t num_inputs, const hearth_array* outputs,
+                                                      size_t num_outputs, hearth_error** error);
 
 /* ---- Profiles ---------------------------------------------------------------------------------------------------- */
 

@@ -126,6 +126,7 @@ class Instance {
   // length is an error that names it. An input whose shape has a null pointer is left out.
   using ShapeView = std::span<const std::int64_t>;
   absl::Status set_shapes(std::span<const ShapeView> shapes, std::span<const std::optional<std::int64_t>> given = {});
+  std::size_t num_outputs() const;
   // The shape and size of an output at the variables' values.
   void output_shape(std::size_t index, std::vector<std::int64_t>* shape) const;
   std::size_t output_bytes(std::size_t index) const;

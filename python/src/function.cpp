@@ -1,5 +1,6 @@
 #include "function.h"
 
+#include <chrono>
 #include <cstring>
 
 #include "dtypes.h"
@@ -152,6 +153,16 @@ nb::object Function::into(const nb::args& args, const nb::dict& out, const nb::k
   return taken.replay->call(signature_, args, kwargs, out, info_.may_copy);
 }
 
+double Function::time_executes(std::int64_t count) {
+  const std::unique_ptr<Replay> replay = take();
+  absl::Status status;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::int64_t i = 0; i < count && status.ok(); ++i) status = replay->instance().execute();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  check(status);
+  return took.count();
+}
+
 nb::object Function::call(const nb::args& args, const nb::kwargs& kwargs) { return into(args, nb::dict(), kwargs); }
 
 Stream::Stream(const Function& function, const std::vector<client::Carried>& carried)
@@ -245,6 +256,7 @@ void add_function(nb::module_& module) {
       .def_prop_ro("opset", [](const Function& function) { return function.info().opset; })
       .def_prop_ro("device", [](const Function& function) { return function.plan().device(); })
       .def_prop_ro("threads", [](const Function& function) { return function.plan().threads(); })
+      .def("_time_executes", &Function::time_executes, nb::arg("count"))
       .def("__reduce__", &reduce)
       .def("__repr__", &repr);
   nb::class_<Stream>(module, "Stream",

@@ -34,6 +34,9 @@ class Function {
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
   nb::object into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs);
 
+  // Seconds that `count` replays of one instance take in C++, for benchmarks to subtract.
+  double time_executes(std::int64_t count);
+
   const client::PreparedPlan& plan() const { return plan_; }
   const Signature& signature() const { return signature_; }
   const FunctionInfo& info() const { return info_; }

@@ -30,6 +30,14 @@ struct DLManagedTensor {
   void (*deleter)(struct DLManagedTensor*);
 };
 
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned*);
+  uint64_t flags;
+  Array array;
+};
+
 #define CHECK(condition)                                                    \
   do {                                                                      \
     if (!(condition)) {                                                     \
@@ -77,17 +85,27 @@ static void delete_tensor(struct DLManagedTensor* tensor) {
   ++deleted;
   free(tensor);
 }
+static Array tensor_array(float* data, int64_t* shape, int rank) {
+  Array array = {data, {1, 0}, rank, {2, 32, 1}, NULL, NULL, 0};
+  array.shape = shape;
+  return array;
+}
 static struct DLManagedTensor* tensor_of(float* data, int64_t* shape, int rank) {
   struct DLManagedTensor* tensor = calloc(1, sizeof *tensor);
-  tensor->array.data = data;
-  tensor->array.device.device_type = 1;
-  tensor->array.ndim = rank;
-  tensor->array.dtype.code = 2;
-  tensor->array.dtype.bits = 32;
-  tensor->array.dtype.lanes = 1;
-  tensor->array.shape = shape;
+  tensor->array = tensor_array(data, shape, rank);
   tensor->deleter = delete_tensor;
   return tensor;
+}
+
+static void delete_versioned(struct DLManagedTensorVersioned* tensor) {
+  ++deleted;
+  free(tensor);
+}
+
+static int released = 0;
+static void release(void* context) {
+  CHECK(context == &released);
+  ++released;
 }
 
 static void check_names(void) {
@@ -123,6 +141,21 @@ static void check_null(void) {
   FAILS(hearth_plan_variable(NULL, 0, NULL, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
   FAILS(hearth_plan_instantiate(NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
   FAILS(hearth_instance_execute(NULL, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
+  FAILS(hearth_instance_execute_arrays(NULL, NULL, 0, NULL, 0, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
+  FAILS(hearth_instance_set_shapes(NULL, NULL, 0, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
+  FAILS(hearth_instance_output_shape(NULL, 0, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
+  FAILS(hearth_plan_instantiate_threads(NULL, 1, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
+  FAILS(hearth_plan_load_bytes(NULL, 0, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "data is NULL");
+  FAILS(hearth_plan_export_bytes(NULL, 1, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
+  FAILS(hearth_prepare_options_add_parameter(NULL, "w", NULL, 0, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT,
+        "options is NULL");
+  FAILS(hearth_graph_input(NULL, 0, NULL, &error), HEARTH_INVALID_ARGUMENT, "graph is NULL");
+  FAILS(hearth_graph_result(NULL, 0, NULL, &error), HEARTH_INVALID_ARGUMENT, "graph is NULL");
+  FAILS(hearth_graph_weights(NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "graph is NULL");
+  hearth_bytes_free(NULL);
+  CHECK(hearth_bytes_data(NULL) == NULL && hearth_bytes_size(NULL) == 0);
+  CHECK(hearth_graph_opset(NULL) == 0 && hearth_graph_num_inputs(NULL) == 0 && hearth_graph_num_results(NULL) == 0);
+  CHECK(hearth_graph_num_warnings(NULL) == 0 && hearth_graph_warning(NULL, 0) == NULL);
   FAILS(hearth_instance_execute_profiled(NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
   FAILS(hearth_instance_bind_input(NULL, "x", NULL, 0, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
   FAILS(hearth_profile_kernel(NULL, 0, NULL, NULL, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "profile is NULL");
@@ -167,6 +200,75 @@ static void check_cancelled(const hearth_graph* graph, const char* socket) {
   hearth_prepare_options_free(options);
 }
 
+static void check_facts(const hearth_graph* graph) {
+  hearth_graph_value value = {sizeof value, NULL, HEARTH_BOOL, 0, NULL, NULL, 0};
+  hearth_weights_report report = {sizeof report, 9, 9, 9, NULL, 9, 9};
+  CHECK(hearth_graph_opset(graph) >= 7 && hearth_graph_num_inputs(graph) == 1 && hearth_graph_num_results(graph) == 1);
+  OK(hearth_graph_input(graph, 0, &value, &error));
+  CHECK(strcmp(value.name, "image") == 0 && value.dtype == HEARTH_F32 && value.rank == 4);
+  CHECK(strcmp(value.lengths[0], "400") == 0 && value.length_output == NULL);
+  OK(hearth_graph_result(graph, 0, &value, &error));
+  CHECK(strcmp(value.name, "probability") == 0 && value.rank == 2 && strcmp(value.lengths[1], "10") == 0);
+  FAILS(hearth_graph_result(graph, 1, &value, &error), HEARTH_OUT_OF_RANGE, "result 1 of 1");
+  value.struct_size = 8;
+  FAILS(hearth_graph_input(graph, 0, &value, &error), HEARTH_INVALID_ARGUMENT, "struct_size is 8");
+  OK(hearth_graph_weights(graph, &report, &error));
+  CHECK(report.tensors == 0 && report.f32_bytes == 0 && strcmp(report.worst, "") == 0 && report.num_kept == 0);
+  CHECK(hearth_graph_num_warnings(graph) == 0 && hearth_graph_warning(graph, 0) == NULL);
+}
+
+/* A plan in memory, with its parameters and without; `wanted` is what it computes. */
+static void check_bytes(const hearth_plan* plan, float* images, size_t images_bytes, const float* wanted,
+                        size_t wanted_bytes) {
+  hearth_bytes *whole = NULL, *without = NULL;
+  hearth_plan *loaded = NULL, *none = NULL;
+  hearth_instance* run = NULL;
+  hearth_prepare_options* options = hearth_prepare_options_new();
+  float* result = malloc(wanted_bytes);
+  char* copy;
+  hearth_array input = {images, images_bytes}, output = {result, wanted_bytes}, same = {NULL, 0};
+  int64_t lengths[2] = {0, 0};
+  size_t size_bytes = 0;
+  OK(hearth_plan_export_bytes(plan, 1, &whole, &error));
+  copy = malloc(hearth_bytes_size(whole) + 1);
+  memcpy(copy + 1, hearth_bytes_data(whole), hearth_bytes_size(whole)); /* aligned to nothing */
+  OK(hearth_plan_load_bytes(copy + 1, hearth_bytes_size(whole), options, &loaded, &error));
+  free(copy);
+  FAILS(hearth_plan_load_bytes(hearth_bytes_data(whole), hearth_bytes_size(whole) - 8, options, &none, &error),
+        HEARTH_DATA_LOSS, "the plan: ");
+  OK(hearth_plan_export_bytes(plan, 0, &without, &error));
+  CHECK(hearth_bytes_size(without) < hearth_bytes_size(whole));
+  FAILS(hearth_plan_load_bytes(hearth_bytes_data(without), hearth_bytes_size(without), options, &none, &error),
+        HEARTH_INVALID_ARGUMENT, "is not in the file and not given");
+  OK(hearth_prepare_options_add_parameter(options, "nothing", images, 16, release, &released, &error));
+  FAILS(hearth_prepare_options_add_parameter(options, "nothing", images, 16, release, &released, &error),
+        HEARTH_ALREADY_EXISTS, "'nothing' is given twice");
+  FAILS(hearth_plan_load_bytes(hearth_bytes_data(whole), hearth_bytes_size(whole), options, &none, &error),
+        HEARTH_INVALID_ARGUMENT, "parameter 'nothing' is given; the plan has none of this name");
+  CHECK(none == NULL && released == 0);
+  hearth_bytes_free(whole);
+  hearth_bytes_free(without);
+  hearth_prepare_options_free(options);
+  CHECK(released == 1);
+
+  FAILS(hearth_plan_instantiate_threads(loaded, -1, &run, &error), HEARTH_INVALID_ARGUMENT, "-1");
+  OK(hearth_plan_instantiate_threads(loaded, 1, &run, &error));
+  hearth_plan_free(loaded);
+  OK(hearth_instance_output_shape(run, 0, lengths, &size_bytes, &error));
+  CHECK(lengths[0] == 400 && lengths[1] == 10 && size_bytes == wanted_bytes);
+  OK(hearth_instance_output_shape(run, 0, NULL, NULL, &error));
+  FAILS(hearth_instance_output_shape(run, 1, NULL, NULL, &error), HEARTH_OUT_OF_RANGE, "output 1 of 1");
+  OK(hearth_instance_execute_arrays(run, &input, 1, &output, 1, &error));
+  CHECK(memcmp(result, wanted, wanted_bytes) == 0);
+  memset(result, 0, wanted_bytes);
+  OK(hearth_instance_execute_arrays(run, &same, 1, &same, 1, &error));
+  CHECK(memcmp(result, wanted, wanted_bytes) == 0);
+  FAILS(hearth_instance_execute_arrays(run, &input, 2, &output, 1, &error), HEARTH_INVALID_ARGUMENT, "2 inputs");
+  FAILS(hearth_instance_execute_arrays(run, NULL, 1, &output, 1, &error), HEARTH_INVALID_ARGUMENT, "inputs is NULL");
+  hearth_instance_free(run);
+  free(result);
+}
+
 static void* read_file(const char* path, size_t* size) {
   FILE* file = fopen(path, "rb");
   void* bytes = malloc(1 << 22);
@@ -203,6 +305,7 @@ static void check_digits(const char* model, const char* socket, const char* fold
   OK(hearth_prepare(graph, options, &plan, &error));
   CHECK(calls > 0);
   check_cancelled(graph, socket);
+  check_facts(graph);
   hearth_graph_free(graph);
   hearth_graph_free(same);
   OK(hearth_plan_stats(plan, &stats, &error));
@@ -258,6 +361,7 @@ static void check_digits(const char* model, const char* socket, const char* fold
   OK(hearth_instance_execute(again, &error));
   OK(hearth_instance_output(again, "probability", &view, &error));
   CHECK(memcmp(view.data, first, view.size_bytes) == 0);
+  check_bytes(plan, images, info.max_bytes, first, view.size_bytes);
   hearth_instance_free(again);
   hearth_instance_free(run);
   hearth_plan_free(plan);
@@ -278,6 +382,9 @@ static void check_symbolic(const char* model, const char* socket) {
   const int64_t ends[2] = {3, 4};
   float values[12] = {-1, 2, -3, 4, -5, 6, -7, 8, -9, 10, -11, 12}, result[12];
   struct DLManagedTensor *given, *copy = NULL;
+  struct DLManagedTensorVersioned *versioned, *versioned_copy = NULL;
+  const int64_t two[2] = {2, 3};
+  hearth_shape shapes = {NULL, 2};
   FAILS(hearth_import_options_set_dim(import, "n", 3, 2, &error), HEARTH_INVALID_ARGUMENT, "from 3 to 2");
   FAILS(hearth_import_options_set_weights(import, HEARTH_F64, &error), HEARTH_INVALID_ARGUMENT, "stored as f64");
   FAILS(hearth_import_options_set_constant(import, "x", (hearth_dtype)50, shape, 2, values, 48, &error),
@@ -312,6 +419,33 @@ static void check_symbolic(const char* model, const char* socket) {
   OK(hearth_instance_bind_input(run, "x", values, sizeof values, &error));
   CHECK(deleted == 1);
 
+  versioned = calloc(1, sizeof *versioned);
+  versioned->major = 2;
+  versioned->array = tensor_array(values, shape, 2);
+  versioned->deleter = delete_versioned;
+  FAILS(hearth_instance_bind_input_dlpack_versioned(run, "x", versioned, &error), HEARTH_INVALID_ARGUMENT,
+        "is of DLPack version 2.0; expected 1.x");
+  CHECK(deleted == 1);
+  versioned->major = 1;
+  OK(hearth_instance_bind_input_dlpack_versioned(run, "x", versioned, &error));
+  OK(hearth_instance_execute(run, &error));
+  OK(hearth_instance_output_dlpack_versioned(run, "y", &versioned_copy, &error));
+  CHECK(versioned_copy->major == 1 && versioned_copy->flags == 2 && ((float*)versioned_copy->array.data)[3] == 4);
+  versioned_copy->deleter(versioned_copy);
+  OK(hearth_instance_bind_input(run, "x", values, sizeof values, &error));
+  CHECK(deleted == 2);
+
+  shapes.lengths = wrong;
+  FAILS(hearth_instance_set_shapes(run, &shapes, 1, &error), HEARTH_INVALID_ARGUMENT,
+        "input 'x' has 4 along axis 1; expected 3");
+  shapes.lengths = two;
+  OK(hearth_instance_set_shapes(run, &shapes, 1, &error));
+  OK(hearth_instance_output_shape(run, 0, wrong, NULL, &error));
+  CHECK(wrong[0] == 2 && wrong[1] == 3);
+  shapes.lengths = NULL;
+  FAILS(hearth_instance_set_shapes(run, &shapes, 1, &error), HEARTH_INVALID_ARGUMENT, "variable 'n'");
+  FAILS(hearth_instance_set_shapes(run, NULL, 1, &error), HEARTH_INVALID_ARGUMENT, "shapes is NULL");
+
   OK(hearth_instance_set_variable(run, "n", 2, &error));
   FAILS(hearth_instance_set_variable(run, "n", 5, &error), HEARTH_OUT_OF_RANGE, "'n'");
   OK(hearth_instance_bind_output(run, "y", result, sizeof result, &error));
@@ -335,7 +469,7 @@ static void check_symbolic(const char* model, const char* socket) {
   OK(hearth_plan_instantiate(plan, &run, &error));
   OK(hearth_instance_bind_input_dlpack(run, "x", given, &error));
   hearth_instance_free(run);
-  CHECK(deleted == 2);
+  CHECK(deleted == 3);
   hearth_plan_free(plan);
   hearth_graph_free(graph);
 
