@@ -181,7 +181,8 @@ TEST_CASE("DLPack: what is not dense CPU memory is refused and stays the caller'
   refused("-1 axes", [](DLTensor& t, Foreign&) { t.ndim = -1; });
   refused("no shape", [](DLTensor& t, Foreign&) { t.shape = nullptr; });
   refused("points to null", [](DLTensor& t, Foreign&) { t.data = nullptr; });
-  CHECK(!from_dlpack(nullptr).ok());
+  CHECK(!from_dlpack(static_cast<DLManagedTensor*>(nullptr)).ok());
+  CHECK(!from_dlpack(static_cast<DLManagedTensorVersioned*>(nullptr)).ok());
 }
 
 TEST_CASE("DLPack: an exported array owns its memory until its deleter is called, and comes back the same") {
@@ -199,4 +200,29 @@ TEST_CASE("DLPack: an exported array owns its memory until its deleter is called
   }
   CHECK(absl::IsUnimplemented(to_dlpack(Array{DType::kF8E4M3, {1}, "a"}).status()));
   CHECK(!to_dlpack(Array{DType::kF32, {2}, "abcd"}).ok());
+}
+
+TEST_CASE("DLPack 1.x: a tensor says whether it may be written to, and float8 has a name") {
+  for (DType dtype : {DType::kF32, DType::kF8E4M3, DType::kF8E5M2, DType::kBF16}) {
+    auto exported = to_dlpack_versioned(Array{dtype, {3}, std::string(3 * dtype_bytes(dtype), '\1')},
+                                        DLPACK_FLAG_BITMASK_READ_ONLY);
+    REQUIRE(exported.ok());
+    CHECK((*exported)->version.major == 1);
+    const auto back = from_dlpack(*exported);
+    REQUIRE(back.ok());
+    CHECK(back->view.dtype == dtype);
+    CHECK(back->view.shape == std::vector<std::int64_t>{3});
+    CHECK(back->is_read_only);
+  }
+  // dlpack.h's numbers, of version 1.1.
+  CHECK(dlpack_type(DType::kF8E4M3).code == 10);
+  CHECK(dlpack_type(DType::kF8E5M2).code == 12);
+  CHECK(absl::IsUnimplemented(dtype_of_dlpack({7, 8, 1}).status()));
+
+  auto newer = to_dlpack_versioned(array_of<float>({1}, {1}));
+  REQUIRE(newer.ok());
+  (*newer)->version.major = 2;
+  const auto refused = from_dlpack(*newer);
+  CHECK_THAT(std::string(refused.status().message()), Contains("is of DLPack version 2.1; expected 1.x"));
+  (*newer)->deleter(*newer);  // it stayed the caller's
 }

@@ -108,6 +108,30 @@ TEST_CASE("a plan file runs with no daemon") {
   CHECK(plan->export_to("/nowhere/plan").code() == absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("a plan is kept in memory as it is in a file") {
+  const std::string path = exported();
+  const auto plan = load_plan(path);
+  REQUIRE(plan.ok());
+  const auto bytes = plan->export_bytes();
+  REQUIRE(bytes.ok());
+  CHECK(*bytes == content(path));
+  std::string shifted = "x" + *bytes;  // aligned to nothing
+  const auto copied = load_plan_bytes(std::string_view(shifted).substr(1));
+  shifted.assign(shifted.size(), '\0');
+  INFO(message(copied));
+  REQUIRE(copied.ok());
+  CHECK(computes(*copied));
+  const auto owned = std::make_shared<const std::string>(*bytes);
+  CHECK(computes(*load_plan_bytes(*owned, {}, owned)));
+  CHECK_THAT(message(load_plan_bytes(std::string_view(*bytes).substr(0, 100))), Contains("the plan: the file has 100 bytes"));
+  CHECK_THAT(message(load_plan_bytes("")), Contains("the plan: not a plan file"));
+  const auto without = plan->export_bytes({.parameters = false});
+  REQUIRE(without.ok());
+  CHECK(without->size() < bytes->size());
+  CHECK_THAT(message(load_plan_bytes(*without)), Contains("parameter 'a' is not in the file and not given"));
+  CHECK(computes(*load_plan_bytes(*without, {.parameters = {{"a", bytes_of(kScale)}}})));
+}
+
 TEST_CASE("parameters may be left out and are checked when given") {
   const std::string path = exported({.parameters = false});
   std::vector<float> wrong = {4}, two = {3, 3};

@@ -86,3 +86,32 @@ TEST_CASE("malformed expressions are refused by what is wrong") {
   for (int i = 0; i < Expr::kMaxTokens; ++i) push_const(&wire, 1);
   CHECK_THAT(message(wire), Catch::Contains("tokens"));
 }
+
+TEST_CASE("a length is written as people write it") {
+  const auto text = [](std::initializer_list<std::pair<Token::Kind, std::int64_t>> tokens,
+                       const std::vector<PlanVariable>& vars = kVars) {
+    hearth::v1::Expr wire;
+    for (const auto& [kind, value] : tokens) {
+      if (kind == Token::CONST) push_const(&wire, value);
+      if (kind == Token::VAR) push_var(&wire, static_cast<std::uint32_t>(value));
+      if (kind != Token::CONST && kind != Token::VAR) push_op(&wire, kind);
+    }
+    const absl::StatusOr<Expr> expr = Expr::compile(wire, vars);
+    return expr.ok() ? expr->to_text(vars) : std::string(expr.status().message());
+  };
+  using Pair = std::pair<Token::Kind, std::int64_t>;
+  const Pair n{Token::VAR, 0}, m{Token::VAR, 1}, two{Token::CONST, 2};
+  const Pair add{Token::ADD, 0}, sub{Token::SUB, 0}, mul{Token::MUL, 0}, div{Token::FLOORDIV, 0}, most{Token::MAX, 0};
+  CHECK(text({two}) == "2");
+  CHECK(text({n}) == "n");
+  CHECK(text({n, m, add}) == "n + m");
+  CHECK(text({n, m, add, two, mul}) == "(n + m) * 2");
+  CHECK(text({n, m, two, sub, sub}) == "n - (m - 2)");
+  CHECK(text({n, two, mul, m, add}) == "n * 2 + m");
+  CHECK(text({n, two, mul, two, div}) == "n");  // it is n
+  CHECK(text({n, two, add, two, div}) == "(n + 2) / 2");
+  CHECK(text({n, m, most}) == "max(n, m)");
+  // A variable of multiples is written as itself.
+  CHECK(text({n, two, div, two, mul}, {{"n", 2, 8, 2}}) == "n");
+  CHECK(text({n, two, div, two, mul}, {{"n", 2, 8, 1}}) == "n / 2 * 2");
+}
