@@ -36,6 +36,11 @@ latest_tsan_s=4200
 started=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
 configure() { [[ -f build/$1/build.ninja ]] || cmake --preset "$1"; }
+# The Python package is built where its environment is, which may be newer than the build tree.
+configure_python() {
+  bash scripts/python.sh venv
+  if [[ -d build/python/venv ]] && ! grep -qs '_hearth.abi3.so' build/release/build.ninja; then cmake --preset release; fi
+}
 
 # leave_out PHASE REASON TEST...: counted by the summary as skipped.
 leave_out() {
@@ -58,6 +63,7 @@ run_phase() {
   local phase=$1 preset=$1 targets=() select=() run=() left_out=()
   say "$phase: build"
   configure "${phase/quick/release}"
+  if [[ $phase == release ]]; then configure_python; fi
   if [[ $phase == tsan ]]; then
     mapfile -t targets < <(test_names tsan -R "$threaded")
     if ((${#targets[@]} == 0)); then
@@ -92,6 +98,7 @@ run_phase() {
   rm -f "build/$preset"/test_reports/* "build/$preset"/reports/*
   leave_out "$phase" "left out on a slow machine; it ran in the release phase" "${left_out[@]}"
   "${run[@]}" ctest --preset "$preset" --parallel "$jobs" "${select[@]}" | tee "build/$preset/ctest.log"
+  if [[ $phase == release ]]; then HEARTH_TEST_REPORT=build/release/test_reports/python_wheel bash scripts/python.sh wheel; fi
 }
 
 failed=() not_run=()
