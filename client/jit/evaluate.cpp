@@ -89,6 +89,21 @@ std::string text_of(DType dtype, const std::vector<std::int64_t>& shape) {
   return str_cat(dtype_name(dtype), " [", absl::StrJoin(shape, ", "), "]");
 }
 
+// Unnamed parameters are inputs here: the plan is the same whatever they hold.
+InputArrays take_unnamed(EncodedGraph& graph) {
+  InputArrays arrays;
+  for (int i = 0; i < graph.graph.nodes_size(); ++i) {
+    v1::Node& node = *graph.graph.mutable_nodes(i);
+    if (node.op() != v1::PARAMETER || !graph.unnamed.contains(node.name())) continue;
+    node.set_op(v1::INPUT);
+    const ParameterData& data = graph.parameters.at(node.name());
+    arrays[node.name()] = {data.data, data.size, static_cast<DType>(node.dtype()),
+                           const_shape(graph.shapes[static_cast<std::size_t>(i)])};
+  }
+  for (const std::string& name : graph.unnamed) graph.parameters.erase(name);
+  return arrays;
+}
+
 absl::Status check_inputs(const EncodedGraph& graph, const InputArrays& inputs) {
   if (graph.graph.vars_size() > 0) {
     return absl::InvalidArgumentError(
@@ -156,6 +171,8 @@ absl::StatusOr<std::vector<Array>> evaluate(const std::vector<Tensor>& tensors, 
   absl::StatusOr<EncodedGraph> graph = encode_graph(named);
   if (!graph.ok()) return graph.status();
   if (absl::Status checked = check_inputs(*graph, inputs); !checked.ok()) return checked;
+  InputArrays arrays = take_unnamed(*graph);  // `tensors` keep their bytes
+  arrays.insert(inputs.begin(), inputs.end());
   const std::string key = key_of(*graph, config);
   std::shared_ptr<InstancePool> pool = EvaluatedPlans::of_process().find(key);
   if (!pool) {
@@ -170,7 +187,7 @@ absl::StatusOr<std::vector<Array>> evaluate(const std::vector<Tensor>& tensors, 
   absl::StatusOr<Instance> instance = pool->take();
   if (!instance.ok()) return instance.status();
   std::vector<Array> results;
-  const absl::Status ran = run(*instance, pool->plan(), inputs, &results);
+  const absl::Status ran = run(*instance, pool->plan(), arrays, &results);
   pool->give_back(*std::move(instance));
   if (!ran.ok()) return ran;
   return results;

@@ -85,6 +85,19 @@ Tensor parameter(std::string_view name, Shape shape, DType dtype, ParameterData 
   return leaf(v1::PARAMETER, name, std::move(shape), dtype, std::move(data));
 }
 
+Tensor parameter(Shape shape, DType dtype, ParameterData data, Loc loc) {
+  OpScope scope("parameter", loc);
+  check_dtype_size(shape, dtype, data.size, "the parameter");
+  Node node;
+  node.op = v1::PARAMETER;
+  node.dtype = dtype;
+  node.shape = shape;
+  node.args = std::move(shape);
+  node.parameter = std::move(data);
+  node.is_unnamed = true;
+  return make_node(std::move(node), loc);
+}
+
 Tensor constant(Shape shape, DType dtype, std::string bytes, Loc loc) {
   OpScope scope("constant", loc);
   check_dtype_size(shape, dtype, bytes.size(), "the constant");

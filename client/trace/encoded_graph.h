@@ -6,6 +6,7 @@
 //   return TracedGraph(*std::move(encoded));
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace hearth::client {
 struct EncodedGraph {
   v1::Graph graph;
   std::map<std::string, ParameterData> parameters;  // reachable ones, by name
+  std::set<std::string> unnamed;                    // of those, the ones that the encoder named
   std::vector<Shape> shapes;                        // of every node's value
 };
 

@@ -146,6 +146,12 @@ EncodedGraph encode_outputs(const NamedTensors& outputs) {
   for (const Node* node : order) {
     require_utf8(node->op == v1::PARAMETER ? "parameter" : "input", node->name);
     v1::Node encoded = writer.encoded(*node);
+    std::string name = node->name;
+    if (node->is_unnamed) {
+      name = str_cat("unnamed/", traced.unnamed.size());
+      traced.unnamed.insert(name);
+      encoded.set_name(name);
+    }
     if (node->loop) {
       const auto [loop, is_new] = loops.try_emplace(node->loop.get(), graph.loops_size());
       if (is_new) encode_loop(*node->loop, vars, graph.add_loops());
@@ -156,18 +162,18 @@ EncodedGraph encode_outputs(const NamedTensors& outputs) {
     const bool fresh = writer.add(node, std::move(encoded), node->provenance);
     const bool is_parameter = node->op == v1::PARAMETER;
     if (!fresh) {
-      if (is_parameter && traced.parameters[node->name].data != node->parameter.data) {
+      if (is_parameter && traced.parameters[name].data != node->parameter.data) {
         throw JitError(absl::InvalidArgumentError(
-            str_cat("two parameters are named '", node->name, "' but hold different bytes; rename one")));
+            str_cat("two parameters are named '", name, "' but hold different bytes; rename one")));
       }
       continue;
     }
-    if ((is_parameter || node->op == v1::INPUT) && !leaf_names.insert(node->name).second) {
+    if ((is_parameter || node->op == v1::INPUT) && !leaf_names.insert(name).second) {
       throw JitError(absl::InvalidArgumentError(
-          str_cat("the name '", node->name,
+          str_cat("the name '", name,
                   "' is used by two inputs or parameters of different kind, shape or dtype; rename one")));
     }
-    if (is_parameter) traced.parameters[node->name] = node->parameter;
+    if (is_parameter) traced.parameters[name] = node->parameter;
     traced.shapes.push_back(node->shape);
   }
   for (const auto& [name, tensor] : outputs) {

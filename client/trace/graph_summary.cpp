@@ -21,7 +21,7 @@ absl::StatusOr<TracedGraph> traced_graph(const NamedTensors& outputs) {
 }
 
 std::string TracedGraph::summary() const {
-  const auto& [graph, parameters, shapes] = *encoded_;
+  const auto& [graph, parameters, unnamed, shapes] = *encoded_;
   std::map<std::uint32_t, std::string> lines;
   for (const v1::Provenance& provenance : graph.provenance()) lines[provenance.node()] = provenance.text();
   std::string leaves;

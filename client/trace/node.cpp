@@ -13,7 +13,8 @@ thread_local std::string_view innermost_text;
 
 }  // namespace
 
-ScopedLocation::ScopedLocation(std::string text) : text_(std::move(text)), previous_(innermost) {
+ScopedLocation::ScopedLocation(std::string text, bool instead_of_lines)
+    : text_(std::move(text)), instead_of_lines_(instead_of_lines), previous_(innermost) {
   innermost = this;
   innermost_text = text_;
 }
@@ -24,6 +25,7 @@ ScopedLocation::~ScopedLocation() {
 }
 
 std::string_view ScopedLocation::current() { return innermost_text; }
+bool ScopedLocation::hides_lines() { return innermost != nullptr && innermost->instead_of_lines_; }
 
 Node::~Node() {
   // A chain of nodes would otherwise be destroyed recursively, one stack frame a node.

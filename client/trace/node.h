@@ -25,6 +25,7 @@ struct Node {
   std::string data;
   std::string name;
   ParameterData parameter;                   // PARAMETER only
+  bool is_unnamed = false;                   // PARAMETER only: its place in the graph names it
   std::shared_ptr<const RecordedLoop> loop;  // LOOP only; axes = [result]
   std::string provenance;                    // file:line, or the innermost ScopedLocation
   ~Node();                                   // iterative: deep graphs do not exhaust the stack

@@ -40,6 +40,18 @@ struct Variable {
   bool operator==(const Variable&) const = default;
 };
 
+class Dim;
+// Declared here for what is exported: a friend's first declaration has no visibility of its own.
+Dim operator+(const Dim& a, const Dim& b);
+Dim operator-(const Dim& a, const Dim& b);
+Dim operator*(const Dim& a, const Dim& b);
+Dim operator/(const Dim& a, const Dim& b);
+Dim operator%(const Dim& a, const Dim& b);
+Dim min(const Dim& a, const Dim& b);
+Dim max(const Dim& a, const Dim& b);
+bool operator==(const Dim& a, const Dim& b);
+bool is_at_least(const Dim& a, const Dim& b);
+
 class Dim {
  public:
   Dim() : Dim(0) {}

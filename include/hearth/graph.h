@@ -41,14 +41,17 @@ absl::StatusOr<TracedGraph> traced_graph(const NamedTensors& outputs);
 // Names what is recorded while it lives, on this thread, in errors and in summaries; scopes nest, the innermost wins.
 class ScopedLocation {
  public:
-  explicit ScopedLocation(std::string text);
+  // With `instead_of_lines` errors name no C++ line beside it, as a binding of another language wants them.
+  explicit ScopedLocation(std::string text, bool instead_of_lines = false);
   ~ScopedLocation();
   ScopedLocation(const ScopedLocation&) = delete;
   ScopedLocation& operator=(const ScopedLocation&) = delete;
   static std::string_view current();  // empty when none is set
+  static bool hides_lines();
 
  private:
   std::string text_;
+  bool instead_of_lines_;
   ScopedLocation* previous_;
 };
 

@@ -102,6 +102,9 @@ struct Operand {
 Tensor input(std::string_view name, Shape shape, DType dtype, Loc loc = Loc::current());
 // Bound once; `shape` must be constant and `data.size` its size in bytes.
 Tensor parameter(std::string_view name, Shape shape, DType dtype, ParameterData data, Loc loc = Loc::current());
+// Without a name: its place in each graph is its name there, so that graphs which differ in nothing else are one.
+// evaluate() gives its bytes to a replay as it gives those of an input; they are no part of what is prepared.
+Tensor parameter(Shape shape, DType dtype, ParameterData data, Loc loc = Loc::current());
 // A constant that travels with the graph: little-endian bytes of all elements. Keep large data in parameters.
 Tensor constant(Shape shape, DType dtype, std::string bytes, Loc loc = Loc::current());
 Tensor constant_f32(Shape shape, const std::vector<float>& values, Loc loc = Loc::current());

@@ -25,6 +25,10 @@ class CallError(InvalidArgument, TypeError):
     """A call with too few or too many arguments, a name that is none, or something that is no array."""
 
 
+class TraceError(InvalidArgument, TypeError):
+    """A traced function did what a trace cannot record, such as a branch on a tensor's value; names the line."""
+
+
 class DeadlineExceeded(Error, TimeoutError):
     code = "DEADLINE_EXCEEDED"
 

@@ -55,3 +55,14 @@ def outputs_type(names):
 
 def _outputs(names, values):
     return outputs_type(names)(values)
+
+
+_op_results = {}
+
+
+def op_result(name, fields, values):
+    """A named tuple of an op's results."""
+    made = _op_results.get(name)
+    if made is None:
+        made = _op_results[name] = namedtuple(name, fields)
+    return made(*values)

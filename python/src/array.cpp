@@ -1,5 +1,8 @@
 #include "array.h"
 
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -64,6 +67,27 @@ nb::object tolist(const Array& array) {
 nb::object item(const Array& array) {
   if (array.size() != 1) raise_invalid("item() of an array of " + std::to_string(array.size()) + " elements; expected 1");
   return to_number(array.dtype, array.memory.get());
+}
+
+// A copy of some of the elements: from `offset` on, by strides in elements. For indexing by numbers and slices.
+Array part_of(const Array& array, std::int64_t offset, const std::vector<std::int64_t>& shape,
+              const std::vector<std::int64_t>& strides) {
+  Array part = make_array(array.dtype, shape);
+  const std::size_t item = dtype_bytes(array.dtype), count = part.size();
+  std::vector<std::int64_t> at(shape.size(), 0);
+  const auto* from = static_cast<const char*>(array.memory.get());
+  auto* to = static_cast<char*>(part.memory.get());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t place = offset;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) place += at[axis] * strides[axis];
+    if (place < 0 || static_cast<std::size_t>(place) >= array.size()) raise_invalid("the part lies outside of the array");
+    std::memcpy(to + i * item, from + static_cast<std::size_t>(place) * item, item);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      if (++at[axis] < shape[axis]) break;
+      at[axis] = 0;
+    }
+  }
+  return part;
 }
 
 // A capsule that nobody took frees its tensor.
@@ -167,6 +191,7 @@ void add_array(nb::module_& module) {
       .def_prop_ro("ndim", [](const Array& array) { return array.shape.size(); })
       .def_prop_ro("size", &Array::size, "The number of elements.")
       .def_prop_ro("nbytes", &Array::size_bytes)
+      .def("_part", &part_of, nb::arg("offset"), nb::arg("shape"), nb::arg("strides"))
       .def("tolist", &tolist, "The elements as nested lists of Python numbers, or one number.")
       .def("item", &item, "The only element as a Python number.")
       .def("tobytes",

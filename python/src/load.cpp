@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "argument.h"
+#include "callbacks.h"
 #include "errors.h"
 #include "function.h"
 #include "hearth/onnx.h"
@@ -66,69 +67,6 @@ onnx::ImportOptions import_options(const nb::list& dims, const nb::dict& express
   if (weights == "bf16") options.weights = onnx::Weights::kBf16;
   if (weights == "int8") options.weights = onnx::Weights::kInt8;
   return options;
-}
-
-// What calls back while the GIL is released, and the exception that this left.
-class Callbacks {
- public:
-  explicit Callbacks(const nb::object& progress) : progress_(progress) {}
-
-  // They may be called as long as `open` lives.
-  void add_to(client::PrepareConfig* config, WithoutGil* open) {
-    open_ = open;
-    config->cancelled = [this] { return is_cancelled(); };
-    if (!progress_.is_none()) config->progress = [this](const client::PrepareProgress& now) { report(now); };
-  }
-  // Restores what was raised: with the GIL.
-  void rethrow() {
-    if (!raised_) return;
-    PyErr_Restore(type_, value_, trace_);
-    throw nb::python_error();
-  }
-
- private:
-  bool is_cancelled() {
-    if (raised_ || is_exiting()) return true;
-    open_->with_gil([&] {
-      if (PyErr_CheckSignals() != 0) keep();
-    });
-    return raised_;
-  }
-  void report(const client::PrepareProgress& now) {
-    static constexpr const char* kStates[] = {"queued", "lowering", "compiling", "loading"};
-    if (raised_) return;
-    open_->with_gil([&] {
-      try {
-        progress_(kStates[static_cast<int>(now.state)], now.kernels_done, now.kernels_total);
-      } catch (nb::python_error& error) {
-        error.restore();
-        keep();
-      }
-    });
-  }
-  void keep() {
-    PyErr_Fetch(&type_, &value_, &trace_);
-    raised_ = true;
-  }
-
-  WithoutGil* open_ = nullptr;
-  const nb::object progress_;
-  bool raised_ = false;
-  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
-};
-
-client::PrepareConfig prepare_config(const nb::dict& options) {
-  client::PrepareConfig config = value_of(client::PrepareConfig::from_env());
-  for (const auto& [key, value] : options) {
-    const auto name = nb::cast<std::string>(key);
-    if (name == "threads") config.threads = nb::cast<int>(value);
-    if (name == "device") config.device = nb::cast<std::string>(value);
-    if (name == "socket") config.socket = nb::cast<std::string>(value);
-    if (name == "sealed") config.sealed = nb::cast<bool>(value);
-    if (name == "fast_math") config.fast_math = nb::cast<bool>(value);
-    if (name == "deadline_ms") config.deadline = std::chrono::milliseconds(nb::cast<std::int64_t>(value));
-  }
-  return config;
 }
 
 Function* load_model(const nb::object& path, const nb::object& bytes, const std::string& name, const nb::list& dims,
@@ -193,6 +131,20 @@ Function* load_plan(const nb::object& path, const nb::object& bytes, const std::
 }
 
 }  // namespace
+
+client::PrepareConfig prepare_config(const nb::dict& options) {
+  client::PrepareConfig config = value_of(client::PrepareConfig::from_env());
+  for (const auto& [key, value] : options) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "threads") config.threads = nb::cast<int>(value);
+    if (name == "device") config.device = nb::cast<std::string>(value);
+    if (name == "socket") config.socket = nb::cast<std::string>(value);
+    if (name == "sealed") config.sealed = nb::cast<bool>(value);
+    if (name == "fast_math") config.fast_math = nb::cast<bool>(value);
+    if (name == "deadline_ms") config.deadline = std::chrono::milliseconds(nb::cast<std::int64_t>(value));
+  }
+  return config;
+}
 
 void add_load(nb::module_& module) {
   module.def("is_plan_file", [](const nb::bytes& path) { return client::is_plan_file({path.c_str(), path.size()}); });

@@ -3,9 +3,12 @@
 
 #include "array.h"
 #include "function.h"
+#include "graph.h"
 #include "hearth/hearth.h"
 #include "interpreter.h"
 #include "load.h"
+#include "op_call.h"
+#include "tensor.h"
 
 NB_MODULE(_hearth, module) {
   nanobind::set_leak_warnings(false);  // a function may live as long as the interpreter
@@ -13,5 +16,9 @@ NB_MODULE(_hearth, module) {
   hearth::python::add_array(module);
   hearth::python::add_function(module);
   hearth::python::add_load(module);
+  hearth::python::add_dim(module);
+  hearth::python::add_tensor(module);
+  hearth::python::add_ops(module);
+  hearth::python::add_graph(module);
   hearth::python::prepare_for_exit();
 }

@@ -1,0 +1,342 @@
+"""hearth.Tensor's methods and operators, over the ops of the C++ library."""
+
+from . import _hearth, _indexing
+from ._errors import CallError, InvalidArgument
+from ._hearth import Dim, Tensor
+
+ops = _hearth.ops
+
+
+def tensor(data, dtype=None):
+    """A tensor of an array, a number, or nested lists of numbers, whose elements are copied.
+
+    Args:
+        data: of numpy, torch, or anything with a buffer or __dlpack__; Python floats make float32, ints int64.
+        dtype: "float32", numpy.float32, torch.float32, …; None: the array's own.
+    """
+    if isinstance(data, (list, tuple)):
+        return _of_lists(data, dtype)
+    return _hearth.tensor(data, dtype)
+
+
+asarray = tensor
+
+
+def _of_lists(data, dtype):
+    flat, shape = [], []
+
+    def walk(part, depth):
+        if isinstance(part, (list, tuple)):
+            if depth == len(shape):
+                if flat:
+                    raise InvalidArgument("data: numbers and lists are mixed; expected lists of one length")
+                shape.append(len(part))
+            elif shape[depth] != len(part):
+                raise InvalidArgument(f"data: a list of {len(part)} beside one of {shape[depth]}; expected one length")
+            for one in part:
+                walk(one, depth + 1)
+            return
+        if isinstance(part, Tensor):
+            part = part.item()
+        if depth != len(shape) or not isinstance(part, (bool, int, float)):
+            raise InvalidArgument(f"data: {part!r} stands where a number is expected")
+        flat.append(part)
+
+    walk(data, 0)
+    kind = dtype
+    if kind is None:
+        kinds = {type(number) for number in flat} or {float}
+        kind = "float32" if float in kinds else "int64" if int in kinds else "bool"
+    elif not isinstance(kind, str):
+        kind = _hearth.tensor(0, kind).dtype
+    if kind.startswith("float") or kind == "bfloat16":
+        flat = [float(number) for number in flat]
+    elif kind == "bool":
+        flat = [bool(number) for number in flat]
+    return _hearth.from_flat(flat, shape, kind)
+
+
+def parameter(data, name=None):
+    """A tensor of weights: a copy of the elements. With a name, graphs know it by that; two of one name are an error."""
+    return _hearth.parameter(data, name)
+
+
+def evaluate(*tensors):
+    """Computes them together, at once; each keeps its value. Gives the tensor, or a tuple of them."""
+    for one in tensors:
+        if not isinstance(one, Tensor):
+            raise CallError(f"evaluate: {type(one).__name__} is no hearth.Tensor")
+    _hearth.evaluate(*tensors)
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
+def _axes(axis):
+    return () if axis is None else axis
+
+
+def _reduction(name):
+    op = getattr(ops, name)
+
+    def method(self, axis=None, keepdims=False):
+        if axis == () and axis is not None:  # numpy's: of no axis at all
+            return _hearth.tensor(self)
+        return op(self, _axes(axis), keepdims)
+
+    return method
+
+
+def _sum(self, axis=None, keepdims=False, dtype=None):
+    if dtype is not None:
+        self = ops.cast(self, dtype)
+    return Tensor._reduce_sum(self, axis, keepdims)
+
+
+def _arg_reduction(name):
+    op = getattr(ops, name)
+
+    def method(self, axis=None, keepdims=False):
+        if axis is None:
+            shape = (1,) * self.ndim
+            found = op(ops.reshape(self, (-1,)), 0)
+            return ops.reshape(found, shape) if keepdims else found
+        return op(self, axis, keepdims)
+
+    return method
+
+
+def _variance(name):
+    op = getattr(ops, name)
+
+    def method(self, axis=None, correction=0, keepdims=False):
+        return op(self, _axes(axis), keepdims, correction)
+
+    return method
+
+
+# Operators. What is no operand is left to the other side.
+def _is_operand(other):
+    return isinstance(other, (Tensor, bool, int, float, Dim)) or hasattr(other, "__dlpack__") or _is_buffer(other)
+
+
+def _is_buffer(other):
+    try:
+        memoryview(other)
+    except TypeError:
+        return False
+    return True
+
+
+def _operator(op, plain=None):
+    def forward(self, other):
+        if plain is not None:
+            known = _host_scalars(self, other)
+            if known is not None:
+                return _hearth.tensor(plain(*known))
+        return op(self, other) if _is_operand(other) else NotImplemented
+
+    def backward(self, other):
+        return op(other, self) if _is_operand(other) else NotImplemented
+
+    return forward, backward
+
+
+def _host_scalars(self, other):
+    """Both as Python numbers, where they are known: comparing elements compiles nothing."""
+    if type(other) not in (bool, int, float):
+        if type(other) is not Tensor or not other.is_evaluated or other.ndim:
+            return None
+        other = other.item()
+    if not self.is_evaluated or self.ndim or self.dtype not in ("float32", "float64", "int32", "int64", "bool"):
+        return None
+    if self.dtype == "float32" and type(other) is float:
+        other = _hearth.tensor(other, "float32").item()
+    return self.item(), other
+
+
+def _pow(a, b):
+    integers = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    if isinstance(a, Tensor) and a.dtype in integers and isinstance(b, int) and not isinstance(b, bool) and 0 <= b <= 64:
+        result, base = None, a  # numpy's: integers stay integers
+        if b == 0:
+            return ops.add(ops.multiply(a, 0), 1)
+        while b:
+            if b & 1:
+                result = base if result is None else ops.multiply(result, base)
+            b >>= 1
+            base = ops.multiply(base, base) if b else base
+        return result
+    return ops.pow(a, b)
+
+
+def _matmul(a, b):
+    return ops.matmul(a, b)
+
+
+def _shape_argument(shape):
+    return shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+
+
+def _reshape(self, *shape):
+    """The same elements in another shape; one length may be -1."""
+    return ops.reshape(self, _shape_argument(shape))
+
+
+def _permute(self, *axes):
+    return ops.permute(self, _shape_argument(axes))
+
+
+def _transpose(self, *axes):
+    """numpy's: all axes in reverse order, or in the order that is given."""
+    axes = _shape_argument(axes)
+    return ops.permute(self, axes or tuple(range(self.ndim))[::-1])
+
+
+def _flatten(self, start=0):
+    return ops.reshape(self, (-1,)) if start == 0 else ops.reshape(self, (*self.shape[:start], -1))
+
+
+def _astype(self, dtype, copy=True):
+    return ops.cast(self, dtype)
+
+
+def _numpy(self):
+    """A numpy array of the value; the tensor keeps its own."""
+    return self.__array__()
+
+
+def _array(self, dtype=None, copy=None):
+    return self._value("numpy.asarray()").__array__(dtype=dtype, copy=True if copy is None else copy)
+
+
+def _dlpack(self, **options):
+    options["copy"] = True
+    return self._value("__dlpack__()").__dlpack__(**options)
+
+
+def _tolist(self):
+    return self._value("tolist()").tolist()
+
+
+def _size(self):
+    size = 1
+    for length in self.shape:
+        size = size * length
+    return size
+
+
+def _len(self):
+    if not self.ndim:
+        raise TypeError("len() of a tensor without axes")
+    return self.shape[0]
+
+
+def _iter(self):
+    if not self.ndim:
+        raise TypeError("iteration over a tensor without axes")
+    return iter([self[i] for i in range(self.shape[0])])
+
+
+def _bool(self):
+    return bool(_one(self, "bool()"))
+
+
+def _one(self, what):
+    value = self._value(what)
+    if value.size != 1:
+        raise InvalidArgument(f"{what} of a tensor of {value.size} elements is ambiguous; use hearth.any or hearth.all")
+    return value.item()
+
+
+def _index(self):
+    if self.ndim or self.dtype.startswith("float") or self.dtype in ("bfloat16", "bool"):
+        raise TypeError(f"a tensor of {self.dtype} with {self.ndim} axes is no index")
+    return _one(self, "an index")
+
+
+def _repr(self):
+    text = f"hearth.Tensor({self.dtype}, [{', '.join(map(str, self.shape))}]"
+    if self.is_evaluated and _size(self) <= 64:
+        return f"{text}, {self._value('repr()').tolist()})"
+    return text + ")"
+
+
+def _refuse_context(self, *_):
+    raise InvalidArgument("a lazy tensor has no memory of its own to write to; rebind it: t[i] = v")
+
+
+_METHODS = {
+    "sum": _sum,
+    "mean": _reduction("mean"),
+    "max": _reduction("reduce_max"),
+    "min": _reduction("reduce_min"),
+    "prod": _reduction("reduce_prod"),
+    "any": _reduction("any"),
+    "all": _reduction("all"),
+    "argmax": _arg_reduction("argmax"),
+    "argmin": _arg_reduction("argmin"),
+    "var": _variance("variance"),
+    "std": _variance("std_deviation"),
+    "_reduce_sum": _reduction("reduce_sum"),
+    "cumsum": lambda self, axis: ops.cumsum(self, axis),
+    "reshape": _reshape,
+    "permute": _permute,
+    "transpose": _transpose,
+    "flatten": _flatten,
+    "ravel": lambda self: ops.reshape(self, (-1,)),
+    "squeeze": lambda self, axis=None: ops.squeeze(self, _axes(axis)),
+    "unsqueeze": lambda self, axis: ops.unsqueeze(self, axis),
+    "expand": lambda self, *shape: ops.expand(self, _shape_argument(shape)),
+    "clip": lambda self, low, high: ops.clip(self, low, high),
+    "astype": _astype,
+    "numpy": _numpy,
+    "tolist": _tolist,
+    "evaluate": lambda self: evaluate(self),
+    "__array__": _array,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": lambda self: (1, 0),
+    "__len__": _len,
+    "__iter__": _iter,
+    "__bool__": _bool,
+    "__float__": lambda self: float(_one(self, "float()")),
+    "__int__": lambda self: int(_one(self, "int()")),
+    "__index__": _index,
+    "__repr__": _repr,
+    "__hash__": object.__hash__,
+    "__neg__": lambda self: ops.neg(self),
+    "__pos__": lambda self: self,
+    "__abs__": lambda self: ops.abs(self),
+    "__invert__": lambda self: ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self),
+    "__getitem__": _indexing.get,
+    "__setitem__": _indexing.assign,
+}
+for _name, _op in (
+    ("add", ops.add),
+    ("sub", ops.subtract),
+    ("mul", ops.multiply),
+    ("truediv", ops.divide),
+    ("floordiv", ops.floor_div),
+    ("mod", ops.floor_mod),
+    ("pow", _pow),
+    ("matmul", _matmul),
+    ("and", ops.bit_and),
+    ("or", ops.bit_or),
+    ("xor", ops.bit_xor),
+    ("lshift", ops.shift_left),
+    ("rshift", ops.shift_right),
+):
+    _METHODS[f"__{_name}__"], _METHODS[f"__r{_name}__"] = _operator(_op)
+for _name, _op, _plain in (
+    ("lt", ops.less, lambda a, b: a < b),
+    ("le", ops.less_equal, lambda a, b: a <= b),
+    ("gt", ops.greater, lambda a, b: a > b),
+    ("ge", ops.greater_equal, lambda a, b: a >= b),
+    ("eq", ops.equal, lambda a, b: a == b),
+    ("ne", ops.not_equal, lambda a, b: a != b),
+):
+    _METHODS[f"__{_name}__"], _ = _operator(_op, _plain)
+for _name, _method in _METHODS.items():
+    setattr(Tensor, _name, _method)
+Tensor.T = property(lambda self: _transpose(self), doc="All axes in reverse order.")
+Tensor.mT = property(lambda self: ops.transpose(self), doc="The last two axes swapped.")
+Tensor.size = property(_size, doc="The number of elements.")
+Tensor.__array_ufunc__ = None  # numpy's operators leave theirs to ours
