@@ -30,6 +30,8 @@ class Safetensors {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   // NotFound, naming the closest that there is.
   absl::StatusOr<ArrayView> find(std::string_view name) const;
+  // What keeps the arrays' memory, after this object too.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   // A parameter of the same name.
   Tensor parameter(std::string_view name, Loc loc = Loc::current()) const;
 

@@ -23,9 +23,16 @@ from ._errors import (
     Unavailable,
     Unimplemented,
 )
-from ._hearth import Array, Function, Stream, __version__
+from . import ops
+from ._array_api import *
+from ._array_api import __all__ as _array_api_names
 from ._dims import Range
+from ._errors import TraceError
+from ._hearth import safetensors as _safetensors
+from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
+from ._jit import JitFunction, JitStats, TracedFunction, Tracer, jit, trace
 from ._load import load
+from ._tensor import asarray, evaluate, parameter, tensor
 from ._types import Outputs, Stats, Value, Variable, WeightsReport
 
 __all__ = [
@@ -36,11 +43,15 @@ __all__ = [
     "Cancelled",
     "DataLoss",
     "DeadlineExceeded",
+    "Dim",
     "Error",
     "FailedPrecondition",
     "Function",
+    "Graph",
     "Internal",
     "InvalidArgument",
+    "JitFunction",
+    "JitStats",
     "NotFound",
     "OutOfRange",
     "Outputs",
@@ -49,6 +60,10 @@ __all__ = [
     "ResourceExhausted",
     "Stats",
     "Stream",
+    "Tensor",
+    "TraceError",
+    "TracedFunction",
+    "Tracer",
     "Unauthenticated",
     "Unavailable",
     "Unimplemented",
@@ -56,8 +71,25 @@ __all__ = [
     "Variable",
     "WeightsReport",
     "__version__",
+    "asarray",
+    "evaluate",
+    "jit",
     "load",
+    "ops",
+    "parameter",
+    "safetensors",
+    "tensor",
+    "trace",
+    *_array_api_names,
 ]
+
+
+def safetensors(path):
+    """The tensors of a safetensors file by name, as parameters: mapped, neither read nor copied. The file must stay as it
+    is while they live."""
+    import os
+
+    return _safetensors(os.fsencode(path))[0]
 
 
 def _check_neighbours():

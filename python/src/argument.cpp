@@ -70,7 +70,7 @@ void Argument::read_own(const Array& array) {
   data_ = static_cast<const char*>(array.memory.get());
   dtype_ = array.dtype;
   rank_ = static_cast<int>(array.shape.size());
-  is_read_only_ = false;
+  is_read_only_ = array.is_read_only;
   for (int i = 0; i < rank_; ++i) {
     shape_[i] = array.buffer_shape[static_cast<std::size_t>(i)];
     strides_[i] = array.buffer_strides[static_cast<std::size_t>(i)];

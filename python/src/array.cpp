@@ -25,10 +25,14 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
                  numpy_name(array.dtype));
     return -1;
   }
+  if (array.is_read_only && (flags & PyBUF_WRITABLE) != 0) {
+    PyErr_SetString(PyExc_BufferError, "the array is read-only");
+    return -1;
+  }
   buffer->buf = array.memory.get();
   buffer->len = static_cast<Py_ssize_t>(array.size_bytes());
   buffer->itemsize = static_cast<Py_ssize_t>(dtype_bytes(array.dtype));
-  buffer->readonly = 0;
+  buffer->readonly = array.is_read_only ? 1 : 0;
   buffer->ndim = static_cast<int>(array.shape.size());
   buffer->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
   buffer->shape = (flags & PyBUF_ND) != 0 ? const_cast<Py_ssize_t*>(array.buffer_shape.data()) : nullptr;
@@ -116,14 +120,16 @@ nb::object to_capsule(const Array& array, nb::object stream, nb::object max_vers
   client::ArrayView view(array.memory.get(), array.size_bytes(), array.dtype, array.shape);
   std::shared_ptr<const void> owner = array.memory;
   std::uint64_t flags = 0;
-  if (!copy.is_none() && nb::cast<bool>(copy)) {
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  if (array.is_read_only) flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+  // An old capsule cannot say that it must not be written to.
+  if ((!copy.is_none() && nb::cast<bool>(copy)) || (array.is_read_only && !versioned)) {
     const Array copied = make_array(array.dtype, array.shape);
     std::memcpy(copied.memory.get(), array.memory.get(), array.size_bytes());
     view.data = copied.memory.get();
     owner = copied.memory;
     flags = DLPACK_FLAG_BITMASK_IS_COPIED;
   }
-  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (versioned) return capsule_of(value_of(client::to_dlpack_versioned(view, owner, flags)), "dltensor_versioned");
   return capsule_of(value_of(client::to_dlpack(view, owner)), "dltensor");
 }
@@ -168,7 +174,7 @@ std::size_t Array::size() const {
 }
 
 Array make_array(DType dtype, std::vector<std::int64_t> shape) {
-  Array array{nullptr, dtype, std::move(shape), {}, {}};
+  Array array{nullptr, dtype, std::move(shape), {}, {}, false};
   Py_ssize_t stride = static_cast<Py_ssize_t>(dtype_bytes(dtype));
   array.buffer_shape.assign(array.shape.begin(), array.shape.end());
   array.buffer_strides.resize(array.shape.size());
@@ -179,6 +185,17 @@ Array make_array(DType dtype, std::vector<std::int64_t> shape) {
   array.memory = std::shared_ptr<void>(
       ::operator new(std::max<std::size_t>(array.size_bytes(), 1), std::align_val_t(kAlignment)),
       [](void* memory) { ::operator delete(memory, std::align_val_t(kAlignment)); });
+  return array;
+}
+
+Array borrow_array(const void* data, DType dtype, std::vector<std::int64_t> shape, std::shared_ptr<const void> owner) {
+  Array array = make_array(dtype, std::move(shape));
+  if (reinterpret_cast<std::uintptr_t>(data) % dtype_bytes(dtype) != 0) {
+    std::memcpy(array.memory.get(), data, array.size_bytes());
+    return array;
+  }
+  array.memory = std::shared_ptr<void>(std::const_pointer_cast<void>(owner), const_cast<void*>(data));
+  array.is_read_only = true;
   return array;
 }
 

@@ -18,6 +18,7 @@ struct Array {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
   std::vector<Py_ssize_t> buffer_shape, buffer_strides;  // what a buffer shows; as long as the array
+  bool is_read_only = false;
 
   std::size_t size() const;
   std::size_t size_bytes() const { return size() * dtype_bytes(dtype); }
@@ -25,6 +26,9 @@ struct Array {
 
 // Memory for it, not zeroed.
 Array make_array(DType dtype, std::vector<std::int64_t> shape);
+
+// Memory that `owner` keeps, to be read only; a copy where it is not aligned to its elements.
+Array borrow_array(const void* data, DType dtype, std::vector<std::int64_t> shape, std::shared_ptr<const void> owner);
 
 void add_array(nb::module_& module);
 

@@ -13,6 +13,7 @@
 #include "hearth/evaluate.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/graph.h"
+#include "hearth/safetensors.h"
 #include "interpreter.h"
 
 namespace hearth::python {
@@ -21,8 +22,33 @@ namespace {
 thread_local std::uint64_t trace_of_thread = 0;
 std::uint64_t last_trace = 0;  // the GIL guards it
 
+// Examples that stand for a placeholder while a trace by hand goes on, on the thread that makes it.
+struct Registered {
+  nb::object example;
+  client::Tensor placeholder;
+};
+thread_local std::vector<Registered> registered;
+
+const client::Tensor* find_registered(nb::handle object) {
+  for (const Registered& pair : registered) {
+    if (pair.example.ptr() == object.ptr()) return &pair.placeholder;
+  }
+  return nullptr;
+}
+
+bool is_registered(const LazyTensor& tensor) {
+  for (const Registered& pair : registered) {
+    LazyTensor* example = nullptr;
+    if (nb::try_cast(nb::handle(pair.example), example) && example == &tensor) return true;
+  }
+  return false;
+}
+
 std::uint64_t begin_trace() { return trace_of_thread = ++last_trace; }
-void end_trace(std::uint64_t outer) { trace_of_thread = outer; }
+void end_trace(std::uint64_t outer) {
+  trace_of_thread = outer;
+  registered.clear();
+}
 
 client::Tensor parameter_of(const std::shared_ptr<const Array>& value) {
   const std::shared_ptr<const void> owner(value, value->memory.get());
@@ -136,6 +162,9 @@ LazyTensor tensor_of(Array array) {
 nb::object to_python(client::Tensor node) { return nb::cast(LazyTensor{std::move(node), nullptr, current_trace()}); }
 
 client::Tensor node_of(nb::handle object, const char* what) {
+  if (!registered.empty()) {
+    if (const client::Tensor* placeholder = find_registered(object)) return *placeholder;
+  }
   LazyTensor* tensor = nullptr;
   if (!nb::try_cast(object, tensor) || tensor == nullptr) return tensor_of(array_of(object, what, std::nullopt)).node;
   if (tensor->trace != current_trace() && tensor->value == nullptr) value_of_tensor(*tensor, what);
@@ -156,7 +185,7 @@ client::Operand operand_of(nb::handle object, const char* what) {
 }
 
 const Array& value_of_tensor(LazyTensor& tensor, const char* what) {
-  if (tensor.value == nullptr) evaluate_all({&tensor}, what);
+  if (tensor.value == nullptr || !registered.empty()) evaluate_all({&tensor}, what);
   return *tensor.value;
 }
 
@@ -164,6 +193,8 @@ void evaluate_all(const std::vector<LazyTensor*>& tensors, const char* what) {
   std::vector<LazyTensor*> open;
   std::vector<client::Tensor> nodes;
   for (LazyTensor* tensor : tensors) {
+    if (!registered.empty() && is_registered(*tensor))
+      raise_trace_error(std::string(what) + " needs a tensor's value, which a trace has not: it is one of its inputs");
     if (tensor->value != nullptr) continue;
     if (tensor->trace != 0) {
       if (tensor->trace == current_trace()) {
@@ -263,6 +294,21 @@ void add_tensor(nb::module_& module) {
   module.def("evaluate_stats", [] {
     const client::EvaluateStats stats = client::evaluate_stats();
     return nb::make_tuple(stats.hits, stats.misses, stats.plans);
+  });
+  module.def("register_input", [](const nb::object& example, const LazyTensor& placeholder) {
+    registered.push_back({example, placeholder.node});
+  });
+  module.def("safetensors", [](const nb::bytes& path) {
+    const client::Safetensors file = value_of(client::Safetensors::open({path.c_str(), path.size()}));
+    nb::dict all;
+    for (const auto& [name, view] : file.tensors()) {
+      const client::Tensor node = file.parameter(name);
+      const auto value = std::make_shared<const Array>(borrow_array(view.data, view.dtype, view.shape, file.owner()));
+      all[nb::cast(name)] = nb::cast(LazyTensor{node, value, 0});
+    }
+    nb::dict metadata;
+    for (const auto& [name, text] : file.metadata()) metadata[nb::cast(name)] = nb::cast(text);
+    return nb::make_tuple(all, metadata);
   });
   module.def("begin_trace", &begin_trace);
   module.def("end_trace", &end_trace);
