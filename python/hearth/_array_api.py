@@ -1,5 +1,7 @@
 """Functions under the names of the array API standard (2024.12), where there is an op for them."""
 
+import builtins
+
 from . import _hearth
 from ._hearth import Tensor
 from ._tensor import tensor
@@ -172,8 +174,8 @@ def arange(start, /, stop=None, step=1, *, dtype=None):
     if isinstance(stop, _hearth.Dim):
         made = _ops.arange(stop, dtype or "int64")
         return made if start == 0 and step == 1 else made[start:] * step
-    whole = all(isinstance(one, int) for one in (start, stop, step))
-    count = max(0, -int((start - stop) // step)) if step else 0
+    whole = builtins.all(isinstance(one, int) for one in (start, stop, step))
+    count = builtins.max(0, -int((start - stop) // step)) if step else 0
     if dtype is None:
         dtype = "int64" if whole else _float
     made = _ops.arange(count, dtype)
@@ -190,7 +192,7 @@ __all__ = sorted(
     + [
         name
         for name, value in globals().items()
-        if callable(value) and not name.startswith("_") and name not in ("Tensor", "tensor") and name not in _SAME
+        if callable(value) and not name.startswith("_") and name not in ("Tensor", "tensor", "builtins") and name not in _SAME
         and name not in _METHODS
     ]
 )

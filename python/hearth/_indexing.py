@@ -28,7 +28,11 @@ def assign(self, index, value):
     for length in self.shape:
         size *= length
     places = get(ops.reshape(ops.iota((size,), 0, "int64"), self.shape), index)
-    updates = ops.expand(ops.cast(value if isinstance(value, Tensor) else _hearth.tensor(value), self.dtype), places.shape)
+    if not isinstance(value, Tensor):
+        from ._tensor import tensor
+
+        value = tensor(value)
+    updates = ops.expand(ops.cast(value, self.dtype), places.shape)
     if size == 0 or 0 in places.shape:
         return
     flat = ops.scatter_elements(

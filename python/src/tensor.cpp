@@ -281,10 +281,10 @@ void add_tensor(nb::module_& module) {
            [](LazyTensor& tensor, const char* what) { return nb::cast(Array(value_of_tensor(tensor, what))); })
       .def("_is_traced", [](const LazyTensor& tensor) { return tensor.trace != 0 && tensor.trace == current_trace(); })
       .def("_rebind", [](LazyTensor& tensor, const LazyTensor& other) { tensor = other; });
-  module.def("tensor", &make_tensor, nb::arg("data"), nb::arg("dtype").none() = nb::none());
+  module.def("tensor", &make_tensor, nb::arg("data").none(), nb::arg("dtype").none() = nb::none());
   module.def("from_flat", &from_flat);
   module.def("placeholder", &placeholder);
-  module.def("parameter", &named_parameter, nb::arg("data"), nb::arg("name").none() = nb::none());
+  module.def("parameter", &named_parameter, nb::arg("data").none(), nb::arg("name").none() = nb::none());
   module.def("tensor_of_array", [](const Array& array) { return tensor_of(array); });
   module.def("evaluate", [](const nb::args& tensors) {
     std::vector<LazyTensor*> all;
