@@ -140,7 +140,7 @@ class _Captured:
         space = function.__globals__
         self.space = space
         self.globals = [(name, space[name]) for name in sorted(names) if name in space]
-        self.owner = owner
+        self.owner = _weakly(owner)
         self.attributes = [(name, getattr(owner, name, _MISSING)) for name in sorted(attributes)]
 
     def holds(self):
@@ -159,7 +159,22 @@ class _Captured:
         if self.kwdefaults and not all(_same((function.__kwdefaults__ or {}).get(name, _MISSING), then)
                                        for name, then in self.kwdefaults.items()):
             return False
-        return all(_same(getattr(self.owner, name, _MISSING), then) for name, then in self.attributes)
+        return not self.attributes or self._holds_attributes()
+
+
+    def _holds_attributes(self):
+        owner = self.owner()
+        return all(_same(getattr(owner, name, _MISSING), then) for name, then in self.attributes)
+
+
+def _weakly(owner):
+    """A plan keeps no object alive."""
+    import weakref
+
+    try:
+        return weakref.ref(owner)
+    except TypeError:
+        return lambda: owner
 
 
 def _contents(cell):
