@@ -162,6 +162,18 @@ class _Captured:
         return not self.attributes or self._holds_attributes()
 
 
+    def rows(self):
+        """(container, name, value): what must be the same object."""
+        function = self.function
+        made = [(self.space, name, then) for name, then in self.globals]
+        made += [(cell, "cell_contents", then) for cell, then in self.cells]
+        made.append((function, "__defaults__", self.defaults))
+        made.append((function, "__kwdefaults__", function.__kwdefaults__))
+        if self.kwdefaults:
+            made += [(function.__kwdefaults__, name, then) for name, then in self.kwdefaults.items()]
+        owner = self.owner()
+        return made + [(owner, name, then) for name, then in self.attributes]
+
     def _holds_attributes(self):
         owner = self.owner()
         return all(_same(getattr(owner, name, _MISSING), then) for name, then in self.attributes)
@@ -232,7 +244,7 @@ def _result_key(value, what):
 class _Plan:
     """One trace, prepared."""
 
-    __slots__ = ("graph", "function", "order", "tree", "captured", "results", "only")
+    __slots__ = ("graph", "function", "order", "tree", "captured", "results", "only", "fast", "key")
 
     def __init__(self, function, args_tree, leaves, shapes, owner, name, options):
         captured = [_Captured(function, owner)]
@@ -255,12 +267,18 @@ class _Plan:
         self.order = [int(value.name[2:]) for value in self.function.inputs]
         self.results = len(outputs)
         self.only = isinstance(self.tree, _Leaf)
+        self.fast = None
 
     def holds(self):
         for captured in self.captured:
             if not captured.holds():
                 return False
         return True
+
+    def make_fast(self, arrays):
+        """For numpy's arrays by place: what decides whether a call is this plan's, in C++."""
+        rows = [row for captured in self.captured for row in captured.rows()]
+        self.fast = _hearth.FastCall(self.function, [(str(one.dtype), one.shape) for one in arrays], self.order, rows)
 
     def __call__(self, leaves, gives_tensors):
         order = self.order
@@ -309,6 +327,7 @@ class JitFunction:
         self._lock = RLock()
         self._traces = self._hits = self._evictions = 0
         self._owned = None
+        self._fast = []
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             if hasattr(function, name):
                 setattr(self, name, getattr(function, name))
@@ -334,6 +353,16 @@ class JitFunction:
         return bound
 
     def __call__(self, *args, **kwargs):
+        if not kwargs:
+            for plan in self._fast:
+                made = plan.fast(args)
+                if made is not NotImplemented:
+                    self._hits += 1
+                    if len(self._plans) > 1:
+                        self._plans.move_to_end(plan.key)
+                    if plan.only:
+                        return made
+                    return _unflatten(plan.tree, [made] if plan.results == 1 else made)
         owner = self._owner() if self._owner is not None else None
         trace = _hearth.current_trace()
         if trace:  # inlined into the trace that is being made
@@ -365,10 +394,23 @@ class JitFunction:
                     self._hits += 1
                     if len(self._plans) > 1:
                         self._plans.move_to_end(key)
+                    self._note_fast(plan, tree, args)
                     return plan(leaves, gives_tensors)
-        if tree is None:
+        is_plain = tree is None
+        if is_plain:
             leaves, tree, slow = self._flatten(args, kwargs)
-        return self._trace(key, leaves, tree, owner)(leaves, gives_tensors)
+        plan = self._trace(key, leaves, tree, owner)
+        self._note_fast(plan, None if is_plain else tree, args)
+        return plan(leaves, gives_tensors)
+
+    def _note_fast(self, plan, tree, args):
+        """Of calls with numpy's arrays alone the last few are tried first. Methods' plans are not, whose captured
+        attributes would keep their object alive."""
+        if tree is not None or not args or self._owner is not None:
+            return
+        if plan.fast is None:
+            plan.make_fast(args)
+        self._fast = [plan, *(other for other in self._fast if other is not plan)][:4]
 
     def _flatten(self, args, kwargs):
         leaves = []
@@ -420,11 +462,13 @@ class JitFunction:
             plan = _Plan(self._function, (args_tree, kwargs_tree), leaves, self._shapes(tree[0], kwargs_tree, leaves), owner,
                          getattr(self, "__name__", "jit"), self._options)
             self._traces += 1
+            plan.key = key
             self._plans.setdefault(key, []).insert(0, plan)
             self._plans.move_to_end(key)
             while sum(map(len, self._plans.values())) > self._capacity:
                 oldest, plans = next(iter(self._plans.items()))
-                plans.pop()
+                gone = plans.pop()
+                self._fast = [other for other in self._fast if other is not gone]
                 self._evictions += 1
                 if not plans:
                     del self._plans[oldest]

@@ -103,6 +103,10 @@ ArrayKind kind_of(nb::handle object) {
   return ArrayKind::kOwn;
 }
 
+bool is_numpy_array(nb::handle object) {
+  return numpy.find() && reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == numpy.array;
+}
+
 bool is_numpy_masked(nb::handle object) {
   if (numpy.array == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == numpy.array) return false;
   const nb::object masked = loaded("numpy.ma", "MaskedArray");

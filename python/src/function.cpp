@@ -163,7 +163,10 @@ double Function::time_executes(std::int64_t count) {
   return took.count();
 }
 
-nb::object Function::call(const nb::args& args, const nb::kwargs& kwargs) { return into(args, nb::dict(), kwargs); }
+nb::object Function::call(const nb::args& args, const nb::kwargs& kwargs) {
+  static PyObject* const nothing = PyDict_New();  // of the process
+  return into(args, nb::borrow<nb::dict>(nothing), kwargs);
+}
 
 Stream::Stream(const Function& function, const std::vector<client::Carried>& carried)
     : all_(function.signature()),

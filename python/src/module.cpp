@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "array.h"
+#include "fast_call.h"
 #include "function.h"
 #include "graph.h"
 #include "hearth/hearth.h"
@@ -20,5 +21,6 @@ NB_MODULE(_hearth, module) {
   hearth::python::add_tensor(module);
   hearth::python::add_ops(module);
   hearth::python::add_graph(module);
+  hearth::python::add_fast_call(module);
   hearth::python::prepare_for_exit();
 }
