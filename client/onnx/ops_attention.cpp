@@ -99,8 +99,9 @@ Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& added, double s
 }
 
 // What the operator says of which keys are seen, bool or scores, or nothing: its mask, which may end before the keys do
-// (those are not seen), and how many keys of each item are no padding.
-Tensor mask_of(const NodeContext& node, const Tensor& k) {
+// (those are not seen), and how many keys of each item are no padding. With that number, a causal query sees the keys up
+// to its own: the queries are the last ones before the padding (onnx's text of operator 24).
+Tensor mask_of(const NodeContext& node, const Tensor& q, const Tensor& k, bool causal) {
   const client::Dim keys = k.dim(2);
   Tensor mask = node.tensor_or_empty(3);
   if (!mask.empty() && mask.rank() > 0 && !(mask.dim(-1) == keys) && !(mask.dim(-1) == client::Dim(1))) {
@@ -112,7 +113,13 @@ Tensor mask_of(const NodeContext& node, const Tensor& k) {
   }
   if (!node.has_input(6)) return mask;
   const Tensor count = client::reshape(node.tensor(6), {k.dim(0), 1, 1, 1});
-  const Tensor is_key = client::less(client::arange(keys, count.dtype()), count);  // [B, 1, 1, keys]
+  const Tensor key = client::arange(keys, count.dtype());
+  Tensor is_key = client::less(key, count);  // [B, 1, 1, keys]
+  if (causal) {
+    const Tensor place = client::unsqueeze(client::arange(q.dim(2), count.dtype()), {1}) + count -
+                         client::dim_value(q.dim(2), count.dtype());
+    is_key = client::bit_and(is_key, client::less_equal(key, place));  // [B, 1, queries, keys]
+  }
   if (mask.empty()) return is_key;
   if (mask.dtype() == DType::kBool) return client::bit_and(mask, is_key);
   return client::where(is_key, mask, -INFINITY);
@@ -140,18 +147,20 @@ Values attention(NodeContext& node) {
     k = client::cat({node.tensor(4), k}, 2);
     v = client::cat({node.tensor(5), v}, 2);
   }
+  const Tensor mask = mask_of(node, q, k, causal);
+  const bool causal_by_place = causal && !node.has_input(6);
   const double scale = given_scale != 0 ? given_scale : 1 / std::sqrt(static_cast<double>(length_of(q, 3)));
   Tensor y, seen;
   if (softcap != 0 || node.wants_output(3)) {
-    const Scores scores = scores_of(q, k, added_scores(mask_of(node, k), q, k, past, causal), scale, softcap);
+    const Scores scores = scores_of(q, k, added_scores(mask, q, k, past, causal_by_place), scale, softcap);
     const Tensor* const steps[] = {&scores.products, &scores.capped, &scores.masked, &scores.weights};
     if (shown < 0 || shown > 3) reject(str_cat("qk_matmul_output_mode is ", shown, "; expected 0 to 3"));
     seen = client::cast(*steps[shown], q.dtype());
     const Tensor values = client::repeat_interleave(widened(v), length_of(q, 1) / length_of(v, 1), 1);
     y = client::cast(client::matmul(scores.weights, values), q.dtype());
   } else {
-    client::AttentionConfig config{.causal = causal, .past = past, .scale = scale};
-    config.mask = mask_of(node, k);
+    client::AttentionConfig config{.causal = causal_by_place, .past = past, .scale = scale};
+    config.mask = mask;
     y = client::scaled_dot_product_attention(q, k, v, config);
   }
   return {Value(joined ? join_heads(y) : y), Value(k), Value(v), seen.empty() ? Value() : Value(seen)};

@@ -13,6 +13,7 @@ def load(
     *,
     dims=None,
     constants=None,
+    example=None,
     weights="f32",
     threads=None,
     device=None,
@@ -35,6 +36,9 @@ def load(
         dims: symbolic dimensions by name ("INPUT.AXIS" for one without): a length, (min, max) for one that varies from
             call to call, [1, 4, 8] for a range in parts that end there, a hearth.Range, or an expression of others.
         constants: inputs that are part of what is computed, by name: arrays or numbers. Calls may leave them out.
+        example: arrays as calls will give them, by input. Their lengths stand for those that dims leave open, and the value
+            of an input that decides what is computed (a shape, a condition) becomes a constant. A list is a sequence of
+            tensors, None an optional input that is left out.
         weights: "f32", or what f32 weights are stored as: "bf16", "int8". Narrower ones cost accuracy: f.weights.
         threads: of one call; 0 for every CPU. None: HEARTH_THREADS, else every CPU; of a plan file, as it was saved.
         device: "cpu", "vulkan", "vulkan:N", or several between commas, of which the first that works is used.
@@ -76,7 +80,7 @@ def load(
     name = name.encode("utf-8", "backslashreplace").decode()
     options = _options(threads, device, sealed, deadline, socket, fast_math)
     if is_plan:
-        for what, value in (("dims", dims), ("constants", constants), ("progress", progress)):
+        for what, value in (("dims", dims), ("constants", constants), ("example", example), ("progress", progress)):
             if value:
                 raise InvalidArgument(f"{what}: a plan file has them as it was saved; expected none")
         if weights != "f32":
@@ -90,7 +94,7 @@ def load(
         raise CallError(f"progress is {progress!r}; expected a function of (state, kernels_done, kernels_total)")
     rows, expressions = _dims.parse(dims)
     return _hearth.load_model(
-        path, data, name, rows, expressions, dict(constants or {}), weights, options, progress, bool(copy)
+        path, data, name, rows, expressions, dict(constants or {}), dict(example or {}), weights, options, progress, bool(copy)
     )
 
 

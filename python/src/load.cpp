@@ -44,8 +44,28 @@ client::Array copy_of(const Argument& argument) {
 }
 
 onnx::ImportOptions import_options(const nb::list& dims, const nb::dict& expressions, const nb::dict& constants,
-                                   const std::string& weights) {
+                                   const nb::dict& example, const std::string& weights) {
   onnx::ImportOptions options;
+  const auto known = [&](const std::string& name, nb::handle value) {
+    const std::string what = "example: '" + name + "'";
+    Argument argument;
+    argument.read(value, what.c_str(), DType::kF32);
+    argument.make_dense(what.c_str(), true);
+    options.input_shapes[name] = {argument.shape().begin(), argument.shape().end()};
+    options.known_values[name] = copy_of(argument);
+  };
+  for (const auto& [key, value] : example) {
+    const auto name = nb::cast<std::string>(key);
+    if (value.is_none()) {
+      options.absent.insert(name);
+    } else if (PyList_Check(value.ptr())) {  // a sequence of tensors
+      std::size_t place = 0;
+      for (nb::handle one : nb::borrow(value)) known(name + "/" + std::to_string(place++), one);
+      options.sequence_lengths[name] = place;
+    } else {
+      known(name, value);
+    }
+  }
   for (nb::handle row : dims) {
     const auto name = nb::cast<std::string>(row[0]);
     onnx::DimRange range(nb::cast<std::int64_t>(row[1]), nb::cast<std::int64_t>(row[2]),
@@ -70,10 +90,10 @@ onnx::ImportOptions import_options(const nb::list& dims, const nb::dict& express
 }
 
 Function* load_model(const nb::object& path, const nb::object& bytes, const std::string& name, const nb::list& dims,
-                     const nb::dict& expressions, const nb::dict& constants, const std::string& weights,
-                     const nb::dict& options, const nb::object& progress, bool may_copy) {
+                     const nb::dict& expressions, const nb::dict& constants, const nb::dict& example,
+                     const std::string& weights, const nb::dict& options, const nb::object& progress, bool may_copy) {
   const Source source(path, bytes, name);
-  const onnx::ImportOptions import_as = import_options(dims, expressions, constants, weights);
+  const onnx::ImportOptions import_as = import_options(dims, expressions, constants, example, weights);
   client::PrepareConfig config = prepare_config(options);
   config.model = name;
   std::optional<onnx::ImportedModel> model;
@@ -149,7 +169,7 @@ client::PrepareConfig prepare_config(const nb::dict& options) {
 void add_load(nb::module_& module) {
   module.def("is_plan_file", [](const nb::bytes& path) { return client::is_plan_file({path.c_str(), path.size()}); });
   module.def("load_model", &load_model, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"),
-             nb::arg("dims"), nb::arg("expressions"), nb::arg("constants"), nb::arg("weights"), nb::arg("options"),
+             nb::arg("dims"), nb::arg("expressions"), nb::arg("constants"), nb::arg("example"), nb::arg("weights"), nb::arg("options"),
              nb::arg("progress").none(), nb::arg("copy"));
   module.def("load_plan", &load_plan, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("options"), nb::arg("copy"));

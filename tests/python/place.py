@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "conforman
 import skipping  # noqa: E402
 
 for _name in [name for name in os.environ if name.startswith("HEARTH_")]:
-    if _name not in ("HEARTH_BIN_DIR", "HEARTH_TEST_REPORT", "HEARTH_SOURCE_DIR", "HEARTH_CC"):
+    if _name not in ("HEARTH_BIN_DIR", "HEARTH_TEST_REPORT", "HEARTH_SOURCE_DIR", "HEARTH_CC", "HEARTH_ALL_ONNX_CASES"):
         del os.environ[_name]
 SCRATCH = tempfile.TemporaryDirectory(prefix="hearth-python-")
 FOLDER = pathlib.Path(SCRATCH.name)

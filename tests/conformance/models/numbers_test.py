@@ -239,6 +239,22 @@ class Reductions(Cases):
 
 
 class Attention(Cases):
+    def test_causal_queries_over_a_padded_cache_see_the_keys_up_to_their_own(self):
+        # The queries are the last ones before the padding: query i sees keys up to count - queries + i.
+        for mask in (None, rng.random((3, 6)) < 0.8, rng.standard_normal((3, 6)).astype(F)):
+            q, k, v = (rng.standard_normal((2, 2, n, 8)).astype(F) for n in (3, 6, 6))
+            count, key, query = ints(6, 4), np.arange(6), np.arange(3)[:, None]
+            seen = np.stack([(key <= query + n - 3) & (key < n) for n in count])[:, None]
+            added = np.where(seen, 0.0, -np.inf)
+            if mask is not None:
+                added = added + (np.where(mask, 0.0, -np.inf) if mask.dtype == bool else mask)
+            feeds = {"q": q, "k": k, "v": v, "count": count, **({} if mask is None else {"mask": mask})}
+            inputs = ["q", "k", "v", "" if mask is None else "mask", "", "", "count"]
+            for cap in (0.0, 3.0):  # both ways of computing it
+                want = self.weighted(self.scores(q, k, cap) + added, v)
+                self.check(model([node("Attention", inputs, ["y"], is_causal=1, softcap=cap)], feeds, {"y": F}, opset=24),
+                           feeds, {"y": want}, rtol=1e-4, atol=1e-5)
+
     def scores(self, q, k, cap):
         raw = q.astype(D) @ k.astype(D).transpose(0, 1, 3, 2) / math.sqrt(q.shape[-1])
         return cap * np.tanh(raw / cap) if cap else raw
