@@ -26,4 +26,15 @@ set(HEARTH_LLVM_DIR /usr/lib/llvm-19 CACHE PATH "LLVM 19 installation")
 add_library(hearth_llvm INTERFACE)
 target_include_directories(hearth_llvm SYSTEM INTERFACE ${HEARTH_LLVM_DIR}/include)
 target_link_directories(hearth_llvm INTERFACE ${HEARTH_LLVM_DIR}/lib)
-target_link_libraries(hearth_llvm INTERFACE lldELF lldCommon LLVM-19 z PkgConfig::ZSTD)
+# A program with the property HEARTH_STATIC_LLVM has the parts that it uses in itself, and runs where no LLVM is installed.
+option(HEARTH_STATIC_LLVM "Link hearth-worker with LLVM's archives" OFF)
+set(_static "$<BOOL:$<TARGET_PROPERTY:HEARTH_STATIC_LLVM>>")
+set(_archives "")
+if(EXISTS ${HEARTH_LLVM_DIR}/bin/llvm-config)
+  execute_process(COMMAND ${HEARTH_LLVM_DIR}/bin/llvm-config --link-static --libs x86 aarch64 orcjit passes lto
+    OUTPUT_VARIABLE _archives OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  separate_arguments(_archives)
+  list(FILTER _archives EXCLUDE REGEX Polly)
+endif()
+target_link_libraries(hearth_llvm INTERFACE lldELF lldCommon "$<$<NOT:${_static}>:LLVM-19>"
+  "$<${_static}:-Wl,--start-group;${_archives};-Wl,--end-group>" z PkgConfig::ZSTD)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The Python package. Its environment (build/python/venv) holds what python/requirements.txt pins: build tools, and what
-# the tests compare with. Its wheel (build/wheels) is made of a release build, repaired by auditwheel, installed into an
-# environment of its own and tested there. Where no package index answers, it says what is skipped and ends well.
+# the tests compare with. Its wheels (build/wheels: the client, and the daemon's programs) are made of a release build,
+# repaired by auditwheel, installed into an environment of their own and tested there. Where no package index answers, it says what is skipped and ends well.
 #
 #   scripts/python.sh            all of it
 #   scripts/python.sh venv       only the environment; a build made after it has the package
-#   scripts/python.sh wheel      only the wheel and its test
+#   scripts/python.sh wheel      only the wheels and their test
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -40,36 +40,48 @@ make_venv() {
   echo "$pinned" > "$venv/pinned"
 }
 
-make_wheel() {
-  local raw=$root/build/python/raw fresh=$root/build/python/fresh
-  if [[ ! -e $build/python/hearth/_hearth.abi3.so ]]; then
-    skip "the wheel" "$build has no Python package: build it after scripts/python.sh venv"
+# wheel FOLDER SETTING...: a raw wheel, then a repaired one in $wheels. "-C" is newer than Debian's pip.
+wheel() {
+  local folder=$1 raw=$root/build/python/raw settings=() setting
+  for setting in "${@:2}"; do settings+=(--config-settings "$setting"); done
+  rm -rf "$raw"
+  PATH=$venv/bin:$PATH pip "$venv" wheel "./$folder" --no-deps --no-build-isolation -w "$raw" "${settings[@]}"
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --plat "$platform" -w "$wheels" "$raw"/*.whl > build/python/auditwheel.log 2>&1 ||
+    { cat build/python/auditwheel.log >&2; return 1; }
+}
+
+make_wheels() {
+  local fresh=$root/build/python/fresh platform
+  if [[ ! -x $venv/bin/auditwheel || ! -e $build/python/hearth/_hearth.abi3.so ]]; then
+    skip "the wheels" "there is no Python package: scripts/python.sh venv, then build"
     return
   fi
-  rm -rf "$raw" "$fresh"
+  rm -rf "$fresh"
   mkdir -p "$wheels"
-  rm -f "$wheels"/hearth_compiler-*.whl
-  echo "python.sh: wheel"
-  PATH=$venv/bin:$PATH pip "$venv" wheel ./python --no-deps --no-build-isolation -w "$raw" \
-    --config-settings cmake.define.HEARTH_ONLY=python --config-settings "cmake.define.HEARTH_PREBUILT=$build" \
-    --config-settings "build-dir=$root/build/python/{wheel_tag}"
-  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --plat manylinux_2_35_x86_64 -w "$wheels" "$raw"/hearth_compiler-*.whl
+  rm -f "$wheels"/hearth_compiler*.whl
+  echo "python.sh: wheels"
+  platform=manylinux_2_35_x86_64
+  wheel python cmake.define.HEARTH_ONLY=python "cmake.define.HEARTH_PREBUILT=$build" "build-dir=$root/build/python/client"
+  cmake --build "$build" --target hearth-worker-static hearthd hearth_program > build/python/programs.log
+  platform=manylinux_2_36_x86_64
+  wheel python/daemon "cmake.define.HEARTH_PREBUILT=$build" "build-dir=$root/build/python/daemon"
+  /usr/bin/python3 python/add_licences.py "$wheels"/hearth_compiler-*.whl
+  /usr/bin/python3 python/add_licences.py "$wheels"/hearth_compiler_daemon-*.whl libllvm19
   "$venv/bin/auditwheel" show "$wheels"/hearth_compiler-*.whl | grep -o 'manylinux_[0-9_x]*' | sort -u | head -1
   "$venv/bin/abi3audit" "$wheels"/hearth_compiler-*.whl
-  # What it needs, and numpy for the test, as files: the installation asks no index.
+  # What they need, and numpy for the test, as files: the installation asks no index.
   pip "$venv" download -d "$wheels" --only-binary :all: --no-deps \
     "$(grep '^nanobind-backend' python/requirements.txt)" "$(grep '^numpy' python/requirements.txt)"
   /usr/bin/python3 -m venv "$fresh"
-  pip "$fresh" install --no-index --find-links "$wheels" hearth-compiler numpy
-  echo "python.sh: test of the wheel"
-  (cd / && HEARTH_BIN_DIR=$build/bin "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
-  ls -l "$wheels"/hearth_compiler-*.whl | awk '{printf "python.sh: %s, %.1f MB\n", $NF, $5 / 1e6}'
+  pip "$fresh" install --no-index --find-links "$wheels" hearth-compiler hearth-compiler-daemon numpy
+  echo "python.sh: test of the wheels"
+  (cd / && env -i PATH=/usr/bin:/bin HOME="$root/build/python" "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
 }
 
 mkdir -p build/python
 case ${1:-all} in
   venv) make_venv || true ;;
-  wheel) make_wheel ;;
-  all) if make_venv; then make_wheel; fi ;;
+  wheel) make_wheels ;;
+  all) if make_venv; then make_wheels; fi ;;
   *) echo "python.sh: unknown word '$1'; use venv or wheel" >&2; exit 2 ;;
 esac

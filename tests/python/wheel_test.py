@@ -1,6 +1,7 @@
-"""The installed wheel, in an environment that has it, numpy and nothing else: what it brings, and models that it runs.
+"""The installed wheels, in an environment that has them, numpy and nothing else: what they bring, and models that they
+run with the daemon of their own.
 
-Run by scripts/python.sh with the environment's own Python; hearthd is found on PATH.
+Run by scripts/python.sh with the environment's own Python.
 """
 import os
 import pathlib
@@ -11,10 +12,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).parents[2]
 MODELS = ROOT.parent / "shared" / "models"
-BIN = pathlib.Path(os.environ["HEARTH_BIN_DIR"])
 scratch = tempfile.TemporaryDirectory(prefix="hearth-wheel-")
-os.environ.update(HEARTH_SOCKET=scratch.name + "/socket", HEARTH_CACHE_DIR=scratch.name + "/cache",
-                  PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+os.environ.update(HEARTH_SOCKET=scratch.name + "/socket", HEARTH_CACHE_DIR=scratch.name + "/cache")
+COMMAND = pathlib.Path(sys.prefix) / "bin" / "hearth"
 
 
 class Wheel(unittest.TestCase):
@@ -23,6 +23,18 @@ class Wheel(unittest.TestCase):
         where = pathlib.Path(hearth.__file__)
         self.assertTrue(where.is_relative_to(sys.prefix), where)
         self.assertTrue((where.parent / "py.typed").exists())
+        self.assertTrue((where.parent / "bin" / "hearthd").exists())
+
+    def test_the_command_and_the_licences(self):
+        import hearth
+        said = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertIn(hearth.__version__, said)
+        site = pathlib.Path(hearth.__file__).parents[1]
+        for name in ("hearth_compiler", "hearth_compiler_daemon"):
+            licences = {path.stem for path in site.glob(f"{name}-*.dist-info/licenses/*.txt")}
+            self.assertGreater(len(licences), 4)
+            self.assertTrue(all(any((site / f"{name}.libs").glob(f"{wanted}*")) for wanted in ("libnettle", "libprotobuf")))
+        self.assertIn("libllvm19", licences)
 
     def test_importing_it_takes_little(self):
         program = ("import sys, time; before = time.perf_counter();\n"
@@ -82,7 +94,7 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        subprocess.run([BIN / "hearth", "daemon", "stop"], capture_output=True)
+        subprocess.run([COMMAND, "daemon", "stop"], capture_output=True)
 
 
 if __name__ == "__main__":
