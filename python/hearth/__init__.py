@@ -47,6 +47,7 @@ __all__ = [
     "Error",
     "FailedPrecondition",
     "Function",
+    "Future",
     "Graph",
     "Internal",
     "InvalidArgument",
@@ -56,6 +57,8 @@ __all__ = [
     "OutOfRange",
     "Outputs",
     "PermissionDenied",
+    "Pool",
+    "Profile",
     "Range",
     "ResourceExhausted",
     "Stats",
@@ -82,6 +85,45 @@ __all__ = [
     "trace",
     *_array_api_names,
 ]
+
+
+def _methods():
+    """Methods of functions that are written in Python, whose modules are loaded when they are called."""
+
+    def submit(self, *args, **kwargs):
+        """Calls it on another thread; gives a Future, to be awaited or asked for its result()."""
+        from ._pool import submit
+
+        return submit(self, *args, **kwargs)
+
+    def explain(self):
+        """What the function is, in text: what it takes and gives, its kernels, work and memory."""
+        from ._show import explain
+
+        return explain(self)
+
+    def html(self):
+        from ._show import html
+
+        return html(self)
+
+    Function.submit, Function.explain, Function._repr_html_ = submit, explain, html
+    JitFunction.submit = submit
+
+
+_methods()
+
+
+def __getattr__(name):
+    if name in ("Pool", "Future"):
+        from . import _pool
+
+        return getattr(_pool, name)
+    if name == "Profile":
+        from ._show import Profile
+
+        return Profile
+    raise AttributeError(f"module 'hearth' has no attribute {name!r}")
 
 
 def safetensors(path):

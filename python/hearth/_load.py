@@ -2,7 +2,7 @@
 
 import os
 
-from . import _dims, _hearth
+from . import _dims, _hearth, _progress
 from ._errors import CallError, InvalidArgument
 
 _WEIGHTS = ("f32", "bf16", "int8")
@@ -46,7 +46,8 @@ def load(
         sealed: True: a plan that is not in the cache is an error; nothing is compiled.
         deadline: seconds for all of it; None: HEARTH_PREPARE_TIMEOUT_MS, else 120.
         progress: called as progress(state, kernels_done, kernels_total), state being "queued", "lowering", "compiling"
-            or "loading". What it raises ends the call and is raised by it.
+            or "loading". What it raises ends the call and is raised by it. None: a line on a terminal's stderr after half
+            a second.
         copy: False: arrays that are not dense in C order are an error in calls, instead of being copied.
         name: what the service's log calls the model; None: the file's name.
         socket: of a daemon; None: HEARTH_SOCKET, else where this user's is.
@@ -93,9 +94,16 @@ def load(
     if progress is not None and not callable(progress):
         raise CallError(f"progress is {progress!r}; expected a function of (state, kernels_done, kernels_total)")
     rows, expressions = _dims.parse(dims)
-    return _hearth.load_model(
-        path, data, name, rows, expressions, dict(constants or {}), dict(example or {}), weights, options, progress, bool(copy)
-    )
+    bar = None
+    if progress is None and _progress.Bar.wanted():
+        bar = progress = _progress.Bar(name)
+    try:
+        return _hearth.load_model(
+            path, data, name, rows, expressions, dict(constants or {}), dict(example or {}), weights, options, progress, bool(copy)
+        )
+    finally:
+        if bar is not None:
+            bar.end()
 
 
 def _options(threads, device, sealed, deadline, socket, fast_math):

@@ -144,13 +144,46 @@ std::unique_ptr<Replay> Function::take() {
   return replay;
 }
 
+// A replay of the pool for the time of a call.
+struct Function::Taken {
+  explicit Taken(Function* of) : function(of), replay(of->take()) {}
+  ~Taken() { function->idle_.push_back(std::move(replay)); }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  Function* function;
+  std::unique_ptr<Replay> replay;
+};
+
 nb::object Function::into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs) {
-  struct GiveBack {
-    std::vector<std::unique_ptr<Replay>>* idle;
-    std::unique_ptr<Replay> replay;
-    ~GiveBack() { idle->push_back(std::move(replay)); }
-  } const taken{&idle_, take()};
+  const Taken taken(this);
   return taken.replay->call(signature_, args, kwargs, out, info_.may_copy);
+}
+
+nb::object Function::profile(const nb::args& args, const nb::kwargs& kwargs) {
+  const Taken taken(this);
+  const nb::object measured = taken.replay->profile(signature_, args, kwargs);
+  return nb::module_::import_("hearth._show").attr("Profile")(measured[0], measured[1]);
+}
+
+nb::dict Function::facts() {
+  // An instance of its own: at the variables' upper bounds, its inputs zero.
+  Replay replay(plan_);
+  absl::StatusOr<client::Profile> profile = [&] {
+    WithoutGil open;
+    return replay.instance().execute_profiled();
+  }();
+  check(profile.status());
+  std::uint64_t launches = 0, num_ops = 0;
+  const std::vector<client::Profile::Row> rows = profile->by_kernel();
+  for (const client::Profile::Row& row : rows) launches += row.launches, num_ops += row.num_ops;
+  const client::InstanceMemory memory = replay.instance().memory();
+  nb::dict made;
+  made["kernels"] = rows.size();
+  made["launches"] = launches;
+  made["num_ops"] = num_ops;
+  made["shared_bytes"] = plan_.shared_bytes();
+  made["instance_bytes"] = memory.arena_bytes + memory.io_bytes;
+  return made;
 }
 
 double Function::time_executes(std::int64_t count) {
@@ -259,6 +292,8 @@ void add_function(nb::module_& module) {
       .def_prop_ro("opset", [](const Function& function) { return function.info().opset; })
       .def_prop_ro("device", [](const Function& function) { return function.plan().device(); })
       .def_prop_ro("threads", [](const Function& function) { return function.plan().threads(); })
+      .def("profile", &Function::profile, "A call whose launches are measured: a hearth.Profile, slowest kernel first.")
+      .def("_facts", &Function::facts)
       .def("_time_executes", &Function::time_executes, nb::arg("count"))
       .def("__reduce__", &reduce)
       .def("__repr__", &repr);

@@ -34,6 +34,9 @@ class Function {
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
   nb::object into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs);
 
+  nb::object profile(const nb::args& args, const nb::kwargs& kwargs);
+  // Of the plan and one instance: kernels, launches, num_ops (at the largest lengths), shared_bytes, instance_bytes.
+  nb::dict facts();
   // Seconds that `count` replays of one instance take in C++, for benchmarks to subtract.
   double time_executes(std::int64_t count);
 
@@ -42,6 +45,7 @@ class Function {
   const FunctionInfo& info() const { return info_; }
 
  private:
+  struct Taken;
   // One for each call that is going on; the GIL guards the list.
   std::unique_ptr<Replay> take();
 

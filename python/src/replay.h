@@ -23,9 +23,12 @@ class Replay {
   // `out` has arrays for results, by name. Throws what Python raises; arguments are let go of in any case.
   nb::object call(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
                   bool may_copy);
+  // The same, each launch measured: (total_ns, ((kernel, launches, ns, operations), ...)).
+  nb::object profile(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
   client::Instance& instance() { return instance_; }
 
  private:
+  struct LetGo;
   struct Output {
     std::vector<std::int64_t> shape;
     nb::object tuple;  // the same
@@ -33,6 +36,8 @@ class Replay {
     nb::object made;  // of this call
   };
 
+  // Arguments and results, up to the execute.
+  void begin(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out, bool may_copy);
   // Which it is of the results' arrays.
   ArrayKind read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
   void read_one(const Signature& signature, std::size_t parameter, nb::handle object);
@@ -44,6 +49,7 @@ class Replay {
   void check_overlap(const Signature& signature) const;
   nb::object results(const Signature& signature);
   void let_go();
+  absl::Status execute();
 
   const client::PreparedPlan plan_;
   client::Instance instance_;
@@ -58,6 +64,9 @@ class Replay {
   bool has_variables_ = false;
   std::vector<std::int64_t> lengths_, last_lengths_;  // of all inputs; those that the variables' values are of
   bool is_measured_ = false;
+  // The shortest replay at these lengths so far: below a few microseconds handing the GIL over costs more than it gives.
+  std::int64_t shortest_ns_ = 0;
+  int num_timed_ = 0;
   std::vector<Output> made_;
 };
 

@@ -1,0 +1,37 @@
+"""What people at a terminal see while something is compiled."""
+
+import sys
+import time
+
+
+class Bar:
+    """One line on stderr, after half a second; gone at the end. Nothing where stderr is no terminal."""
+
+    delay = 0.5
+
+    def __init__(self, name):
+        self.name, self.start, self.shown = name, time.monotonic(), 0
+
+    @classmethod
+    def wanted(cls):
+        try:
+            return sys.stderr.isatty()
+        except (AttributeError, ValueError):  # none, or closed
+            return False
+
+    def __call__(self, state, done, total):
+        if time.monotonic() - self.start < self.delay:
+            return
+        text = f"hearth: {state} {self.name}"
+        if total:
+            filled = 20 * done // total
+            text += f" [{'#' * filled}{'.' * (20 - filled)}] {done}/{total} kernels"
+        text = "".join(one if one.isprintable() else "?" for one in text)[:79]
+        sys.stderr.write("\r" + text.ljust(self.shown))
+        sys.stderr.flush()
+        self.shown = max(self.shown, len(text))
+
+    def end(self):
+        if self.shown:
+            sys.stderr.write("\r" + " " * self.shown + "\r")
+            sys.stderr.flush()
