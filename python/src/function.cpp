@@ -187,7 +187,9 @@ nb::dict Function::facts() {
 }
 
 double Function::time_executes(std::int64_t count) {
-  const std::unique_ptr<Replay> replay = take();
+  const Taken taken(this);
+  Replay* const replay = taken.replay.get();
+  replay->instance().unbind();  // the arrays of the last call are gone
   absl::Status status;
   const auto start = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < count && status.ok(); ++i) status = replay->instance().execute();
