@@ -292,16 +292,22 @@ def bindings(ops):
 def stubs(ops):
     lines = ["# Made by python/ops/make_ops.py of ops.json.", "from collections.abc import Callable, Mapping, Sequence",
              "from typing import Literal, NamedTuple", "",
-             "from ._tensor import Dim, DTypeLike, ShapeLike, Tensor, TensorLike", ""]
+             "from . import Dim, Tensor", "from ._typing import DTypeLike, ShapeLike, TensorLike", ""]
     for name, struct in ops.structs.items():
         results = {function["returns"] for function in ops.functions}
         inner = {field["type"] for result in results if result in ops.structs for field in ops.structs[result]["fields"]}
         if name in results | inner:
             lines += [f"class {name}(NamedTuple):"]
-            lines += [f"    {field['name']}: {field['type']}" for field in struct["fields"]]
+            lines += [f"    {field['name']}: {ops.result_type(field['type'])}" for field in struct["fields"]]
             lines.append("")
     for function in ops.made():
         lines.append(ops.signature(function) + ": ...")
+    for name in ("add", "subtract", "multiply", "divide"):
+        lines.append(f"def {name}(a: TensorLike, b: TensorLike) -> Tensor: ...")
+    lines.append("def loop(count: int | Dim, carried: Sequence[TensorLike], sliced: Sequence[TensorLike],"
+                 " body: Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Sequence[TensorLike], Sequence[TensorLike]]],"
+                 " reverse: bool = False) -> LoopResult: ...")
+    lines.append("def cubic_weight(distance: float, a: float) -> float: ...")
     return "\n".join(lines) + "\n"
 
 
