@@ -162,8 +162,7 @@ std::string Expr::to_text(const std::vector<PlanVariable>& vars) const {
     const bool is_sum = token.kind == v1::ExprToken::ADD || token.kind == v1::ExprToken::SUB;
     const auto inside = [&](const Part& part, bool bare) { return bare ? part.text : str_cat("(", part.text, ")"); };
     const bool bare_left = a.is_single || is_sum || (!a.is_sum && token.kind == v1::ExprToken::MUL);
-    a = {str_cat(inside(a, bare_left), sign(token.kind),
-                 inside(b, b.is_single || token.kind == v1::ExprToken::ADD)),
+    a = {str_cat(inside(a, bare_left), sign(token.kind), inside(b, b.is_single || token.kind == v1::ExprToken::ADD)),
          is_sum, false};
   }
   return stack.back().text;

@@ -145,8 +145,8 @@ std::vector<std::int64_t> Instance::State::shape_at(const PlanBuffer& buffer, co
 absl::Status Instance::State::set_var(std::size_t index, std::int64_t value) {
   const PlanVariable& variable = wire().vars[index];
   if (value < variable.min || value > variable.max) {
-    return absl::OutOfRangeError(str_cat("variable '", variable.name, "' cannot be ", value, "; expected ",
-                                         variable.min, " to ", variable.max));
+    return absl::OutOfRangeError(
+        str_cat("variable '", variable.name, "' cannot be ", value, "; expected ", variable.min, " to ", variable.max));
   }
   if (value % variable.unit != 0)
     return absl::OutOfRangeError(str_cat("variable '", variable.name, "' cannot be ", value,

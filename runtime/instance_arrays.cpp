@@ -123,8 +123,8 @@ absl::Status Instance::State::check_shape(std::size_t place, std::span<const std
     for (std::size_t v = 0; v < wanted.size(); ++v) {
       if (input.shape[axis].uses(v)) at.push_back(str_cat(wire().vars[v].name, "=", wanted[v]));
     }
-    const std::string why = at.empty() ? "" : str_cat(" (", input.shape[axis].to_text(wire().vars), " at ",
-                                                      absl::StrJoin(at, ", "), ")");
+    const std::string why =
+        at.empty() ? "" : str_cat(" (", input.shape[axis].to_text(wire().vars), " at ", absl::StrJoin(at, ", "), ")");
     return absl::InvalidArgumentError(
         str_cat("input '", input.name, "' has ", shape[axis], " along axis ", axis, "; expected ", expected, why));
   }

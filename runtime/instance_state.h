@@ -48,19 +48,19 @@ struct Instance::State {
 
   std::shared_ptr<const LoadedPlan> plan;
   std::vector<std::uint32_t> inputs_in_order, outputs_in_order;  // plan buffers
-  std::shared_ptr<const FixedInputs> fixed_inputs;  // what `fixed` refers to
+  std::shared_ptr<const FixedInputs> fixed_inputs;               // what `fixed` refers to
   std::vector<Fixed> fixed;
   Buffer arena;
-  Buffer inputs, outputs;                     // one after the other; both in `outputs` where that is as fast
-  std::vector<Buffer> carried;                // in place of those that have no room for what is carried
-  std::vector<Slot> slots;                    // one a plan buffer
-  std::vector<std::uint32_t> copied;          // what is bound to memory that the device does not reach
-  std::map<std::uint32_t, Buffer> read_back;  // what the host does not see, as it was last read
-  std::vector<std::int64_t> values;           // one a plan variable
+  Buffer inputs, outputs;                            // one after the other; both in `outputs` where that is as fast
+  std::vector<Buffer> carried;                       // in place of those that have no room for what is carried
+  std::vector<Slot> slots;                           // one a plan buffer
+  std::vector<std::uint32_t> copied;                 // what is bound to memory that the device does not reach
+  std::map<std::uint32_t, Buffer> read_back;         // what the host does not see, as it was last read
+  std::vector<std::int64_t> values;                  // one a plan variable
   std::optional<std::vector<LengthSource>> sources;  // in an order in which each can be read; found when first wanted
   std::vector<std::int64_t> wanted;                  // scratch, one a plan variable
-  std::vector<std::int64_t> executed_values;  // of the last execute
-  std::optional<Rows> rows;                   // always there; their memory is where the slots' buffers are
+  std::vector<std::int64_t> executed_values;         // of the last execute
+  std::optional<Rows> rows;                          // always there; their memory is where the slots' buffers are
   std::vector<Carry> carries;
   std::unique_ptr<Program> program;
   bool slots_stale = true;

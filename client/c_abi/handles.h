@@ -61,7 +61,7 @@ struct hearth_plan {
 
 struct hearth_instance {
   hearth::client::Instance instance;
-  std::vector<std::int64_t> shape = {};  // of the view that was given last
+  std::vector<std::int64_t> shape = {};                           // of the view that was given last
   std::vector<hearth::client::Instance::InputArray> inputs = {};  // of a call, kept for their memory
   std::vector<hearth::client::Instance::OutputArray> outputs = {};
 };

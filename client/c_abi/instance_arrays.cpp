@@ -54,8 +54,7 @@ hearth_code hearth_instance_bind_input_dlpack(hearth_instance* instance, const c
 }
 
 hearth_code hearth_instance_bind_input_dlpack_versioned(hearth_instance* instance, const char* name,
-                                                        struct DLManagedTensorVersioned* tensor,
-                                                        hearth_error** error) {
+                                                        struct DLManagedTensorVersioned* tensor, hearth_error** error) {
   return tensor_call(instance, name, tensor, error, [&](Instance& run) { return bind_dlpack(run, name, tensor); });
 }
 
@@ -88,7 +87,8 @@ hearth_code hearth_instance_set_shapes(hearth_instance* instance, const hearth_s
     if (absl::Status given = check_given({{instance, "instance"}}); !given.ok()) return given;
     if (num_shapes > 0 && shapes == nullptr) return absl::InvalidArgumentError("shapes is NULL");
     std::vector<Instance::ShapeView> views;
-    for (size_t i = 0; i < num_shapes; ++i) views.emplace_back(shapes[i].lengths, shapes[i].lengths ? shapes[i].rank : 0);
+    for (size_t i = 0; i < num_shapes; ++i)
+      views.emplace_back(shapes[i].lengths, shapes[i].lengths ? shapes[i].rank : 0);
     return instance->instance.set_shapes(views);
   });
 }

@@ -99,8 +99,8 @@ Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& added, double s
 }
 
 // What the operator says of which keys are seen, bool or scores, or nothing: its mask, which may end before the keys do
-// (those are not seen), and how many keys of each item are no padding. With that number, a causal query sees the keys up
-// to its own: the queries are the last ones before the padding (onnx's text of operator 24).
+// (those are not seen), and how many keys of each item are no padding. With that number, a causal query sees the keys
+// up to its own: the queries are the last ones before the padding (onnx's text of operator 24).
 Tensor mask_of(const NodeContext& node, const Tensor& q, const Tensor& k, bool causal) {
   const client::Dim keys = k.dim(2);
   Tensor mask = node.tensor_or_empty(3);

@@ -15,12 +15,14 @@ struct TypeRow {
   std::uint8_t bits;
   DType dtype;
 };
-constexpr TypeRow kTypes[] = {
-    {kDLBool, 8, DType::kBool},  {kDLInt, 8, DType::kI8},       {kDLInt, 16, DType::kI16},
-    {kDLInt, 32, DType::kI32},   {kDLInt, 64, DType::kI64},     {kDLUInt, 8, DType::kU8},
-    {kDLUInt, 16, DType::kU16},  {kDLUInt, 32, DType::kU32},    {kDLUInt, 64, DType::kU64},
-    {kDLFloat, 16, DType::kF16}, {kDLBfloat, 16, DType::kBF16}, {kDLFloat, 32, DType::kF32},
-    {kDLFloat, 64, DType::kF64}, {kFloat8E4M3FN, 8, DType::kF8E4M3}, {kFloat8E5M2, 8, DType::kF8E5M2}};
+constexpr TypeRow kTypes[] = {{kDLBool, 8, DType::kBool},      {kDLInt, 8, DType::kI8},
+                              {kDLInt, 16, DType::kI16},       {kDLInt, 32, DType::kI32},
+                              {kDLInt, 64, DType::kI64},       {kDLUInt, 8, DType::kU8},
+                              {kDLUInt, 16, DType::kU16},      {kDLUInt, 32, DType::kU32},
+                              {kDLUInt, 64, DType::kU64},      {kDLFloat, 16, DType::kF16},
+                              {kDLBfloat, 16, DType::kBF16},   {kDLFloat, 32, DType::kF32},
+                              {kDLFloat, 64, DType::kF64},     {kFloat8E4M3FN, 8, DType::kF8E4M3},
+                              {kFloat8E5M2, 8, DType::kF8E5M2}};
 
 absl::Status wrong(std::string_view message) { return absl::InvalidArgumentError(str_cat("DLPack tensor: ", message)); }
 
@@ -119,8 +121,8 @@ absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensor* managed) {
 absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensorVersioned* managed) {
   if (managed == nullptr) return wrong("is a null pointer");
   if (managed->version.major != 1) {  // nothing else in it means what it did
-    return wrong(str_cat("is of DLPack version ", managed->version.major, ".", managed->version.minor,
-                         "; expected 1.x"));
+    return wrong(
+        str_cat("is of DLPack version ", managed->version.major, ".", managed->version.minor, "; expected 1.x"));
   }
   return view_of_dlpack(managed->dl_tensor);
 }

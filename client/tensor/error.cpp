@@ -38,7 +38,8 @@ absl::Status refusal(std::string_view op, std::string_view message, const Loc& l
   std::string name(op);
   if (outer && outer->op() != op) name = str_cat(outer->op(), ": ", op);
   const std::string_view scope = ScopedLocation::current();
-  if (ScopedLocation::hides_lines()) return absl::InvalidArgumentError(str_cat(name, ": ", message, " (at ", scope, ")"));
+  if (ScopedLocation::hides_lines())
+    return absl::InvalidArgumentError(str_cat(name, ": ", message, " (at ", scope, ")"));
   return absl::InvalidArgumentError(str_cat(name, ": ", message, " (at ", scope.empty() ? "" : str_cat(scope, ", "),
                                             describe(outer ? outer->loc() : loc), ")"));
 }

@@ -169,9 +169,8 @@ EncodedGraph encode_outputs(const NamedTensors& outputs) {
       continue;
     }
     if ((is_parameter || node->op == v1::INPUT) && !leaf_names.insert(name).second) {
-      throw JitError(absl::InvalidArgumentError(
-          str_cat("the name '", name,
-                  "' is used by two inputs or parameters of different kind, shape or dtype; rename one")));
+      throw JitError(absl::InvalidArgumentError(str_cat(
+          "the name '", name, "' is used by two inputs or parameters of different kind, shape or dtype; rename one")));
     }
     if (is_parameter) traced.parameters[name] = node->parameter;
     traced.shapes.push_back(node->shape);

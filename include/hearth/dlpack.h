@@ -71,7 +71,8 @@ struct ImportedArray {
   bool is_read_only = false;          // nothing may be written to it; tensors of 0.x do not say
 };
 
-// The element type, and back. Unimplemented for those that the other side has not. float8 has a name from version 1.1 on.
+// The element type, and back. Unimplemented for those that the other side has not. float8 has a name from version 1.1
+// on.
 absl::StatusOr<DType> dtype_of_dlpack(const DLDataType& type);
 DLDataType dlpack_type(DType dtype);
 

@@ -240,8 +240,8 @@ HEARTH_API hearth_code hearth_prepare(const hearth_graph* graph, const hearth_pr
  * for; without options: the device of the kind that it was prepared for). */
 HEARTH_API hearth_code hearth_plan_load(const char* path, const hearth_prepare_options* options, hearth_plan** plan,
                                         hearth_error** error);
-/* Parameters that a plan file leaves out, for hearth_plan_load(): used where they lie until `release`, which may be NULL,
- * is called with `context`: once the options and every plan that has them are freed. */
+/* Parameters that a plan file leaves out, for hearth_plan_load(): used where they lie until `release`, which may be
+ * NULL, is called with `context`: once the options and every plan that has them are freed. */
 HEARTH_API hearth_code hearth_prepare_options_add_parameter(hearth_prepare_options* options, const char* name,
                                                             const void* data, size_t size_bytes,
                                                             void (*release)(void* context), void* context,
@@ -373,12 +373,12 @@ typedef struct hearth_shape {
 } hearth_shape;
 HEARTH_API hearth_code hearth_instance_set_shapes(hearth_instance* instance, const hearth_shape* shapes,
                                                   size_t num_shapes, hearth_error** error);
-/* The size of an output at the variables' values, and its shape: `rank` lengths are written to `lengths`, which has room
- * for what hearth_plan_output() says. Either may be NULL. */
+/* The size of an output at the variables' values, and its shape: `rank` lengths are written to `lengths`, which has
+ * room for what hearth_plan_output() says. Either may be NULL. */
 HEARTH_API hearth_code hearth_instance_output_shape(hearth_instance* instance, size_t index, int64_t* lengths,
                                                     size_t* size_bytes, hearth_error** error);
-/* Binds them as hearth_instance_bind_input() and _bind_output() do, and executes. NULL data: what is there stays, as for
- * what is carried. Bound until others are. */
+/* Binds them as hearth_instance_bind_input() and _bind_output() do, and executes. NULL data: what is there stays, as
+ * for what is carried. Bound until others are. */
 typedef struct hearth_array {
   void* data; /* of an input only read */
   size_t size_bytes;

@@ -85,9 +85,9 @@ struct ImportedModel {
   // Inputs that became constants; for PrepareConfig, so that another value at replay is refused.
   runtime::FixedInputs fixed_inputs;
   std::vector<std::string> input_order;  // names of both, as declared
-  std::vector<ModelValue> results;  // what `outputs` compute
-  bool is_random = false;           // some node gives random numbers, which differ between implementations
-  client::NamedTensors outputs;     // the results, in their order, and the lengths they name
+  std::vector<ModelValue> results;       // what `outputs` compute
+  bool is_random = false;                // some node gives random numbers, which differ between implementations
+  client::NamedTensors outputs;          // the results, in their order, and the lengths they name
   WeightsReport weights;
   // What the file says of itself and is not so, for people: an output that is declared with another shape than the
   // graph computes.

@@ -13,8 +13,8 @@ namespace {
 std::string name_of_type(nb::handle object) { return nb::cast<std::string>(object.type().attr("__name__")); }
 
 // Copies `axes` axes of strided elements one after the other.
-char* copy_strided(const char* from, char* to, std::size_t item, const std::int64_t* shape,
-                   const std::int64_t* strides, int axes) {
+char* copy_strided(const char* from, char* to, std::size_t item, const std::int64_t* shape, const std::int64_t* strides,
+                   int axes) {
   if (axes == 0) {
     std::memcpy(to, from, item);
     return to + item;
@@ -37,8 +37,8 @@ std::string dtype_text(nb::handle object) {
 [[noreturn]] void refuse_dtype(nb::handle object, const char* what, const char* format) {
   const std::string text = dtype_text(object);
   const bool swapped = format != nullptr && (*format == '>' || *format == '!');
-  const std::string found = text.empty() ? std::string("the buffer format '") + (format == nullptr ? "" : format) + "'"
-                                         : "dtype " + text;
+  const std::string found =
+      text.empty() ? std::string("the buffer format '") + (format == nullptr ? "" : format) + "'" : "dtype " + text;
   raise_invalid(std::string(what) + " has " + found + (swapped ? ", big-endian" : "") +
                 "; expected native bool, int, uint or float elements of 8 to 64 bits");
 }
@@ -79,8 +79,7 @@ void Argument::read_own(const Array& array) {
 
 void Argument::read_number(nb::handle object, const char* what, DType wanted) {
   if (!from_number(object, wanted, &number_)) {
-    raise_invalid(std::string(what) + " is " + repr_of(object) + "; expected a value of " +
-                  numpy_name(wanted));
+    raise_invalid(std::string(what) + " is " + repr_of(object) + "; expected a value of " + numpy_name(wanted));
   }
   dtype_ = wanted;
   data_ = reinterpret_cast<const char*>(&number_);

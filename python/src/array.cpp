@@ -69,7 +69,8 @@ nb::object tolist(const Array& array) {
 }
 
 nb::object item(const Array& array) {
-  if (array.size() != 1) raise_invalid("item() of an array of " + std::to_string(array.size()) + " elements; expected 1");
+  if (array.size() != 1)
+    raise_invalid("item() of an array of " + std::to_string(array.size()) + " elements; expected 1");
   return to_number(array.dtype, array.memory.get());
 }
 
@@ -84,7 +85,8 @@ Array part_of(const Array& array, std::int64_t offset, const std::vector<std::in
   for (std::size_t i = 0; i < count; ++i) {
     std::int64_t place = offset;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) place += at[axis] * strides[axis];
-    if (place < 0 || static_cast<std::size_t>(place) >= array.size()) raise_invalid("the part lies outside of the array");
+    if (place < 0 || static_cast<std::size_t>(place) >= array.size())
+      raise_invalid("the part lies outside of the array");
     std::memcpy(to + i * item, from + static_cast<std::size_t>(place) * item, item);
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       if (++at[axis] < shape[axis]) break;
@@ -182,9 +184,9 @@ Array make_array(DType dtype, std::vector<std::int64_t> shape) {
     array.buffer_strides[axis] = stride;
     stride *= array.buffer_shape[axis];
   }
-  array.memory = std::shared_ptr<void>(
-      ::operator new(std::max<std::size_t>(array.size_bytes(), 1), std::align_val_t(kAlignment)),
-      [](void* memory) { ::operator delete(memory, std::align_val_t(kAlignment)); });
+  array.memory =
+      std::shared_ptr<void>(::operator new(std::max<std::size_t>(array.size_bytes(), 1), std::align_val_t(kAlignment)),
+                            [](void* memory) { ::operator delete(memory, std::align_val_t(kAlignment)); });
   return array;
 }
 
@@ -204,16 +206,17 @@ void add_array(nb::module_& module) {
                     "Dense, row-major elements in host memory, which this object owns.\n\n"
                     "numpy.asarray(a), memoryview(a) and torch.from_dlpack(a) share its memory; a.tolist() copies.")
       .def_prop_ro("shape", &shape_tuple, "The lengths, a tuple of int.")
-      .def_prop_ro("dtype", [](const Array& array) { return numpy_name(array.dtype); }, "\"float32\", \"bfloat16\", …")
+      .def_prop_ro(
+          "dtype", [](const Array& array) { return numpy_name(array.dtype); }, "\"float32\", \"bfloat16\", …")
       .def_prop_ro("ndim", [](const Array& array) { return array.shape.size(); })
       .def_prop_ro("size", &Array::size, "The number of elements.")
       .def_prop_ro("nbytes", &Array::size_bytes)
       .def("_part", &part_of, nb::arg("offset"), nb::arg("shape"), nb::arg("strides"))
       .def("tolist", &tolist, "The elements as nested lists of Python numbers, or one number.")
       .def("item", &item, "The only element as a Python number.")
-      .def("tobytes",
-           [](const Array& array) { return nb::bytes(array.memory.get(), array.size_bytes()); },
-           "A copy of the elements' bytes, row-major.")
+      .def(
+          "tobytes", [](const Array& array) { return nb::bytes(array.memory.get(), array.size_bytes()); },
+          "A copy of the elements' bytes, row-major.")
       .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack_device__", [](const Array&) { return nb::make_tuple(static_cast<int>(kDLCPU), 0); })

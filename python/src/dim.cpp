@@ -22,9 +22,8 @@ auto recorded(F&& call) {
 }
 
 void make_dim(Dim* at, const std::string& name, std::int64_t min, std::int64_t max, std::int64_t multiple_of) {
-  new (at) Dim(recorded([&] {
-    return multiple_of == 1 ? Dim::variable(name, min, max) : Dim::multiple(name, multiple_of, min, max);
-  }));
+  new (at) Dim(recorded(
+      [&] { return multiple_of == 1 ? Dim::variable(name, min, max) : Dim::multiple(name, multiple_of, min, max); }));
 }
 
 // A result that is a number is one for Python, too.
@@ -80,7 +79,8 @@ void add_dim(nb::module_& module) {
       .def("__rsub__", [](nb::handle a, nb::handle b) { return binary(b, a, [](auto x, auto y) { return x - y; }); })
       .def("__mul__", [](nb::handle a, nb::handle b) { return binary(a, b, [](auto x, auto y) { return x * y; }); })
       .def("__rmul__", [](nb::handle a, nb::handle b) { return binary(b, a, [](auto x, auto y) { return x * y; }); })
-      .def("__floordiv__", [](nb::handle a, nb::handle b) { return binary(a, b, [](auto x, auto y) { return x / y; }); })
+      .def("__floordiv__",
+           [](nb::handle a, nb::handle b) { return binary(a, b, [](auto x, auto y) { return x / y; }); })
       .def("__mod__", [](nb::handle a, nb::handle b) { return binary(a, b, [](auto x, auto y) { return x % y; }); })
       .def("__eq__",
            [](const Dim& a, nb::handle b) {
@@ -88,9 +88,11 @@ void add_dim(nb::module_& module) {
              return is_length && a == dim_of(b, "length");
            })
       .def("__hash__", [](const Dim& dim) { return std::hash<std::string>()(dim.to_string()); })
-      .def("__repr__", [](const Dim& dim) {
-        return "hearth.Dim(" + dim.to_string() + ": " + std::to_string(dim.min()) + " to " + std::to_string(dim.max()) + ")";
-      })
+      .def("__repr__",
+           [](const Dim& dim) {
+             return "hearth.Dim(" + dim.to_string() + ": " + std::to_string(dim.min()) + " to " +
+                    std::to_string(dim.max()) + ")";
+           })
       .def("__str__", &Dim::to_string);
 }
 

@@ -21,7 +21,8 @@ FastCall::FastCall(nb::object function, const nb::list& kinds, const nb::list& o
   is_in_order_ = order_.size() == kinds_.size();
   for (std::size_t i = 0; i < order_.size(); ++i) is_in_order_ = is_in_order_ && order_[i] == i;
   for (nb::handle row : captured)
-    captured_.push_back({nb::object(row[0]), nb::object(row[1]), nb::object(row[2]), PyDict_CheckExact(nb::object(row[0]).ptr()) != 0});
+    captured_.push_back(
+        {nb::object(row[0]), nb::object(row[1]), nb::object(row[2]), PyDict_CheckExact(nb::object(row[0]).ptr()) != 0});
 }
 
 bool FastCall::holds() const {

@@ -110,8 +110,7 @@ nb::object reduce(const Function& function) {
 std::string join(const nb::tuple& values) {
   std::string all;
   for (nb::handle value : values) {
-    all += (all.empty() ? "" : ", ") + str_of(value.attr("name")) + ": " +
-           str_of(value.attr("dtype")) +
+    all += (all.empty() ? "" : ", ") + str_of(value.attr("name")) + ": " + str_of(value.attr("dtype")) +
            repr_of(nb::list(value.attr("shape")));
   }
   return all;
@@ -130,8 +129,7 @@ Array copy_of(const client::ConstView& view) {
 
 Stream* make_stream(const Function& function, const nb::dict& carry) {
   std::vector<client::Carried> carried;
-  for (const auto& [output, input] : carry)
-    carried.push_back({str_of(output), str_of(input)});
+  for (const auto& [output, input] : carry) carried.push_back({str_of(output), str_of(input)});
   return new Stream(function, carried);
 }
 
@@ -268,12 +266,13 @@ nb::dict Stream::state() const {
 }
 
 void add_function(nb::module_& module) {
-  nb::class_<Function>(module, "Function",
-                       "A prepared model, called with arrays: f(x, y), f(input=x).\n\n"
-                       "What comes out is of the kind of the first array that went in: numpy's for numpy's, torch's for\n"
-                       "torch's, else hearth.Array. One output is the array, several are a tuple with the model's names.\n"
-                       "Dimensions that vary take their values from the arrays' lengths; a keyword says one. Any number of\n"
-                       "threads may call it.")
+  nb::class_<Function>(
+      module, "Function",
+      "A prepared model, called with arrays: f(x, y), f(input=x).\n\n"
+      "What comes out is of the kind of the first array that went in: numpy's for numpy's, torch's for\n"
+      "torch's, else hearth.Array. One output is the array, several are a tuple with the model's names.\n"
+      "Dimensions that vary take their values from the arrays' lengths; a keyword says one. Any number of\n"
+      "threads may call it.")
       .def("__call__", &Function::call)
       .def("into", &Function::into, nb::arg("args"), nb::arg("out"), nb::arg("kwargs"),
            "The same, with results written to the caller's arrays: f.into(x, out={\"y\": buffer}).\n\n"
@@ -284,8 +283,9 @@ void add_function(nb::module_& module) {
            "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
       .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
       .def_prop_ro("name", [](const Function& function) { return text(function.info().name); })
-      .def_prop_ro("inputs", [](const Function& function) { return inputs(function.signature()); },
-                   "A Value(name, dtype, shape) for every input, in the order of positional arguments.")
+      .def_prop_ro(
+          "inputs", [](const Function& function) { return inputs(function.signature()); },
+          "A Value(name, dtype, shape) for every input, in the order of positional arguments.")
       .def_prop_ro("outputs", [](const Function& function) { return outputs(function.signature()); })
       .def_prop_ro("variables", &variables, "A Variable(name, min, max, unit) for every dimension that varies.")
       .def_prop_ro("stats", &stats, "What preparing it took.")
@@ -304,7 +304,8 @@ void add_function(nb::module_& module) {
                      "State is zero at first. One thread calls it at a time.")
       .def("__call__", &Stream::call)
       .def("reset", &Stream::reset, "Back to zeros, or to the arrays that are given by the input's name.")
-      .def_prop_ro("state", &Stream::state, "Copies of the state that the next call takes, by input; {} before the first.")
+      .def_prop_ro("state", &Stream::state,
+                   "Copies of the state that the next call takes, by input; {} before the first.")
       .def_prop_ro("inputs", [](const Stream& stream) { return inputs(stream.signature()); })
       .def_prop_ro("outputs", [](const Stream& stream) { return outputs(stream.signature()); });
 }

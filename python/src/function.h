@@ -1,5 +1,5 @@
-// hearth.Function: a prepared model that is called with arrays; hearth.Stream: one instance of it whose state stays from
-// call to call.
+// hearth.Function: a prepared model that is called with arrays; hearth.Stream: one instance of it whose state stays
+// from call to call.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -62,9 +62,9 @@ Waiting::~Waiting() { waiting.fetch_sub(1); }
 void prepare_for_exit() {
   // A forked child has none of the threads that are counted.
   nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") = nb::cpp_function([] {
-    entering = 0;
-    waiting = 0;
-  }));
+                                                        entering = 0;
+                                                        waiting = 0;
+                                                      }));
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&exit_hook));
 }
 

@@ -25,7 +25,8 @@ struct Source {
   nb::object bytes;  // None, or what is kept alive
   std::string_view view;
 
-  Source(const nb::object& path_or_none, const nb::object& bytes_or_none, const std::string& name) : bytes(bytes_or_none) {
+  Source(const nb::object& path_or_none, const nb::object& bytes_or_none, const std::string& name)
+      : bytes(bytes_or_none) {
     if (path_or_none.is_none()) {
       const auto whole = nb::borrow<nb::bytes>(bytes_or_none);
       view = {whole.c_str(), whole.size()};
@@ -39,7 +40,8 @@ struct Source {
 };
 
 client::Array copy_of(const Argument& argument) {
-  return {argument.dtype(), {argument.shape().begin(), argument.shape().end()},
+  return {argument.dtype(),
+          {argument.shape().begin(), argument.shape().end()},
           std::string(static_cast<const char*>(argument.data()), argument.size_bytes())};
 }
 
@@ -105,9 +107,9 @@ Function* load_model(const nb::object& path, const nb::object& bytes, const std:
     const Waiting waiting;
     callbacks.add_to(&config, &open);
     client::connect_early(config);
-    absl::StatusOr<onnx::ImportedModel> imported =
-        source.is_file() ? onnx::import_model(source.path, import_as)
-                         : onnx::import_model_bytes(source.view, source.path, import_as);
+    absl::StatusOr<onnx::ImportedModel> imported = source.is_file()
+                                                       ? onnx::import_model(source.path, import_as)
+                                                       : onnx::import_model_bytes(source.view, source.path, import_as);
     status = imported.status();
     if (imported.ok()) {
       model = *std::move(imported);
@@ -123,8 +125,8 @@ Function* load_model(const nb::object& path, const nb::object& bytes, const std:
   return new Function(*plan, Signature::of(*plan, *model), std::move(info));
 }
 
-Function* load_plan(const nb::object& path, const nb::object& bytes, const std::string& name, const nb::dict& parameters,
-                    const nb::dict& options, bool may_copy) {
+Function* load_plan(const nb::object& path, const nb::object& bytes, const std::string& name,
+                    const nb::dict& parameters, const nb::dict& options, bool may_copy) {
   const Source source(path, bytes, name);
   client::LoadPlanConfig config;
   for (const auto& [key, value] : options) {
@@ -169,8 +171,8 @@ client::PrepareConfig prepare_config(const nb::dict& options) {
 void add_load(nb::module_& module) {
   module.def("is_plan_file", [](const nb::bytes& path) { return client::is_plan_file({path.c_str(), path.size()}); });
   module.def("load_model", &load_model, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"),
-             nb::arg("dims"), nb::arg("expressions"), nb::arg("constants"), nb::arg("example"), nb::arg("weights"), nb::arg("options"),
-             nb::arg("progress").none(), nb::arg("copy"));
+             nb::arg("dims"), nb::arg("expressions"), nb::arg("constants"), nb::arg("example"), nb::arg("weights"),
+             nb::arg("options"), nb::arg("progress").none(), nb::arg("copy"));
   module.def("load_plan", &load_plan, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("options"), nb::arg("copy"));
 }

@@ -46,15 +46,34 @@ nb::object call_op(const OpSpec& spec, const nb::args& args, const nb::kwargs& k
 
 // The operators of hearth/tensor.h, which are no functions there.
 const std::vector<OpSpec>& operators() {
-  static const std::vector<OpSpec> table = {
-      {"add", {"a", "b"}, 2, 3, [](const OpCall& c) { return c.result(c.operand(0) + c.operand(1)); },
-       "def add(a: TensorLike, b: TensorLike) -> Tensor", "a + b"},
-      {"subtract", {"a", "b"}, 2, 3, [](const OpCall& c) { return c.result(c.operand(0) - c.operand(1)); },
-       "def subtract(a: TensorLike, b: TensorLike) -> Tensor", "a - b"},
-      {"multiply", {"a", "b"}, 2, 3, [](const OpCall& c) { return c.result(c.operand(0) * c.operand(1)); },
-       "def multiply(a: TensorLike, b: TensorLike) -> Tensor", "a * b"},
-      {"divide", {"a", "b"}, 2, 3, [](const OpCall& c) { return c.result(c.operand(0) / c.operand(1)); },
-       "def divide(a: TensorLike, b: TensorLike) -> Tensor", "a / b, of integers in float32"}};
+  static const std::vector<OpSpec> table = {{"add",
+                                             {"a", "b"},
+                                             2,
+                                             3,
+                                             [](const OpCall& c) { return c.result(c.operand(0) + c.operand(1)); },
+                                             "def add(a: TensorLike, b: TensorLike) -> Tensor",
+                                             "a + b"},
+                                            {"subtract",
+                                             {"a", "b"},
+                                             2,
+                                             3,
+                                             [](const OpCall& c) { return c.result(c.operand(0) - c.operand(1)); },
+                                             "def subtract(a: TensorLike, b: TensorLike) -> Tensor",
+                                             "a - b"},
+                                            {"multiply",
+                                             {"a", "b"},
+                                             2,
+                                             3,
+                                             [](const OpCall& c) { return c.result(c.operand(0) * c.operand(1)); },
+                                             "def multiply(a: TensorLike, b: TensorLike) -> Tensor",
+                                             "a * b"},
+                                            {"divide",
+                                             {"a", "b"},
+                                             2,
+                                             3,
+                                             [](const OpCall& c) { return c.result(c.operand(0) / c.operand(1)); },
+                                             "def divide(a: TensorLike, b: TensorLike) -> Tensor",
+                                             "a / b, of integers in float32"}};
   return table;
 }
 
@@ -81,8 +100,9 @@ nb::object loop(nb::handle count, nb::handle carried, nb::handle sliced, const n
           return {tensors(values[0], "loop: the body's carried"), tensors(values[1], "loop: the body's stacked")};
         },
         {.reverse = reverse});
-    return nb::module_::import_("hearth._types").attr("op_result")(
-        "LoopResult", nb::make_tuple("last", "stacked"), nb::make_tuple(tuple_of(made.last), tuple_of(made.stacked)));
+    return nb::module_::import_("hearth._types")
+        .attr("op_result")("LoopResult", nb::make_tuple("last", "stacked"),
+                           nb::make_tuple(tuple_of(made.last), tuple_of(made.stacked)));
   } catch (const client::JitError& error) {
     raise(error.status());
   }
@@ -108,8 +128,9 @@ double Record::real(std::size_t field) const { return real_of(values_[field], wh
 OpCall::OpCall(const OpSpec& spec, const nb::args& args, const nb::kwargs& kwargs) : spec_(spec) {
   const std::size_t count = args.size();
   if (count > spec.num_positional) {
-    raise_call_error(std::string(spec.name) + ": " + std::to_string(count) + " arguments are given by place; it takes " +
-                     std::to_string(spec.num_positional) + ": " + spec.signature);
+    raise_call_error(std::string(spec.name) + ": " + std::to_string(count) +
+                     " arguments are given by place; it takes " + std::to_string(spec.num_positional) + ": " +
+                     spec.signature);
   }
   for (std::size_t i = 0; i < count; ++i) values_[i] = PyTuple_GetItem(args.ptr(), static_cast<Py_ssize_t>(i));
   PyObject *key = nullptr, *value = nullptr;
@@ -229,7 +250,8 @@ nb::object OpCall::result(const std::vector<client::Tensor>& tensors) const {
   return nb::tuple(all);
 }
 
-nb::object OpCall::named(const char* type, const std::vector<const char*>& fields, std::vector<nb::object> values) const {
+nb::object OpCall::named(const char* type, const std::vector<const char*>& fields,
+                         std::vector<nb::object> values) const {
   nb::list names, all;
   for (const char* field : fields) names.append(field);
   for (nb::object& value : values) all.append(std::move(value));
@@ -241,16 +263,16 @@ void add_ops(nb::module_& module) {
   for (const std::vector<OpSpec>* table : {&op_table(), &operators()}) {
     for (const OpSpec& spec : *table) {
       const OpSpec* const at = &spec;
-      ops.def(spec.name, [at](const nb::args& args, const nb::kwargs& kwargs) { return call_op(*at, args, kwargs); },
-              nb::sig(spec.signature), spec.doc);
+      ops.def(
+          spec.name, [at](const nb::args& args, const nb::kwargs& kwargs) { return call_op(*at, args, kwargs); },
+          nb::sig(spec.signature), spec.doc);
     }
   }
   ops.def("loop", &loop, nb::arg("count"), nb::arg("carried"), nb::arg("sliced"), nb::arg("body"),
           nb::arg("reverse") = false,
           "body((carried, ...), (slices, ...)) -> ((carried, ...), (stacked, ...)), recorded once and computed `count` "
           "times: last carried values, and stacked ones along a new first axis.");
-  ops.def("cubic_weight", &client::cubic_weight, nb::arg("distance"), nb::arg("a"),
-          "Keys' cubic convolution kernel.");
+  ops.def("cubic_weight", &client::cubic_weight, nb::arg("distance"), nb::arg("a"), "Keys' cubic convolution kernel.");
 }
 
 }  // namespace hearth::python

@@ -212,16 +212,14 @@ void Replay::check_fixed(const Parameter& parameter, const Argument& argument, n
   const client::FixedInput& fixed = plan_.fixed_inputs()[parameter.place];
   Argument& dense = const_cast<Argument&>(argument);
   dense.make_dense(parameter.what.c_str(), true);
-  const bool same_shape = std::equal(fixed.shape.begin(), fixed.shape.end(), argument.shape().begin(),
-                                     argument.shape().end()) ||
-                          (argument.kind() == ArrayKind::kNone && fixed.bytes.size() == argument.size_bytes());
+  const bool same_shape =
+      std::equal(fixed.shape.begin(), fixed.shape.end(), argument.shape().begin(), argument.shape().end()) ||
+      (argument.kind() == ArrayKind::kNone && fixed.bytes.size() == argument.size_bytes());
   if (same_shape && std::memcmp(fixed.bytes.data(), argument.data(), fixed.bytes.size()) == 0) return;
   std::string expected = "another value";
-  if (fixed.bytes.size() == dtype_bytes(fixed.dtype))
-    expected = str_of(to_number(fixed.dtype, fixed.bytes.data()));
-  raise_invalid(parameter.what + " is " + repr_of(object) +
-                "; the model was loaded for " + expected + ", which decides what it computes: load it with constants={'" +
-                parameter.name + "': …}");
+  if (fixed.bytes.size() == dtype_bytes(fixed.dtype)) expected = str_of(to_number(fixed.dtype, fixed.bytes.data()));
+  raise_invalid(parameter.what + " is " + repr_of(object) + "; the model was loaded for " + expected +
+                ", which decides what it computes: load it with constants={'" + parameter.name + "': …}");
 }
 
 void Replay::set_shapes() {
@@ -270,11 +268,12 @@ void Replay::bind_given(const Signature& signature, const nb::dict& out) {
     Argument& argument = given_outputs_[result->place];
     Output& output = made_[result->place];
     argument.read_output(value, what.c_str());
-    if (argument.dtype() != result->dtype || !std::equal(argument.shape().begin(), argument.shape().end(),
-                                                         output.shape.begin(), output.shape.end())) {
+    if (argument.dtype() != result->dtype ||
+        !std::equal(argument.shape().begin(), argument.shape().end(), output.shape.begin(), output.shape.end())) {
       std::string shape;
       for (const std::int64_t length : output.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(length);
-      raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(result->dtype) + " [" + shape + "]");
+      raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(result->dtype) + " [" + shape +
+                    "]");
     }
     outputs_[result->place] = {const_cast<void*>(argument.data()), output.size_bytes};
     output.made = nb::borrow(value);

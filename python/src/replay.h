@@ -1,4 +1,5 @@
-// Replay: an instance of a plan and what one call of it needs: its arguments, and where results go. One thread at a time.
+// Replay: an instance of a plan and what one call of it needs: its arguments, and where results go. One thread at a
+// time.
 //
 //   Replay replay(plan);
 //   nb::object y = replay.call(signature, args, kwargs, nb::dict(), may_copy);   // with the GIL
@@ -37,7 +38,8 @@ class Replay {
   };
 
   // Arguments and results, up to the execute.
-  void begin(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out, bool may_copy);
+  void begin(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
+             bool may_copy);
   // Which it is of the results' arrays.
   ArrayKind read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
   void read_one(const Signature& signature, std::size_t parameter, nb::handle object);
@@ -64,7 +66,8 @@ class Replay {
   bool has_variables_ = false;
   std::vector<std::int64_t> lengths_, last_lengths_;  // of all inputs; those that the variables' values are of
   bool is_measured_ = false;
-  // The shortest replay at these lengths so far: below a few microseconds handing the GIL over costs more than it gives.
+  // The shortest replay at these lengths so far: below a few microseconds handing the GIL over costs more than it
+  // gives.
   std::int64_t shortest_ns_ = 0;
   int num_timed_ = 0;
   std::vector<Output> made_;

@@ -49,13 +49,12 @@ void Signature::finish(const client::PreparedPlan& plan) {
 Signature Signature::of(const client::PreparedPlan& plan) {
   Signature signature;
   for (const client::ValueInfo& input : plan.inputs()) {
-    signature.parameters.push_back(parameter(input.name, Parameter::Kind::kInput, signature.parameters.size(),
-                                             input.dtype, input.lengths));
+    signature.parameters.push_back(
+        parameter(input.name, Parameter::Kind::kInput, signature.parameters.size(), input.dtype, input.lengths));
   }
   for (std::size_t i = 0; i < plan.fixed_inputs().size(); ++i) {
     const client::FixedInput& fixed = plan.fixed_inputs()[i];
-    signature.parameters.push_back(
-        parameter(fixed.name, Parameter::Kind::kFixed, i, fixed.dtype, texts(fixed.shape)));
+    signature.parameters.push_back(parameter(fixed.name, Parameter::Kind::kFixed, i, fixed.dtype, texts(fixed.shape)));
   }
   for (const client::ValueInfo& output : plan.outputs())
     signature.results.push_back({output.name, signature.results.size(), output.dtype, {}, 0, output.lengths});
@@ -68,8 +67,7 @@ Signature Signature::of(const client::PreparedPlan& plan, const onnx::ImportedMo
   for (const std::string& name : model.input_order) {
     if (const auto fixed = place_of(plan.fixed_inputs(), name)) {
       const client::FixedInput& value = plan.fixed_inputs()[*fixed];
-      signature.parameters.push_back(
-          parameter(name, Parameter::Kind::kFixed, *fixed, value.dtype, texts(value.shape)));
+      signature.parameters.push_back(parameter(name, Parameter::Kind::kFixed, *fixed, value.dtype, texts(value.shape)));
       continue;
     }
     const auto declared = place_of(model.inputs, name);
@@ -82,8 +80,7 @@ Signature Signature::of(const client::PreparedPlan& plan, const onnx::ImportedMo
   for (const onnx::ModelValue& result : model.results) {
     const std::optional<std::size_t> place = place_of(plan.outputs(), result.name);
     if (!place) raise(absl::InternalError("the plan has no output '" + result.name + "'"));
-    Result of{result.name, *place, result.dtype, {}, static_cast<std::size_t>(result.length_axis),
-              texts(result.shape)};
+    Result of{result.name, *place, result.dtype, {}, static_cast<std::size_t>(result.length_axis), texts(result.shape)};
     if (!result.length_output.empty()) of.length_place = place_of(plan.outputs(), result.length_output);
     signature.results.push_back(std::move(of));
   }

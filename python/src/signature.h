@@ -23,7 +23,7 @@ struct Parameter {
   Kind kind = Kind::kInput;
   std::size_t place = 0;  // among the plan's inputs or fixed inputs
   DType dtype = DType::kF32;
-  nb::object key;                        // the name as Python has it
+  nb::object key;                         // the name as Python has it
   std::vector<std::string> lengths = {};  // "4", "batch"
 };
 

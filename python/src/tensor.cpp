@@ -11,8 +11,8 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "hearth/evaluate.h"
-#include "hearth/ops/elementwise.h"
 #include "hearth/graph.h"
+#include "hearth/ops/elementwise.h"
 #include "hearth/safetensors.h"
 #include "interpreter.h"
 
@@ -75,7 +75,6 @@ Array array_of(nb::handle object, const char* what, std::optional<DType> dtype) 
 
 nb::object errors_module() { return nb::module_::import_("hearth._errors"); }
 
-
 nb::object package_folder() {
   static PyObject* folder = nullptr;
   if (folder == nullptr) {
@@ -89,7 +88,8 @@ bool is_evaluated(const LazyTensor& tensor) { return tensor.value != nullptr; }
 
 nb::object item(LazyTensor& tensor) {
   const Array& value = value_of_tensor(tensor, "item()");
-  if (value.size() != 1) raise_invalid("item() of a tensor of " + std::to_string(value.size()) + " elements; expected 1");
+  if (value.size() != 1)
+    raise_invalid("item() of a tensor of " + std::to_string(value.size()) + " elements; expected 1");
   return to_number(value.dtype, value.memory.get());
 }
 
@@ -198,10 +198,12 @@ void evaluate_all(const std::vector<LazyTensor*>& tensors, const char* what) {
     if (tensor->value != nullptr) continue;
     if (tensor->trace != 0) {
       if (tensor->trace == current_trace()) {
-        raise_trace_error(std::string(what) + " needs a tensor's value, which a trace has not: use hearth.where, or "
+        raise_trace_error(std::string(what) +
+                          " needs a tensor's value, which a trace has not: use hearth.where, or "
                           "return the tensor from the traced function");
       }
-      raise_trace_error(std::string(what) + ": the tensor is of a trace that has ended; return it from the traced function");
+      raise_trace_error(std::string(what) +
+                        ": the tensor is of a trace that has ended; return it from the traced function");
     }
     open.push_back(tensor);
     nodes.push_back(tensor->node);
@@ -267,12 +269,14 @@ DType dtype_of(nb::handle object, const char* what) {
 }
 
 void add_tensor(nb::module_& module) {
-  nb::class_<LazyTensor>(module, "Tensor",
-                         "A lazy value: shape and dtype are known, elements are computed when they are asked for.\n\n"
-                         "hearth.tensor(data) makes one; ops on it record a graph. t.evaluate(), float(t), t.tolist(),\n"
-                         "numpy.asarray(t) compute it once and keep the value.")
-      .def_prop_ro("shape", [](const LazyTensor& tensor) { return to_python(tensor.node.shape()); },
-                   "The lengths: ints, or Dims.")
+  nb::class_<LazyTensor>(
+      module, "Tensor",
+      "A lazy value: shape and dtype are known, elements are computed when they are asked for.\n\n"
+      "hearth.tensor(data) makes one; ops on it record a graph. t.evaluate(), float(t), t.tolist(),\n"
+      "numpy.asarray(t) compute it once and keep the value.")
+      .def_prop_ro(
+          "shape", [](const LazyTensor& tensor) { return to_python(tensor.node.shape()); },
+          "The lengths: ints, or Dims.")
       .def_prop_ro("dtype", [](const LazyTensor& tensor) { return numpy_name(tensor.node.dtype()); })
       .def_prop_ro("ndim", [](const LazyTensor& tensor) { return tensor.node.rank(); })
       .def_prop_ro("is_evaluated", &is_evaluated, "Whether the value is there.")

@@ -27,7 +27,8 @@ std::uint64_t current_trace();
 // A parameter without a name, of a copy of the elements.
 LazyTensor tensor_of(Array array);
 nb::object to_python(client::Tensor node);
-// The node to record with. A tensor of outside a trace is evaluated first; arrays are copied. `what` names it in errors.
+// The node to record with. A tensor of outside a trace is evaluated first; arrays are copied. `what` names it in
+// errors.
 client::Tensor node_of(nb::handle object, const char* what);
 client::Operand operand_of(nb::handle object, const char* what);
 // The value, computed now where it is not there; TraceError in a trace.

@@ -1,15 +1,16 @@
-// What LLVM's archives ask for and a worker for x86 and AArch64 does not use: the linker's driver initialises every back
-// end that LLVM was built with, and the passes ask for Polly's plug-in. Only in programs that have LLVM in themselves.
+// What LLVM's archives ask for and a worker for x86 and AArch64 does not use: the linker's driver initialises every
+// back end that LLVM was built with, and the passes ask for Polly's plug-in. Only in programs that have LLVM in
+// themselves.
 #include <llvm/Passes/PassPlugin.h>
 
 // NOLINTBEGIN: LLVM's names
 extern "C" {
-#define HEARTH_NO_BACK_END(target)                        \
-  void LLVMInitialize##target##TargetInfo() {}            \
-  void LLVMInitialize##target##Target() {}                \
-  void LLVMInitialize##target##TargetMC() {}              \
-  void LLVMInitialize##target##AsmPrinter() {}            \
-  void LLVMInitialize##target##AsmParser() {}             \
+#define HEARTH_NO_BACK_END(target)             \
+  void LLVMInitialize##target##TargetInfo() {} \
+  void LLVMInitialize##target##Target() {}     \
+  void LLVMInitialize##target##TargetMC() {}   \
+  void LLVMInitialize##target##AsmPrinter() {} \
+  void LLVMInitialize##target##AsmParser() {}  \
   void LLVMInitialize##target##Disassembler() {}
 HEARTH_NO_BACK_END(AMDGPU)
 HEARTH_NO_BACK_END(ARM)

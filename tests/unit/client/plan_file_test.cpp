@@ -123,7 +123,8 @@ TEST_CASE("a plan is kept in memory as it is in a file") {
   CHECK(computes(*copied));
   const auto owned = std::make_shared<const std::string>(*bytes);
   CHECK(computes(*load_plan_bytes(*owned, {}, owned)));
-  CHECK_THAT(message(load_plan_bytes(std::string_view(*bytes).substr(0, 100))), Contains("the plan: the file has 100 bytes"));
+  CHECK_THAT(message(load_plan_bytes(std::string_view(*bytes).substr(0, 100))),
+             Contains("the plan: the file has 100 bytes"));
   CHECK_THAT(message(load_plan_bytes("")), Contains("the plan: not a plan file"));
   const auto without = plan->export_bytes({.parameters = false});
   REQUIRE(without.ok());
