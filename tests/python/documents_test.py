@@ -1,4 +1,5 @@
 """The code of docs/python.md runs as it stands there, and checkers accept it."""
+import json
 import os
 import pathlib
 import re
@@ -6,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from place import FOLDER, ROOT, F, Place, hearth, model, node, np, skipping
+from place import FOLDER, MODELS, ROOT, F, Place, hearth, model, node, np, skipping
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 
@@ -25,6 +26,29 @@ class Documents(Place):
         for block in BLOCKS[1:]:
             exec(block, names)
         np.testing.assert_allclose(names["probability"], 1 / (1 + np.exp(-3.0)) * np.ones(4), rtol=1e-5)
+
+    def run_notebook(self, name):
+        cells = json.loads((ROOT / "examples" / "python" / name).read_text())["cells"]
+        names = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+        return names
+
+    def test_the_notebook_of_a_model_of_ones_own(self):
+        names = self.run_notebook("own_model.ipynb")
+        self.assertLess(names["losses"][-1], 0.5 * names["losses"][0])
+        self.assertEqual(names["step"].stats.traces, 1)
+
+    def test_the_notebook_of_a_stream(self):
+        if not (MODELS / "silero_vad.onnx").exists():
+            self.skipTest("../shared/models has no official Silero VAD")
+        os.environ["SILERO_VAD"] = str(MODELS / "silero_vad.onnx")
+        names = self.run_notebook("silero_stream.ipynb")
+        self.assertEqual(names["probabilities"].shape, (125,))
+        samples = np.frombuffer((MODELS / "speech_16k.wav").read_bytes()[44:], "<i2").astype("f") / 32768
+        want = np.loadtxt(MODELS / "silero_probs_speech_16k.txt")
+        self.assertLess(np.abs(names["speech"](samples) - want).max(), 1e-4)
 
     def test_everything_public_has_a_docstring(self):
         bare = [name for name in hearth.__all__ if name != "__version__" and not name.startswith("Error")
