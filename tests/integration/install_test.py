@@ -68,6 +68,19 @@ class InstallTest(unittest.TestCase):
         for line in names:
             self.assertRegex(line.split()[-1], r"^(HEARTH_\d|hearth_\w+@|_Z(T[ISV]|GV)?NK?6hearth)")
 
+    def test_a_program_computes_with_lengths(self):
+        # Operators that are friends of their class, which a library does not export by itself.
+        program = self.top / "lengths.cpp"
+        program.write_text("""#include <hearth/dim.h>
+            int main() {
+              using hearth::client::Dim;
+              const Dim n = Dim::variable("n", 1, 8), rows = (n * 2 + 7 - n % 3) / 4;
+              return min(n, rows) == max(n, rows) || is_at_least(n, rows) ? 1 : 0;
+            }""")
+        run("c++", "-std=c++20", f"-I{self.prefix}/include", program, "-o", self.top / "lengths", f"-L{self.lib}", "-lhearth",
+            f"-Wl,-rpath,{self.lib}", "-labsl_status", "-labsl_strings")
+        run(self.top / "lengths")
+
     def test_the_c_abi_is_what_was_promised(self):
         names = {line.split()[-1].split("@")[0]
                  for line in run("nm", "-D", "--defined-only", self.lib / "libhearth.so").splitlines()}
