@@ -30,8 +30,9 @@ from ._dims import Range
 from ._errors import TraceError
 from ._hearth import safetensors as _safetensors
 from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
-from ._jit import JitFunction, JitStats, TracedFunction, Tracer, jit, trace
+from ._jit import JitFunction, JitStats, jit
 from ._load import load
+from ._trace import TracedFunction, Tracer, trace
 from ._tensor import asarray, evaluate, parameter, tensor
 from ._types import Outputs, Stats, Value, Variable, WeightsReport
 

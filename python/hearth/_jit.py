@@ -1,303 +1,18 @@
-"""hearth.jit and hearth.trace: functions of tensors that are recorded once and replayed."""
+"""hearth.jit: functions of tensors that are recorded once and replayed."""
 
 import sys
 from _thread import RLock
 from collections import OrderedDict, namedtuple
 
 from . import _hearth, _load
-from ._errors import CallError, InvalidArgument, TraceError
-from ._hearth import Array, Dim, Tensor
+from ._captured import Captured
+from ._errors import CallError, InvalidArgument
+from ._hearth import Dim, Tensor
+from ._plan import Plan, inlined
+from ._trees import Leaf, array_key, flatten, scalar_key, unflatten
 
 JitStats = namedtuple("JitStats", "traces hits evictions plans")
 JitStats.__doc__ = "Of one jitted function: how often it was traced, replayed and dropped, and how many plans it keeps."
-
-_PLAIN = (bool, int, str, type(None), bytes, complex)
-_MISSING = object()
-
-
-class _Leaf:
-    """The place of an array in the arguments, or of a tensor in the results."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place):
-        self.place = place
-
-
-# ---- Trees of lists, tuples, dicts and dataclasses ---------------------------------------------------------------
-def _is_array(value):
-    return isinstance(value, (Tensor, Array)) or hasattr(value, "__dlpack__") or isinstance(value, memoryview)
-
-
-def _is_record(value):
-    return hasattr(type(value), "__dataclass_fields__")
-
-
-def _flatten(value, what, leaves, other):
-    """The value with a _Leaf for every array, which `leaves` is given, and its key. `other` keys what is none."""
-    kind = type(value)
-    if _is_array(value):
-        leaves.append(value)
-        return _Leaf(len(leaves) - 1), "a"
-    if isinstance(value, (list, tuple)):
-        pairs = [_flatten(one, f"{what}[{i}]", leaves, other) for i, one in enumerate(value)]
-        made = [tree for tree, _ in pairs]
-        if isinstance(value, tuple):
-            made = kind(*made) if hasattr(value, "_fields") else tuple(made)
-        return made, (kind, *(key for _, key in pairs))
-    if isinstance(value, dict):
-        made, keys = {}, []
-        for name, one in value.items():
-            made[name], key = _flatten(one, f"{what}[{name!r}]", leaves, other)
-            keys.append((name, key))
-        return made, (kind, *keys)
-    if _is_record(value):
-        made, keys = {}, []
-        for name in value.__dataclass_fields__:
-            made[name], key = _flatten(getattr(value, name), f"{what}.{name}", leaves, other)
-            keys.append((name, key))
-        return _Record(kind, made), (kind, *keys)
-    return value, other(value, what)
-
-
-class _Record:
-    """A dataclass's values, before they are one again."""
-
-    def __init__(self, kind, values):
-        self.kind, self.values = kind, values
-
-
-def _unflatten(tree, leaves):
-    if isinstance(tree, _Leaf):
-        return leaves[tree.place]
-    if isinstance(tree, list):
-        return [_unflatten(one, leaves) for one in tree]
-    if isinstance(tree, tuple):
-        made = [_unflatten(one, leaves) for one in tree]
-        return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
-    if isinstance(tree, dict):
-        return {name: _unflatten(one, leaves) for name, one in tree.items()}
-    if isinstance(tree, _Record):
-        made = object.__new__(tree.kind)
-        for name, one in tree.values.items():
-            object.__setattr__(made, name, _unflatten(one, leaves))
-        return made
-    return tree
-
-
-def _scalar_key(value, what):
-    """The key of an argument that is no array: its type and value."""
-    kind = type(value)
-    if kind is float:
-        return kind, value.hex()  # -0.0 is not 0.0, and NaN equals itself
-    if kind in _PLAIN:
-        return kind, value
-    if isinstance(value, (type, Dim)) or callable(value) or hasattr(value, "__members__"):
-        return kind, value
-    try:
-        hash(value)
-        is_frozen = kind.__module__ in ("enum", "numpy") or hasattr(kind, "__members__") or kind.__eq__ is object.__eq__
-    except TypeError:
-        is_frozen = False
-    if is_frozen or hasattr(kind, "_member_map_"):
-        return kind, value
-    raise CallError(
-        f"{what} is of type {kind.__name__}; a jitted function takes arrays, numbers, strings, and lists, tuples, dicts"
-        " and dataclasses of these"
-    )
-
-
-def _array_key(array):
-    if isinstance(array, Tensor):
-        return array.dtype, array.shape
-    shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
-    if dtype is None:  # a memoryview
-        return array.format, tuple(array.shape)
-    return dtype, tuple(shape)
-
-
-# ---- What a function sees that is no argument ---------------------------------------------------------------------
-def _same(now, then):
-    if now is then:
-        return True
-    kind = type(then)
-    if type(now) is not kind:
-        return False
-    if kind is float:
-        return now.hex() == then.hex()
-    return kind in _PLAIN and now == then or kind is tuple and len(now) == len(then) and all(map(_same, now, then))
-
-
-class _Captured:
-    """Closure cells, defaults, globals and attributes of self that a function's code names, as they were."""
-
-    def __init__(self, function, owner):
-        code = function.__code__
-        self.function = function
-        self.cells = [(cell, _contents(cell)) for cell in function.__closure__ or ()]
-        self.defaults, self.kwdefaults = function.__defaults__, dict(function.__kwdefaults__ or {})
-        names, attributes = _names(code, code.co_varnames[0] if owner is not None and code.co_argcount else None)
-        space = function.__globals__
-        self.space = space
-        self.globals = [(name, space[name]) for name in sorted(names) if name in space]
-        self.owner = _weakly(owner)
-        self.attributes = [(name, getattr(owner, name, _MISSING)) for name in sorted(attributes)]
-
-    def holds(self):
-        space = self.space
-        for name, then in self.globals:
-            now = space.get(name, _MISSING)
-            if now is not then and not _same(now, then):
-                return False
-        for cell, then in self.cells:
-            now = _contents(cell)
-            if now is not then and not _same(now, then):
-                return False
-        function = self.function
-        if function.__defaults__ is not self.defaults and not _same(function.__defaults__, self.defaults):
-            return False
-        if self.kwdefaults and not all(_same((function.__kwdefaults__ or {}).get(name, _MISSING), then)
-                                       for name, then in self.kwdefaults.items()):
-            return False
-        return not self.attributes or self._holds_attributes()
-
-
-    def rows(self):
-        """(container, name, value): what must be the same object."""
-        function = self.function
-        made = [(self.space, name, then) for name, then in self.globals]
-        made += [(cell, "cell_contents", then) for cell, then in self.cells]
-        made.append((function, "__defaults__", self.defaults))
-        made.append((function, "__kwdefaults__", function.__kwdefaults__))
-        if self.kwdefaults:
-            made += [(function.__kwdefaults__, name, then) for name, then in self.kwdefaults.items()]
-        owner = self.owner()
-        return made + [(owner, name, then) for name, then in self.attributes]
-
-    def _holds_attributes(self):
-        owner = self.owner()
-        return all(_same(getattr(owner, name, _MISSING), then) for name, then in self.attributes)
-
-
-def _weakly(owner):
-    """A plan keeps no object alive."""
-    import weakref
-
-    try:
-        return weakref.ref(owner)
-    except TypeError:
-        return lambda: owner
-
-
-def _contents(cell):
-    try:
-        return cell.cell_contents
-    except ValueError:  # not set yet
-        return _MISSING
-
-
-def _names(code, self_name):
-    """The names that code and the code in it may look up globally, and the attributes of self that it reads."""
-    import dis
-
-    names, attributes = set(code.co_names), set()
-    before = None
-    for step in dis.get_instructions(code):
-        reads = step.opname in ("LOAD_ATTR", "LOAD_METHOD")
-        if reads and before is not None and before.opname in ("LOAD_FAST", "LOAD_DEREF") and before.argval == self_name:
-            attributes.add(step.argval)
-        before = step
-    for constant in code.co_consts:
-        if hasattr(constant, "co_names"):
-            inner, read = _names(constant, self_name if self_name in constant.co_freevars else None)
-            names |= inner
-            attributes |= read
-    return names, attributes
-
-
-# ---- Tracing ------------------------------------------------------------------------------------------------------
-class _Trace:
-    """While it is entered this thread records."""
-
-    def __enter__(self):
-        self.outer = _hearth.current_trace()
-        self.number = _hearth.begin_trace()
-        return self
-
-    def __exit__(self, *_):
-        _inlined.pop(self.number, None)
-        _hearth.end_trace(self.outer)
-
-
-_inlined = {}  # what the functions of each trace that is going on see
-
-
-def _result_key(value, what):
-    if value is None:
-        return None
-    raise TraceError(
-        f"the traced function returned {type(value).__name__} at {what}, which replays would not compute anew:"
-        " return tensors, and None"
-    )
-
-
-class _Plan:
-    """One trace, prepared."""
-
-    __slots__ = ("graph", "function", "order", "tree", "captured", "results", "only", "fast", "key")
-
-    def __init__(self, function, args_tree, leaves, shapes, owner, name, options):
-        captured = [_Captured(function, owner)]
-        with _Trace() as trace:
-            _inlined[trace.number] = captured
-            inputs = [
-                _hearth.placeholder(f"in{i}", shape, _dtype_of(leaf))
-                for i, (leaf, shape) in enumerate(zip(leaves, shapes))
-            ]
-            args, kwargs = _unflatten(args_tree, inputs)
-            returned = function(*args, **kwargs)
-            outputs = []
-            self.tree, _ = _flatten(returned, "result", outputs, _result_key)
-            if not outputs:
-                raise TraceError("the traced function returned no tensor; expected at least one")
-            outputs = [one if isinstance(one, Tensor) else _hearth.tensor(one) for one in outputs]
-            self.graph = _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)
-            self.captured = captured
-        self.function = self.graph.prepare(name, options)
-        self.order = [int(value.name[2:]) for value in self.function.inputs]
-        self.results = len(outputs)
-        self.only = isinstance(self.tree, _Leaf)
-        self.fast = None
-
-    def holds(self):
-        for captured in self.captured:
-            if not captured.holds():
-                return False
-        return True
-
-    def make_fast(self, arrays):
-        """For numpy's arrays by place: what decides whether a call is this plan's, in C++."""
-        rows = [row for captured in self.captured for row in captured.rows()]
-        self.fast = _hearth.FastCall(self.function, [(str(one.dtype), one.shape) for one in arrays], self.order, rows)
-
-    def __call__(self, leaves, gives_tensors):
-        order = self.order
-        arrays = [leaves[i] for i in order]
-        if gives_tensors:
-            arrays = [one._value("an argument") if type(one) is Tensor else one for one in arrays]
-            made = self.function(*arrays)
-            made = [made] if self.results == 1 else made
-            made = [_hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one) for one in made]
-            return made[0] if self.only else _unflatten(self.tree, made)
-        made = self.function(*arrays)
-        if self.only:
-            return made
-        return _unflatten(self.tree, [made] if self.results == 1 else made)
-
-
-def _dtype_of(leaf):
-    dtype = getattr(leaf, "dtype", None)
-    return _hearth.tensor(leaf).dtype if dtype is None else dtype
 
 
 class JitFunction:
@@ -362,12 +77,12 @@ class JitFunction:
                         self._plans.move_to_end(plan.key)
                     if plan.only:
                         return made
-                    return _unflatten(plan.tree, [made] if plan.results == 1 else made)
+                    return unflatten(plan.tree, [made] if plan.results == 1 else made)
         owner = self._owner() if self._owner is not None else None
         trace = _hearth.current_trace()
         if trace:  # inlined into the trace that is being made
-            if trace in _inlined:
-                _inlined[trace].append(_Captured(self._function, owner))
+            if trace in inlined:
+                inlined[trace].append(Captured(self._function, owner))
             return self._function(owner, *args, **kwargs) if owner is not None else self._function(*args, **kwargs)
         leaves, gives_tensors = args, not args
         if not kwargs:
@@ -415,21 +130,21 @@ class JitFunction:
     def _flatten(self, args, kwargs):
         leaves = []
         name = getattr(self, "__name__", "the function")
-        args_tree, args_key = _flatten(args, f"{name}: arguments", leaves, _scalar_key)
+        args_tree, args_key = flatten(args, f"{name}: arguments", leaves, scalar_key)
         kwargs = {word: kwargs[word] for word in sorted(kwargs)}
-        kwargs_tree, kwargs_key = _flatten(kwargs, f"{name}: arguments", leaves, _scalar_key)
+        kwargs_tree, kwargs_key = flatten(kwargs, f"{name}: arguments", leaves, scalar_key)
         if len(leaves) == len(args) and not kwargs and not self._dims and all(_is_plain_array(one) for one in args):
             key = []
             for one in args:
                 key += (one.dtype, one.shape)
             return leaves, (args_tree, kwargs_tree), tuple(key)
         shapes = self._shapes(args_tree, kwargs_tree, leaves)
-        keys = tuple((_array_key(leaf)[0], type(leaf) is Tensor, shape) for leaf, shape in zip(leaves, shapes))
+        keys = tuple((array_key(leaf)[0], type(leaf) is Tensor, shape) for leaf, shape in zip(leaves, shapes))
         return leaves, (args_tree, kwargs_tree), (args_key, kwargs_key, keys)
 
     def _shapes(self, args_tree, kwargs_tree, leaves):
         """Of every array, with a Dim for each length that may vary."""
-        shapes = [tuple(_array_key(leaf)[1]) for leaf in leaves]
+        shapes = [tuple(array_key(leaf)[1]) for leaf in leaves]
         if not self._dims:
             return shapes
         code = getattr(self._function, "__code__", None)
@@ -439,7 +154,7 @@ class JitFunction:
         trees = {**dict(zip(names, args_tree)), **kwargs_tree}
         for name, lengths in self._dims.items():
             tree = trees.get(name)
-            if not isinstance(tree, _Leaf):
+            if not isinstance(tree, Leaf):
                 raise InvalidArgument(f"jit: dims name {name!r}, which is no array of this call; there are {', '.join(trees)}")
             shape = list(shapes[tree.place])
             for axis, dim in lengths.items():
@@ -459,7 +174,7 @@ class JitFunction:
             args_tree, kwargs_tree = tree
             if owner is not None:
                 args_tree = (owner, *args_tree)
-            plan = _Plan(self._function, (args_tree, kwargs_tree), leaves, self._shapes(tree[0], kwargs_tree, leaves), owner,
+            plan = Plan(self._function, (args_tree, kwargs_tree), leaves, self._shapes(tree[0], kwargs_tree, leaves), owner,
                          getattr(self, "__name__", "jit"), self._options)
             self._traces += 1
             plan.key = key
@@ -535,94 +250,3 @@ def jit(function=None, *, dims=None, capacity=16, **options):
     if function is None:
         return lambda inner: JitFunction(inner, dims, capacity, **options)
     return JitFunction(function, dims, capacity, **options)
-
-
-class TracedFunction:
-    """What trace() gives: a function of arrays of the examples' shapes and dtypes."""
-
-    def __init__(self, plan, tree_key, leaves):
-        self._plan, self._key, self._kinds = plan, tree_key, [_array_key(leaf) for leaf in leaves]
-
-    @property
-    def graph(self):
-        return self._plan.graph
-
-    def __call__(self, *args, **kwargs):
-        leaves = []
-        _, args_key = _flatten(args, "arguments", leaves, _scalar_key)
-        _, kwargs_key = _flatten(kwargs, "arguments", leaves, _scalar_key)
-        if (args_key, kwargs_key) != self._key:
-            raise CallError("the arguments are of other kinds than those it was traced with")
-        for i, (leaf, kind) in enumerate(zip(leaves, self._kinds)):
-            if str(_array_key(leaf)[0]) != str(kind[0]) or tuple(_array_key(leaf)[1]) != tuple(kind[1]):
-                raise InvalidArgument(f"array {i} is {_text(leaf)}; traced with {kind[0]} {list(kind[1])}")
-        return self._plan(leaves, any(type(one) is Tensor for one in leaves))
-
-
-def _text(array):
-    dtype, shape = _array_key(array)
-    return f"{dtype} {list(shape)}"
-
-
-def trace(function, *args, **kwargs):
-    """Records the function once for these arguments and prepares it; calls replay that recording."""
-    if _hearth.current_trace():
-        raise TraceError(f"trace() within a trace; call the function itself (at {_hearth.location()})")
-    leaves = []
-    args_tree, args_key = _flatten(args, "arguments", leaves, _scalar_key)
-    kwargs_tree, kwargs_key = _flatten(kwargs, "arguments", leaves, _scalar_key)
-    shapes = [tuple(_array_key(leaf)[1]) for leaf in leaves]
-    if hasattr(function, "__code__"):
-        target = function
-    elif hasattr(getattr(function, "__func__", None), "__code__"):  # a bound method
-        target, args_tree = function.__func__, (function.__self__, *args_tree)
-    elif hasattr(getattr(type(function), "__call__", None), "__code__"):  # a model with __call__
-        target, args_tree = type(function).__call__, (function, *args_tree)
-    else:
-        raise CallError(f"trace: {function!r} is no Python function")
-    name = getattr(function, "__name__", type(function).__name__)
-    plan = _Plan(target, (args_tree, kwargs_tree), leaves, shapes, None, name, {})
-    return TracedFunction(plan, (args_key, kwargs_key), leaves)
-
-
-class Tracer:
-    """A trace by hand.
-
-    tracer = hearth.Tracer()
-    with tracer:
-        x = tracer.register_input(example)
-        graph = tracer.build([model(x)])
-    print(graph.summary())
-    """
-
-    def __init__(self):
-        self._trace = None
-        self._count = 0
-
-    def __enter__(self):
-        if _hearth.current_trace():
-            raise TraceError(f"traces do not nest (at {_hearth.location()})")
-        self._trace = _Trace().__enter__()
-        return self
-
-    def __exit__(self, *error):
-        self._trace.__exit__(*error)
-        self._trace = None
-
-    def register_input(self, example):
-        """A placeholder of the example's shape and dtype, "in0", "in1", … in order. While the trace goes on, ops that
-        are given the example itself take the placeholder."""
-        if self._trace is None:
-            raise TraceError("register_input() outside of `with tracer:`")
-        shape = tuple(_array_key(example)[1])
-        made = _hearth.placeholder(f"in{self._count}", shape, _dtype_of(example))
-        self._count += 1
-        _hearth.register_input(example, made)
-        return made
-
-    def build(self, outputs):
-        """The hearth.Graph that computes them."""
-        if self._trace is None:
-            raise TraceError("build() outside of `with tracer:`")
-        outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-        return _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)

@@ -1,0 +1,91 @@
+"""One trace of a function, prepared."""
+
+from . import _hearth
+from ._captured import Captured
+from ._errors import TraceError
+from ._hearth import Array, Tensor
+from ._trees import Leaf, flatten, unflatten
+
+
+class Trace:
+    """While it is entered this thread records."""
+
+    def __enter__(self):
+        self.outer = _hearth.current_trace()
+        self.number = _hearth.begin_trace()
+        return self
+
+    def __exit__(self, *_):
+        inlined.pop(self.number, None)
+        _hearth.end_trace(self.outer)
+
+
+inlined = {}  # what the functions of each trace that is going on see
+
+
+def _result_key(value, what):
+    if value is None:
+        return None
+    raise TraceError(
+        f"the traced function returned {type(value).__name__} at {what}, which replays would not compute anew:"
+        " return tensors, and None"
+    )
+
+
+class Plan:
+    """One trace, prepared."""
+
+    __slots__ = ("graph", "function", "order", "tree", "captured", "results", "only", "fast", "key")
+
+    def __init__(self, function, args_tree, leaves, shapes, owner, name, options):
+        captured = [Captured(function, owner)]
+        with Trace() as trace:
+            inlined[trace.number] = captured
+            inputs = [
+                _hearth.placeholder(f"in{i}", shape, dtype_of(leaf))
+                for i, (leaf, shape) in enumerate(zip(leaves, shapes))
+            ]
+            args, kwargs = unflatten(args_tree, inputs)
+            returned = function(*args, **kwargs)
+            outputs = []
+            self.tree, _ = flatten(returned, "result", outputs, _result_key)
+            if not outputs:
+                raise TraceError("the traced function returned no tensor; expected at least one")
+            outputs = [one if isinstance(one, Tensor) else _hearth.tensor(one) for one in outputs]
+            self.graph = _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)
+            self.captured = captured
+        self.function = self.graph.prepare(name, options)
+        self.order = [int(value.name[2:]) for value in self.function.inputs]
+        self.results = len(outputs)
+        self.only = isinstance(self.tree, Leaf)
+        self.fast = None
+
+    def holds(self):
+        for captured in self.captured:
+            if not captured.holds():
+                return False
+        return True
+
+    def make_fast(self, arrays):
+        """For numpy's arrays by place: what decides whether a call is this plan's, in C++."""
+        rows = [row for captured in self.captured for row in captured.rows()]
+        self.fast = _hearth.FastCall(self.function, [(str(one.dtype), one.shape) for one in arrays], self.order, rows)
+
+    def __call__(self, leaves, gives_tensors):
+        order = self.order
+        arrays = [leaves[i] for i in order]
+        if gives_tensors:
+            arrays = [one._value("an argument") if type(one) is Tensor else one for one in arrays]
+            made = self.function(*arrays)
+            made = [made] if self.results == 1 else made
+            made = [_hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one) for one in made]
+            return made[0] if self.only else unflatten(self.tree, made)
+        made = self.function(*arrays)
+        if self.only:
+            return made
+        return unflatten(self.tree, [made] if self.results == 1 else made)
+
+
+def dtype_of(leaf):
+    dtype = getattr(leaf, "dtype", None)
+    return _hearth.tensor(leaf).dtype if dtype is None else dtype

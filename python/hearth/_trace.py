@@ -1,0 +1,98 @@
+"""hearth.trace and hearth.Tracer: one recording of a function."""
+
+from . import _hearth
+from ._errors import CallError, InvalidArgument, TraceError
+from ._hearth import Tensor
+from ._plan import Plan, Trace, dtype_of
+from ._trees import array_key, flatten, scalar_key
+
+
+class TracedFunction:
+    """What trace() gives: a function of arrays of the examples' shapes and dtypes."""
+
+    def __init__(self, plan, tree_key, leaves):
+        self._plan, self._key, self._kinds = plan, tree_key, [array_key(leaf) for leaf in leaves]
+
+    @property
+    def graph(self):
+        return self._plan.graph
+
+    def __call__(self, *args, **kwargs):
+        leaves = []
+        _, args_key = flatten(args, "arguments", leaves, scalar_key)
+        _, kwargs_key = flatten(kwargs, "arguments", leaves, scalar_key)
+        if (args_key, kwargs_key) != self._key:
+            raise CallError("the arguments are of other kinds than those it was traced with")
+        for i, (leaf, kind) in enumerate(zip(leaves, self._kinds)):
+            if str(array_key(leaf)[0]) != str(kind[0]) or tuple(array_key(leaf)[1]) != tuple(kind[1]):
+                raise InvalidArgument(f"array {i} is {_text(leaf)}; traced with {kind[0]} {list(kind[1])}")
+        return self._plan(leaves, any(type(one) is Tensor for one in leaves))
+
+
+def _text(array):
+    dtype, shape = array_key(array)
+    return f"{dtype} {list(shape)}"
+
+
+def trace(function, *args, **kwargs):
+    """Records the function once for these arguments and prepares it; calls replay that recording."""
+    if _hearth.current_trace():
+        raise TraceError(f"trace() within a trace; call the function itself (at {_hearth.location()})")
+    leaves = []
+    args_tree, args_key = flatten(args, "arguments", leaves, scalar_key)
+    kwargs_tree, kwargs_key = flatten(kwargs, "arguments", leaves, scalar_key)
+    shapes = [tuple(array_key(leaf)[1]) for leaf in leaves]
+    if hasattr(function, "__code__"):
+        target = function
+    elif hasattr(getattr(function, "__func__", None), "__code__"):  # a bound method
+        target, args_tree = function.__func__, (function.__self__, *args_tree)
+    elif hasattr(getattr(type(function), "__call__", None), "__code__"):  # a model with __call__
+        target, args_tree = type(function).__call__, (function, *args_tree)
+    else:
+        raise CallError(f"trace: {function!r} is no Python function")
+    name = getattr(function, "__name__", type(function).__name__)
+    plan = Plan(target, (args_tree, kwargs_tree), leaves, shapes, None, name, {})
+    return TracedFunction(plan, (args_key, kwargs_key), leaves)
+
+
+class Tracer:
+    """A trace by hand.
+
+    tracer = hearth.Tracer()
+    with tracer:
+        x = tracer.register_input(example)
+        graph = tracer.build([model(x)])
+    print(graph.summary())
+    """
+
+    def __init__(self):
+        self._trace = None
+        self._count = 0
+
+    def __enter__(self):
+        if _hearth.current_trace():
+            raise TraceError(f"traces do not nest (at {_hearth.location()})")
+        self._trace = Trace().__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self._trace.__exit__(*error)
+        self._trace = None
+
+    def register_input(self, example):
+        """A placeholder of the example's shape and dtype, "in0", "in1", … in order. While the trace goes on, ops that
+        are given the example itself take the placeholder."""
+        if self._trace is None:
+            raise TraceError("register_input() outside of `with tracer:`")
+        shape = tuple(array_key(example)[1])
+        made = _hearth.placeholder(f"in{self._count}", shape, dtype_of(example))
+        self._count += 1
+        _hearth.register_input(example, made)
+        return made
+
+    def build(self, outputs):
+        """The hearth.Graph that computes them."""
+        if self._trace is None:
+            raise TraceError("build() outside of `with tracer:`")
+        outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+        return _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)

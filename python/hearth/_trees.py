@@ -1,0 +1,106 @@
+"""Arguments and results as trees of lists, tuples, dicts and dataclasses, with arrays as their leaves."""
+
+from ._errors import CallError
+from ._hearth import Array, Dim, Tensor
+
+PLAIN = (bool, int, str, type(None), bytes, complex)
+
+
+class Leaf:
+    """The place of an array in the arguments, or of a tensor in the results."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place):
+        self.place = place
+
+
+def is_array(value):
+    return isinstance(value, (Tensor, Array)) or hasattr(value, "__dlpack__") or isinstance(value, memoryview)
+
+
+def _is_record(value):
+    return hasattr(type(value), "__dataclass_fields__")
+
+
+def flatten(value, what, leaves, other):
+    """The value with a Leaf for every array, which `leaves` is given, and its key. `other` keys what is none."""
+    kind = type(value)
+    if is_array(value):
+        leaves.append(value)
+        return Leaf(len(leaves) - 1), "a"
+    if isinstance(value, (list, tuple)):
+        pairs = [flatten(one, f"{what}[{i}]", leaves, other) for i, one in enumerate(value)]
+        made = [tree for tree, _ in pairs]
+        if isinstance(value, tuple):
+            made = kind(*made) if hasattr(value, "_fields") else tuple(made)
+        return made, (kind, *(key for _, key in pairs))
+    if isinstance(value, dict):
+        made, keys = {}, []
+        for name, one in value.items():
+            made[name], key = flatten(one, f"{what}[{name!r}]", leaves, other)
+            keys.append((name, key))
+        return made, (kind, *keys)
+    if _is_record(value):
+        made, keys = {}, []
+        for name in value.__dataclass_fields__:
+            made[name], key = flatten(getattr(value, name), f"{what}.{name}", leaves, other)
+            keys.append((name, key))
+        return _Record(kind, made), (kind, *keys)
+    return value, other(value, what)
+
+
+class _Record:
+    """A dataclass's values, before they are one again."""
+
+    def __init__(self, kind, values):
+        self.kind, self.values = kind, values
+
+
+def unflatten(tree, leaves):
+    if isinstance(tree, Leaf):
+        return leaves[tree.place]
+    if isinstance(tree, list):
+        return [unflatten(one, leaves) for one in tree]
+    if isinstance(tree, tuple):
+        made = [unflatten(one, leaves) for one in tree]
+        return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
+    if isinstance(tree, dict):
+        return {name: unflatten(one, leaves) for name, one in tree.items()}
+    if isinstance(tree, _Record):
+        made = object.__new__(tree.kind)
+        for name, one in tree.values.items():
+            object.__setattr__(made, name, unflatten(one, leaves))
+        return made
+    return tree
+
+
+def scalar_key(value, what):
+    """The key of an argument that is no array: its type and value."""
+    kind = type(value)
+    if kind is float:
+        return kind, value.hex()  # -0.0 is not 0.0, and NaN equals itself
+    if kind in PLAIN:
+        return kind, value
+    if isinstance(value, (type, Dim)) or callable(value) or hasattr(value, "__members__"):
+        return kind, value
+    try:
+        hash(value)
+        is_frozen = kind.__module__ in ("enum", "numpy") or hasattr(kind, "__members__") or kind.__eq__ is object.__eq__
+    except TypeError:
+        is_frozen = False
+    if is_frozen or hasattr(kind, "_member_map_"):
+        return kind, value
+    raise CallError(
+        f"{what} is of type {kind.__name__}; a jitted function takes arrays, numbers, strings, and lists, tuples, dicts"
+        " and dataclasses of these"
+    )
+
+
+def array_key(array):
+    if isinstance(array, Tensor):
+        return array.dtype, array.shape
+    shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
+    if dtype is None:  # a memoryview
+        return array.format, tuple(array.shape)
+    return dtype, tuple(shape)
