@@ -90,8 +90,8 @@ absl::Status Instance::State::read_value(const LengthSource& source, std::int64_
   const std::int64_t next = expected.evaluate(wanted.data());
   value = variable.min;
   const std::int64_t least = expected.evaluate(wanted.data()), step = next - least;
-  const std::int64_t offset = length - least;
-  if (step != 0 && offset % step == 0 && offset / step >= 0 &&
+  const std::int64_t offset = length < 0 ? -1 : length - least;
+  if (step != 0 && length >= 0 && offset % step == 0 && offset / step >= 0 &&
       offset / step <= (variable.max - variable.min) / variable.unit) {
     value += variable.unit * (offset / step);
     return absl::OkStatus();

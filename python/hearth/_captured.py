@@ -49,7 +49,6 @@ class Captured:
             return False
         return not self.attributes or self._holds_attributes()
 
-
     def rows(self):
         """(container, name, value): what must be the same object."""
         function = self.function

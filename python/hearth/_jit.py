@@ -41,7 +41,7 @@ class JitFunction:
         self._plans = OrderedDict()
         self._lock = RLock()
         self._traces = self._hits = self._evictions = 0
-        self._owned = None
+        self._owned = {}
         self._fast = []
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             if hasattr(function, name):
@@ -54,18 +54,17 @@ class JitFunction:
             return self
         import weakref
 
-        if self._owned is None:
-            self._owned = weakref.WeakKeyDictionary()
-        try:
-            bound = self._owned.get(owner)
-        except TypeError:
-            raise CallError(f"jit: a method of {type(owner).__name__}, which cannot be referred to weakly") from None
-        if bound is None:
+        known = self._owned.get(id(owner))  # by identity: objects that are equal are two
+        if known is None or known[0]() is not owner:
+            try:
+                reference = weakref.ref(owner, lambda _, key=id(owner): self._owned.pop(key, None))
+            except TypeError:
+                raise CallError(f"jit: a method of {type(owner).__name__}, which cannot be referred to weakly") from None
             bound = JitFunction(self._function, capacity=self._capacity)
             bound._dims, bound._options = self._dims, self._options
-            bound._owner = weakref.ref(owner)
-            self._owned[owner] = bound
-        return bound
+            bound._owner = reference
+            known = self._owned[id(owner)] = reference, bound
+        return BoundJit(known[1], owner)
 
     def __call__(self, *args, **kwargs):
         if not kwargs:
@@ -200,6 +199,19 @@ class JitFunction:
 
     def __repr__(self):
         return f"hearth.jit({getattr(self, '__qualname__', self._function)!s}: {len(self.graphs)} plans)"
+
+
+class BoundJit:
+    """A jitted method of an object, which it keeps alive."""
+
+    def __init__(self, function, owner):
+        self._function, self.__self__ = function, owner
+
+    def __call__(self, *args, **kwargs):
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name):  # stats, graphs, submit
+        return getattr(self._function, name)
 
 
 def _is_plain_array(one):

@@ -4,6 +4,7 @@ from ._errors import CallError
 from ._hearth import Array, Dim, Tensor
 
 PLAIN = (bool, int, str, type(None), bytes, complex)
+_FUNCTIONS = (type(lambda: None), type(len))
 
 
 class Leaf:
@@ -82,14 +83,8 @@ def scalar_key(value, what):
         return kind, value.hex()  # -0.0 is not 0.0, and NaN equals itself
     if kind in PLAIN:
         return kind, value
-    if isinstance(value, (type, Dim)) or callable(value) or hasattr(value, "__members__"):
-        return kind, value
-    try:
-        hash(value)
-        is_frozen = kind.__module__ in ("enum", "numpy") or hasattr(kind, "__members__") or kind.__eq__ is object.__eq__
-    except TypeError:
-        is_frozen = False
-    if is_frozen or hasattr(kind, "_member_map_"):
+    is_constant = isinstance(value, (type, Dim)) or hasattr(kind, "_member_map_") or kind in _FUNCTIONS
+    if is_constant or kind.__module__ in ("numpy", "numpy.dtypes"):  # scalars, dtypes
         return kind, value
     raise CallError(
         f"{what} is of type {kind.__name__}; a jitted function takes arrays, numbers, strings, and lists, tuples, dicts"

@@ -97,6 +97,55 @@ class Traps(Place):
         gc.collect()
         self.assertIsNone(gone())  # and a plan keeps no object alive
 
+    def test_a_method_of_an_object_that_only_the_method_holds(self):
+        class Layer:
+            def __init__(self, scale):
+                self.scale = scale
+
+            @hearth.jit
+            def forward(self, x):
+                return x * self.scale
+
+        x = random(3)
+        self.check(Layer(2.0).forward(x), x * 2)
+        forward = Layer(3.0).forward
+        gc.collect()
+        self.check(forward(x), x * 3)
+        self.assertEqual(forward.stats.traces, 1)
+
+    def test_equal_objects_are_two(self):
+        class Layer:
+            def __init__(self, scale):
+                self.inner = type("Inner", (), {"scale": scale})()
+
+            def __eq__(self, other):
+                return True
+
+            def __hash__(self):
+                return 1
+
+            @hearth.jit
+            def forward(self, x):
+                return x * self.inner.scale
+
+        a, b, x = Layer(2.0), Layer(3.0), random(3)
+        self.check(a.forward(x), x * 2)
+        self.check(b.forward(x), x * 3)
+
+    def test_an_object_as_an_argument_is_refused_rather_than_frozen(self):
+        class Model:
+            scale = 2.0
+
+            def __call__(self, x):
+                return x * self.scale
+
+        f = hearth.jit(lambda model, x: model(x))
+        with self.refused(TypeError, "is of type Model; a jitted function takes arrays"):
+            f(Model(), random(3))
+        with self.refused(TypeError, "is of type object"):
+            hearth.jit(lambda o, x: x)(object(), random(3))
+        self.check(hearth.jit(lambda g, x: g(x))(abs, random(3)), abs(random(3)))
+
     def test_a_bound_method_and_a_callable_object(self):
         class Model:
             scale = 2.0

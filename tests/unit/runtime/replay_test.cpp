@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "runtime/hal/null/null_device.h"
@@ -346,6 +347,8 @@ TEST_CASE("variables take their values from the shapes of the inputs, and what d
   CHECK(shape == std::vector<std::int64_t>{5});
   CHECK_THAT(set({five, six}), Catch::Contains("input 'y' has 6 along axis 0; expected 5 (n at n=5)"));
   CHECK_THAT(set({many, many}), Catch::Contains("input 'x' has 65 along axis 0; expected 0 to 64 (n)"));
+  const std::int64_t least[] = {std::numeric_limits<std::int64_t>::min()};
+  CHECK_THAT(set({least, least}), Catch::Contains("input 'x' has -9223372036854775808 along axis 0"));
   CHECK_THAT(set({two_axes, five}), Catch::Contains("input 'x' has 2 axes [5, 5]; expected 1 [n]"));
   CHECK_THAT(set({five}), Catch::Contains("1 shapes are given; the plan has 2"));
   // What is left out decides nothing; what is said counts, and is checked.
