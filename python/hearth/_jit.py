@@ -112,7 +112,7 @@ class JitFunction:
                     return plan(leaves, gives_tensors)
         is_plain = tree is None
         if is_plain:
-            leaves, tree, slow = self._flatten(args, kwargs)
+            leaves, tree, _ = self._flatten(args, kwargs)
         plan = self._trace(key, leaves, tree, owner)
         self._note_fast(plan, None if is_plain else tree, args)
         return plan(leaves, gives_tensors)
@@ -132,11 +132,6 @@ class JitFunction:
         args_tree, args_key = flatten(args, f"{name}: arguments", leaves, scalar_key)
         kwargs = {word: kwargs[word] for word in sorted(kwargs)}
         kwargs_tree, kwargs_key = flatten(kwargs, f"{name}: arguments", leaves, scalar_key)
-        if len(leaves) == len(args) and not kwargs and not self._dims and all(_is_plain_array(one) for one in args):
-            key = []
-            for one in args:
-                key += (one.dtype, one.shape)
-            return leaves, (args_tree, kwargs_tree), tuple(key)
         shapes = self._shapes(args_tree, kwargs_tree, leaves)
         keys = tuple((array_key(leaf)[0], type(leaf) is Tensor, shape) for leaf, shape in zip(leaves, shapes))
         return leaves, (args_tree, kwargs_tree), (args_key, kwargs_key, keys)
@@ -212,10 +207,6 @@ class BoundJit:
 
     def __getattr__(self, name):  # stats, graphs, submit
         return getattr(self._function, name)
-
-
-def _is_plain_array(one):
-    return type(one) is _ndarray()
 
 
 _found_ndarray = None
