@@ -3,13 +3,14 @@
 #   dev          headers, libhearth.so, CMake and pkg-config files
 #   daemon       hearthd, its worker, the hearth command; manual pages, completion
 #   blobs        the worker that compiles kernel blobs, and what libraries with blobs are built with
+#   python3      the Python package for Debian's Python (python/CMakeLists.txt)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # A build of some targets alone (scripts/demo.sh) would end in the middle of the prefix.
 set(_whole $<TARGET_FILE:hearth>)
 foreach(_target hearthd hearth_program hearth-worker hearth-vulkan-trial hearth-blob-worker hearth-hipcc hearth-blobc
-        hearth_blob hearth_blob_client)
+        hearth_blob hearth_blob_client _hearth_system _nanobind)
   if(TARGET ${_target})
     list(APPEND _whole $<TARGET_FILE:${_target}>)
   endif()
@@ -99,6 +100,9 @@ if(TARGET hearth-vulkan-trial)
 endif()
 if(TARGET hearth-blob-worker)
   add_dependencies(package_contents hearth-blob-worker hearth-hipcc hearth-blobc hearth_blob hearth_blob_client)
+endif()
+if(TARGET _hearth_system)
+  add_dependencies(package_contents _hearth_system _nanobind)
 endif()
 
 # As a service of the whole node (docs/daemon.md).

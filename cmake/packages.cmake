@@ -3,6 +3,7 @@
 #   libhearth-dev  dev            headers, CMake and pkg-config files
 #   hearth         daemon         hearthd, its worker, the hearth command
 #   hearth-blobs   blobs          what compiles kernel blobs
+#   python3-hearth python3        the Python package, where nanobind is there to build it (scripts/python.sh)
 set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)
 set(_out ${CMAKE_BINARY_DIR}/install)
 
@@ -56,7 +57,11 @@ function(hearth_package component name section depends recommends summary descri
   if(HEARTH_PACKAGE_SYMBOLS)
     set(CPACK_DEBIAN_${_upper}_DEBUGINFO_PACKAGE ON PARENT_SCOPE)
   endif()
-  install(FILES ${_debian}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
+  set(_copyright ${_debian}/copyright)
+  if(EXISTS ${_debian}/${name}/copyright)  # of others, too
+    set(_copyright ${_debian}/${name}/copyright)
+  endif()
+  install(FILES ${_copyright} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
   install(FILES ${_out}/changelog.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
 endfunction()
 
@@ -76,4 +81,11 @@ hearth_package(daemon hearth devel "adduser" ""
 hearth_package(blobs hearth-blobs devel "hearth ${_version}" "clang-19, lld-19, hipcc, rocm-device-libs"
   "kernel blobs for the Hearth compiler service"
   "Compiles hand-written kernel variants (HIP, C++) when they are called first,\nand intercepts the builds of libraries that have thousands of them.")
+if(TARGET _hearth_system)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})  # libhearth0's
+  set(CPACK_DEBIAN_PYTHON3_PACKAGE_SUGGESTS "python3-numpy")
+  hearth_package(python3 python3-hearth python "${HEARTH_PYTHON_DEPENDS}, libhearth${PROJECT_VERSION_MAJOR} ${_version}"
+    "hearth" "Python package of the Hearth compiler service"
+    "Loads ONNX models, records tensors and jits functions; calls take numpy's and\ntorch's arrays where they lie.")
+endif()
 include(CPack)

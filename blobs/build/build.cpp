@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "blobs/build/aiter_build.h"
@@ -30,11 +31,6 @@ using Mapping = std::vector<std::pair<std::string, std::string>>;
 
 constexpr char kCompilePy[] = "op_tests/cpp/mha/compile.py";
 constexpr const char* kLibraries[] = {"libmha_fwd", "libmha_bwd"};
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::string absolute(const std::string& path) { return absolute_path(path, fs::current_path().string()); }
 
@@ -58,7 +54,7 @@ class FolderLock {
 // Where sources lie, and where in an installation: aiter's own layout.
 Mapping source_mapping(const std::string& aiter, const std::string& tmp) {
   Mapping mapping = {{aiter, ""}, {tmp + "/jit", "aiter/jit"}};
-  if (const std::string ck = variable("CK_DIR"); !ck.empty() && !absolute(ck).starts_with(aiter + "/"))
+  if (const std::string ck = environment_variable("CK_DIR"); !ck.empty() && !absolute(ck).starts_with(aiter + "/"))
     mapping.emplace_back(absolute(ck), "3rdparty/composable_kernel");
   return mapping;
 }
@@ -67,7 +63,7 @@ std::string real_rocm_home(const FullBuildInput& input) {
   if (!input.rocm_home.empty()) return absolute(input.rocm_home);
   if (input.toolchain == kCxxToolchain) return "";
   for (const char* name : {"ROCM_HOME", "ROCM_PATH"})
-    if (const std::string home = variable(name); !home.empty()) return absolute(home);
+    if (const std::string home = environment_variable(name); !home.empty()) return absolute(home);
   std::error_code error;
   return fs::is_directory("/opt/rocm", error) ? "/opt/rocm" : "";
 }
@@ -208,12 +204,12 @@ std::string bin_folder() { return fs::path(this_hearth()).parent_path().string()
 std::string this_hipcc() { return bin_folder() + "/hearth-hipcc"; }
 
 std::string default_name() {
-  const std::string name = variable("CK_JIT_NAME");
+  const std::string name = environment_variable("CK_JIT_NAME");
   return name.empty() ? "ck_jit" : name;
 }
 
 std::string default_root(const std::string& otherwise) {
-  const std::string root = variable("CK_JIT_ROOT");
+  const std::string root = environment_variable("CK_JIT_ROOT");
   return root.empty() ? otherwise : root;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "blobs/build/command_line.h"
 #include "blobs/build/toolchain.h"
@@ -24,11 +25,6 @@ constexpr const char* kRocmPrograms[] = {"hip", "roc", "amd", "clang", "llvm", "
 bool is_program(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-}
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
 }
 
 bool is_replaced(const std::string& name) {
@@ -105,7 +101,7 @@ absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_
     if (!input.rocm_home.empty() && is_program(bin + name) && std::string_view(name) != "hipcc")
       config->compilers[name] = {bin + name};
   // $CXX links the library in aiter's builds; it may be several words, e.g. "ccache g++".
-  std::vector<std::string> cxx = split_words(variable("CXX"));
+  std::vector<std::string> cxx = split_words(environment_variable("CXX"));
   if (cxx.empty()) cxx = {input.toolchain == kCxxToolchain ? hipcc : "c++"};
   const std::string linker = find_program(cxx[0], fake_bin);
   if (linker.empty())
@@ -122,7 +118,7 @@ std::string find_program(const std::string& name, const std::string& not_in) {
     const std::string path = absolute_path(name, fs::current_path().string());
     return is_program(path) ? path : "";
   }
-  const std::string folders = variable("PATH");
+  const std::string folders = environment_variable("PATH");
   for (std::size_t at = 0; at <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', at), folders.size());
     const std::string folder = folders.substr(at, end - at);
@@ -165,7 +161,7 @@ absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input) {
   config.verify = input.verify;
   config.verbose = input.verbose;
 
-  home.environment["PATH"] = str_cat(home.path, "/bin:", variable("PATH"));
+  home.environment["PATH"] = str_cat(home.path, "/bin:", environment_variable("PATH"));
   // Builds split CXX into words, so that a path with a space in it cannot be said; then it is found by PATH.
   home.environment["CXX"] = home.path.find(' ') == std::string::npos ? home.path + "/bin/c++" : "c++";
   home.environment[kInterceptVariable] = intercept;

@@ -229,4 +229,18 @@ hearth_code hearth_plan_variable(const hearth_plan* plan, size_t index, const ch
   });
 }
 
+size_t hearth_plan_num_carried(const hearth_plan* plan) { return plan == nullptr ? 0 : plan->plan.carried().size(); }
+
+hearth_code hearth_plan_carried(const hearth_plan* plan, size_t index, const char** output, const char** input,
+                                hearth_error** error) {
+  return guarded(error, [&]() -> absl::Status {
+    if (absl::Status given = check_given({{plan, "plan"}}); !given.ok()) return given;
+    const auto& carried = plan->plan.carried();
+    if (absl::Status checked = check_index(index, carried.size(), "carried output"); !checked.ok()) return checked;
+    if (output != nullptr) *output = carried[index].output.c_str();
+    if (input != nullptr) *input = carried[index].input.c_str();
+    return absl::OkStatus();
+  });
+}
+
 }  // extern "C"

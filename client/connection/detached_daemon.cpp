@@ -17,6 +17,7 @@
 
 #include "base/cancellation.h"
 #include "base/text.h"
+#include "client/connection/deadline.h"
 
 extern char** environ;
 
@@ -94,11 +95,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   for (std::string& word : words) list.push_back(word.data());
   list.push_back(nullptr);
   return list;
-}
-
-int milliseconds_until(Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
 
 }  // namespace

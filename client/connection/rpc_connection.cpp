@@ -16,6 +16,7 @@
 #include "base/fork.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
+#include "client/connection/deadline.h"
 #include "client/connection/rpc_format.h"
 
 namespace hearth::client {
@@ -25,12 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kReadBytes = 64 << 10;
 constexpr std::int32_t kWindowBytes = 8 << 20;  // what the peer may send before we have read it
-
-int milliseconds_until(Clock::time_point deadline) {
-  if (deadline == RpcConnection::kNoDeadline) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
-}
 
 nghttp2_nv header(std::string_view name, std::string_view value) {
   const auto bytes = [](std::string_view text) {

@@ -223,6 +223,7 @@ absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<c
   absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
   if (!plan.ok()) return plan.status();
   state->plan = *std::move(plan);
+  state->carried = carried_by(state->plan->plan());
   state->stats.device_notes = state->plan->device().notes();
   state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
   state->stats.once_launches = state->plan->weights().once_launches;

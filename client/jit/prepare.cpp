@@ -85,8 +85,17 @@ const FixedInputs& PreparedPlan::fixed_inputs() const { return *state_->fixed_in
 const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->plan->outputs(); }
 const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }
 const std::string& PreparedPlan::device() const { return state_->device; }
+const std::vector<Carried>& PreparedPlan::carried() const { return state_->carried; }
 int PreparedPlan::threads() const { return state_->threads; }
 std::size_t PreparedPlan::shared_bytes() const { return state_->plan->shared_bytes(); }
+
+std::vector<Carried> carried_by(const runtime::Plan& plan) {
+  std::vector<Carried> all;
+  for (const runtime::PlanBuffer& buffer : plan.buffers) {
+    if (buffer.carried_to) all.push_back({buffer.name, plan.buffers[*buffer.carried_to].name});
+  }
+  return all;
+}
 
 absl::StatusOr<Instance> PreparedPlan::instantiate() const {
   return instantiate({.threads = state_->threads, .keep_intermediates = state_->keep_intermediates});
@@ -96,7 +105,7 @@ absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config)
   InstanceConfig own = config;
   if (!own.fixed_inputs) own.fixed_inputs = state_->fixed_inputs;
   absl::StatusOr<Instance> instance = runtime::create_instance(state_->plan, own);
-  for (const Carried& carried : state_->carried) {  // what the plan does not say, being an older daemon's
+  for (const Carried& carried : state_->carried) {  // an older daemon's plan does not say it
     if (!instance.ok()) break;
     if (absl::Status status = instance->carry(carried.output, carried.input); !status.ok()) return status;
   }
@@ -131,7 +140,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
   state->stats.device_notes = state->plan->device().notes();
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
-  state->carried = config.carried;
+  state->carried = config.carried.empty() ? carried_by(state->plan->plan()) : config.carried;
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
   state->channel = *channel;
   state->lease_id = stored->lease_id;

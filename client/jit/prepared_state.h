@@ -18,7 +18,7 @@ struct PreparedPlan::State {
   std::string device;
   int threads = 1;
   bool keep_intermediates = false;
-  std::vector<Carried> carried;  // by every instance
+  std::vector<Carried> carried;  // by every instance: carried_by() of the plan, and what an older daemon's does not say
   std::shared_ptr<const FixedInputs> fixed_inputs = std::make_shared<FixedInputs>();
   runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
   std::string plan_bytes;
@@ -34,6 +34,9 @@ struct PreparedPlan::State {
     if (lease_id != 0 && generation == runtime::fork_generation()) channel->release_lease(lease_id);
   }
 };
+
+// What a plan itself says that its instances carry.
+std::vector<Carried> carried_by(const runtime::Plan& plan);
 
 inline const runtime::LoadedPlan& loaded_plan(const PreparedPlan& plan) { return *plan.state().plan; }
 

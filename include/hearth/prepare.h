@@ -117,6 +117,8 @@ class PreparedPlan {
   const FixedInputs& fixed_inputs() const;  // none of inputs()
   const std::vector<ValueInfo>& outputs() const;
   const std::vector<VariableInfo>& variables() const;
+  // What every instance carries: PrepareConfig::carried, or that of the plan that was exported.
+  const std::vector<Carried>& carried() const;
   const std::string& device() const;  // "cpu", "vulkan:0"
   int threads() const;
   std::size_t shared_bytes() const;  // what all instances share: parameters, constants, packed weights

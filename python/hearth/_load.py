@@ -25,6 +25,7 @@ def load(
     socket=None,
     fast_math=None,
     parameters=None,
+    carry=None,
 ):
     """Prepares a model and returns the function that it is.
 
@@ -53,6 +54,9 @@ def load(
         socket: of a daemon; None: HEARTH_SOCKET, else where this user's is.
         fast_math: True: sums in another order, less exact functions.
         parameters: weights by name, for a plan file that was saved without them.
+        carry: outputs by the inputs of the next call that they become, {"present": "past"}, for f.stream(): where an
+            output is its input with more behind, such as a cache of keys that grows by a token, it is made in the
+            input's memory.
 
     Returns:
         A hearth.Function.
@@ -81,7 +85,7 @@ def load(
     name = name.encode("utf-8", "backslashreplace").decode()
     options = _options(threads, device, sealed, deadline, socket, fast_math)
     if is_plan:
-        for what, value in (("dims", dims), ("constants", constants), ("example", example), ("progress", progress)):
+        for what, value in (("dims", dims), ("constants", constants), ("example", example), ("progress", progress), ("carry", carry)):
             if value:
                 raise InvalidArgument(f"{what}: a plan file has them as it was saved; expected none")
         if weights != "f32":
@@ -93,6 +97,10 @@ def load(
         raise InvalidArgument(f"weights is {weights!r}; expected one of {', '.join(map(repr, _WEIGHTS))}")
     if progress is not None and not callable(progress):
         raise CallError(f"progress is {progress!r}; expected a function of (state, kernels_done, kernels_total)")
+    if carry:
+        if not isinstance(carry, dict):
+            raise CallError(f"carry is {carry!r}; expected {{output: the input that it becomes}}")
+        options["carry"] = carry
     rows, expressions = _dims.parse(dims)
     bar = None
     if progress is None and _progress.Bar.wanted():

@@ -1,7 +1,9 @@
 #include "function.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 
 #include "dtypes.h"
 #include "errors.h"
@@ -127,13 +129,46 @@ Array copy_of(const client::ConstView& view) {
   return array;
 }
 
+nb::dict carry(const Function& function) {
+  nb::dict pairs;
+  for (const client::Carried& pair : function.plan().carried()) pairs[text(pair.output)] = text(pair.input);
+  return pairs;
+}
+
 Stream* make_stream(const Function& function, const nb::dict& carry) {
-  std::vector<client::Carried> carried;
-  for (const auto& [output, input] : carry) carried.push_back({str_of(output), str_of(input)});
+  std::vector<client::Carried> carried = function.plan().carried();
+  const std::vector<client::Carried> more = carried_pairs(carry);
+  const auto is_new = [&](const client::Carried& pair) {
+    return std::none_of(carried.begin(), carried.end(), [&](const client::Carried& known) {
+      return known.output == pair.output && known.input == pair.input;
+    });
+  };
+  std::vector<client::Carried> added;
+  std::copy_if(more.begin(), more.end(), std::back_inserter(added), is_new);
+  carried.insert(carried.end(), added.begin(), added.end());
   return new Stream(function, carried);
 }
 
 }  // namespace
+
+std::vector<client::Carried> carried_pairs(const nb::dict& carry) {
+  std::vector<client::Carried> pairs;
+  for (const auto& [output, input] : carry) {
+    for (nb::handle name : {output, input}) {
+      if (!PyUnicode_Check(name.ptr()))
+        raise_call_error("carry: " + repr_of(name) + " is no name; expected {output: the input that it becomes}");
+    }
+    pairs.push_back({str_of(output), str_of(input)});
+  }
+  return pairs;
+}
+
+void Function::refuse_state() const {
+  const std::vector<client::Carried>& carried = plan_.carried();
+  if (carried.empty()) return;
+  raise_call_error("'" + info_.name + "' carries '" + carried.front().output + "' to its next call's '" +
+                   carried.front().input + "'; f.stream() makes what is called");
+}
 
 std::unique_ptr<Replay> Function::take() {
   if (idle_.empty()) return std::make_unique<Replay>(plan_);
@@ -144,7 +179,10 @@ std::unique_ptr<Replay> Function::take() {
 
 // A replay of the pool for the time of a call.
 struct Function::Taken {
-  explicit Taken(Function* of) : function(of), replay(of->take()) {}
+  explicit Taken(Function* of) : function(of) {
+    of->refuse_state();
+    replay = of->take();
+  }
   ~Taken() { function->idle_.push_back(std::move(replay)); }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
@@ -207,7 +245,9 @@ Stream::Stream(const Function& function, const std::vector<client::Carried>& car
       carried_(carried),
       may_copy_(function.info().may_copy),
       replay_(std::make_unique<Replay>(function.plan())) {
-  for (const client::Carried& pair : carried) check(replay_->instance().carry(pair.output, pair.input));
+  const std::size_t planned = function.plan().carried().size();  // its instances carry these
+  for (std::size_t i = planned; i < carried.size(); ++i)
+    check(replay_->instance().carry(carried[i].output, carried[i].input));
 }
 
 void Stream::take() {
@@ -277,8 +317,9 @@ void add_function(nb::module_& module) {
       .def("into", &Function::into, nb::arg("args"), nb::arg("out"), nb::arg("kwargs"),
            "The same, with results written to the caller's arrays: f.into(x, out={\"y\": buffer}).\n\n"
            "They are dense in C order, of the output's type and shape, and overlap nothing.")
-      .def("stream", &make_stream, nb::arg("carry"),
-           "A Stream, whose state stays in it: carry={\"stateN\": \"state\"}, outputs by the inputs that they become.")
+      .def("stream", &make_stream, nb::arg("carry") = nb::dict(),
+           "A Stream, whose state stays in it: carry={\"stateN\": \"state\"}, outputs by the inputs that they become,\n"
+           "beside those that the plan was prepared to carry (f.carry).")
       .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("parameters") = true,
            "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
       .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
@@ -288,6 +329,7 @@ void add_function(nb::module_& module) {
           "A Value(name, dtype, shape) for every input, in the order of positional arguments.")
       .def_prop_ro("outputs", [](const Function& function) { return outputs(function.signature()); })
       .def_prop_ro("variables", &variables, "A Variable(name, min, max, unit) for every dimension that varies.")
+      .def_prop_ro("carry", &carry, "What every stream carries: the plan was prepared for it (hearth.load's carry).")
       .def_prop_ro("stats", &stats, "What preparing it took.")
       .def_prop_ro("weights", &weights_report, "What was stored narrow, and how exact that is.")
       .def_prop_ro("warnings", &warnings, "What the file says of itself and is not so.")

@@ -46,6 +46,8 @@ class Function {
 
  private:
   struct Taken;
+  // A plan whose instances carry state is called by streams alone.
+  void refuse_state() const;
   // One for each call that is going on; the GIL guards the list.
   std::unique_ptr<Replay> take();
 
@@ -77,6 +79,9 @@ class Stream {
   bool is_busy_ = false;
   bool has_run_ = false;
 };
+
+// {output: input} as pairs; CallError where one is no name.
+std::vector<client::Carried> carried_pairs(const nb::dict& carry);
 
 void add_function(nb::module_& module);
 

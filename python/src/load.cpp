@@ -162,6 +162,7 @@ client::PrepareConfig prepare_config(const nb::dict& options) {
     if (name == "device") config.device = nb::cast<std::string>(value);
     if (name == "socket") config.socket = nb::cast<std::string>(value);
     if (name == "sealed") config.sealed = nb::cast<bool>(value);
+    if (name == "carry") config.carried = carried_pairs(nb::cast<nb::dict>(value));
     if (name == "fast_math") config.fast_math = nb::cast<bool>(value);
     if (name == "deadline_ms") config.deadline = std::chrono::milliseconds(nb::cast<std::int64_t>(value));
   }

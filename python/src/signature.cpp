@@ -90,6 +90,7 @@ Signature Signature::of(const client::PreparedPlan& plan, const onnx::ImportedMo
 
 Signature Signature::without(const std::vector<client::Carried>& carried) const {
   Signature rest = *this;
+  if (carried.empty()) return rest;
   for (const client::Carried& pair : carried) {
     const auto input = place_of(rest.parameters, pair.input);
     if (!input || rest.parameters[*input].kind != Parameter::Kind::kInput)

@@ -139,6 +139,7 @@ static void check_null(void) {
   FAILS(hearth_plan_input(NULL, 0, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
   FAILS(hearth_plan_output(NULL, 0, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
   FAILS(hearth_plan_variable(NULL, 0, NULL, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
+  FAILS(hearth_plan_carried(NULL, 0, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
   FAILS(hearth_plan_instantiate(NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "plan is NULL");
   FAILS(hearth_instance_execute(NULL, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
   FAILS(hearth_instance_execute_arrays(NULL, NULL, 0, NULL, 0, &error), HEARTH_INVALID_ARGUMENT, "instance is NULL");
@@ -161,6 +162,7 @@ static void check_null(void) {
   FAILS(hearth_profile_kernel(NULL, 0, NULL, NULL, NULL, NULL, &error), HEARTH_INVALID_ARGUMENT, "profile is NULL");
   FAILS(hearth_prepare_options_set_device(NULL, "cpu", &error), HEARTH_INVALID_ARGUMENT, "options is NULL");
   CHECK(hearth_plan_num_inputs(NULL) == 0 && hearth_plan_num_outputs(NULL) == 0 && hearth_plan_num_variables(NULL) == 0);
+  CHECK(hearth_plan_num_carried(NULL) == 0);
   CHECK(hearth_plan_device(NULL) == NULL && hearth_plan_threads(NULL) == 0);
   CHECK(hearth_profile_num_kernels(NULL) == 0 && hearth_profile_total_ns(NULL) == 0);
   CHECK(hearth_prepare(NULL, NULL, NULL, NULL) == HEARTH_INVALID_ARGUMENT); /* nobody wants to know why */

@@ -1,7 +1,8 @@
 """Calls of a loaded model: by place and by name, dimensions that vary, several results, buffers of one's own, streams."""
 import concurrent.futures
+import pickle
 
-from place import B, F, I, Place, add, hearth, model, node, np, random, skipping
+from place import B, F, FOLDER, I, Place, add, hearth, model, node, np, random, relu, skipping
 
 DIMS = {"batch": (1, 8)}
 
@@ -215,7 +216,34 @@ class Streams(Place):
         s.reset(state=total)
         np.testing.assert_array_equal(s(x), -(total + x))
 
+    def test_a_plan_that_is_prepared_to_carry_is_called_by_its_streams(self):
+        made = model([node("Concat", ["past", "x"], ["present"], axis=0), node("Neg", ["present"], ["y"])],
+                     {"past": (F, ["past", 4]), "x": (F, [1, 4])}, {"y": F, "present": F})
+        f = hearth.load(made.SerializeToString(), dims={"past": (0, 8)}, carry={"present": "past"})
+        file = FOLDER / "carried.plan"
+        f.save(file)
+        for g in (f, hearth.load(file), hearth.load(file.read_bytes()), pickle.loads(pickle.dumps(f))):
+            self.assertEqual(g.carry, {"present": "past"})
+            s, t = g.stream(), g.stream(carry={"present": "past"})
+            rows = random(8, 4)
+            for n in range(8):
+                for stream in (s, t):
+                    np.testing.assert_array_equal(stream(rows[n:n + 1], past=n), -rows[:n + 1])
+            with self.refused(TypeError, "carries 'present' to its next call's 'past'; f.stream() makes what is called"):
+                g(rows[:1], past=1)
+            with self.refused(TypeError, "carry: there is no output 'present'"):
+                g.stream(carry={"present": "x"})
+        self.assertEqual(self.f.carry, {})
+
     def test_what_cannot_be_carried_is_named(self):
+        source = relu().SerializeToString()
+        for carry, words in (({"y": "z"}, "'z'"), ({"z": "x"}, "'z'"), ({1: "x"}, "carry: 1 is no name"),
+                             ("y", "carry is 'y'; expected {output: the input that it becomes}")):
+            with self.subTest(words), self.refused(Exception, words):
+                hearth.load(source, dims={"batch": 1}, carry=carry)
+        hearth.load(source, dims={"batch": 1}).save(FOLDER / "plain.plan")
+        with self.refused(ValueError, "carry: a plan file has them as it was saved"):
+            hearth.load(FOLDER / "plain.plan", carry={"y": "x"})
         for carry, words in (({"state": "state"}, "carry: there is no output 'state'; did you mean 'stateN'?"),
                              ({"stateN": "stat"}, "carry: there is no input 'stat'; did you mean 'state'?")):
             with self.subTest(words), self.refused(TypeError, words):

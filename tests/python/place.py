@@ -18,6 +18,9 @@ import skipping  # noqa: E402
 for _name in [name for name in os.environ if name.startswith("HEARTH_")]:
     if _name not in ("HEARTH_BIN_DIR", "HEARTH_TEST_REPORT", "HEARTH_SOURCE_DIR", "HEARTH_CC", "HEARTH_ALL_ONNX_CASES"):
         del os.environ[_name]
+# AddressSanitizer's runtime, where the tests run under it (CMakeLists.txt): for processes of Python, whose interpreter is
+# not linked with it, and for no others, which have it in them.
+PRELOADED = {"LD_PRELOAD": os.environ.pop("LD_PRELOAD")} if "LD_PRELOAD" in os.environ else {}
 SCRATCH = tempfile.TemporaryDirectory(prefix="hearth-python-")
 FOLDER = pathlib.Path(SCRATCH.name)
 os.environ["HEARTH_SOCKET"] = str(FOLDER / "socket")

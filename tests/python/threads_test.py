@@ -8,8 +8,9 @@ import pty
 import subprocess
 import sys
 import textwrap
+import unittest.mock
 
-from place import FOLDER, F, Place, hearth, model, node, np, random, relu, skipping
+from place import FOLDER, PRELOADED, F, Place, hearth, model, node, np, random, relu, skipping
 
 CALLS = int(os.environ.get("CALLS", 10_000))
 w = random(16, 16)
@@ -98,7 +99,8 @@ class Processes(Place):
                        hearth.load(made.SerializeToString(), dims={"batch": (1, 8)}, threads=threads))
 
     def test_spawned_children_are_given_it(self):
-        self.check(multiprocessing.get_context("spawn"), product())
+        with unittest.mock.patch.dict(os.environ, PRELOADED):
+            self.check(multiprocessing.get_context("spawn"), product())
 
     def test_a_forked_child_compiles_and_ends(self):
         f = product()
@@ -134,7 +136,7 @@ class Processes(Place):
             print(f(memoryview(bytes(64)).cast("f", (1, 16))).tolist()[0][0])
         """
         ran = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], input=data, capture_output=True,
-                             env={**os.environ, "HEARTH_SOCKET": str(FOLDER / "nobody"), "HEARTH_NO_AUTOSTART": "1"})
+                             env={**os.environ, **PRELOADED, "HEARTH_SOCKET": str(FOLDER / "nobody"), "HEARTH_NO_AUTOSTART": "1"})
         self.assertEqual((ran.stdout, ran.returncode), (b"0.0\n", 0), ran.stderr)
 
 
@@ -169,7 +171,8 @@ class Shown(Place):
             path = FOLDER / f"shown{on_terminal}.onnx"
             path.write_bytes(relu((("batch", 5 + on_terminal))).SerializeToString())
             read, write = pty.openpty() if on_terminal else os.pipe()
-            ran = subprocess.run([sys.executable, "-B", "-c", program, str(path)], stdout=subprocess.PIPE, stderr=write)
+            ran = subprocess.run([sys.executable, "-B", "-c", program, str(path)], stdout=subprocess.PIPE, stderr=write,
+                                 env={**os.environ, **PRELOADED})
             os.close(write)
             seen = b""
             try:
