@@ -150,14 +150,22 @@ function(hearth_program name)
   hearth_own_code(${name} TRUE)
 endfunction()
 
-# What a test entry gets: a place in the order (those that may take longest start first), the folders, and a file for its
-# skips and seeds (tests/support/skip.h, fresh_seed.h, skipping.py); exit code 77 is ctest's "Skipped".
+# What a test entry gets: a place in the order (those that may take longest start first), the builds that run it, the
+# folders, and a file for its skips and seeds (tests/support/skip.h, fresh_seed.h, skipping.py); exit code 77 is ctest's
+# "Skipped".
+include(${PROJECT_SOURCE_DIR}/tests/phases.cmake)
 set(HEARTH_TEST_REPORT_DIR ${CMAKE_BINARY_DIR}/test_reports)
 file(MAKE_DIRECTORY ${HEARTH_TEST_REPORT_DIR})
 function(hearth_test_properties name timeout labels)
   if(NOT timeout)
     set(timeout 300)
   endif()
+  hearth_phases(_phases ${name})
+  file(RELATIVE_PATH _folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  foreach(_phase ${_phases})
+    set_property(GLOBAL APPEND PROPERTY HEARTH_FOLDERS_${_phase} ${_folder})
+  endforeach()
+  list(APPEND labels ${_phases})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT
     "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
 endfunction()

@@ -51,8 +51,10 @@ mkdir "$root/packages"
 cp "$packages"/*.deb "$root/packages"
 
 say "what the packages need"  # installed first, so that a purge must leave all the rest as it is here
-depends=$(in_root sh -c 'apt-get install -s --no-install-recommends /packages/hearth_*.deb /packages/libhearth*.deb /packages/hearth-blobs_*.deb' |
-  sed -n 's/^Inst \(\S*\) .*/\1/p' | grep -vE '^(lib)?hearth')
+python=()
+[[ ! -e $(echo "$root"/packages/python3-hearth_*.deb) ]] || python=(python3-hearth)
+depends=$(in_root sh -c 'apt-get install -s --no-install-recommends /packages/*.deb python3-numpy' |
+  sed -n 's/^Inst \(\S*\) .*/\1/p' | grep -vE '^(lib|python3-)?hearth')
 in_root apt-get install -qy --no-install-recommends $depends >>"$work/apt.log" 2>&1 || fail "apt-get install $depends"
 files >"$work/before"
 
@@ -72,6 +74,18 @@ as_user "cd ~; make -s -C standalone; standalone/digits $digits; standalone/run 
 grep -q '395 of 400 right, 0 of' "$work/out" || fail "the Makefile"
 grep -q 'probability: f32, 16000 bytes' "$work/out" || fail "the C program"
 in_root test -s /usr/share/man/man1/hearth.1.gz || fail "manual page"
+
+if ((${#python[@]} > 0)); then
+  say "Python"
+  in_root sh -c 'apt-get install -qy --no-install-recommends /packages/python3-hearth_*.deb' >>"$work/apt.log" 2>&1 || fail "python3-hearth"
+  python3 - "$source/docs/python.md" > "$root/home/user/quickstart.py" <<'PYTHON'
+import re, sys
+print(re.search(r"```python\n(.*?)```", open(sys.argv[1]).read(), re.DOTALL)[1])
+PYTHON
+  as_user "cd ~; python3 quickstart.py" | tee "$work/out"
+  grep -qE '^\[(1\. |0\.9999)' "$work/out" || fail "the quickstart"
+  as_user "cd ~; python3 -c 'import hearth; print(hearth.load(\"digits/digits.onnx\"))'"
+fi
 
 say "as a service of the node: one daemon, two users"
 in_root install -d -o hearth -g hearth -m 0755 /run/hearth  # as systemd-tmpfiles does
@@ -98,7 +112,7 @@ for package in "$packages"/*.deb; do
   sed -i 's/^Version: .*/Version: 99/; s/(= [0-9.]*)/(= 99)/g' "$work/$name/DEBIAN/control"
   dpkg-deb -b --root-owner-group "$work/$name" "$root/packages/new_$name.deb" >/dev/null
 done
-in_root sh -c 'apt-get install -qy --no-install-recommends /packages/new_hearth.deb /packages/new_libhearth*.deb' >>"$work/apt.log" 2>&1 ||
+in_root sh -c 'apt-get install -qy --no-install-recommends /packages/new_hearth.deb /packages/new_libhearth*.deb $(ls /packages/new_python3-hearth.deb 2>/dev/null)' >>"$work/apt.log" 2>&1 ||
   { tail -20 "$work/apt.log" >&2; fail "the upgrade"; }
 sleep 3  # a daemon sees that its program's file is another one
 as_user "cd ~; cmake/digits $digits; hearth daemon status" | tee "$work/out"
@@ -108,9 +122,9 @@ as_user "hearth daemon stop"
 say "the blobs, then all of it goes"
 in_root sh -c 'apt-get install -qy --no-install-recommends /packages/new_hearth-blobs.deb' >>"$work/apt.log" 2>&1 || fail "hearth-blobs"
 as_user "hearth blobs doctor" || true  # no compiler for HIP here: it says so
-in_root dpkg --remove hearth-blobs libhearth-dev hearth libhearth0 >>"$work/apt.log" 2>&1 || fail "remove"
+in_root dpkg --remove "${python[@]}" hearth-blobs libhearth-dev hearth libhearth0 >>"$work/apt.log" 2>&1 || fail "remove"
 [[ ! -e $root/usr/bin/hearthd ]] || fail "hearthd is still there"
-in_root dpkg --purge hearth-blobs libhearth-dev hearth libhearth0 >>"$work/apt.log" 2>&1 || fail "purge"
+in_root dpkg --purge "${python[@]}" hearth-blobs libhearth-dev hearth libhearth0 >>"$work/apt.log" 2>&1 || fail "purge"
 files >"$work/after"
 in_root getent passwd hearth >/dev/null || fail "the service's user is gone: files may still be its own"
 diff "$work/before" "$work/after" || fail "a purge leaves files"

@@ -35,7 +35,9 @@ for suite in "${suites[@]}"; do
   if [[ -n $base && -d $base/$suite/etc ]]; then
     cp -a "$base/$suite" "$root"
   else
-    debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" "$mirror" > "$work/debootstrap.log" 2>&1 ||
+    script=/usr/share/debootstrap/scripts/$suite
+    [[ -e $script ]] || script=/usr/share/debootstrap/scripts/sid  # newer than this Debian
+    debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" "$mirror" "$script" > "$work/debootstrap.log" 2>&1 ||
       { tail -20 "$work/debootstrap.log" >&2; fail "debootstrap of $suite"; }
     if [[ -n $base ]]; then mkdir -p "$base" && cp -a "$root" "$base/$suite"; fi
   fi

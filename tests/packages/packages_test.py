@@ -102,6 +102,12 @@ def depends_of(package):
     return [part.split("|")[0].split("(")[0].strip() for part in field.split(",") if part.strip()]
 
 
+def outer_depends(package, own):
+    """Packages of others that it depends on, by itself or through those of ours."""
+    names = depends_of(package)
+    return [outer for name in names for outer in (outer_depends(own[name], own) if name in own else [name])]
+
+
 def check_libraries(name, root, closure, wrong):
     """Every library that a program of the package needs is in what the package depends on."""
     checked = 0
@@ -133,6 +139,7 @@ def main(source, build):
             skipping.skip_part("python3-hearth", "the Python package is not built: it needs nanobind 3 (scripts/python.sh)")
         if set(packages) != expected:
             sys.exit(f"packages are {sorted(packages)}, expected {sorted(expected)}")
+        (Path(folder) / "root").mkdir()
         for name, package in packages.items():
             subprocess.run(["dpkg-deb", "-x", str(package), str(Path(folder) / "root" / name)], check=True)
         for name, package in sorted(packages.items()):
@@ -140,7 +147,7 @@ def main(source, build):
             wrong += [f"{name} lacks {path}" for path in CONTENTS[name] if not os.path.lexists(root / path)]
             if package.stat().st_size > MOST_MB * 1e6:
                 wrong.append(f"{name} has {package.stat().st_size} bytes")
-            closure, _ = package_closure([depend for depend in depends_of(package) if depend not in packages])
+            closure, _ = package_closure(outer_depends(package, packages))
             checked += check_libraries(name, root, closure, wrong)
         if shutil.which("lintian"):
             judged = subprocess.run(["lintian", "--fail-on", "error", *map(str, packages.values())],
