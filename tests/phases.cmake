@@ -9,16 +9,16 @@ set(HEARTH_TEST_PHASES
   "(numpy|ops|onnx|buffers)_(conformance|compiled_cases)_test|numpy_cases|wire_oracle_test" release
   "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules)_test" release
   # Rules and bounds, proved or drawn; code generators; schedules.
-  "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|tune)_test|simplify_fuzz" release
+  "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|tune|client_values)_test|simplify_fuzz" release
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # As installed, and what other compilers do.
   "(install|packages|static_archive|ck_real|dispatcher_rewriter_compile)_test|libhearth_links_no_compiler" release
-  "blob_(device|storm|hip_stand_in|code_object|sample)_test|python_.*" release
+  "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test|python_.*" release
   # Every point at which a call can be cut off, of which a sanitizer has time for a few.
   "daemon_cut_test" release
   # Texts, headers, the tests' own tools.
-  "(documents|api_reference|layering|header_examples|includes|skips|phases)_test" release
+  "(documents|api_reference|layering|header_examples|includes|skips|phases)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release
   ".*" asan)
 
 # hearth_phases(VAR TEST): release, asan, or both.

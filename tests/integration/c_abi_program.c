@@ -228,7 +228,7 @@ static void check_bytes(const hearth_plan* plan, float* images, size_t images_by
   hearth_prepare_options* options = hearth_prepare_options_new();
   float* result = malloc(wanted_bytes);
   char* copy;
-  hearth_array input = {images, images_bytes}, output = {result, wanted_bytes}, same = {NULL, 0};
+  hearth_array input = {images, images_bytes}, output = {result, wanted_bytes}, same = {NULL, 0}, two[2];
   int64_t lengths[2] = {0, 0};
   size_t size_bytes = 0;
   OK(hearth_plan_export_bytes(plan, 1, &whole, &error));
@@ -265,7 +265,8 @@ static void check_bytes(const hearth_plan* plan, float* images, size_t images_by
   memset(result, 0, wanted_bytes);
   OK(hearth_instance_execute_arrays(run, &same, 1, &same, 1, &error));
   CHECK(memcmp(result, wanted, wanted_bytes) == 0);
-  FAILS(hearth_instance_execute_arrays(run, &input, 2, &output, 1, &error), HEARTH_INVALID_ARGUMENT, "2 inputs");
+  two[0] = two[1] = input;
+  FAILS(hearth_instance_execute_arrays(run, two, 2, &output, 1, &error), HEARTH_INVALID_ARGUMENT, "2 inputs");
   FAILS(hearth_instance_execute_arrays(run, NULL, 1, &output, 1, &error), HEARTH_INVALID_ARGUMENT, "inputs is NULL");
   hearth_instance_free(run);
   free(result);
