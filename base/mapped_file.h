@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/file_digest/file_stamp.h"
+#include "base/file_stamp.h"
 #include "base/sha256.h"
 
 namespace hearth::runtime {

@@ -5,8 +5,8 @@
 #include "compiler/compile.h"
 #include "compiler/passes/kernel/kernel_ast.h"
 #include "compiler/passes/report.h"
-#include "compiler/tune/opts_proto.h"
-#include "compiler/tune/search.h"
+#include "compiler/schedule/opts_proto.h"
+#include "compiler/schedule/search.h"
 #include "fmt/format.h"
 
 namespace hearth::compiler {
@@ -19,7 +19,7 @@ using ir::UOpRef;
 struct Flat {
   UOpRef root = nullptr;
   std::vector<UOpRef> buffers;
-  std::vector<tune::SlotFacts> facts;
+  std::vector<schedule::SlotFacts> facts;
   std::vector<std::pair<UOpRef, UOpRef>> most;  // variable -> its upper bound
 };
 
@@ -125,7 +125,7 @@ absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1:
   passes::Tuning tuning;
   tuning.describe = true;
   if (spec.has_opts()) {
-    HEARTH_ASSIGN_OR_RETURN(tuning.forced, tune::from_proto(spec.opts().opts()));
+    HEARTH_ASSIGN_OR_RETURN(tuning.forced, schedule::from_proto(spec.opts().opts()));
   }
   const passes::IsOnce is_once = [&](UOpRef buffer) { return flat.facts[buffer->as<ir::BufferInfo>().id].once; };
   HEARTH_ASSIGN_OR_RETURN(passes::KernelAst kernel,
@@ -139,11 +139,11 @@ absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1:
 absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) {
   ir::Graph g;
   HEARTH_ASSIGN_OR_RETURN(Flat flat, read(g, spec.kernel()));
-  HEARTH_ASSIGN_OR_RETURN(std::vector<tune::Opt> opts, tune::from_proto(spec.opts()));
-  HEARTH_RETURN_IF_ERROR(tune::check_opts(flat.root, opts));
+  HEARTH_ASSIGN_OR_RETURN(std::vector<schedule::Opt> opts, schedule::from_proto(spec.opts()));
+  HEARTH_RETURN_IF_ERROR(schedule::check_opts(flat.root, opts));
   v1::Neighbours out;
-  for (const auto& list : tune::neighbours(flat.root, flat.facts, spec.kernel().may_pack(), target, opts))
-    *out.add_lists()->mutable_opts() = tune::to_proto(list);
+  for (const auto& list : schedule::neighbours(flat.root, flat.facts, spec.kernel().may_pack(), target, opts))
+    *out.add_lists()->mutable_opts() = schedule::to_proto(list);
   return out;
 }
 

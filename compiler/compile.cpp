@@ -168,7 +168,7 @@ absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const
   passes::PassLog log(&reports, options.dump());
 
   std::vector<std::string> warnings;
-  const tune::Records recorded(records, warnings);
+  const schedule::Records recorded(records, warnings);
   passes::Tuning tuning;
   tuning.records = &recorded;
   tuning.reads = &told.reads;

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/build/key_namespace.h"
-#include "daemon/serve/client_policy.h"
-#include "daemon/serve/request_limits.h"
 #include "daemon/setting.h"
-#include "daemon/user_accounts.h"
-#include "daemon/workers/sandbox_status.h"
+#include "daemon/sockets/client_policy.h"
+#include "daemon/store/key_namespace.h"
+#include "daemon/store/request_limits.h"
+#include "daemon/store/user_accounts.h"
+#include "daemon/worker_pool/sandbox_status.h"
 
 namespace hearth::cache {
 class FileSystem;

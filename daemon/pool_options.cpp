@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "daemon/workers/readable_paths.h"
-#include "daemon/workers/sandbox_layers.h"
-#include "daemon/workers/worker_process.h"
+#include "daemon/worker_pool/readable_paths.h"
+#include "daemon/worker_pool/sandbox_layers.h"
+#include "daemon/worker_pool/worker_process.h"
 #include "runtime/build_id.h"
 
 namespace hearth::daemon {

@@ -3,7 +3,7 @@
 //   WorkerPool pool(compiler_pool_options(config), &poison, &metrics);
 #pragma once
 #include "daemon/config.h"
-#include "daemon/workers/worker_pool.h"
+#include "daemon/worker_pool/worker_pool.h"
 
 namespace hearth::daemon {
 

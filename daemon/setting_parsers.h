@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/build/key_namespace.h"
-#include "daemon/serve/client_policy.h"
-#include "daemon/workers/sandbox_status.h"
+#include "daemon/sockets/client_policy.h"
+#include "daemon/store/key_namespace.h"
+#include "daemon/worker_pool/sandbox_status.h"
 
 namespace hearth::daemon {
 

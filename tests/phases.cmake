@@ -9,7 +9,7 @@ set(HEARTH_TEST_PHASES
   "(numpy|ops|onnx|buffers)_(conformance|compiled_cases)_test|numpy_cases|wire_oracle_test" release
   "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules)_test" release
   # Rules and bounds, proved or drawn; code generators; schedules.
-  "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|tune|client_values)_test|simplify_fuzz" release
+  "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|schedule|client_values)_test|simplify_fuzz" release
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # As installed, and what other compilers do.

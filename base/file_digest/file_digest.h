@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "base/file_digest/file_stamp.h"
+#include "base/file_stamp.h"
 #include "base/sha256.h"
 
 namespace hearth::files {

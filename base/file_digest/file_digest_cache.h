@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/file_digest/file_digest.h"
-#include "base/file_digest/file_stamp.h"
+#include "base/file_stamp.h"
 #include "base/sha256.h"
 
 namespace hearth::files {

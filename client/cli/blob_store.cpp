@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "blobs/build/direct_cache.h"
+#include "blobs/tools/direct_cache.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 

@@ -1,5 +1,5 @@
 // BlobStore: where compiled blobs are kept: the daemon's cache, or a flat folder without a daemon (direct mode).
-// Thread-safe. Errors: those of the daemon's CompileBlob, or of blobs/build/direct_cache.h. Example:
+// Thread-safe. Errors: those of the daemon's CompileBlob, or of blobs/tools/direct_cache.h. Example:
 //   absl::StatusOr<std::unique_ptr<BlobStore>> store = open_blob_store({.direct = true, .cache_dir = folder});
 //   absl::StatusOr<BuiltNow> built = (*store)->build(spec);
 #pragma once

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_join.h"
-#include "blobs/build/build.h"
+#include "blobs/tools/build.h"
 #include "client/cli/blobs.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/print.h"

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "blobs/build/toolchain.h"
+#include "blobs/tools/toolchain.h"
 #include "client/cli/blobs.h"
 #include "client/cli/checks.h"
-#include "client/cli/model_flags.h"
 #include "client/cli/connect.h"
+#include "client/cli/model_flags.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
 

@@ -12,11 +12,11 @@
 #include <memory>
 
 #include "base/text.h"
-#include "blobs/build/build.h"
-#include "blobs/build/command_line.h"
-#include "blobs/build/fake_home.h"
-#include "blobs/build/post_build.h"
-#include "blobs/build/staged_root.h"
+#include "blobs/tools/build.h"
+#include "blobs/tools/command_line.h"
+#include "blobs/tools/fake_home.h"
+#include "blobs/tools/post_build.h"
+#include "blobs/tools/staged_root.h"
 #include "client/cli/blobs.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"

@@ -16,7 +16,7 @@
 #include "client/cli/target_flag.h"
 #include "client/jit/request.h"
 #include "command_line/command.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace hearth::cli {
 namespace {
@@ -114,8 +114,8 @@ absl::StatusOr<int> emit(const EmitFlags& flags) {
   if (flags.model.json) {
     print_json({{"output_dir", flags.output_dir}, {"kernels", emitted->codes.size()}, {"bytes", bytes}});
   } else {
-    print_summary(flags.output_dir, ": ", counted(emitted->codes.size(), "kernel"), ", ", human_bytes(static_cast<double>(bytes)),
-                  ", and manifest.json");
+    print_summary(flags.output_dir, ": ", counted(emitted->codes.size(), "kernel"), ", ",
+                  human_bytes(static_cast<double>(bytes)), ", and manifest.json");
   }
   return 0;
 }

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "proto/launch_runs.h"
-#include "runtime/expr.h"
+#include "runtime/plan/expr.h"
 
 namespace hearth::cli {
 namespace {

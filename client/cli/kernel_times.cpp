@@ -6,7 +6,7 @@
 
 #include "base/span.h"
 #include "client/jit/prepared_state.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 namespace hearth::cli {
 namespace {

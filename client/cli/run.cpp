@@ -25,7 +25,7 @@
 #include "client/onnx/test_data.h"
 #include "command_line/command.h"
 #include "hearth/npy.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 namespace hearth::cli {
 namespace {

@@ -20,7 +20,7 @@
 #include "client/connection/process_socket.h"
 #include "hearth/v1/weights.pb.h"
 #include "proto/packet.h"
-#include "runtime/weight_sharing.h"
+#include "runtime/weights/weight_sharing.h"
 
 namespace hearth::client {
 

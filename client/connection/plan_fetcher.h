@@ -10,7 +10,7 @@
 #include "client/connection/daemon_channel.h"
 #include "client/trace/encoded_graph.h"
 #include "hearth/prepare.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 namespace hearth::client {
 

@@ -15,7 +15,7 @@ namespace hearth::client {
 struct PlanFileContents {
   std::uint64_t file_bytes = 0;
   v1::PlanFileManifest manifest;
-  v1::Plan plan;  // checked as runtime/plan.h does
+  v1::Plan plan;  // checked as runtime/plan/plan.h does
 };
 absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path);
 

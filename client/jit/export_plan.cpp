@@ -6,7 +6,7 @@
 #include "client/jit/prepare_encoded.h"
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace hearth::client {
 

@@ -13,7 +13,7 @@
 #include "client/trace/encoded_graph.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/hal/device.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 namespace hearth::client {
 

@@ -12,7 +12,7 @@
 #include "client/trace/graph_inputs.h"
 #include "hearth/build_error.h"
 #include "hearth/error.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 namespace hearth::client {
 namespace {

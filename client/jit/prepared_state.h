@@ -8,7 +8,7 @@
 #include "base/fork.h"
 #include "client/connection/daemon_channel.h"
 #include "hearth/prepare.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 namespace hearth::client {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/blobs/blob_check.h"
-#include "daemon/workers/readable_paths.h"
+#include "daemon/worker_pool/readable_paths.h"
 
 namespace hearth::daemon {
 namespace {

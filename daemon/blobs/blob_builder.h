@@ -3,7 +3,7 @@
 //
 // Nothing runs on the caller's thread but the checks. A job lives until it is answered; cancel() leaves it, and a
 // compile that nobody waits for any more is stopped. Thread-safe; what it uses outlives it. Errors: blob_check.h's,
-// INVALID_ARGUMENT for a source that cannot be read, the worker's (blobs/build/blob_compiler.h, worker_pool.h), of a
+// INVALID_ARGUMENT for a source that cannot be read, the worker's (blobs/tools/blob_compiler.h, worker_pool.h), of a
 // failure a moment ago (blob_failures.h); NOT_FOUND with only_if_cached; after close() UNAVAILABLE. Example:
 //   auto job = builder.compile(request, {.client = client, .done = on_done, .progress = on_stage});
 //   job->cancel();   // the caller hung up
@@ -16,13 +16,13 @@
 #include <string>
 
 #include "base/file_digest/file_digest_cache.h"
+#include "daemon/async/executor.h"
+#include "daemon/async/single_flight.h"
 #include "daemon/blobs/blob_failures.h"
 #include "daemon/blobs/blob_records.h"
 #include "daemon/blobs/blob_toolchains.h"
-#include "daemon/build/executor.h"
-#include "daemon/build/single_flight.h"
 #include "daemon/metrics.h"
-#include "daemon/workers/worker_pool.h"
+#include "daemon/worker_pool/worker_pool.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {

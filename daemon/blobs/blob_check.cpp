@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "daemon/serve/request_limits.h"
+#include "daemon/store/request_limits.h"
 
 namespace hearth::daemon {
 namespace {

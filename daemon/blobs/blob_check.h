@@ -1,5 +1,5 @@
 // The checks of a CompileBlob request before any work is done for it: its sizes are finite, its paths stay below the
-// root. Which flags are allowed is the compiler's business (blobs/build). Pure; thread-safe.
+// root. Which flags are allowed is the compiler's business (blobs/tools). Pure; thread-safe.
 // Errors: FAILED_PRECONDITION for another protocol version, INVALID_ARGUMENT naming blob, field and remedy.
 //   if (absl::Status status = check_blob_request(request); !status.ok()) return status;
 #pragma once

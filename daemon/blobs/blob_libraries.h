@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_digest/file_stamp.h"
+#include "base/file_stamp.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {

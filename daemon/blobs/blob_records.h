@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/file_digest/file_digest_cache.h"
-#include "daemon/build/result_store.h"
+#include "daemon/store/result_store.h"
 #include "hearth/v1/blob.pb.h"
 #include "kernels_cache/blob_key.h"
 

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 
-#include "base/file_digest/file_stamp.h"
-#include "daemon/build/single_flight.h"
-#include "daemon/workers/worker_pool.h"
+#include "base/file_stamp.h"
+#include "daemon/async/single_flight.h"
+#include "daemon/worker_pool/worker_pool.h"
 #include "hearth/v1/blob.pb.h"
 
 namespace hearth::daemon {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "daemon/build/leases.h"
 #include "daemon/metrics.h"
-#include "daemon/serve/artifact_grants.h"
+#include "daemon/prepare/leases.h"
+#include "daemon/store/artifact_grants.h"
 #include "daemon/version.h"
-#include "daemon/workers/worker_usage.h"
+#include "daemon/worker_pool/worker_usage.h"
 #include "kernels_cache/blob_key.h"
 #include "proto/socket_path.h"
 

@@ -9,14 +9,14 @@
 #include <functional>
 #include <string>
 
-#include "daemon/build/executor.h"
-#include "daemon/serve/listener.h"
+#include "daemon/async/executor.h"
 #include "daemon/serve/unary_call.h"
 #include "daemon/setting.h"
-#include "daemon/tune/plan_reads.h"
-#include "daemon/tune/tuning_table.h"
+#include "daemon/sockets/listener.h"
+#include "daemon/store/plan_reads.h"
+#include "daemon/store/tuning_table.h"
 #include "daemon/weights/weight_server.h"
-#include "daemon/workers/worker_pool.h"
+#include "daemon/worker_pool/worker_pool.h"
 #include "hearth/v1/admin_service.grpc.pb.h"
 #include "kernels_cache/kernels_cache.h"
 

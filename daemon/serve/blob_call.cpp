@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "daemon/build/preparer.h"
-#include "daemon/serve/artifact_grants.h"
+#include "daemon/prepare/preparer.h"
+#include "daemon/store/artifact_grants.h"
 
 namespace hearth::daemon {
 

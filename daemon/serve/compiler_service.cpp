@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/build/leases.h"
+#include "daemon/prepare/leases.h"
 #include "daemon/serve/blob_call.h"
 #include "daemon/serve/explain_call.h"
 #include "daemon/serve/fetch_call.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "daemon/build/explainer.h"
+#include "daemon/prepare/explainer.h"
 #include "daemon/serve/unary_call.h"
 
 namespace hearth::daemon {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/build/preparer.h"
-#include "daemon/serve/artifact_grants.h"
+#include "daemon/prepare/preparer.h"
 #include "daemon/serve/grpc_status.h"
 #include "daemon/serve/message_bytes.h"
+#include "daemon/store/artifact_grants.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {

@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "daemon/activity.h"
-#include "daemon/build/result_store.h"
 #include "daemon/serve/call_services.h"
+#include "daemon/store/result_store.h"
 
 namespace hearth::daemon {
 

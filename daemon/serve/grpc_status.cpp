@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "daemon/workers/worker_pool.h"
+#include "daemon/worker_pool/worker_pool.h"
 
 namespace hearth::daemon {
 

@@ -18,7 +18,7 @@
 #include <mutex>
 #include <set>
 
-#include "daemon/build/executor.h"
+#include "daemon/async/executor.h"
 #include "daemon/client_id.h"
 
 namespace hearth::daemon {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/user_accounts.h"
+#include "daemon/store/user_accounts.h"
 #include "hearth/v1/admin_service.pb.h"
 
 namespace hearth::daemon {

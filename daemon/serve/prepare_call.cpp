@@ -10,7 +10,7 @@
 
 #include "base/printable.h"
 #include "daemon/log_fields.h"
-#include "daemon/serve/artifact_grants.h"
+#include "daemon/store/artifact_grants.h"
 
 namespace hearth::daemon {
 namespace {

@@ -5,9 +5,9 @@
 #include <chrono>
 
 #include "daemon/activity.h"
-#include "daemon/build/leases.h"
-#include "daemon/build/preparer.h"
 #include "daemon/metrics.h"
+#include "daemon/prepare/leases.h"
+#include "daemon/prepare/preparer.h"
 #include "daemon/serve/request_stream.h"
 #include "hearth/v1/compiler_service.pb.h"
 

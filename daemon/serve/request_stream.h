@@ -6,7 +6,7 @@
 #pragma once
 #include <utility>
 
-#include "daemon/build/preparer.h"
+#include "daemon/prepare/preparer.h"
 #include "daemon/serve/event_stream.h"
 
 namespace hearth::daemon {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "daemon/serve/unix_socket.h"
+#include "daemon/sockets/unix_socket.h"
 
 namespace hearth::daemon {
 namespace {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
-#include "daemon/build/preparer.h"
-#include "daemon/serve/artifact_grants.h"
+#include "daemon/prepare/preparer.h"
+#include "daemon/store/artifact_grants.h"
 
 namespace hearth::daemon {
 

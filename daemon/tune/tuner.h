@@ -20,7 +20,7 @@
 #include <mutex>
 #include <thread>
 
-#include "daemon/build/preparer.h"
+#include "daemon/prepare/preparer.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {

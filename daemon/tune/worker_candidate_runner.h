@@ -12,7 +12,7 @@
 #include <string>
 
 #include "daemon/tune/tune_search.h"
-#include "daemon/workers/worker_pool.h"
+#include "daemon/worker_pool/worker_pool.h"
 
 namespace hearth::daemon {
 

@@ -21,10 +21,10 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/build/key_namespace.h"
-#include "daemon/serve/client_policy.h"
-#include "daemon/serve/connection_table.h"
-#include "daemon/serve/unix_socket.h"
+#include "daemon/sockets/client_policy.h"
+#include "daemon/sockets/connection_table.h"
+#include "daemon/sockets/unix_socket.h"
+#include "daemon/store/key_namespace.h"
 #include "daemon/weights/file_comparison.h"
 #include "daemon/weights/weight_store.h"
 #include "hearth/v1/weights.pb.h"

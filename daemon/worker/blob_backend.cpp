@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "blobs/build/blob_compiler.h"
-#include "blobs/build/toolchain.h"
+#include "blobs/tools/blob_compiler.h"
+#include "blobs/tools/toolchain.h"
 
 namespace hearth::daemon {
 namespace {

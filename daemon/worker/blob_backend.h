@@ -1,4 +1,4 @@
-// BlobBackend: blobs/build behind the worker loop, for hearth-blob-worker. Compiles no graphs and no kernels.
+// BlobBackend: blobs/tools behind the worker loop, for hearth-blob-worker. Compiles no graphs and no kernels.
 //   BlobBackend backend;
 //   return worker_main(argc, argv, backend);
 #pragma once

@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "daemon/workers/worker_usage.h"
+#include "daemon/worker_pool/worker_usage.h"
 
 namespace hearth::daemon {
 namespace {

@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "daemon/workers/real_path.h"
+#include "daemon/worker_pool/real_path.h"
 
 namespace hearth::daemon {
 namespace {

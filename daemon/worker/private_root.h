@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/workers/readable_tree.h"
+#include "daemon/worker_pool/readable_tree.h"
 
 namespace hearth::daemon {
 

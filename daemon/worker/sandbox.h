@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/workers/readable_tree.h"
-#include "daemon/workers/sandbox_layers.h"
+#include "daemon/worker_pool/readable_tree.h"
+#include "daemon/worker_pool/sandbox_layers.h"
 
 namespace hearth::daemon {
 

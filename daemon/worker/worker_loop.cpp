@@ -23,7 +23,7 @@
 #include "base/printable.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
-#include "daemon/workers/framing.h"
+#include "daemon/worker_pool/framing.h"
 #include "proto/versions.h"
 #include "runtime/build_id.h"
 

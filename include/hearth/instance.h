@@ -150,7 +150,7 @@ class Instance {
   // Slower: measures every launch, each divided between threads by itself.
   absl::StatusOr<Profile> execute_profiled();
 
-  struct State;  // runtime/instance_state.h
+  struct State;  // runtime/replay/instance_state.h
   explicit Instance(std::unique_ptr<State> state);
 
  private:

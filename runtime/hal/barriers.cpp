@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/plan_loops.h"
+#include "runtime/plan/plan_loops.h"
 
 namespace hearth::runtime {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace hearth::runtime {
 

@@ -16,10 +16,10 @@
 
 #include "absl/status/statusor.h"
 #include "hearth/v1/artifact.pb.h"
-#include "runtime/buffer.h"
 #include "runtime/hal/program.h"
 #include "runtime/hal/rows.h"
-#include "runtime/plan.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/plan/plan.h"
 
 namespace hearth::runtime {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace hearth::runtime {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "blobs/build/intercept_config.h"
+#include "blobs/tools/intercept_config.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "hearth/jit_wrapper.h"
 #include "hearth/ops.h"
 #include "runtime/hal/host_program.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/integration/live_daemon.h"
 
 namespace {

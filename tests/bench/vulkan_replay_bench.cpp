@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "runtime/hal/vulkan/vulkan_device.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"
 #include "tests/unit/vulkan/entry_points.h"
 

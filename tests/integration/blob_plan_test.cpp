@@ -45,7 +45,7 @@ class InstalledSample {
     REQUIRE(manifest.blobs.size() > 10);
     std::ofstream(root() + "/" + runtime::kBlobManifestFile) << blobs::manifest_json(manifest);
     fs::create_directories(root() + "/adapters");
-    fs::copy(source_dir() / "blobs/build/adapters/fmha_fwd_host.toml", root() + "/adapters");
+    fs::copy(source_dir() / "blobs/tools/adapters/fmha_fwd_host.toml", root() + "/adapters");
   }
 
   std::string root() const { return place_.file("ck_jit"); }

@@ -5,7 +5,7 @@
 
 #include "client/jit/prepared_state.h"
 #include "hearth/array.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/integration/jit_checks.h"
 #include "tests/integration/live_daemon.h"
 

@@ -17,7 +17,7 @@
 #include "hearth/onnx.h"
 #include "hearth/ops.h"
 #include "hearth/plan_file.h"
-#include "runtime/weight_block.h"
+#include "runtime/weights/weight_block.h"
 #include "tests/integration/live_daemon.h"
 #include "tests/unit/onnx/model_builder.h"
 

@@ -10,7 +10,7 @@
 #include "client/trace/encoded_graph.h"
 #include "hearth/jit.h"
 #include "hearth/ops.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/integration/live_daemon.h"
 
 using namespace hearth;

@@ -80,8 +80,8 @@ absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) 
 }
 
 // "LANES(1,4) UNROLL(0,2)"
-absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
-  std::vector<tune::Opt> opts;
+absl::StatusOr<std::vector<schedule::Opt>> parse_opts(const std::string& text) {
+  std::vector<schedule::Opt> opts;
   std::stringstream in(text);
   for (std::string word; in >> word;) {
     char name[16];
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<tune::Opt>> parse_opts(const std::string& text) {
     long amount;
     if (std::sscanf(word.c_str(), "%15[A-Z](%u,%ld)", name, &axis, &amount) != 3)
       return absl::InvalidArgumentError("bad opt " + word);
-    const std::optional<tune::Opt::Kind> kind = tune::kind_named(name);
+    const std::optional<schedule::Opt::Kind> kind = schedule::kind_named(name);
     if (!kind) return absl::InvalidArgumentError("no opt " + word);
     opts.push_back({*kind, axis, amount});
   }
@@ -215,7 +215,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "lower_index") {
     result = passes::lower_index(g, root);
   } else if (pass.substr(0, 11) == "apply_opts ") {
-    HEARTH_ASSIGN_OR_RETURN(std::vector<tune::Opt> opts, parse_opts(std::string(pass.substr(11))));
+    HEARTH_ASSIGN_OR_RETURN(std::vector<schedule::Opt> opts, parse_opts(std::string(pass.substr(11))));
     result = passes::apply_opts(g, root, opts);
   } else if (pass.substr(0, 14) == "pack_operands ") {
     std::stringstream in{std::string(pass.substr(14))};

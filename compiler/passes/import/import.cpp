@@ -21,7 +21,7 @@ using ir::UOpRef;
 namespace {
 
 constexpr std::size_t kMaxLocationBytes = 512;
-constexpr std::size_t kMaxNameBytes = 1024;  // of inputs, parameters and outputs, as in runtime/plan.cpp
+constexpr std::size_t kMaxNameBytes = 1024;  // of inputs, parameters and outputs, as in runtime/plan/plan.cpp
 
 }  // namespace
 

@@ -10,10 +10,11 @@
 
 namespace hearth::passes {
 
-inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;         // of a dim, a bound, an expression's value
-inline constexpr __int128 kMaxTensorBytes = __int128{1} << 44;            // of a value, which need not be stored
-inline constexpr std::uint64_t kMaxStoredBytes = std::uint64_t{1} << 42;  // of a buffer, the arena: runtime/plan.cpp's
-inline constexpr std::size_t kMaxConstantBytes = std::size_t{1} << 20;    // of one constant; larger data are parameters
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // of a dim, a bound, an expression's value
+inline constexpr __int128 kMaxTensorBytes = __int128{1} << 44;     // of a value, which need not be stored
+inline constexpr std::uint64_t kMaxStoredBytes = std::uint64_t{1}
+                                                 << 42;  // of a buffer, the arena: runtime/plan/plan.cpp's
+inline constexpr std::size_t kMaxConstantBytes = std::size_t{1} << 20;  // of one constant; larger data are parameters
 inline constexpr int kMaxExprTokens = 256;
 
 // Of a buffer at the variables' upper bounds, for lengths within kMaxTensorBytes. An empty axis hides no other length.

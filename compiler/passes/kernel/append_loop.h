@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/passes/import/import.h"
-#include "compiler/passes/plan/schedule.h"
+#include "compiler/passes/kernel/schedule.h"
 
 namespace hearth::passes {
 

@@ -9,7 +9,7 @@
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/rules/polynomial.h"
 #include "compiler/rules/rules.h"
-#include "compiler/tune/matrix_units.h"
+#include "compiler/schedule/matrix_units.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -18,7 +18,7 @@ namespace {
 using ir::Op;
 using ir::RangeKind;
 using ir::UOpRef;
-using tune::Opt;
+using schedule::Opt;
 
 class Applier {
  public:
@@ -334,7 +334,7 @@ class Applier {
           (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
         continue;
       // Loads that are off give zeros, and the product of two of them adds nothing.
-      const bool fills_up = opt.kind == Opt::Kind::Dot && tune::is_product_along(copy, range);
+      const bool fills_up = opt.kind == Opt::Kind::Dot && schedule::is_product_along(copy, range);
       const auto key = std::make_pair(range, fills_up);
       if (!pieces_of.contains(key)) pieces_of.emplace(key, pieces(range, opt, fills_up));
       const Pieces& p = pieces_of.at(key);

@@ -3,15 +3,15 @@
 #include "compiler/passes/kernel/apply_opts.h"
 #include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/report.h"
-#include "compiler/tune/opts_proto.h"
+#include "compiler/schedule/opts_proto.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
 namespace {
 
 // Opts that the heuristic would not have chosen: everything that could refuse them later is asked now.
-absl::StatusOr<ir::UOpRef> apply_validated(ir::Graph& g, ir::UOpRef flat, const std::vector<tune::Opt>& opts) {
-  HEARTH_RETURN_IF_ERROR(tune::check_opts(flat, opts));
+absl::StatusOr<ir::UOpRef> apply_validated(ir::Graph& g, ir::UOpRef flat, const std::vector<schedule::Opt>& opts) {
+  HEARTH_RETURN_IF_ERROR(schedule::check_opts(flat, opts));
   HEARTH_ASSIGN_OR_RETURN(ir::UOpRef root, apply_opts(g, flat, opts));
   HEARTH_ASSIGN_OR_RETURN(ir::UOpRef expanded, expand(g, root));
   HEARTH_RETURN_IF_ERROR(check(Level::Expanded, "expand", expanded));
@@ -21,9 +21,10 @@ absl::StatusOr<ir::UOpRef> apply_validated(ir::Graph& g, ir::UOpRef flat, const 
 }  // namespace
 
 absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const target::Target& target, double work,
-                                       const std::vector<tune::SlotFacts>& slots, bool may_pack, const Tuning& tuning) {
+                                       const std::vector<schedule::SlotFacts>& slots, bool may_pack,
+                                       const Tuning& tuning) {
   ChosenOpts out;
-  std::optional<tune::FlatKernel> canonical;
+  std::optional<schedule::FlatKernel> canonical;
   if (tuning.forced || tuning.describe || tuning.reads || (tuning.records && !tuning.records->empty()))
     canonical.emplace(g, flat, slots, may_pack);
   if (tuning.forced) {
@@ -31,8 +32,8 @@ absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const targ
     HEARTH_ASSIGN_OR_RETURN(out.root, apply_validated(g, flat, out.opts));
   } else if (canonical && tuning.records) {
     if (tuning.reads) tuning.reads->insert(canonical->digest());
-    if (const std::vector<tune::Opt>* recorded = tuning.records->find(canonical->digest())) {
-      std::vector<tune::Opt> opts = canonical->own(*recorded);
+    if (const std::vector<schedule::Opt>* recorded = tuning.records->find(canonical->digest())) {
+      std::vector<schedule::Opt> opts = canonical->own(*recorded);
       absl::StatusOr<ir::UOpRef> root = apply_validated(g, flat, opts);
       if (root.ok()) {
         out.root = *root;
@@ -46,12 +47,12 @@ absl::StatusOr<ChosenOpts> choose_opts(ir::Graph& g, ir::UOpRef flat, const targ
     }
   }
   if (!out.root) {
-    out.opts = tune::heuristic_cpu(flat, target, work, slots);
+    out.opts = schedule::heuristic_cpu(flat, target, work, slots);
     HEARTH_ASSIGN_OR_RETURN(out.root, apply_opts(g, flat, out.opts));
   }
   if (tuning.describe) {
     *out.choice.mutable_flat() = canonical->wire();
-    *out.choice.mutable_opts() = tune::to_proto(canonical->canonical(out.opts));
+    *out.choice.mutable_opts() = schedule::to_proto(canonical->canonical(out.opts));
     out.choice.set_digest(to_bytes(canonical->digest()));
   }
   return out;

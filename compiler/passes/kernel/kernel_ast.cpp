@@ -21,7 +21,7 @@
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
-#include "compiler/tune/opts.h"
+#include "compiler/schedule/opts.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -149,15 +149,15 @@ std::vector<std::int64_t> max_elements(ir::Graph& g, const std::vector<UOpRef>& 
 absl::Status shape_kernel(ir::Graph& g, UOpRef flat, const target::Target& target, const IsOnce* is_once,
                           const Tuning& tuning, KernelAst& out) {
   count_work(g, flat, target, tuning, out);
-  std::vector<tune::SlotFacts> facts;
+  std::vector<schedule::SlotFacts> facts;
   for (UOpRef b : out.buffers)
     facts.push_back({is_once && b != out.buffers[0] && (*is_once)(b), is_once && has_constant_shape(b)});
   HEARTH_ASSIGN_OR_RETURN(ChosenOpts chosen, choose_opts(g, flat, target, out.work, facts, is_once, tuning));
   UOpRef root = chosen.root;
   out.choice = std::move(chosen.choice);
   std::vector<std::uint32_t> slots;
-  for (const tune::Opt& opt : chosen.opts) {
-    if (opt.kind == tune::Opt::Kind::Pack) slots.push_back(opt.axis);
+  for (const schedule::Opt& opt : chosen.opts) {
+    if (opt.kind == schedule::Opt::Kind::Pack) slots.push_back(opt.axis);
   }
   if (!slots.empty() && is_once) {
     HEARTH_ASSIGN_OR_RETURN(PackResult packed,

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "compiler/ir/affine.h"
-#include "compiler/tune/op_cost.h"
-#include "compiler/tune/tile_cost.h"
+#include "compiler/schedule/op_cost.h"
+#include "compiler/schedule/tile_cost.h"
 
 namespace hearth::passes {
 namespace {
@@ -47,7 +47,7 @@ class Estimate {
     }
     for (UOpRef x : order_) {
       if (counted.contains(x)) continue;
-      cycles += times(open_.at(x)) * (arithmetic(x) / tune::kFmaPerCycle + accesses(x) / tune::kLoadsPerCycle);
+      cycles += times(open_.at(x)) * (arithmetic(x) / schedule::kFmaPerCycle + accesses(x) / schedule::kLoadsPerCycle);
     }
     return cycles;
   }
@@ -74,7 +74,7 @@ class Estimate {
   }
 
   static double arithmetic(UOpRef x) {
-    return ir::is_elementwise(x->op) && !is_bool(x->dtype) && !x->is(Op::Where) ? tune::op_cost(x) : 0;
+    return ir::is_elementwise(x->op) && !is_bool(x->dtype) && !x->is(Op::Where) ? schedule::op_cost(x) : 0;
   }
 
   double accesses(UOpRef x) const {
@@ -111,8 +111,8 @@ class Estimate {
       loads += accesses(x) * times(open);
     }
     counted.insert(seen.begin(), seen.end());
-    const double limit = std::max(operations / tune::kFmaPerCycle, loads / tune::kLoadsPerCycle) / iterations;
-    return iterations * (std::max(limit, tune::kFmaLatency) + tune::kLoopCycles);
+    const double limit = std::max(operations / schedule::kFmaPerCycle, loads / schedule::kLoadsPerCycle) / iterations;
+    return iterations * (std::max(limit, schedule::kFmaLatency) + schedule::kLoopCycles);
   }
 
   std::vector<UOpRef> order_;
@@ -125,7 +125,7 @@ class Estimate {
 double estimated_cycles(UOpRef kernel) { return Estimate(kernel).run(); }
 
 double ops_per_cycle(const target::Target& target) {
-  return 2 * tune::kFmaPerCycle * std::max<double>(1, static_cast<double>(target.lanes(4)));
+  return 2 * schedule::kFmaPerCycle * std::max<double>(1, static_cast<double>(target.lanes(4)));
 }
 
 }  // namespace hearth::passes

@@ -10,7 +10,7 @@
 #include "compiler/ir/affine.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
-#include "compiler/tune/opts.h"
+#include "compiler/schedule/opts.h"
 
 namespace hearth::passes {
 namespace {
@@ -132,7 +132,7 @@ class Packer {
         same = regions.end() - 1;
       }
       positions[index] = packed_position(*ranges, same->offset);
-      if (!tune::is_small_copy(static_cast<double>(packed.elements), static_cast<double>(largest))) return false;
+      if (!schedule::is_small_copy(static_cast<double>(packed.elements), static_cast<double>(largest))) return false;
     }
     if (regions.empty()) return false;
     bool in_order = std::ranges::all_of(positions, [](const auto& p) {

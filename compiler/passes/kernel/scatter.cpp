@@ -7,7 +7,7 @@
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
-#include "compiler/tune/kernel_facts.h"
+#include "compiler/schedule/kernel_facts.h"
 
 namespace hearth::passes {
 namespace {
@@ -46,21 +46,21 @@ class ScatterKernel {
   }
 
   // Vectors along a row, the rest of it under a mask where that is free.
-  std::vector<tune::Opt> opts() const {
-    std::vector<tune::Opt> result;
+  std::vector<schedule::Opt> opts() const {
+    std::vector<schedule::Opt> result;
     add_lanes(kDataColumn, num_blocks_ > 1 ? block_ : ir::fold_mul(g_, length_, row_), result);
     add_lanes(kUpdateColumn, block_, result);
     return result;
   }
 
  private:
-  void add_lanes(Axis axis, UOpRef length, std::vector<tune::Opt>& opts) const {
+  void add_lanes(Axis axis, UOpRef length, std::vector<schedule::Opt>& opts) const {
     std::int64_t lanes = target_.lanes(byte_size(dtype_));
     const std::int64_t n = length->bounds.max;
     while (lanes > n) lanes /= 2;
     if (lanes < 4) return;
     const bool masked = target_.has_masks() && length->is_const() && n % lanes != 0;
-    opts.push_back({masked ? tune::Opt::Kind::Masked : tune::Opt::Kind::Lanes, axis, lanes});
+    opts.push_back({masked ? schedule::Opt::Kind::Masked : schedule::Opt::Kind::Lanes, axis, lanes});
   }
 
   // Columns are divided between as many threads as get whole lines of them.

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/passes/import/import.h"
 #include "compiler/passes/kernel/choose_opts.h"
-#include "compiler/passes/plan/schedule.h"
+#include "compiler/passes/kernel/schedule.h"
 #include "compiler/passes/tensor/choose_blobs.h"
 #include "compiler/target/target.h"
 

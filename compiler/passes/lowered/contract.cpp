@@ -2,7 +2,7 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
-#include "compiler/tune/matrix_units.h"
+#include "compiler/schedule/matrix_units.h"
 
 namespace hearth::passes {
 namespace {
@@ -31,7 +31,7 @@ absl::StatusOr<std::optional<Contraction>> contract(ir::Graph& g, UOpRef reduce,
     if (group) return std::nullopt;
     group = reduce->source(i);
   }
-  const std::optional<tune::Product> product = group ? tune::narrow_product(reduce) : std::nullopt;
+  const std::optional<schedule::Product> product = group ? schedule::narrow_product(reduce) : std::nullopt;
   if (!product) return std::nullopt;
   bool several = false;
   Contraction c;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/passes/lowered/decompose_value.h"
-#include "compiler/tune/matrix_units.h"
+#include "compiler/schedule/matrix_units.h"
 
 namespace hearth::passes {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/passes/plan/schedule.h"
+#include "compiler/passes/kernel/schedule.h"
 
 namespace hearth::passes {
 

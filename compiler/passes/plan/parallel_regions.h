@@ -7,7 +7,7 @@
 // unit: unit u keeps to elements u * n .. (u + 1) * n (passes/kernel/slot_access). What is read only may be read
 // anywhere.
 #pragma once
-#include "compiler/passes/plan/schedule.h"
+#include "compiler/passes/kernel/schedule.h"
 #include "compiler/target/target.h"
 
 namespace hearth::passes {

@@ -9,7 +9,7 @@
 #include "compiler/passes/ranged/contraction_reuse.h"
 #include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stages.h"
-#include "compiler/tune/kernel_facts.h"
+#include "compiler/schedule/kernel_facts.h"
 
 namespace hearth::passes {
 namespace {

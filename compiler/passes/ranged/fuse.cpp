@@ -11,8 +11,8 @@
 #include "compiler/passes/ranged/injective.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/rules/rules.h"
-#include "compiler/tune/kernel_facts.h"
-#include "compiler/tune/op_cost.h"
+#include "compiler/schedule/kernel_facts.h"
+#include "compiler/schedule/op_cost.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -65,12 +65,12 @@ struct Body {
     contracts.reset();
     absl::flat_hash_set<UOpRef> of_values;
     for (UOpRef x : nodes) {
-      cost += tune::op_cost(x);
+      cost += schedule::op_cost(x);
       const bool by_value =
           x->is(Op::Load) || std::ranges::any_of(x->sources, [&](UOpRef s) { return of_values.contains(s); });
       if (by_value) of_values.insert(x);
-      if (by_value) values += tune::op_cost(x);
-      if (is_bool(x->dtype) && !by_value) conditions += tune::op_cost(x);
+      if (by_value) values += schedule::op_cost(x);
+      if (is_bool(x->dtype) && !by_value) conditions += schedule::op_cost(x);
       reduces |= x->is(Op::Reduce);
       gathers |= x->is(Op::Index) && std::any_of(x->sources.begin() + 1, x->sources.end() - 1, has_load);
       if (x->is(Op::Index) && x->source(0)->is(Op::Stage)) reads.push_back(x);
@@ -260,7 +260,7 @@ class Fuser {
       const auto is_own = [&](UOpRef range) { return std::ranges::find(own, range) != own.end(); };
       if (x->is(Op::Reduce) || !std::ranges::all_of(free_ranges({x}), is_own)) continue;
       of_it.insert(x);
-      if (!x->is(Op::Load)) cost += tune::op_cost(x);  // the value's own load takes its place
+      if (!x->is(Op::Load)) cost += schedule::op_cost(x);  // the value's own load takes its place
     }
     return cost;
   }

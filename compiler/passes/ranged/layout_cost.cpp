@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "compiler/passes/ranged/stages.h"
-#include "compiler/tune/opts.h"
-#include "compiler/tune/tile_cost.h"
+#include "compiler/schedule/opts.h"
+#include "compiler/schedule/tile_cost.h"
 
 namespace hearth::passes {
 namespace {
@@ -80,7 +80,8 @@ class Cost {
   double scatter_cycles(UOpRef axis) const {
     const auto at = std::ranges::find(s_.loops, axis);
     const double apart = extent({at + 1, s_.loops.end()}) * byte_size(s_.stage->dtype);
-    return static_cast<std::int64_t>(apart) % tune::kAliasBytes == 0 ? tune::kAliasCycles : tune::kScatterCycles;
+    return static_cast<std::int64_t>(apart) % schedule::kAliasBytes == 0 ? schedule::kAliasCycles
+                                                                         : schedule::kScatterCycles;
   }
 
   double vectors(UOpRef axis) const { return std::ceil(extent(axis) / lanes_); }
@@ -156,18 +157,18 @@ class Cost {
         row_gates += is_gated(read);
       } else if (how == Along::Next) {
         column_gates += is_gated(read, axis);
-        copies += 2 * tune::kCopyCycles * elements(read);
+        copies += 2 * schedule::kCopyCycles * elements(read);
       } else if (!layouts_.is_once(read.from())) {
         const double copied = extent(read.ranges);  // in the order of the kernel
-        if (is_gated(read) || !tune::is_small_copy(copied, elements(read))) return INFINITY;
-        others += tune::kTransposeCycles * copied;
+        if (is_gated(read) || !schedule::is_small_copy(copied, elements(read))) return INFINITY;
+        others += schedule::kTransposeCycles * copied;
       }
     }
     UOpRef row = rows_axis(axis);
     const double n = extent(axis), m = row ? extent(row) : 1;
     if (column_gates > 0) others += copies;  // padded in memory
     const double plane =
-        tune::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m), row_gates, 0);
+        schedule::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m), row_gates, 0);
     if (!is_contiguous(axis)) others += results_ / lanes_ * scatter_cycles(axis);
     return plane * results_ / n / m * depth_ + others;
   }

@@ -11,7 +11,7 @@
 #include "compiler/passes/ranged/winograd_cost.h"
 #include "compiler/passes/ranged/winograd_transform.h"
 #include "compiler/passes/report.h"
-#include "compiler/tune/op_cost.h"
+#include "compiler/schedule/op_cost.h"
 
 namespace hearth::passes {
 namespace {
@@ -77,7 +77,7 @@ class Rewriter {
     for (UOpRef x : stage_body(stage)) {
       if (x->is(Op::Reduce) || is_opaque(x) || (is_bool(x->dtype) && contains(free_ranges({x}), channels)))
         return image;
-      if (!is_bool(x->dtype)) cost += tune::op_cost(x);
+      if (!is_bool(x->dtype)) cost += schedule::op_cost(x);
     }
     if (cost > kMaxRepeated) return image;
     return replaced_below(g_, stage->source(0), map);

@@ -7,9 +7,9 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/buffer.h"
 #include "runtime/hal/device.h"
 #include "runtime/hal/vulkan/vulkan_context.h"
+#include "runtime/memory/buffer.h"
 
 namespace hearth::runtime {
 

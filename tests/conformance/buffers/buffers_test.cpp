@@ -12,7 +12,7 @@
 #include "hearth/ops.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/hal/device.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 
 using namespace hearth;
 using codegen::reference::HostTensor;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "compiler/compile.h"
-#include "runtime/expr.h"
+#include "runtime/plan/expr.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 

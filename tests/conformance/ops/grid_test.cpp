@@ -2,7 +2,7 @@
 // Program runs the units of a launch in three parts, the last part first.
 #include <catch2/catch.hpp>
 
-#include "runtime/expr.h"
+#include "runtime/plan/expr.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 

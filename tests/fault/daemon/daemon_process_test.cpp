@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "daemon/serve/listener.h"
-#include "daemon/workers/worker_usage.h"
+#include "daemon/sockets/listener.h"
+#include "daemon/worker_pool/worker_usage.h"
 #include "tests/support/sanitizer.h"
 
 namespace hearth::daemon {

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "daemon/workers/sandbox_layers.h"
+#include "daemon/worker_pool/sandbox_layers.h"
 #include "runtime/build_id.h"
 
 namespace hearth::sandbox_test {

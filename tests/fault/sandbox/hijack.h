@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/workers/worker_process.h"
+#include "daemon/worker_pool/worker_process.h"
 #include "tests/fault/sandbox/victim.h"
 
 namespace hearth::sandbox_test {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "daemon/workers/sandbox_layers.h"
+#include "daemon/worker_pool/sandbox_layers.h"
 #include "tests/fault/sandbox/hijack.h"
 
 namespace hearth::sandbox_test {

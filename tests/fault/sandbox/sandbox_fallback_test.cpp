@@ -11,7 +11,7 @@
 #include <regex>
 #include <sstream>
 
-#include "daemon/workers/sandbox_layers.h"
+#include "daemon/worker_pool/sandbox_layers.h"
 #include "tests/fault/sandbox/hijack.h"
 #include "tests/support/skip.h"
 

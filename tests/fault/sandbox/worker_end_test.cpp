@@ -13,8 +13,8 @@
 #include <iterator>
 #include <thread>
 
-#include "daemon/workers/sandbox_layers.h"
-#include "daemon/workers/worker_usage.h"
+#include "daemon/worker_pool/sandbox_layers.h"
+#include "daemon/worker_pool/worker_usage.h"
 #include "tests/fault/sandbox/hijack.h"
 #include "tests/support/skip.h"
 

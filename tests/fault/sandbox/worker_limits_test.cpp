@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "daemon/workers/sandbox_layers.h"
+#include "daemon/worker_pool/sandbox_layers.h"
 #include "tests/fault/sandbox/hijack.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/skip.h"

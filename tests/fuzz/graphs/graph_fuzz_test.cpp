@@ -16,7 +16,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/kernel/check_bounds.h"
 #include "compiler/passes/lowered/guard_loads.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "tests/conformance/ops/random_loop.h"
 #include "tests/fuzz/graphs/mutator.h"
 #include "tests/support/x86_target.h"

@@ -1,4 +1,4 @@
-#include "blobs/build/aiter_build.h"
+#include "blobs/tools/aiter_build.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "blobs/build/command_line.h"
-#include "blobs/build/interceptor.h"
+#include "blobs/tools/command_line.h"
+#include "blobs/tools/interceptor.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

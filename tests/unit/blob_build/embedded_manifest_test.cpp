@@ -1,5 +1,5 @@
 // The embedded manifest is C++ that compiles; a program that is linked with it reads the manifest's own words back.
-#include "blobs/build/embedded_manifest.h"
+#include "blobs/tools/embedded_manifest.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

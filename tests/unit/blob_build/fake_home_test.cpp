@@ -1,14 +1,14 @@
 // The fake ROCm home: the real one's content, our programs for its compilers, and what its absence is told as.
-#include "blobs/build/fake_home.h"
+#include "blobs/tools/fake_home.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
-#include "blobs/build/build.h"
-#include "blobs/build/staged_root.h"
 #include "blobs/library/manifest.h"
+#include "blobs/tools/build.h"
+#include "blobs/tools/staged_root.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

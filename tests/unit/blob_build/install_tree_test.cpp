@@ -1,5 +1,5 @@
 // The installation holds what blobs need and nothing that is not asked for; foreign folders are left alone.
-#include "blobs/build/install_tree.h"
+#include "blobs/tools/install_tree.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -80,7 +80,7 @@ TEST_CASE("an installation has libraries, sources, headers, programs and one man
 }
 
 TEST_CASE("an installation has the shipped adapters of its toolchain, as they are in the sources") {
-  const fs::path shipped = fs::path(std::getenv("HEARTH_SOURCE_DIR")) / "blobs/build/adapters";
+  const fs::path shipped = fs::path(std::getenv("HEARTH_SOURCE_DIR")) / "blobs/tools/adapters";
   for (const char* toolchain : {kCxxToolchain, kHipToolchain}) {
     Place place;
     for (Manifest& manifest : place.input.manifests) manifest.toolchain = toolchain;

@@ -1,5 +1,5 @@
 // The quick rebuild's state survives a move of the temporary folder, and says what is wrong with it.
-#include "blobs/build/quick_state.h"
+#include "blobs/tools/quick_state.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

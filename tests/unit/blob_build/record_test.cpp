@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/file.h"
-#include "blobs/build/record.h"
-#include "blobs/build/stub_object.h"
+#include "blobs/tools/record.h"
+#include "blobs/tools/stub_object.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

@@ -1,5 +1,5 @@
 // From recorded compiles to a manifest: which flags stay, which paths become relative, which family a blob is of.
-#include "blobs/build/recorded_manifest.h"
+#include "blobs/tools/recorded_manifest.h"
 
 #include <catch2/catch.hpp>
 

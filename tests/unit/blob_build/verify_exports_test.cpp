@@ -1,11 +1,11 @@
 // The independent check compares a real object's undefined symbols with blobs' functions, one by one; broken objects
 // are told, never misread.
-#include "blobs/build/verify_exports.h"
+#include "blobs/tools/verify_exports.h"
 
 #include <catch2/catch.hpp>
 
 #include "base/file.h"
-#include "blobs/build/elf_symbols.h"
+#include "blobs/tools/elf_symbols.h"
 #include "tests/unit/blob_build/scratch.h"
 
 namespace hearth::blobs {

@@ -1,5 +1,5 @@
 // Which flags reach a compiler: what real builds use does, what runs, loads, writes or reads arguments does not.
-#include "blobs/build/blob_flags.h"
+#include "blobs/tools/blob_flags.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "blobs/build/child_process.h"
 #include "blobs/library/manifest.h"
+#include "blobs/tools/child_process.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

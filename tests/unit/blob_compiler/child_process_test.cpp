@@ -1,5 +1,5 @@
 // A program that is not trusted: whatever it does, the call ends, says what happened and leaves nothing running.
-#include "blobs/build/child_process.h"
+#include "blobs/tools/child_process.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Compilers that fail, hang, crash, eat memory, write too much or leave children: each is an error of its own kind.
-#include "blobs/build/compile_failure.h"
+#include "blobs/tools/compile_failure.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/file_digest/file_digest.h"
-#include "blobs/build/dependencies.h"
+#include "blobs/tools/dependencies.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

@@ -1,5 +1,5 @@
 // Make rules as compilers write them.
-#include "blobs/build/depfile.h"
+#include "blobs/tools/depfile.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // The direct mode's cache: one compile for all who ask, never a stale object, private, and nothing left of a failure.
-#include "blobs/build/direct_cache.h"
+#include "blobs/tools/direct_cache.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "base/file_digest/file_digest.h"
-#include "blobs/build/stem_lock.h"
+#include "blobs/tools/stem_lock.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

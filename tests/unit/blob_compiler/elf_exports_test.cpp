@@ -1,11 +1,11 @@
 // The reader of object files: hostile bytes are an error, never a crash.
-#include "blobs/build/elf_exports.h"
+#include "blobs/tools/elf_exports.h"
 
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstring>
 
-#include "blobs/build/elf_file.h"
+#include "blobs/tools/elf_file.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "blobs/build/elf_exports.h"
-#include "blobs/build/isa_bitcode.h"
+#include "blobs/tools/elf_exports.h"
+#include "blobs/tools/isa_bitcode.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

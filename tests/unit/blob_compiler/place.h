@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "blobs/build/blob_compiler.h"
-#include "blobs/build/direct_cache.h"
+#include "blobs/tools/blob_compiler.h"
+#include "blobs/tools/direct_cache.h"
 
 namespace hearth::blobs::testing {
 

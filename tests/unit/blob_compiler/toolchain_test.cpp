@@ -1,5 +1,5 @@
 // How compilers are found, what their digest covers, and what is remembered.
-#include "blobs/build/toolchain.h"
+#include "blobs/tools/toolchain.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 #include <thread>
 
-#include "blobs/build/isa_bitcode.h"
-#include "blobs/build/toolchain_search.h"
 #include "blobs/library/manifest.h"
+#include "blobs/tools/isa_bitcode.h"
+#include "blobs/tools/toolchain_search.h"
 #include "tests/support/skip.h"
 #include "tests/unit/blob_compiler/place.h"
 

@@ -18,7 +18,7 @@ std::string fwd_stem(int hdim, const std::string& dtype, const std::string& padd
 
 std::string shipped_adapter() {
   const absl::StatusOr<std::string> text =
-      runtime::read_file(std::string(std::getenv("HEARTH_SOURCE_DIR")) + "/blobs/build/adapters/fmha_fwd_host.toml");
+      runtime::read_file(std::string(std::getenv("HEARTH_SOURCE_DIR")) + "/blobs/tools/adapters/fmha_fwd_host.toml");
   INFO(text.status());
   REQUIRE(text.ok());
   return *text;

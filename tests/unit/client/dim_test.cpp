@@ -7,7 +7,7 @@
 #include "client/tensor/dim_encoding.h"
 #include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
-#include "runtime/expr.h"
+#include "runtime/plan/expr.h"
 
 using hearth::client::Dim;
 using hearth::client::JitError;

@@ -7,8 +7,8 @@
 #include <future>
 #include <thread>
 
-#include "daemon/workers/framing.h"
-#include "daemon/workers/worker_usage.h"
+#include "daemon/worker_pool/framing.h"
+#include "daemon/worker_pool/worker_usage.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/blob_fixture.h"
 

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "daemon/async/job_list.h"
 #include "daemon/blobs/blob_failures.h"
-#include "daemon/build/job_list.h"
 #include "daemon/config.h"
 #include "tests/unit/daemon/test_folder.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/build/compile_queue.h"
+#include "daemon/worker_pool/compile_queue.h"
 
 #include <catch2/catch.hpp>
 #include <thread>

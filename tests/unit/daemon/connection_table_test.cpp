@@ -1,4 +1,4 @@
-#include "daemon/serve/connection_table.h"
+#include "daemon/sockets/connection_table.h"
 
 #include <sys/socket.h>
 

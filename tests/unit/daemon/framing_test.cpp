@@ -1,4 +1,4 @@
-#include "daemon/workers/framing.h"
+#include "daemon/worker_pool/framing.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "daemon/serve/message_bytes.h"
-#include "daemon/workers/worker_usage.h"
+#include "daemon/worker_pool/worker_usage.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {

@@ -1,4 +1,4 @@
-#include "daemon/build/leases.h"
+#include "daemon/prepare/leases.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "daemon/serve/listener.h"
+#include "daemon/sockets/listener.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "daemon/build/poison_list.h"
+#include "daemon/worker_pool/poison_list.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

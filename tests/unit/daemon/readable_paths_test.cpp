@@ -1,4 +1,4 @@
-#include "daemon/workers/readable_paths.h"
+#include "daemon/worker_pool/readable_paths.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "daemon/workers/real_path.h"
+#include "daemon/worker_pool/real_path.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "daemon/serve/request_limits.h"
+#include "daemon/store/request_limits.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "daemon/build/single_flight.h"
+#include "daemon/async/single_flight.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Tuning records in the daemon: kept over restarts, by what they hold for, damaged ones ignored.
-#include "daemon/tune/tuning_table.h"
+#include "daemon/store/tuning_table.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

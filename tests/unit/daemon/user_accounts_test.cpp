@@ -1,4 +1,4 @@
-#include "daemon/user_accounts.h"
+#include "daemon/store/user_accounts.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "daemon/workers/worker_folder.h"
+#include "daemon/worker_pool/worker_folder.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "daemon/workers/worker_output.h"
+#include "daemon/worker_pool/worker_output.h"
 
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-#include "daemon/workers/worker_pool.h"
+#include "daemon/worker_pool/worker_pool.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "daemon/workers/worker_usage.h"
+#include "daemon/worker_pool/worker_usage.h"
 
 #include <signal.h>
 #include <spawn.h>

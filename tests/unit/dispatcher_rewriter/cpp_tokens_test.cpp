@@ -1,4 +1,4 @@
-#include "blobs/build/cpp_tokens.h"
+#include "blobs/tools/cpp_tokens.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "blobs/build/integer_folding.h"
+#include "blobs/tools/integer_folding.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "blobs/build/dispatcher_rewriter.h"
+#include "blobs/tools/dispatcher_rewriter.h"
 
 namespace hearth::blobs::test {
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "blobs/build/list_digest.h"
+#include "blobs/tools/list_digest.h"
 #include "miniatures.h"
 
 using Catch::Contains;

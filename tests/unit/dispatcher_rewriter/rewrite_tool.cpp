@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "blobs/build/dispatcher_rewriter.h"
+#include "blobs/tools/dispatcher_rewriter.h"
 
 namespace {
 

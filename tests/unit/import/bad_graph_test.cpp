@@ -6,7 +6,7 @@
 
 #include "compiler/compile.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "tests/conformance/ops/graph_builder.h"
 
 namespace hearth {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 SOURCE, BUILD = (Path(path) for path in sys.argv[1:3])
 
-HEADERS = {"base": "base/text.h", "proto": "proto/packet.h", "runtime": "runtime/buffer.h",
+HEADERS = {"base": "base/text.h", "proto": "proto/packet.h", "runtime": "runtime/memory/buffer.h",
            "blobs": "blobs/library/manifest.h", "client": "client/connection/daemon_socket.h",
            "kernels_cache": "kernels_cache/entry.h", "compiler": "compiler/ir/dtype.h", "daemon": "daemon/client_id.h",
            "command_line": "command_line/nearest.h"}

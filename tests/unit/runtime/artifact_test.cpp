@@ -8,7 +8,7 @@
 #include "runtime/hal/cpu/cpu_device.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"
 
 using namespace hearth::runtime;

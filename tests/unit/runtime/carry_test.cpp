@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "hearth/instance.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"

@@ -1,4 +1,4 @@
-#include "runtime/expr.h"
+#include "runtime/plan/expr.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace hearth::testing {
 

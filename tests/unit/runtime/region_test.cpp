@@ -4,7 +4,7 @@
 
 #include "proto/versions.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "runtime/hal/null/null_device.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"

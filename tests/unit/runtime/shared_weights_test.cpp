@@ -13,7 +13,7 @@
 #include "base/memory_file.h"
 #include "hearth/instance.h"
 #include "proto/versions.h"
-#include "runtime/loaded_plan.h"
+#include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/weight_block.h"
+#include "runtime/weights/weight_block.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

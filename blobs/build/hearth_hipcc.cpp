@@ -1,4 +1,0 @@
-// hearth-hipcc: a drop-in hipcc. See interceptor.h.
-#include "blobs/build/interceptor.h"
-
-int main(int argc, char** argv) { return hearth::blobs::intercept(argc, argv); }

@@ -1,0 +1,107 @@
+#include "daemon/prepare/preparer.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hearth::daemon {
+namespace {
+
+Prepared answer_of(FoundPlan found) {
+  auto built = std::make_shared<BuiltPlan>();
+  built->plan = std::move(found.plan);
+  built->key = found.key;
+  built->found = true;
+  return {found.key, std::move(built), PrepareOutcome::kHit};
+}
+
+}  // namespace
+
+absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target) const {
+  if (closed_) return absl::UnavailableError("the daemon is shutting down");
+  if (absl::Status status = check_protocol_version(protocol_version); !status.ok()) return status;
+  if (absl::Status status = check_target(target, limits_); !status.ok()) return status;
+  return check_graph(graph, limits_);
+}
+
+// Where a miss is an error, that of `why` or, with OK, what was missing for whoever fills the cache. Reads the disk, so
+// on the executor.
+void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller,
+                                const absl::Status& why) {
+  const v1::Target& target = request.target();
+  const std::string wanted =
+      absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (", target.triple(), ") and ",
+                   target.threads(), target.threads() == 1 ? " thread" : " threads");
+  const ClientId client = caller.client;
+  services_.executor->post_for(
+      client, [services = services_, client, inputs = std::move(inputs), wanted, why, done = std::move(caller.done)] {
+        std::optional<FoundPlan> found = services.sealed_takes_older_tuning ? find_plan_of_any_tuning(services, inputs)
+                                                                            : find_plan(services, inputs);
+        if (found) return done(answer_of(*std::move(found)));
+        if (!why.ok()) {
+          services.accounts->count_over_quota(client.uid);
+          return done(why);
+        }
+        services.metrics->sealed_miss();
+        done(absl::FailedPreconditionError(
+            absl::StrCat("sealed: nothing is compiled, and the plan ",
+                         to_hex(cache::key(inputs.flight())).substr(0, 12), " for ", wanted, " is not in the cache; ",
+                         explain_nearest(explain_miss(services, inputs)), ": fill the cache with hearth prewarm")));
+      });
+}
+
+std::string explain_nearest(const std::optional<cache::MissExplanation>& nearest) {
+  // Another user's: nothing is said of it.
+  if (!nearest || is_of_another_user(*nearest)) return "no plan of this model is";
+  const bool is_same_graph =
+      !std::ranges::any_of(nearest->differing, [](const auto& part) { return part == "graph.nodes"; });
+  return absl::StrCat("the nearest ", is_same_graph ? "of this model" : "of a graph like it", " differs in ",
+                      absl::StrJoin(nearest->differing, ", "));
+}
+
+bool is_of_another_user(const cache::MissExplanation& nearest) {
+  return std::find(nearest.differing.begin(), nearest.differing.end(), KeyNamespace::kPart) != nearest.differing.end();
+}
+
+PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller caller) {
+  if (absl::Status status = check(request.protocol_version(), request.graph(), request.target()); !status.ok()) {
+    caller.done(status);
+    return {};
+  }
+  const v1::CompileOptions options = without_dump(request.options());
+  PlanInputs inputs = plan_inputs(services_, request.graph(), request.target(), options, caller.client.uid);
+  std::optional<FoundPlan> found = find_recent_plan(services_, inputs);
+  // Whether blobs are still what they were takes a build to find out.
+  if (found && blobs_of(*found->plan.plan, inputs.libraries).empty()) {
+    caller.done(answer_of(*std::move(found)));
+    return {};
+  }
+  if (request.sealed() || services_.sealed) {
+    answer_if_cached(std::move(inputs), request, std::move(caller), absl::OkStatus());
+    return {};
+  }
+  if (absl::Status over_quota = services_.accounts->check(caller.client.uid); !over_quota.ok()) {
+    answer_if_cached(std::move(inputs), request, std::move(caller), over_quota);
+    return {};
+  }
+  PlanFlights::Waiter waiter;
+  waiter.progress = std::move(caller.progress);
+  waiter.done = [done = std::move(caller.done)](const PlanFlights::Outcome& outcome, bool first) {
+    if (!outcome.ok()) return done(outcome.status());
+    const PrepareOutcome how = (*outcome)->found ? PrepareOutcome::kHit
+                               : first           ? PrepareOutcome::kMiss
+                                                 : PrepareOutcome::kJoined;
+    done(Prepared{(*outcome)->key, *outcome, how});
+  };
+  const Digest flight = cache::key(inputs.flight());
+  return flights_.join(flight, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
+    auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, request.model(),
+                                             std::move(inputs), caller.client, flight);
+    flight->on_cancel([build] { build->cancel(); });
+    build->start();
+  });
+}
+
+}  // namespace hearth::daemon

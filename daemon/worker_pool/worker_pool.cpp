@@ -1,0 +1,318 @@
+#include "daemon/worker_pool/worker_pool.h"
+
+#include <absl/strings/cord.h>
+#include <absl/strings/str_cat.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hearth::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kLongSleep{3'600'000};
+
+std::int64_t milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+}
+
+absl::Status from_worker_error(const CompileJob& job, const v1::WorkerError& error) {
+  const int code =
+      error.code() >= 1 && error.code() <= 16 ? error.code() : static_cast<int>(absl::StatusCode::kInternal);
+  return absl::Status(static_cast<absl::StatusCode>(code),
+                      error.message().empty() ? job.what + " failed" : error.message());
+}
+
+bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
+  switch (request.work_case()) {
+    case v1::WorkerRequest::kLower:
+      return reply.has_lowered();
+    case v1::WorkerRequest::kCompile:
+      return reply.has_compiled();
+    case v1::WorkerRequest::kCandidate:
+      return reply.has_candidate();
+    case v1::WorkerRequest::kNeighbours:
+      return reply.has_neighbours();
+    case v1::WorkerRequest::kTime:
+      return reply.has_timing();
+    case v1::WorkerRequest::kBlob:
+      return reply.has_blob();
+    case v1::WorkerRequest::kToolchain:
+      return reply.has_toolchain();
+    case v1::WorkerRequest::WORK_NOT_SET:
+      return false;
+  }
+  return false;
+}
+
+// What others wait for; not the tuner's work.
+std::optional<Timed> timed_as(const v1::WorkerRequest& request) {
+  if (request.has_lower()) return Timed::kLower;
+  if (request.has_compile()) return Timed::kCompile;
+  if (request.has_blob()) return Timed::kBlob;
+  return std::nullopt;
+}
+
+std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(WorkerPoolOptions options, PoisonList* poison, Metrics* metrics)
+    : options_(std::move(options)), poison_(poison), metrics_(metrics), queue_(options_.max_queued_lowerings) {
+  const unsigned num_slots = std::max(1u, options_.num_workers);
+  for (unsigned i = 0; i < num_slots + options_.num_spare; ++i) {
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->role = i < num_slots ? WorkerRole::kRegular : WorkerRole::kSpare;
+    slots_.back()->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  }
+  for (auto& slot : slots_) slot->thread = std::thread([this, &slot = *slot] { run(slot); });
+}
+
+WorkerPool::~WorkerPool() {
+  stopping_ = true;
+  queue_.close();
+  for (auto& slot : slots_) ::eventfd_write(slot->wake_fd, 1);
+  for (auto& slot : slots_) {
+    slot->thread.join();
+    ::close(slot->wake_fd);
+  }
+  while (std::optional<CompileJob> job = queue_.pop(std::chrono::milliseconds(0))) {
+    job->done(absl::UnavailableError("the daemon is shutting down"));
+  }
+}
+
+absl::StatusOr<std::uint64_t> WorkerPool::submit(CompileJob job) {
+  if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
+  {
+    std::lock_guard lock(mutex_);
+    job.id = ++last_id_;
+    active_.insert(job.id);
+  }
+  const std::uint64_t id = job.id;
+  job.request.set_id(id);
+  absl::Status status = queue_.push(job);
+  if (status.ok()) return id;
+  {
+    std::lock_guard lock(mutex_);
+    active_.erase(id);
+  }
+  if (absl::IsResourceExhausted(status)) {
+    const std::string retry_ms = absl::StrCat(retry_after_ms());
+    status = absl::ResourceExhaustedError(absl::StrCat(status.message(), "; try again in ", retry_ms, " ms"));
+    status.SetPayload(kRetryAfterMsPayload, absl::Cord(retry_ms));
+  }
+  return status;
+}
+
+void WorkerPool::cancel(std::uint64_t id) {
+  std::optional<CompileJob> queued = queue_.remove(id);
+  {
+    std::lock_guard lock(mutex_);
+    if (active_.count(id) == 0) return;
+    if (queued) {
+      active_.erase(id);
+    } else {
+      auto slot = std::find_if(slots_.begin(), slots_.end(), [id](const auto& slot) { return slot->job == id; });
+      if (slot != slots_.end()) {
+        ::eventfd_write((*slot)->wake_fd, 1);
+      } else {
+        cancelled_.insert(id);
+      }
+    }
+  }
+  if (queued) queued->done(absl::CancelledError("cancelled before it was compiled"));
+}
+
+void WorkerPool::warm(unsigned num_workers) {
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& slot : slots_) {
+      if (num_workers == 0) break;
+      if (slot->role == WorkerRole::kSpare) continue;
+      if (slot->pid < 0) slot->warm = true;
+      --num_workers;
+    }
+  }
+  queue_.wake();
+}
+
+std::vector<pid_t> WorkerPool::worker_pids() const {
+  std::lock_guard lock(mutex_);
+  std::vector<pid_t> pids;
+  for (const auto& slot : slots_) {
+    if (slot->pid > 0) pids.push_back(slot->pid);
+  }
+  return pids;
+}
+
+void WorkerPool::run(Slot& slot) {
+  Clock::time_point idle_since = Clock::now();
+  while (!stopping_) {
+    if (take_warm_request(slot)) {
+      if (absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, {}); !status.ok()) {
+        spdlog::warn("cannot start a compiler worker ahead of need: {}", std::string(status.message()));
+      }
+      idle_since = Clock::now();
+    }
+    std::optional<CompileJob> job = queue_.pop(slot.worker ? options_.idle_limit : kLongSleep, slot.role);
+    if (!job) {
+      idle(slot, idle_since);
+      continue;
+    }
+    const Clock::time_point begin = Clock::now();
+    absl::StatusOr<v1::WorkerReply> reply = absl::CancelledError("cancelled before it was compiled");
+    if (begin_job(slot, job->id)) reply = perform(slot, *job);
+    end_job(slot, job->id, Clock::now() - begin);
+    queue_.ended(job->client);
+    if (options_.one_job_a_worker) drop_worker(slot);
+    spdlog::debug("{}: {} after {} ms", job->what, reply.ok() ? "done" : std::string(reply.status().message()),
+                  milliseconds_since(begin));
+    job->done(std::move(reply));
+    idle_since = Clock::now();
+  }
+  drop_worker(slot);
+}
+
+void WorkerPool::idle(Slot& slot, Clock::time_point idle_since) {
+  if (slot.worker && Clock::now() - idle_since >= options_.idle_limit) drop_worker(slot);
+}
+
+bool WorkerPool::take_warm_request(Slot& slot) {
+  std::lock_guard lock(mutex_);
+  return std::exchange(slot.warm, false);
+}
+
+absl::Status WorkerPool::ensure_worker(Slot& slot, const CompileJob& job) {
+  const bool is_others = slot.uid != job.client.uid && slot.uid != static_cast<uid_t>(-1);
+  if (slot.worker && (is_others || !slot.worker->idle_and_alive() || !slot.worker->may_read(job.trees)))
+    drop_worker(slot);
+  absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, job.trees);
+  slot.uid = job.client.uid;
+  return status;
+}
+
+absl::Status WorkerPool::start_worker(Slot& slot, const std::vector<ReadableTree>& trees) {
+  WorkerCommand command = options_.command;
+  command.trees = trees;
+  const Clock::time_point begin = Clock::now();
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(command, slot.wake_fd);
+  if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(command, slot.wake_fd);
+  absl::Status started = worker.status();
+  if (options_.on_start && !absl::IsCancelled(started)) started = options_.on_start(std::move(started), begin);
+  if (!started.ok()) return started;
+  slot.worker = std::move(*worker);
+  ++live_workers_;
+  spdlog::debug("worker {} started in {} ms", slot.worker->pid(), milliseconds_since(begin));
+  std::lock_guard lock(mutex_);
+  slot.pid = slot.worker->pid();
+  return absl::OkStatus();
+}
+
+void WorkerPool::drop_worker(Slot& slot) {
+  if (!slot.worker) return;
+  {
+    std::lock_guard lock(mutex_);
+    slot.pid = -1;
+  }
+  spdlog::debug("worker {} ends", slot.worker->pid());
+  slot.worker.reset();
+  slot.uid = static_cast<uid_t>(-1);
+  --live_workers_;
+}
+
+absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job) {
+  // Identical jobs that were queued before the key was refused.
+  if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
+  if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
+  if (job.started) job.started();
+  const Clock::time_point started = Clock::now();
+  metrics_->took(Timed::kQueue, started - job.queued_at);
+  Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
+  if (exchange.end == WorkerEnd::kKilled) {
+    // Killed from outside: most likely not this job's doing. Once more; a second time counts against it.
+    drop_worker(slot);
+    metrics_->worker_crashed();
+    spdlog::warn("a compiler worker {} while compiling {}: trying once more", exchange.detail, job.what);
+    if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
+    exchange = slot.worker->exchange(job.request, slot.wake_fd);
+  }
+  if (exchange.end != WorkerEnd::kReply) {
+    drop_worker(slot);
+    return describe_failure(job, exchange);
+  }
+  if (exchange.reply.has_error()) {
+    poison_->record_success(job.key);
+    return from_worker_error(job, exchange.reply.error());
+  }
+  if (!answers(job.request, exchange.reply)) {
+    drop_worker(slot);
+    exchange.end = WorkerEnd::kGarbage;
+    exchange.detail = "answered with another kind of result";
+    return describe_failure(job, exchange);
+  }
+  poison_->record_success(job.key);
+  if (const std::optional<Timed> work = timed_as(job.request)) metrics_->took(*work, Clock::now() - started);
+  v1::JobTimes& times = *exchange.reply.mutable_times();
+  times.set_queued_ns(nanoseconds_of(job.queued_at));
+  times.set_started_ns(nanoseconds_of(started));
+  times.set_ended_ns(nanoseconds_of(Clock::now()));
+  times.set_worker(static_cast<std::uint32_t>(slot.worker->pid()));
+  return std::move(exchange.reply);
+}
+
+absl::Status WorkerPool::describe_failure(const CompileJob& job, const Exchange& exchange) {
+  if (exchange.end == WorkerEnd::kCancelled) {
+    return stopping_ ? absl::UnavailableError("the daemon is shutting down") : absl::CancelledError("cancelled");
+  }
+  std::string message = absl::StrCat("the compiler worker ", exchange.detail, " while compiling ", job.what);
+  absl::StatusCode code = absl::StatusCode::kInternal;
+  if (exchange.end == WorkerEnd::kTimedOut) {
+    metrics_->worker_timed_out();
+    code = absl::StatusCode::kDeadlineExceeded;
+  } else {
+    metrics_->worker_crashed();
+    if (exchange.end == WorkerEnd::kOverLimit) code = absl::StatusCode::kResourceExhausted;
+  }
+  const std::string refused = poison_->record_death(job.key, job.what, job.request.SerializeAsString());
+  const bool over_limit = exchange.end == WorkerEnd::kTimedOut || exchange.end == WorkerEnd::kOverLimit;
+  if (over_limit) {
+    const std::string& setting = exchange.end == WorkerEnd::kTimedOut ? options_.time_setting : options_.memory_setting;
+    absl::StrAppend(&message, "; what it may use is the daemon's setting ", setting, " (hearthd --help)");
+  }
+  if (!refused.empty()) {
+    absl::StrAppend(&message, "; ", refused);
+  } else if (!over_limit) {
+    absl::StrAppend(&message, "; a new worker stands by: try again, `hearth stats` counts such ends");
+  }
+  spdlog::error("{}", message);
+  return absl::Status(code, message);
+}
+
+bool WorkerPool::begin_job(Slot& slot, std::uint64_t id) {
+  std::lock_guard lock(mutex_);
+  if (cancelled_.erase(id) > 0) return false;
+  slot.job = id;
+  return true;
+}
+
+void WorkerPool::end_job(Slot& slot, std::uint64_t id, std::chrono::nanoseconds took) {
+  std::lock_guard lock(mutex_);
+  active_.erase(id);
+  cancelled_.erase(id);
+  slot.job = 0;
+  eventfd_t ignored;
+  if (!stopping_) ::eventfd_read(slot.wake_fd, &ignored);
+  mean_job_ns_ = (mean_job_ns_ * 7 + static_cast<std::uint64_t>(took.count())) / 8;
+}
+
+std::uint64_t WorkerPool::retry_after_ms() const {
+  const std::uint64_t wait_ms = queue_.size() * mean_job_ns_ / slots_.size() / 1'000'000;
+  return std::clamp<std::uint64_t>(wait_ms, 100, 30'000);
+}
+
+}  // namespace hearth::daemon
