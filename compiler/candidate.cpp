@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
-#include "compiler/passes/kernel/kernel_ast.h"
 #include "compiler/passes/report.h"
+#include "compiler/pipeline.h"
 #include "compiler/schedule/opts_proto.h"
-#include "compiler/schedule/search.h"
+#include "compiler/schedule/scheduler.h"
 #include "fmt/format.h"
 
 namespace hearth::compiler {
@@ -35,7 +35,7 @@ std::int64_t elements_of(UOpRef param, std::span<const UOpRef> nodes) {
 absl::StatusOr<Flat> read(ir::Graph& g, const v1::FlatKernel& wire) {
   Flat flat;
   HEARTH_ASSIGN_OR_RETURN(flat.root, ir::parse(g, wire.ast()));
-  HEARTH_RETURN_IF_ERROR(passes::check(passes::Level::Kernel, "flat kernel", flat.root));
+  HEARTH_RETURN_IF_ERROR(passes::check(passes::Level::Flat, "flat kernel", flat.root));
   if (!flat.root->is(Op::Sink) || flat.root->sources.empty()) return absl::InvalidArgumentError("not a flat kernel");
   const auto num_slots = static_cast<std::size_t>(wire.slots_size());
   flat.buffers.resize(num_slots);
@@ -61,13 +61,13 @@ class Builder {
   Builder(ir::Graph& g, const Flat& flat, const target::Target& target, const v1::CompileOptions& options)
       : g_(g), flat_(flat), target_(target), options_(options) {}
 
-  absl::StatusOr<v1::Candidate> run(const passes::KernelAst& kernel) {
+  absl::StatusOr<v1::Candidate> run(const passes::Kernel& kernel) {
     *out_.mutable_opts() = kernel.choice.opts();
     for (UOpRef buffer : flat_.buffers) add_buffer(buffer, buffer->source(0)->bounds.max);
     out_.set_num_params(static_cast<std::uint32_t>(order_.size()));
-    for (const passes::KernelAst::Packing& packing : kernel.packings) {
+    for (const passes::Kernel::Packing& packing : kernel.packings) {
       add_buffer(packing.copy, packing.elements);
-      for (const passes::KernelAst& copy : packing.kernels)
+      for (const passes::Kernel& copy : packing.kernels)
         HEARTH_RETURN_IF_ERROR(add_launch(copy, flat_.facts[packing.source->as<ir::BufferInfo>().id].once));
     }
     HEARTH_RETURN_IF_ERROR(add_launch(kernel, false));
@@ -82,7 +82,7 @@ class Builder {
     added.set_bytes(static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(byte_size(buffer->dtype)));
   }
 
-  absl::Status add_launch(const passes::KernelAst& kernel, bool once) {
+  absl::Status add_launch(const passes::Kernel& kernel, bool once) {
     v1::Candidate::Launch& launch = *out_.add_launches();
     launch.set_symbol(fmt::format("hearth_candidate_{}", out_.launches_size()));
     launch.set_once(once);
@@ -124,16 +124,18 @@ absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1:
   HEARTH_ASSIGN_OR_RETURN(Flat flat, read(g, spec.kernel()));
   passes::Tuning tuning;
   tuning.describe = true;
+  passes::KernelTask task{.flat = flat.root, .buffers = flat.buffers, .may_pack = spec.kernel().may_pack()};
   if (spec.has_opts()) {
-    HEARTH_ASSIGN_OR_RETURN(tuning.forced, schedule::from_proto(spec.opts().opts()));
+    HEARTH_ASSIGN_OR_RETURN(task.forced, schedule::from_proto(spec.opts().opts()));
   }
   const passes::IsOnce is_once = [&](UOpRef buffer) { return flat.facts[buffer->as<ir::BufferInfo>().id].once; };
-  HEARTH_ASSIGN_OR_RETURN(passes::KernelAst kernel,
-                          passes::shape_flat_kernel(g, flat.root, flat.buffers, target,
-                                                    spec.kernel().may_pack() ? &is_once : nullptr, tuning));
+  google::protobuf::RepeatedPtrField<v1::PassReport> reports;
+  passes::PassLog log(&reports, /*dump=*/false);
+  HEARTH_ASSIGN_OR_RETURN(const std::optional<passes::Kernel> kernel,
+                          lower_to_kernel(task, {g, target, tuning, is_once}, log));
   v1::CompileOptions plain = options;
   plain.clear_dump();
-  return Builder(g, flat, target, plain).run(kernel);
+  return Builder(g, flat, target, plain).run(*kernel);
 }
 
 absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const v1::Target& target) {
@@ -142,7 +144,8 @@ absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const 
   HEARTH_ASSIGN_OR_RETURN(std::vector<schedule::Opt> opts, schedule::from_proto(spec.opts()));
   HEARTH_RETURN_IF_ERROR(schedule::check_opts(flat.root, opts));
   v1::Neighbours out;
-  for (const auto& list : schedule::neighbours(flat.root, flat.facts, spec.kernel().may_pack(), target, opts))
+  for (const auto& list :
+       schedule::scheduler_for(target).neighbours(flat.root, target, {flat.facts, spec.kernel().may_pack(), opts}))
     *out.add_lists()->mutable_opts() = schedule::to_proto(list);
   return out;
 }

@@ -1,26 +1,28 @@
 // The whole pipeline, top to bottom. Each step is one file of compiler/passes, checked by passes/spec after it.
 #include "compiler/compile.h"
 
-#include <algorithm>
 #include <optional>
-#include <set>
 
 #include "compiler/codegen/generator.h"
 #include "compiler/ir/shape.h"
-#include "compiler/passes/import/import.h"
-#include "compiler/passes/import/var_values.h"
+#include "compiler/passes/kernel/apply_opts.h"
+#include "compiler/passes/kernel/block_rows.h"
+#include "compiler/passes/kernel/canonical_kernel.h"
+#include "compiler/passes/kernel/choose_opts.h"
+#include "compiler/passes/kernel/flatten.h"
+#include "compiler/passes/kernel/kernel_work.h"
+#include "compiler/passes/kernel/mark_grid.h"
+#include "compiler/passes/kernel/materialize_row_values.h"
+#include "compiler/passes/kernel/packed_copies.h"
+#include "compiler/passes/kernel/prove_conditions.h"
+#include "compiler/passes/kernel/share_allocations.h"
 #include "compiler/passes/kernel/split_kernels.h"
+#include "compiler/passes/kernel/update_in_place.h"
 #include "compiler/passes/lowered/decompose.h"
 #include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/lowered/guard_loads.h"
 #include "compiler/passes/lowered/linearize.h"
-#include "compiler/passes/lowered/loop_rounds.h"
 #include "compiler/passes/lowered/lower_index.h"
-#include "compiler/passes/plan/alternatives.h"
-#include "compiler/passes/plan/check_limits.h"
-#include "compiler/passes/plan/memory_plan.h"
-#include "compiler/passes/plan/parallel_regions.h"
-#include "compiler/passes/plan/plan_build.h"
 #include "compiler/passes/ranged/arrange_weights.h"
 #include "compiler/passes/ranged/choose_layouts.h"
 #include "compiler/passes/ranged/compute_at.h"
@@ -29,44 +31,27 @@
 #include "compiler/passes/ranged/rangeify.h"
 #include "compiler/passes/ranged/wide_values.h"
 #include "compiler/passes/ranged/winograd.h"
-#include "compiler/passes/report.h"
 #include "compiler/passes/tensor/canonicalize.h"
 #include "compiler/passes/tensor/choose_blobs.h"
 #include "compiler/passes/tensor/split_reductions.h"
+#include "compiler/pipeline.h"
 #include "compiler/rules/rules.h"
 #include "compiler/target/check_record.h"
 
 namespace hearth::compiler {
-namespace {
 
 using ir::UOpRef;
 using passes::Level;
 
-absl::StatusOr<UOpRef> import_into(ir::Graph& g, const v1::Graph& graph, passes::ImportedGraph& imported) {
-  HEARTH_ASSIGN_OR_RETURN(imported, passes::import_graph(g, graph));
-  return g.make(ir::Op::Sink, ir::Scalar::Void, imported.outputs);
-}
-
-std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
+static std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
   ir::ShapeCache shapes(g);
   std::vector<ir::Shape> all;
   for (UOpRef output : sink->sources) all.push_back(shapes.of(output));
   return all;
 }
 
-struct Lowering {
-  ir::Graph& g;
-  const target::Target& target;
-  const v1::CompileOptions& options;
-  const BlobLibraries& libraries;
-  const passes::Tuning& tuning;
-  passes::PassLog& log;
-  std::vector<std::string> notes;
-};
-
-// From tensors to kernels and their launches; the bodies of loops first, each a graph of its own.
 absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph& imported, Lowering& lowering) {
-  auto& [g, target, options, libraries, tuning, log, notes] = lowering;
+  const auto& [g, target, options, log] = lowering.compilation;
   std::vector<passes::Schedule> bodies;
   for (passes::ImportedLoop& loop : imported.loops) {
     UOpRef outputs = g.make(ir::Op::Sink, ir::Scalar::Void, loop.body.outputs);
@@ -75,7 +60,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   }
   const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
   passes::BlobChoices blobs;
-  HEARTH_PASS(choose_blobs, Level::Tensor, passes::choose_blobs(g, root, imported, target, libraries, blobs));
+  HEARTH_PASS(choose_blobs, Level::Tensor, passes::choose_blobs(g, root, imported, target, lowering.libraries, blobs));
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
@@ -88,19 +73,79 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
     HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
   }
   HEARTH_PASS(compute_at, Level::Ranged, passes::compute_at(g, root, target));
-  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("split", [&] {
-    return passes::split_kernels(g, root, imported, output_shapes, target, blobs.kernels, tuning, bodies);
+  // Each stage, once a form, by the list below; then buffers and launches in their order.
+  passes::PassLog kernels = log.summed("kernels");
+  const passes::LowerKernel lower = [&kernels](const auto& task, const auto& context) {
+    return lower_to_kernel(task, context, kernels);
+  };
+  const passes::StageGraph stages{root, imported, output_shapes, blobs.kernels, std::move(bodies)};
+  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, log.time("kernels", [&] {
+    return passes::split_kernels(stages, {g, target, lowering.tuning, {}}, lower);
   }));
   const passes::BoundsCount& bounds = schedule.bounds;
-  log.part("split/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
-  notes.insert(notes.end(), blobs.notes.begin(), blobs.notes.end());
+  log.part("kernels/check_bounds", bounds.time_ns, bounds.accesses, to_string(bounds));
+  lowering.notes.insert(lowering.notes.end(), blobs.notes.begin(), blobs.notes.end());
   return schedule;
 }
 
-// From a kernel's AST to the body that code generators read.
-absl::StatusOr<passes::LinearKernel> lower_kernel(ir::Graph& g, const v1::KernelSpec& kernel,
-                                                  const target::Target& target, const v1::CompileOptions& options,
-                                                  passes::PassLog& log) {
+// One kernel, from what its stage computes, or from a flat kernel, to the AST that a worker compiles.
+static absl::StatusOr<std::optional<passes::Kernel>> lower_one(const passes::KernelTask& task,
+                                                               const passes::KernelContext& context,
+                                                               passes::PassLog& log) {
+  const auto& [g, target, tuning, is_once] = context;
+  passes::Kernel kernel{.buffers = task.buffers, .provenance = task.provenance};
+  UOpRef root = task.flat;
+  if (task.stage) {
+    HEARTH_PASS(flatten, Level::Flat, passes::flatten(g, task.stage, kernel));
+    HEARTH_PASS(simplify, Level::Flat, rules::simplify(g, root));
+    if (task.in_place) {
+      HEARTH_ASSIGN_OR_RETURN(const std::optional<UOpRef> updated, log.time("update_in_place", [&] {
+        return passes::update_in_place(g, root, task.in_place, kernel);
+      }));
+      if (!updated) return std::nullopt;
+      root = *updated;
+    } else {
+      HEARTH_PASS(materialize_row_values, Level::Flat,
+                  passes::materialize_row_values(g, root, target.allocation_bytes()));
+      HEARTH_PASS(share_allocations, Level::Flat, passes::share_allocations(g, root));
+      HEARTH_PASS(block_rows, Level::Flat, passes::block_rows(g, root, kernel.rows, target.allocation_bytes()));
+    }
+    HEARTH_PASS(prove_conditions, Level::Flat, passes::prove_conditions(g, root));
+  }
+  passes::count_work(context, root, kernel);
+  HEARTH_ASSIGN_OR_RETURN(passes::ChosenOpts chosen, log.time("choose_opts", [&] {
+    return passes::choose_opts(context, root, passes::facts_of(context, task, kernel));
+  }));
+  kernel.choice = std::move(chosen.choice);
+  HEARTH_PASS(apply_opts, Level::Scheduled, passes::apply_opts(g, root, chosen.opts));
+  if (task.may_pack) {
+    HEARTH_PASS(pack_operands, Level::Scheduled, passes::pack(context, root, chosen.opts, kernel));
+  }
+  passes::estimate_cycles(context, root, kernel);
+  HEARTH_PASS(mark_grid, Level::Kernel, passes::mark_grid(g, root, target, kernel));
+  HEARTH_PASS(simplify, Level::Kernel, rules::simplify(g, root));
+  HEARTH_PASS(guard_bounds, Level::Kernel, passes::guard_bounds(context, root, kernel));
+  HEARTH_PASS(renumber, Level::Kernel, passes::renumber(context, root, task.kind, kernel));
+  kernel.root = root;
+  return kernel;
+}
+
+absl::StatusOr<std::optional<passes::Kernel>> lower_to_kernel(const passes::KernelTask& task,
+                                                              const passes::KernelContext& context,
+                                                              passes::PassLog& log) {
+  HEARTH_ASSIGN_OR_RETURN(std::optional<passes::Kernel> kernel, lower_one(task, context, log));
+  if (!kernel) return kernel;
+  for (passes::Kernel::Packing& packing : kernel->packings) {
+    for (const passes::KernelTask& copy : passes::tasks_of(packing, kernel->provenance)) {
+      HEARTH_ASSIGN_OR_RETURN(std::optional<passes::Kernel> made, lower_one(copy, context, log));
+      packing.kernels.push_back(*std::move(made));
+    }
+  }
+  return kernel;
+}
+
+absl::StatusOr<passes::LinearKernel> linear_kernel(const v1::KernelSpec& kernel, const Compilation& compilation) {
+  const auto& [g, target, options, log] = compilation;
   UOpRef root = nullptr;
   HEARTH_PASS(parse, Level::Kernel, ir::parse(g, kernel.ast()));
   HEARTH_PASS(expand, Level::Expanded, passes::expand(g, root));
@@ -116,158 +161,6 @@ absl::StatusOr<passes::LinearKernel> lower_kernel(ir::Graph& g, const v1::Kernel
   return linear;
 }
 
-// Refuses a kernel whose invocation would go on for longer than the target lets it, by name. Kernels are lowered for
-// that only where an estimate does not settle it.
-absl::Status check_rounds(const passes::Schedule& schedule, const target::Target& target,
-                          const v1::CompileOptions& options) {
-  const std::int64_t most = target.max_loop_rounds();
-  if (most == 0) return absl::OkStatus();
-  std::vector<std::int64_t> turns(schedule.kernels.size(), 1);  // units that one invocation computes
-  const std::int64_t invocations = target.max_workgroups() * target.workgroup_size();
-  for (const passes::PlannedLaunch& launch : schedule.launches) {
-    std::int64_t& most_turns = turns[launch.kernel];
-    most_turns = std::max(most_turns, (launch.grid->bounds.max + invocations - 1) / invocations);
-  }
-  for (std::size_t i = 0; i < schedule.kernels.size(); ++i) {
-    const passes::PlannedKernel& kernel = schedule.kernels[i];
-    if (kernel.blob) continue;
-    ir::Graph g;
-    v1::KernelSpec spec;
-    spec.set_symbol(kernel.symbol);
-    spec.set_ast(kernel.ast);
-    HEARTH_ASSIGN_OR_RETURN(UOpRef ast, ir::parse(g, kernel.ast));
-    if (passes::loop_rounds_bound(ast) <= most / turns[i]) continue;
-    google::protobuf::RepeatedPtrField<v1::PassReport> reports;
-    passes::PassLog log(&reports, /*dump=*/false);
-    HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear, lower_kernel(g, spec, target, options, log));
-    const std::int64_t rounds = passes::loop_rounds(linear);
-    if (rounds <= most / turns[i]) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "kernel '", kernel.symbol, "' (", kernel.source, ") makes ", rounds,
-        turns[i] == 1 ? "" : absl::StrCat(" times ", turns[i]),
-        " loop rounds in one invocation at the variables' upper bounds, and target ", target.name(), " ends it after ",
-        most, " (max_loop_rounds, max_invocation_ms); use smaller lengths or bounds, or device cpu"));
-  }
-  return absl::OkStatus();
-}
-
-// What lowering says beside its plan, of all parts of a range.
-struct Told {
-  std::set<std::string> warnings;  // each once, however many stages are the same kernel
-  std::set<Digest> reads;          // flat kernels that tuning records were looked up for
-};
-
-// One plan of a graph whose variables are not divided; nothing where outputs that it asks for in the memory of inputs
-// have to be made elsewhere, which it then asks for no longer.
-absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const target::Target& target,
-                                                         const v1::CompileOptions& options,
-                                                         const TuningRecords& records, const BlobLibraries& libraries,
-                                                         Told& told) {
-  ir::Graph g;
-  google::protobuf::RepeatedPtrField<v1::PassReport> reports;
-  passes::PassLog log(&reports, options.dump());
-
-  std::vector<std::string> warnings;
-  const schedule::Records recorded(records, warnings);
-  passes::Tuning tuning;
-  tuning.records = &recorded;
-  tuning.reads = &told.reads;
-  tuning.describe = options.dump();
-  if (tuning.describe)
-    tuning.var_values = {options.var_values().data(), static_cast<std::size_t>(options.var_values_size())};
-  tuning.warnings = &warnings;
-
-  passes::ImportedGraph imported;
-  UOpRef root = nullptr;
-  HEARTH_PASS(import, Level::Tensor, import_into(g, graph, imported));
-  Lowering lowering = {g, target, options, libraries, tuning, log, {}};
-  HEARTH_ASSIGN_OR_RETURN(passes::Schedule schedule, schedule_of(root, imported, lowering));
-  if (!schedule.not_in_place.empty()) {
-    std::set<std::string> names;
-    for (const std::uint32_t i : schedule.not_in_place) names.insert(imported.output_names[imported.carried[i].output]);
-    for (v1::CarriedInput& carried : *graph.mutable_carried()) {
-      if (names.contains(carried.output())) carried.clear_storage();
-    }
-    return std::nullopt;
-  }
-  HEARTH_RETURN_IF_ERROR(log.time("check_rounds", [&] { return check_rounds(schedule, target, options); }));
-  schedule.regions = log.time("parallel_regions", [&] { return passes::parallel_regions(schedule, target); });
-  passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
-  HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
-  v1::LoweredPlan plan =
-      log.time("plan", [&] { return passes::build_plan(g, schedule, memory, imported, graph, target); });
-  if (options.dump() || options.pass_times()) plan.mutable_passes()->Swap(&reports);
-  if (options.dump()) {
-    plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());
-  }
-  told.warnings.insert(warnings.begin(), warnings.end());
-  return plan;
-}
-
-absl::StatusOr<v1::LoweredPlan> lower_alternative(v1::Graph graph, const target::Target& target,
-                                                  const v1::CompileOptions& options, const TuningRecords& records,
-                                                  const BlobLibraries& libraries, Told& told) {
-  for (int attempt = 0;; ++attempt) {  // each time for fewer carried outputs, the third time for none
-    if (attempt == 2) {
-      for (v1::CarriedInput& carried : *graph.mutable_carried()) carried.clear_storage();
-    }
-    HEARTH_ASSIGN_OR_RETURN(std::optional<v1::LoweredPlan> plan,
-                            try_lower(graph, target, options, records, libraries, told));
-    if (plan) return *std::move(plan);
-  }
-}
-
-// What outputs are carried to, in place or not.
-void name_carried(const v1::Graph& graph, v1::Plan& plan) {
-  const auto find = [&](v1::PlanBuffer::Kind kind, const std::string& name) {
-    return std::ranges::find_if(*plan.mutable_buffers(),
-                                [&](const v1::PlanBuffer& b) { return b.kind() == kind && b.name() == name; });
-  };
-  for (const v1::CarriedInput& carried : graph.carried()) {
-    const auto output = find(v1::PlanBuffer::OUTPUT, carried.output());
-    const auto input = find(v1::PlanBuffer::INPUT, carried.input());
-    if (output != plan.buffers().end() && input != plan.buffers().end())
-      output->set_carried_to(static_cast<std::uint32_t>(input - plan.mutable_buffers()->begin()));
-  }
-}
-
-}  // namespace
-
-absl::StatusOr<v1::LoweredPlan> lower(const v1::Graph& graph, const v1::Target& record,
-                                      const v1::CompileOptions& options, const TuningRecords& records,
-                                      const BlobLibraries& libraries) {
-  HEARTH_RETURN_IF_ERROR(target::check_record(record));
-  HEARTH_RETURN_IF_ERROR(passes::check_var_values(graph, options));
-  const target::Target target(record);
-  Told told;
-  HEARTH_ASSIGN_OR_RETURN(const std::vector<passes::Alternative> alternatives, passes::alternatives_of(graph));
-  std::vector<v1::LoweredPlan> plans;
-  for (const passes::Alternative& alternative : alternatives) {
-    v1::Graph one = alternative.graph;
-    // Parts of a range would have to agree on the memory.
-    if (alternatives.size() > 1 || target.unit() == target::Unit::Invocation) {
-      for (v1::CarriedInput& carried : *one.mutable_carried()) carried.clear_storage();
-    }
-    HEARTH_ASSIGN_OR_RETURN(plans.emplace_back(),
-                            lower_alternative(std::move(one), target, options, records, libraries, told));
-  }
-  v1::LoweredPlan plan;
-  if (plans.size() == 1) {
-    plan = std::move(plans.front());
-  } else {
-    HEARTH_ASSIGN_OR_RETURN(plan, passes::merged(graph, alternatives, std::move(plans)));
-  }
-  name_carried(graph, *plan.mutable_plan());
-  if (!options.dump()) {
-    plan.clear_kernel_sources();
-    plan.clear_choices();
-    plan.clear_kernel_costs();
-  }
-  for (const std::string& warning : told.warnings) plan.add_warnings(warning);
-  for (const Digest& kernel : told.reads) plan.add_tuning_reads(to_bytes(kernel));
-  return plan;
-}
-
 absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, const v1::Target& record,
                                                   const v1::CompileOptions& options) {
   HEARTH_RETURN_IF_ERROR(target::check_record(record));
@@ -277,7 +170,7 @@ absl::StatusOr<v1::CompiledKernel> compile_kernel(const v1::KernelSpec& kernel, 
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, options.dump());
 
-  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear, lower_kernel(g, kernel, target, options, log));
+  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear, linear_kernel(kernel, {g, target, options, log}));
   log.attach(ir::print_list(linear.body));
   const codegen::Generator& generator = codegen::generator_for(target);
   HEARTH_ASSIGN_OR_RETURN(*out.mutable_artifact(),

@@ -23,7 +23,7 @@ template <typename Passes>
 double total_us(const Passes& passes) {
   double total = 0;
   for (const v1::PassReport& pass : passes) {
-    // "split/check_bounds" is a part of "split".
+    // "kernels/flatten" is a part of "kernels".
     if (pass.name().find('/') == std::string::npos) total += microseconds(pass.time_ns());
   }
   return total;

@@ -1,7 +1,10 @@
 // PassLog: one line a pass (name, time, node count, text on demand) and the spec check after it.
 //
 //   HEARTH_PASS(fuse, Level::Ranged, fuse(g, root));
+//
+// A list that many things take, such as a graph's kernels, is one line a pass, summed, named as parts of a step.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -23,6 +26,14 @@ class PassLog {
   using Reports = google::protobuf::RepeatedPtrField<v1::PassReport>;
   // `dump`: keep texts. Borrowed pointer: must outlive the log.
   PassLog(Reports* reports, bool dump) : reports_(reports), dump_(dump) {}
+
+  // A log whose passes are "step/pass" and add up; without texts.
+  PassLog summed(std::string step) const {
+    PassLog log(reports_, dump_);
+    log.step_ = std::move(step) + "/";
+    log.first_ = reports_->size();
+    return log;
+  }
 
   // Runs a pass that gives a UOpRef or StatusOr<UOpRef>, checks its result, records it.
   template <class F>
@@ -62,16 +73,30 @@ class PassLog {
 
  private:
   void record(std::string_view name, std::chrono::steady_clock::time_point begin, ir::UOpRef root) {
-    v1::PassReport& report = *reports_->Add();
-    report.set_name(std::string(name));
-    report.set_time_ns(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-    report.set_start_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(begin.time_since_epoch()).count()));
+    v1::PassReport& report = report_of(name);
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+    report.set_time_ns(report.time_ns() + took.count());
+    if (step_.empty())
+      report.set_start_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(begin.time_since_epoch()).count()));
     if (!root || !dump_) return;  // counting nodes takes longer than many a pass
-    report.set_num_nodes(static_cast<std::uint32_t>(ir::toposort(root).size()));
-    report.set_text(ir::print(root));
+    report.set_num_nodes(report.num_nodes() + static_cast<std::uint32_t>(ir::toposort(root).size()));
+    if (step_.empty()) report.set_text(ir::print(root));
   }
+
+  v1::PassReport& report_of(std::string_view name) {
+    for (int i = first_; !step_.empty() && i < reports_->size(); ++i) {
+      v1::PassReport& report = *reports_->Mutable(i);
+      if (std::string_view(report.name()).substr(std::min(step_.size(), report.name().size())) == name) return report;
+    }
+    v1::PassReport& report = *reports_->Add();
+    report.set_name(step_ + std::string(name));
+    return report;
+  }
+
   Reports* reports_;
   bool dump_;
+  std::string step_;  // of a summed log
+  int first_ = 0;     // its first report
 };
 
 }  // namespace hearth::passes

@@ -44,17 +44,24 @@ bool op_allowed(Level level, Op op) {
     case Op::Param:
     case Op::Allocate:
     case Op::Store:
-      return level >= Level::Kernel;
+      return level >= Level::Flat;
     case Op::Stack:
     case Op::Broadcast:
     case Op::Extract:
     case Op::Horizontal:
-      return level >= Level::Kernel;
+      return level >= Level::Flat;
     case Op::Wmma:
       return level >= Level::Expanded;
     default:
       return cls == OpClass::Movement && level == Level::Tensor;
   }
+}
+
+// Kinds of ranges of each level; after expand there are only loops (ir::is_loop).
+bool range_allowed(Level level, ir::RangeKind kind) {
+  if (kind == ir::RangeKind::Loop || kind == ir::RangeKind::Reduce) return true;
+  if (kind == ir::RangeKind::Grid) return level >= Level::Kernel;
+  return level == Level::Scheduled || level == Level::Kernel;
 }
 
 std::string types_wrong(UOpRef x) {
@@ -118,8 +125,8 @@ absl::Status check(Level level, std::string_view pass, UOpRef root) {
     std::string why;
     if (!op_allowed(level, x->op)) {
       why = "is not legal here";
-    } else if (level >= Level::Expanded && x->is(Op::Range) && !ir::is_loop(x)) {
-      why = "should have been expanded";
+    } else if (x->is(Op::Range) && !range_allowed(level, x->as<ir::RangeInfo>().kind)) {
+      why = level >= Level::Expanded ? "should have been expanded" : "is not legal here";
     } else if (level == Level::Lowered && is_index(x->dtype)) {
       why = "still has dtype index";
     } else {

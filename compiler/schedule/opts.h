@@ -47,7 +47,7 @@ struct SlotFacts {
 
 // Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
 // for reductions, blocks so that one-dimensional work can be divided between threads. `work`: as
-// passes/kernel/kernel_ast has it.
+// passes/kernel/kernel has it.
 std::vector<Opt> heuristic_cpu(ir::UOpRef kernel, const target::Target& target, double work,
                                const std::vector<SlotFacts>& slots);
 

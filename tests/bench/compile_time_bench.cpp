@@ -54,7 +54,7 @@ double lower_ms(const v1::Graph& graph, int repeat) {
   return best;
 }
 
-constexpr const char* kPasses[] = {"import", "canonicalize", "rangeify", "fuse", "split", "memory_plan", "plan"};
+constexpr const char* kPasses[] = {"import", "canonicalize", "rangeify", "fuse", "kernels", "memory_plan", "plan"};
 
 void print_table(const std::vector<int>& layers, Widths widths, int repeat) {
   std::printf("%s\n%6s %7s %8s %7s", widths == Widths::kEqual ? "equal layers" : "layers of distinct widths", "layers",

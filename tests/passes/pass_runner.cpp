@@ -2,7 +2,6 @@
 
 #include <sstream>
 
-#include "compiler/ir/shape.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import.h"
 #include "compiler/passes/kernel/apply_opts.h"
@@ -11,7 +10,6 @@
 #include "compiler/passes/kernel/pack_operands.h"
 #include "compiler/passes/kernel/prove_conditions.h"
 #include "compiler/passes/kernel/share_allocations.h"
-#include "compiler/passes/kernel/split_kernels.h"
 #include "compiler/passes/kernel/update_in_place.h"
 #include "compiler/passes/lowered/decompose.h"
 #include "compiler/passes/lowered/expand.h"
@@ -27,10 +25,10 @@
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/rangeify.h"
 #include "compiler/passes/ranged/winograd.h"
-#include "compiler/passes/report.h"
 #include "compiler/passes/tensor/canonicalize.h"
 #include "compiler/passes/tensor/choose_blobs.h"
 #include "compiler/passes/tensor/split_reductions.h"
+#include "compiler/pipeline.h"
 #include "compiler/rules/rules.h"
 #include "fmt/format.h"
 #include "google/protobuf/text_format.h"
@@ -44,7 +42,6 @@ struct Whole {  // the stations up to split, from a proto
   ir::Graph g;
   v1::Graph proto;
   passes::ImportedGraph imported;
-  std::vector<std::vector<UOpRef>> output_shapes;
 };
 
 absl::Status parse_proto(const std::string& text, v1::Graph& proto) {
@@ -64,19 +61,19 @@ v1::Target small_target() {
   return target;
 }
 
+// The product's own list of steps, for a small machine.
 absl::StatusOr<passes::Schedule> schedule_of(const std::string& text, Whole& w) {
   HEARTH_RETURN_IF_ERROR(parse_proto(text, w.proto));
   HEARTH_ASSIGN_OR_RETURN(w.imported, passes::import_graph(w.g, w.proto));
-  ir::ShapeCache shapes(w.g);
-  for (UOpRef o : w.imported.outputs) w.output_shapes.push_back(shapes.of(o));
   UOpRef outputs = w.g.make(ir::Op::Sink, ir::Scalar::Void, w.imported.outputs);
-  HEARTH_ASSIGN_OR_RETURN(UOpRef sink, passes::canonicalize(w.g, outputs));
-  HEARTH_ASSIGN_OR_RETURN(sink, passes::rangeify(w.g, sink));
-  const v1::Target target = small_target();
-  sink = passes::choose_layouts(w.g, sink, target);
-  HEARTH_ASSIGN_OR_RETURN(sink, passes::fuse(w.g, sink, target));
-  sink = passes::compute_at(w.g, sink, target);
-  return passes::split_kernels(w.g, sink, w.imported, w.output_shapes, target);
+  const target::Target target = small_target();
+  const v1::CompileOptions options;
+  const passes::Tuning tuning;
+  google::protobuf::RepeatedPtrField<v1::PassReport> reports;
+  passes::PassLog log(&reports, /*dump=*/false);
+  const compiler::Compilation compilation{w.g, target, options, log};
+  compiler::Lowering lowering{compilation, {}, tuning};
+  return compiler::schedule_of(outputs, w.imported, lowering);
 }
 
 // "LANES(1,4) UNROLL(0,2)"

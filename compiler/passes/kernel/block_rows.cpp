@@ -110,6 +110,7 @@ class Blocker {
 }  // namespace
 
 absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows, std::int64_t allocation_bytes) {
+  if (!rows) return kernel;
   return Blocker(graph, kernel, rows, allocation_bytes).run();
 }
 

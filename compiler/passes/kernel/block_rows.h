@@ -9,8 +9,8 @@
 
 namespace hearth::passes {
 
-// `kernel`: a flat kernel, before opts. Left as it is when no allocation depends on `rows`. `allocation_bytes`: the
-// target's.
+// `kernel`: a flat kernel, before opts. Left as it is when no allocation depends on `rows`, or it is null.
+// `allocation_bytes`: the target's.
 absl::StatusOr<ir::UOpRef> block_rows(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef rows,
                                       std::int64_t allocation_bytes);
 

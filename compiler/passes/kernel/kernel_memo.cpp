@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/passes/kernel/packed_copies.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
 
@@ -12,17 +13,16 @@ using ir::Op;
 using ir::UOpRef;
 
 // The same kernel for `to` in place of `from`.
-void rename(KernelAst& kernel, const std::vector<UOpRef>& from, const std::vector<UOpRef>& to,
-            std::uint32_t provenance) {
+void rename(Kernel& kernel, const std::vector<UOpRef>& from, const std::vector<UOpRef>& to, std::uint32_t provenance) {
   const auto renamed = [&](UOpRef buffer) {
     const auto found = std::ranges::find(from, buffer);
     return found == from.end() ? buffer : to[static_cast<std::size_t>(found - from.begin())];
   };
   kernel.provenance = provenance;
   for (UOpRef& buffer : kernel.buffers) buffer = renamed(buffer);
-  for (KernelAst::Packing& packing : kernel.packings) {
+  for (Kernel::Packing& packing : kernel.packings) {
     packing.source = renamed(packing.source);
-    for (KernelAst& copy : packing.kernels) rename(copy, from, to, provenance);
+    for (Kernel& copy : packing.kernels) rename(copy, from, to, provenance);
   }
 }
 
@@ -40,7 +40,7 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
     const auto found = std::ranges::find(form.buffers, buffer);
     const auto number = static_cast<std::uint32_t>(found - form.buffers.begin());
     if (found == form.buffers.end()) form.buffers.push_back(buffer);
-    const auto kind = is_once_(buffer) ? ir::BufferKind::Parameter : ir::BufferKind::Input;
+    const auto kind = context_.is_once(buffer) ? ir::BufferKind::Parameter : ir::BufferKind::Input;
     return g_.make(Op::Buffer, buffer->dtype, axes_of(buffer), ir::BufferInfo{kind, number});
   };
   for (UOpRef x : stage_body(stage)) {
@@ -65,30 +65,40 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
   return form;
 }
 
-absl::StatusOr<KernelAst> KernelMemo::build(UOpRef stage) {
+absl::StatusOr<Kernel> KernelMemo::lower(UOpRef stage) {
   const std::optional<Form> form = form_of(stage);
   const auto found = form ? built_.find(form->stage) : built_.end();
   if (found != built_.end()) {
-    KernelAst kernel = found->second.kernel;
+    Kernel kernel = found->second.kernel;
     rename(kernel, found->second.buffers, form->buffers, form->provenance);
     return kernel;
   }
-  HEARTH_ASSIGN_OR_RETURN(KernelAst kernel, build_kernel(g_, stage, target_, is_once_, tuning_));
-  if (form) built_.emplace(form->stage, Built{kernel, form->buffers});
-  return kernel;
+  HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> kernel, lower_({.stage = stage, .may_pack = true}, context_));
+  if (form) built_.emplace(form->stage, Built{*kernel, form->buffers});
+  return *std::move(kernel);
 }
 
-absl::Status KernelMemo::compute_in_copy(KernelAst::Packing& packing) {
+absl::Status KernelMemo::lower_copies(Kernel::Packing& packing) {
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<KernelTask> tasks, tasks_computing_source(g_, packing));
+  packing.kernels.clear();
+  for (const KernelTask& task : tasks) {
+    HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> copy, lower_(task, context_));
+    packing.kernels.push_back(*std::move(copy));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KernelMemo::compute_in_copy(Kernel::Packing& packing) {
   const std::optional<Form> form = form_of(packing.source);
-  if (!form) return passes::compute_in_copy(g_, packing, target_, tuning_);
+  if (!form) return lower_copies(packing);
   CopyKey key = {form->stage, packing.flat};
   key.second.push_back(packing.copy);
   if (const auto found = copied_.find(key); found != copied_.end()) {
     packing.kernels = found->second.kernels;
-    for (KernelAst& copy : packing.kernels) rename(copy, found->second.buffers, form->buffers, form->provenance);
+    for (Kernel& copy : packing.kernels) rename(copy, found->second.buffers, form->buffers, form->provenance);
     return absl::OkStatus();
   }
-  HEARTH_RETURN_IF_ERROR(passes::compute_in_copy(g_, packing, target_, tuning_));
+  HEARTH_RETURN_IF_ERROR(lower_copies(packing));
   copied_.emplace(std::move(key), Copied{packing.kernels, form->buffers});
   return absl::OkStatus();
 }

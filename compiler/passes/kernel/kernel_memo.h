@@ -1,10 +1,10 @@
 // KernelMemo: kernels of stages, each distinct one made once. A net has many stages that are the same but for what
 // they read; opts, packing and simplification of a kernel are most of lowering.
 //
-// Of one graph and one thread. Errors: those of passes/kernel/kernel_ast.
+// Of one graph and one thread. Errors: those of the list of steps, `lower`.
 //
-//   KernelMemo memo(graph, target, is_once, tuning);
-//   absl::StatusOr<KernelAst> kernel = memo.build(stage);
+//   KernelMemo memo(context, lower);
+//   absl::StatusOr<Kernel> kernel = memo.lower(stage);
 #pragma once
 #include <map>
 #include <optional>
@@ -12,19 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/passes/kernel/kernel_ast.h"
-#include "compiler/target/target.h"
+#include "compiler/passes/kernel/kernel_context.h"
 
 namespace hearth::passes {
 
 class KernelMemo {
  public:
-  KernelMemo(ir::Graph& graph, const target::Target& target, IsOnce is_once, const Tuning& tuning)
-      : g_(graph), target_(target), is_once_(std::move(is_once)), tuning_(tuning) {}
+  // References are the caller's.
+  KernelMemo(const KernelContext& context, const LowerKernel& lower)
+      : context_(context), g_(context.g), lower_(lower) {}
 
-  // build_kernel and compute_in_copy of passes/kernel/kernel_ast.
-  absl::StatusOr<KernelAst> build(ir::UOpRef stage);
-  absl::Status compute_in_copy(KernelAst::Packing& packing);
+  // The kernel of a stage, with its operands packed where that pays.
+  absl::StatusOr<Kernel> lower(ir::UOpRef stage);
+  // Makes a packed copy of an elementwise stage without the stage (passes/kernel/packed_copies).
+  absl::Status compute_in_copy(Kernel::Packing& packing);
 
  private:
   // A stage without its name and those of what it reads.
@@ -34,21 +35,22 @@ class KernelMemo {
     std::uint32_t provenance = 0;
   };
   struct Built {
-    KernelAst kernel;
+    Kernel kernel;
     std::vector<ir::UOpRef> buffers;
   };
   struct Copied {
-    std::vector<KernelAst> kernels;
+    std::vector<Kernel> kernels;
     std::vector<ir::UOpRef> buffers;
   };
   using CopyKey = std::pair<ir::UOpRef, std::vector<ir::UOpRef>>;  // form of the source; the copy, its flat kernels
 
   std::optional<Form> form_of(ir::UOpRef stage);
 
+  absl::Status lower_copies(Kernel::Packing& packing);
+
+  const KernelContext& context_;
   ir::Graph& g_;
-  const target::Target& target_;
-  const IsOnce is_once_;
-  const Tuning& tuning_;
+  const LowerKernel& lower_;
   std::unordered_map<ir::UOpRef, Built> built_;
   std::map<CopyKey, Copied> copied_;
 };

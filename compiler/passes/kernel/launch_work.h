@@ -8,8 +8,8 @@
 namespace hearth::passes {
 
 struct LaunchWork {
-  ir::UOpRef num_ops = nullptr;  // arithmetic, as KernelAst::num_ops counts it; null: that number, whatever the values
-  ir::UOpRef work = nullptr;     // likewise as KernelAst::work
+  ir::UOpRef num_ops = nullptr;  // arithmetic, as Kernel::num_ops counts it; null: that number, whatever the values
+  ir::UOpRef work = nullptr;     // likewise as Kernel::work
 };
 
 // `flat`: before opts, sink(store(index(param | allocation, position, gate), value, ranges...)...).

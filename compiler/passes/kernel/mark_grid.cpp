@@ -12,6 +12,10 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
+struct MarkedGrid {
+  UOpRef kernel = nullptr, units = nullptr;
+};
+
 constexpr double kWorkWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
 constexpr double kWorkOfAUnit = 4'000;         // of several loops: two divisions find its place
 constexpr double kEven = 1.05;                 // the longest share over the average
@@ -169,9 +173,8 @@ MarkedGrid with_invocations(ir::Graph& g, UOpRef kernel) {
   return with_grid(g, kernel, outer);
 }
 
-}  // namespace
-
-MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double work, const target::Target& target) {
+MarkedGrid marked(ir::Graph& graph, UOpRef kernel, const target::Target& target, const Kernel& out) {
+  const double num_ops = out.num_ops, work = out.work;
   if (target.unit() == target::Unit::Invocation) return with_invocations(graph, kernel);
   UOpRef outer = shared_loop(kernel, 0);
   const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
@@ -203,6 +206,14 @@ MarkedGrid mark_grid(ir::Graph& graph, UOpRef kernel, double num_ops, double wor
     if (std::optional<MarkedGrid> shares = with_shares(graph, kernel, outer, threads)) return *shares;
   }
   return with_grid(graph, kernel, outer);
+}
+
+}  // namespace
+
+UOpRef mark_grid(ir::Graph& graph, UOpRef kernel, const target::Target& target, Kernel& out) {
+  const MarkedGrid grid = marked(graph, kernel, target, out);
+  out.grid = grid.units;
+  return grid.kernel;
 }
 
 }  // namespace hearth::passes

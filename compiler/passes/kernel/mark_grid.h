@@ -6,20 +6,17 @@
 // it, as long as a unit stays worth more than finding its place. Stores in loops of their own that compute something
 // are divided in shares, a unit for each of the target's threads.
 //
-// Where a unit is an invocation (target::Unit), all loops that every store shares become one, the innermost last, so that
-// neighbouring units touch neighbouring elements, until the next one would repeat a reduction for each of its turns.
+// Where a unit is an invocation (target::Unit), all loops that every store shares become one, the innermost last, so
+// that neighbouring units touch neighbouring elements, until the next one would repeat a reduction for each of its
+// turns.
 #pragma once
-#include "compiler/ir/graph.h"
+#include "compiler/passes/kernel/kernel.h"
 #include "compiler/target/target.h"
 
 namespace hearth::passes {
 
-struct MarkedGrid {
-  ir::UOpRef kernel = nullptr;
-  ir::UOpRef units = nullptr;  // of the Grid range; the constant 1 without one
-};
-
-// `kernel`: sink(store...) after opts. `num_ops`, `work`: as KernelAst has them.
-MarkedGrid mark_grid(ir::Graph& graph, ir::UOpRef kernel, double num_ops, double work, const target::Target& target);
+// `kernel`: sink(store...) after opts, with out.num_ops and out.work. Fills out.grid: units of the Grid range, the
+// constant 1 without one.
+ir::UOpRef mark_grid(ir::Graph& graph, ir::UOpRef kernel, const target::Target& target, Kernel& out);
 
 }  // namespace hearth::passes

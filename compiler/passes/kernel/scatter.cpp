@@ -1,7 +1,6 @@
 #include "compiler/passes/kernel/scatter.h"
 
 #include "compiler/ir/shape.h"
-#include "compiler/passes/kernel/apply_opts.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/ranged/movement_index.h"
 #include "compiler/passes/ranged/stages.h"
@@ -134,17 +133,14 @@ class ScatterKernel {
 
 }  // namespace
 
-absl::StatusOr<KernelAst> build_scatter(ir::Graph& g, UOpRef stage, const target::Target& target,
-                                        const Tuning& tuning) {
+absl::StatusOr<KernelTask> scatter_task(ir::Graph& g, UOpRef stage, const target::Target& target) {
   const ScatterKernel kernel(g, stage, target);
-  KernelAst out;
-  out.buffers = kernel.buffers();
-  out.provenance = stage->provenance;
   HEARTH_ASSIGN_OR_RETURN(UOpRef flat, rules::simplify(g, kernel.flat()));
-  count_work(g, flat, target, tuning, out);
-  HEARTH_ASSIGN_OR_RETURN(UOpRef root, apply_opts(g, flat, kernel.opts()));
-  HEARTH_RETURN_IF_ERROR(finish_kernel(g, root, target, tuning, "scatter", out));
-  return out;
+  return KernelTask{.flat = flat,
+                    .buffers = kernel.buffers(),
+                    .provenance = stage->provenance,
+                    .own = kernel.opts(),
+                    .kind = "scatter"};
 }
 
 }  // namespace hearth::passes

@@ -54,7 +54,7 @@ struct PlannedLoop {
 // Neighbouring launches that one fork runs (passes/plan/parallel_regions).
 struct PlannedRegion {
   std::uint32_t first_launch = 0, num_launches = 0;
-  double work = 0;  // of all of them, see KernelAst
+  double work = 0;  // of all of them, see Kernel
 };
 
 struct PlannedKernel {
@@ -65,7 +65,7 @@ struct PlannedKernel {
   std::string main_source;       // what most of its work is for, of its first launch; with Tuning::describe
   std::string source;            // main_source, then the others of `provenance`, for explain
   double num_ops = 0;
-  double work = 0;                   // see KernelAst
+  double work = 0;                   // see Kernel
   std::vector<SlotAccess> accesses;  // by param slot; empty where nothing is known
   v1::KernelChoice choice;           // with Tuning::describe
   KernelCost cost;                   // likewise; of a blob: its operations alone

@@ -30,20 +30,18 @@ using ir::UOpRef;
 
 class Splitter {
  public:
-  Splitter(ir::Graph& g, UOpRef sink, const ImportedGraph& imported,
-           const std::vector<std::vector<UOpRef>>& output_shapes, const target::Target& target,
-           const std::vector<BlobKernel>& blobs, const Tuning& tuning, const std::vector<Schedule>& bodies)
-      : g_(g),
-        sink_(sink),
-        imported_(imported),
-        output_shapes_(output_shapes),
-        blobs_(blobs),
-        bodies_(bodies),
-        target_(target),
-        tuning_(tuning),
-        once_(sink),
-        needed_if_(needed_if(g, sink)),
-        memo_(g, target, [this](UOpRef b) { return once_.contains(b); }, tuning) {}
+  Splitter(const StageGraph& stages, KernelContext context, const LowerKernel& lower)
+      : g_(context.g),
+        sink_(stages.sink),
+        imported_(stages.imported),
+        stages_(stages),
+        once_(stages.sink),
+        needed_if_(needed_if(context.g, stages.sink)),
+        context_{context.g, context.target, context.tuning, [this](UOpRef b) { return once_.contains(b); }},
+        lower_(lower),
+        memo_(context_, lower) {}
+  Splitter(const Splitter&) = delete;
+  Splitter& operator=(const Splitter&) = delete;
 
   absl::StatusOr<Schedule> run() {
     for (const ImportedBuffer& b : imported_.buffers)
@@ -88,7 +86,7 @@ class Splitter {
       UOpRef stage = sink_->source(i);
       buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
       out_.buffers.push_back(
-          planned(ir::BufferKind::Output, imported_.output_names[i], stage->dtype, output_shapes_[i]));
+          planned(ir::BufferKind::Output, imported_.output_names[i], stage->dtype, stages_.output_shapes[i]));
       is_output_[stage] = true;
     }
   }
@@ -142,7 +140,7 @@ class Splitter {
 
   // A kernel of a stage, or of one part of a choice.
   struct Built {
-    KernelAst kernel;
+    Kernel kernel;
     UOpRef runs_if = nullptr;  // as ChoicePart has it
   };
 
@@ -153,11 +151,13 @@ class Splitter {
     order_.push_back(stage);
     std::vector<Built>& built = built_[stage];
     if (stage->source(0)->is(Op::Scatter)) {
-      HEARTH_ASSIGN_OR_RETURN(built.emplace_back().kernel, build_scatter(g_, stage, target_, tuning_));
+      HEARTH_ASSIGN_OR_RETURN(const KernelTask task, scatter_task(g_, stage, context_.target));
+      HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> kernel, lower_(task, context_));
+      built.push_back({*std::move(kernel), nullptr});
       return absl::OkStatus();
     }
     if (is_opaque(stage->source(0))) {
-      KernelAst& kernel = built.emplace_back().kernel;
+      Kernel& kernel = built.emplace_back().kernel;
       kernel.buffers = {stage};
       for (UOpRef load : stage->source(0)->sources) kernel.buffers.push_back(load->source(0)->source(0));
       kernel.provenance = stage->provenance;
@@ -169,10 +169,9 @@ class Splitter {
       for (UOpRef x : stage_body(stage)) {
         if (x->is(Op::Buffer) && x->as<ir::BufferInfo>().id == id) buffer = x;
       }
-      const auto is_once = [this](UOpRef b) { return once_.contains(b); };
-      std::optional<KernelAst> kernel;
+      std::optional<Kernel> kernel;
       if (buffer) {
-        HEARTH_ASSIGN_OR_RETURN(kernel, build_in_place(g_, stage, buffer, target_, is_once, tuning_));
+        HEARTH_ASSIGN_OR_RETURN(kernel, lower_({.stage = stage, .in_place = buffer, .may_pack = true}, context_));
       }
       if (kernel) {
         built.push_back({*std::move(kernel), nullptr});
@@ -182,7 +181,7 @@ class Splitter {
     }
     for (const ChoicePart& part : parts_of(g_, stage)) {
       if (part.stage != stage) once_.add_equal(part.stage, stage);
-      HEARTH_ASSIGN_OR_RETURN(KernelAst kernel, memo_.build(part.stage));
+      HEARTH_ASSIGN_OR_RETURN(Kernel kernel, memo_.lower(part.stage));
       kernel.buffers[0] = stage;
       // What is the same at every replay is made before the first one, whatever its values.
       UOpRef needed = once_.contains(stage) ? nullptr : needed_if_.at(stage);
@@ -197,12 +196,12 @@ class Splitter {
     for (UOpRef stage : order_) {
       for (const Built& built : built_.at(stage)) {
         for (std::size_t i = 1; i < built.kernel.buffers.size(); ++i) ++readers[built.kernel.buffers[i]];
-        for (const KernelAst::Packing& packing : built.kernel.packings) ++readers[packing.source];
+        for (const Kernel::Packing& packing : built.kernel.packings) ++readers[packing.source];
       }
     }
     for (UOpRef stage : order_) {
       for (Built& built : built_.at(stage)) {
-        for (KernelAst::Packing& packing : built.kernel.packings) {
+        for (Kernel::Packing& packing : built.kernel.packings) {
           UOpRef source = packing.source;
           if (!source->is(Op::Stage) || readers.at(source) != 1 || is_output_[source] || !is_elementwise(source) ||
               packing.kernels.size() != 1)
@@ -231,12 +230,12 @@ class Splitter {
   void add_launches(UOpRef stage) {
     const bool once = once_.contains(stage);
     UOpRef value = stage->source(0);
-    const std::string main = tuning_.describe ? main_source(g_, stage) : "";
+    const std::string main = context_.tuning.describe ? main_source(g_, stage) : "";
     for (const auto& [kernel, runs_if] : built_.at(stage)) {
-      if (value->is(Op::Blob)) return add_blob(kernel, blobs_[value->as<ir::BlobInfo>().id], once);
+      if (value->is(Op::Blob)) return add_blob(kernel, stages_.blobs[value->as<ir::BlobInfo>().id], once);
       if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, kernel);
       Copies copies;
-      for (const KernelAst::Packing& packing : kernel.packings) copies[packing.copy] = add_copy(packing, runs_if, main);
+      for (const Kernel::Packing& packing : kernel.packings) copies[packing.copy] = add_copy(packing, runs_if, main);
       add_kernel(kernel, copies, once, runs_if, main);
     }
   }
@@ -249,9 +248,9 @@ class Splitter {
   }
 
   // The buffer of a packed copy; kernels that read one buffer in one order share it, where they run together.
-  std::uint32_t add_copy(const KernelAst::Packing& packing, UOpRef runs_if, const std::string& main) {
+  std::uint32_t add_copy(const Kernel::Packing& packing, UOpRef runs_if, const std::string& main) {
     std::string text;
-    for (const KernelAst& kernel : packing.kernels) text += ir::print(kernel.root);
+    for (const Kernel& kernel : packing.kernels) text += ir::print(kernel.root);
     const bool once = once_.contains(packing.source);
     if (once) runs_if = nullptr;
     if (runs_if) text += fmt::format("if {}", runs_if->id);
@@ -262,11 +261,11 @@ class Splitter {
     }
     out_.buffers.push_back(planned(once ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", packing.source->dtype,
                                    {g_.index(packing.elements)}));
-    for (const KernelAst& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once, runs_if, main);
+    for (const Kernel& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once, runs_if, main);
     return next;
   }
 
-  void add_blob(const KernelAst& built, const BlobKernel& blob, bool once) {
+  void add_blob(const Kernel& built, const BlobKernel& blob, bool once) {
     PlannedLaunch launch;
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, {}));
     launch.grid = blob.grid;
@@ -288,7 +287,7 @@ class Splitter {
   }
 
   // All results of a loop are made where the first of them is.
-  void add_loop(std::uint32_t id, const KernelAst& built) {
+  void add_loop(std::uint32_t id, const Kernel& built) {
     if (!placed_loops_.insert(id).second) return;
     LoopBuffers buffers;
     for (std::size_t i = 1; i < built.buffers.size(); ++i) buffers.operands.push_back(buffer_id(built.buffers[i], {}));
@@ -299,7 +298,7 @@ class Splitter {
       if (value->is(Op::Loop) && value->as<ir::LoopInfo>().id == id)
         buffers.results[value->as<ir::LoopInfo>().result] = buffer_of_.at(stage);
     }
-    append_loop(out_, loop, bodies_[id], buffers, [this](const PlannedKernel& kernel) {
+    append_loop(out_, loop, stages_.bodies[id], buffers, [this](const PlannedKernel& kernel) {
       auto [found, added] = kernel_of_.emplace(kernel.text, out_.kernels.size());
       if (added) out_.kernels.push_back(kernel);
       PlannedKernel& same = out_.kernels[found->second];
@@ -309,7 +308,7 @@ class Splitter {
   }
 
   // `main`: the source that most of its work is for.
-  void add_kernel(const KernelAst& built, const Copies& copies, bool once, UOpRef runs_if, const std::string& main) {
+  void add_kernel(const Kernel& built, const Copies& copies, bool once, UOpRef runs_if, const std::string& main) {
     out_.bounds.add(built.bounds);
     PlannedLaunch launch;
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));
@@ -351,13 +350,11 @@ class Splitter {
   ir::Graph& g_;
   UOpRef sink_;
   const ImportedGraph& imported_;
-  const std::vector<std::vector<UOpRef>>& output_shapes_;
-  const std::vector<BlobKernel>& blobs_;
-  const std::vector<Schedule>& bodies_;
-  const target::Target& target_;
-  const Tuning& tuning_;
+  const StageGraph& stages_;
   OnceStages once_;
   const std::unordered_map<UOpRef, UOpRef> needed_if_;
+  const KernelContext context_;
+  const LowerKernel& lower_;
   KernelMemo memo_;
   Schedule out_;
   std::unordered_set<std::uint32_t> placed_loops_;
@@ -373,11 +370,8 @@ class Splitter {
 
 }  // namespace
 
-absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<UOpRef>>& output_shapes,
-                                       const target::Target& target, const std::vector<BlobKernel>& blobs,
-                                       const Tuning& tuning, const std::vector<Schedule>& bodies) {
-  return Splitter(graph, sink, imported, output_shapes, target, blobs, tuning, bodies).run();
+absl::StatusOr<Schedule> split_kernels(const StageGraph& stages, KernelContext context, const LowerKernel& lower) {
+  return Splitter(stages, std::move(context), lower).run();
 }
 
 }  // namespace hearth::passes

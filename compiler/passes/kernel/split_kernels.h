@@ -1,4 +1,5 @@
-// split: every stage becomes a kernel of its own, buffers get their places, indices become flat.
+// split_kernels: every stage becomes a kernel of its own, by the list of steps in compiler/compile.cpp; buffers get
+// their places, launches their order.
 //
 // A kernel's AST is sink(store(index(param, flat, true), value, ranges...)); params, vars and axes are numbered in
 // order of appearance, so equal kernels have equal text: that text is the kernel's canonical form. The outermost output
@@ -8,18 +9,22 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/passes/import/import.h"
-#include "compiler/passes/kernel/choose_opts.h"
+#include "compiler/passes/kernel/kernel_context.h"
 #include "compiler/passes/kernel/schedule.h"
 #include "compiler/passes/tensor/choose_blobs.h"
-#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
-// `blobs` are what Blob stages stand for, `bodies` what the loops' bodies became, by LoopInfo::id. `output_shapes` are
-// the tensor-level shapes (outputs drop trailing reshapes).
-absl::StatusOr<Schedule> split_kernels(ir::Graph& graph, ir::UOpRef sink, const ImportedGraph& imported,
-                                       const std::vector<std::vector<ir::UOpRef>>& output_shapes,
-                                       const target::Target& target, const std::vector<BlobKernel>& blobs = {},
-                                       const Tuning& tuning = {}, const std::vector<Schedule>& bodies = {});
+// What is split: a graph's stages and what they stand for. References are the caller's.
+struct StageGraph {
+  ir::UOpRef sink = nullptr;
+  const ImportedGraph& imported;
+  std::vector<std::vector<ir::UOpRef>> output_shapes;  // tensor-level: outputs drop trailing reshapes
+  std::vector<BlobKernel> blobs = {};                  // what Blob stages stand for
+  std::vector<Schedule> bodies = {};                   // what the loops' bodies became, by LoopInfo::id
+};
+
+// `context`: its is_once is set here.
+absl::StatusOr<Schedule> split_kernels(const StageGraph& stages, KernelContext context, const LowerKernel& lower);
 
 }  // namespace hearth::passes

@@ -124,4 +124,10 @@ absl::StatusOr<std::optional<UOpRef>> update_in_place(ir::Graph& g, UOpRef kerne
   return updated;
 }
 
+absl::StatusOr<std::optional<UOpRef>> update_in_place(ir::Graph& g, UOpRef kernel, UOpRef buffer, const Kernel& out) {
+  const auto found = std::ranges::find(out.buffers, buffer);
+  if (out.rows || found == out.buffers.end()) return std::nullopt;
+  return update_in_place(g, kernel, static_cast<std::uint32_t>(found - out.buffers.begin()));
+}
+
 }  // namespace hearth::passes

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "compiler/ir/graph.h"
+#include "compiler/passes/kernel/kernel.h"
 
 namespace hearth::passes {
 
@@ -14,5 +14,9 @@ namespace hearth::passes {
 // same without that param, for the elements that differ: those between two lengths of one loop. Nothing where the
 // kernel reads other elements of it than the one it stores, or these are not of that kind.
 absl::StatusOr<std::optional<ir::UOpRef>> update_in_place(ir::Graph& graph, ir::UOpRef kernel, std::uint32_t slot);
+
+// The same for `out`'s slot of `buffer`; nothing where it has none, or works by rows.
+absl::StatusOr<std::optional<ir::UOpRef>> update_in_place(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef buffer,
+                                                          const Kernel& out);
 
 }  // namespace hearth::passes

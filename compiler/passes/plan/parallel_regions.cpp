@@ -6,7 +6,7 @@
 namespace hearth::passes {
 namespace {
 
-// Operations or elements of a launch (KernelAst::work). A longer one takes tens of microseconds, so a fork of its own
+// Operations or elements of a launch (Kernel::work). A longer one takes tens of microseconds, so a fork of its own
 // is a few percent of it, and its operands would be read again for each share of the units.
 constexpr double kMaxWork = 2'000'000;
 

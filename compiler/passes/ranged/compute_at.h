@@ -15,7 +15,7 @@
 
 namespace hearth::passes {
 
-// sink(stage...) -> the same with StageInfo.kept set on stages that passes/kernel/kernel_ast puts into their reader's
+// sink(stage...) -> the same with StageInfo.kept set on stages that passes/kernel/kernel puts into their reader's
 // kernel.
 ir::UOpRef compute_at(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 

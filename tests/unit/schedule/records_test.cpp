@@ -162,7 +162,7 @@ TEST_CASE("a record with any one bit flipped still gives a right kernel") {
     tuning.describe = true;
     tuning.warnings = &warnings;
     ir::Graph g;
-    const auto chosen = passes::choose_opts(g, kernel_of(g, p), target, 1e3, facts, true, tuning);
+    const auto chosen = passes::choose_opts({g, target, tuning, {}}, kernel_of(g, p), {1e3, facts, true});
     INFO(chosen.status());
     REQUIRE(chosen.ok());
     chosen->choice.tuned() ? ++used : ++refused;

@@ -1,4 +1,4 @@
-#include "compiler/passes/kernel/flatten_stage.h"
+#include "compiler/passes/kernel/flatten.h"
 
 #include <algorithm>
 
@@ -13,6 +13,49 @@ namespace hearth::passes {
 using ir::Op;
 using ir::Shape;
 using ir::UOpRef;
+
+namespace {
+
+double trip_count(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
+
+// Of the loops that all stores share, the one under which most of what is read stays the same: the innermost of them.
+UOpRef rows_of(UOpRef root, const std::vector<UOpRef>& shared) {
+  UOpRef best = nullptr;
+  double most = -1;
+  for (UOpRef loop : shared) {
+    double reread = 0;
+    for (UOpRef x : toposort(root)) {
+      if (!x->is(Op::Index) || !x->source(0)->is(Op::Param)) continue;
+      double bytes = byte_size(x->source(0)->dtype);
+      bool moves = false;
+      for (UOpRef r : toposort(x)) {
+        moves |= r == loop;
+        if (r->is(Op::Range)) bytes *= trip_count(r);
+      }
+      if (!moves) reread += bytes;
+    }
+    if (reread >= most) most = reread, best = loop;
+  }
+  return best;
+}
+
+// The shared loops become the outermost of every store, `rows` the last of them.
+UOpRef with_outer_loops(ir::Graph& g, UOpRef root, const std::vector<UOpRef>& shared, UOpRef rows) {
+  auto place = [&](UOpRef r) { return r == rows ? 1 : std::ranges::find(shared, r) == shared.end() ? 2 : 0; };
+  std::vector<UOpRef> stores;
+  for (UOpRef store : root->sources) {
+    std::vector<UOpRef> sources(store->sources.begin(), store->sources.end());
+    // Loops of one place in the order of the first kept stage, then of the store.
+    std::stable_sort(sources.begin() + 2, sources.end(), [&](UOpRef a, UOpRef b) {
+      if (place(a) != place(b)) return place(a) < place(b);
+      return place(a) == 0 && std::ranges::find(shared, a) < std::ranges::find(shared, b);
+    });
+    stores.push_back(g.with_sources(store, sources));
+  }
+  return g.make(Op::Sink, root->dtype, stores, root->payload);
+}
+
+}  // namespace
 
 static UOpRef param(ir::Graph& g, ir::DType dtype, std::size_t slot) {
   return g.make(Op::Param, dtype, {}, ir::ParamInfo{static_cast<std::uint32_t>(slot)});
@@ -93,6 +136,15 @@ UOpRef StageFlattener::value_of(UOpRef stage, std::unordered_map<UOpRef, UOpRef>
     done[x] = empty ? reduce_identity(g_, x->as<ir::ReduceInfo>().kind, x->dtype) : g_.with_sources(x, sources);
   }
   return done.at(stage->source(0));
+}
+
+UOpRef flatten(ir::Graph& g, UOpRef stage, Kernel& out) {
+  out.buffers = {stage};
+  StageFlattener flattener(g, stage, out);
+  UOpRef flat = flattener.run();
+  if (flattener.shared().empty()) return flat;
+  out.rows = rows_of(flat, flattener.shared());
+  return with_outer_loops(g, flat, flattener.shared(), out.rows);
 }
 
 }  // namespace hearth::passes

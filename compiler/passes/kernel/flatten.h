@@ -1,19 +1,20 @@
-// StageFlattener: a stage, with those that are kept in its kernel -> stores with params, allocations and flat indices.
-//
-//   StageFlattener flattener(graph, stage, ast);   // fills ast.buffers and ast.provenance
-//   UOpRef flat = flattener.run();
+// flatten: a stage, with those that are kept in its kernel -> sink(store(index(param | allocation, position, gate),
+// value, ranges...)...), positions flat.
 #pragma once
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/passes/kernel/kernel_ast.h"
+#include "compiler/passes/kernel/kernel.h"
 
 namespace hearth::passes {
 
-// Slots are in order of first appearance; 0 is the stage itself.
+// Fills `out`'s buffers, provenance and, where loops of kept stages are the kernel's own, rows.
+ir::UOpRef flatten(ir::Graph& graph, ir::UOpRef stage, Kernel& out);
+
+// The same in parts. Slots are in order of first appearance; 0 is the stage itself.
 class StageFlattener {
  public:
-  StageFlattener(ir::Graph& g, ir::UOpRef stage, KernelAst& out) : g_(g), root_(stage), out_(out) {}
+  StageFlattener(ir::Graph& g, ir::UOpRef stage, Kernel& out) : g_(g), root_(stage), out_(out) {}
 
   ir::UOpRef run();
 
@@ -31,7 +32,7 @@ class StageFlattener {
 
   ir::Graph& g_;
   ir::UOpRef root_;
-  KernelAst& out_;
+  Kernel& out_;
   std::vector<ir::UOpRef> stores_, shared_;
   std::unordered_map<ir::UOpRef, ir::UOpRef> allocations_;
 };
