@@ -238,12 +238,13 @@ fi
 }  // namespace
 
 std::string bash_completion(const CLI::App& program) {
-  return script(program, /*with_text=*/false, "# Completion of NAME for bash, made by: NAME completion bash\n\n", kBashBody);
+  return script(program, /*with_text=*/false, "# Completion of NAME for bash, made by: NAME completion bash\n\n",
+                kBashBody);
 }
 
 std::string zsh_completion(const CLI::App& program) {
-  return script(program, /*with_text=*/true, "#compdef NAME\n# Completion of NAME for zsh, made by: NAME completion zsh\n\n",
-                kZshBody);
+  return script(program, /*with_text=*/true,
+                "#compdef NAME\n# Completion of NAME for zsh, made by: NAME completion zsh\n\n", kZshBody);
 }
 
 }  // namespace hearth::command_line

@@ -36,10 +36,10 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 // What the parser says, in words for people: "--threads needs a value" for "--threads: 1 required INT missing".
 std::string in_plain_words(const CLI::ParseError& error) {
-  static const std::regex no_value("(\\S+): \\d+ required .* missing"), too_many("(\\S+): At Most 1 required but received (\\d+)"),
+  static const std::regex no_value("(\\S+): \\d+ required .* missing"),
+      too_many("(\\S+): At Most 1 required but received (\\d+)"),
       takes_none("(\\S+) was given a disallowed flag override"), missing("([a-z][^ ]*) is required"),
-      no_member("(\\S+: )(.*) not in \\{(.*)\\}"),
-      outside("(\\S+: )Value (.*) not in range (\\S+) to (\\S+)");
+      no_member("(\\S+: )(.*) not in \\{(.*)\\}"), outside("(\\S+: )Value (.*) not in range (\\S+) to (\\S+)");
   const std::string text = error.what();
   std::smatch match;
   if (std::regex_match(text, match, no_value)) return match.str(1) + " needs a value";
@@ -47,7 +47,8 @@ std::string in_plain_words(const CLI::ParseError& error) {
     return match.str(1) + " was given " + match.str(2) + " times; give it once";
   if (std::regex_match(text, match, takes_none)) return match.str(1) + " takes no value";
   if (std::regex_match(text, match, no_member))
-    return match.str(1) + "'" + match.str(2) + "' is none of " + std::regex_replace(match.str(3), std::regex(","), ", ");
+    return match.str(1) + "'" + match.str(2) + "' is none of " +
+           std::regex_replace(match.str(3), std::regex(","), ", ");
   if (std::regex_match(text, match, outside))
     return match.str(1) + "'" + match.str(2) + "' is not a number from " + match.str(3) + " to " + match.str(4);
   if (std::regex_match(text, match, missing)) {

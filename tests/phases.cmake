@@ -18,7 +18,7 @@ set(HEARTH_TEST_PHASES
   # Every point at which a call can be cut off, of which a sanitizer has time for a few.
   "daemon_cut_test" release
   # Texts, headers, the tests' own tools.
-  "(documents|api_reference|layering|header_examples|includes|skips|phases)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release
+  "(documents|api_reference|layering|header_examples|includes|skips|phases|format)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release
   ".*" asan)
 
 # hearth_phases(VAR TEST): release, asan, or both.

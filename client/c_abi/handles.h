@@ -1,7 +1,7 @@
 // What is behind the handles of the C ABI (hearth/hearth.h), and how its functions end. Inside client/c_abi/ only.
 //
-//   hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters, hearth_error**
-//   error) {
+//   hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters,
+//                                   hearth_error** error) {
 //     return guarded(error, [&]() -> absl::Status {
 //       if (absl::Status given = check_given({{plan, "plan"}, {path, "path"}}); !given.ok()) return given;
 //       return plan->plan.export_to(path, {.parameters = with_parameters != 0});

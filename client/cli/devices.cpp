@@ -110,9 +110,10 @@ void add_devices(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = command_line::add_command(
       app, "devices", "Show the devices of this machine",
-      {.details = "With --json each device has its record, which hearth emit and hearth explain take as --target "
-                  "RECORD.json. The names are what --device of the other commands takes; vulkan alone is the first that "
-                  "can be used. Starts no daemon.",
+      {.details =
+           "With --json each device has its record, which hearth emit and hearth explain take as --target "
+           "RECORD.json. The names are what --device of the other commands takes; vulkan alone is the first that "
+           "can be used. Starts no daemon.",
        .examples = {{"hearth devices", "Lists the processor and every Vulkan device."},
                     {"hearth run model.onnx --device vulkan:0", "Runs a model on the first of them."}},
        .environment = {{"HEARTH_VULKAN_VALIDATION", "1: Vulkan's validation layer is loaded."}}});

@@ -11,7 +11,7 @@ namespace hearth::cli {
 
 std::string hex(std::string_view bytes);
 std::string human_bytes(double bytes);
-std::string human_time(double microseconds);  // "40 ns", "41.2 us", "3.0 ms", "1.2 s"
+std::string human_time(double microseconds);                        // "40 ns", "41.2 us", "3.0 ms", "1.2 s"
 std::string counted(std::uint64_t count, const std::string& noun);  // "1 kernel", "2 kernels"
 std::string fixed(double value, int digits);
 std::string shape_text(const std::vector<std::int64_t>& shape);

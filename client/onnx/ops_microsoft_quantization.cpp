@@ -31,7 +31,7 @@ Tensor product_of_words(const Tensor& x, const Tensor& packed, const Tensor& sca
   const std::int64_t per = 32 / bits;
   const Tensor bytes = client::cast(client::reshape(packed, {columns, blocks, words, 4}), DType::kU32);
   const Tensor at = client::arange(4, DType::kU32) * 8;
-  Tensor word = client::reduce_sum(client::shift_left(bytes, at), {-1}, false);  // of distinct bits
+  Tensor word = client::reduce_sum(client::shift_left(bytes, at), {-1}, false);            // of distinct bits
   word = client::contiguous(client::permute(client::cast(word, DType::kU32), {1, 2, 0}));  // [blocks, words, N]
   const Tensor shifts = client::reshape(client::arange(per, DType::kU32) * bits, {per, 1});
   const Tensor numbers =

@@ -3,9 +3,8 @@
 // Semantics
 //   integers   add, sub, mul, neg and shl wrap in two's complement; `index` is an unbounded integer (import proves that
 //              no index expression leaves int64).
-//   division   truncdiv/truncmod round towards zero, floordiv/floormod towards minus infinity; x div 0 = 0, x mod 0 =
-//   0;
-//              INT_MIN div -1 wraps to INT_MIN, INT_MIN mod -1 = 0.
+//   division   truncdiv/truncmod round towards zero, floordiv/floormod towards minus infinity; x div 0 = 0,
+//              x mod 0 = 0; INT_MIN div -1 wraps to INT_MIN, INT_MIN mod -1 = 0.
 //   shifts     by >= width or negative: shl and unsigned shr give 0, signed shr gives the sign (0 or -1).
 //   floats     IEEE 754, round to nearest even; f16, bf16 and fp8 compute in f32 and round once an op. Between ops of
 //              one kernel f16 and bf16 may stay in f32 (passes/ranged/wide_values), but not across `rounded`.
@@ -183,17 +182,16 @@ struct AttentionInfo {
   bool operator==(const AttentionInfo& other) const;
 };
 
-// A value that a hand-written kernel computes (passes/tensor/choose_blobs): opaque, stored, its operands stored in
-// order.
+// A value that a hand-written kernel computes (passes/tensor/choose_blobs): opaque, stored, its operands stored in order.
 struct BlobInfo {
-  std::uint32_t id = 0;          // which one, see passes/choose_blobs.h
+  std::uint32_t id = 0;          // which one, see passes/tensor/choose_blobs.h
   std::uint32_t num_values = 0;  // how many of the sources are operands
   bool operator==(const BlobInfo&) const = default;
 };
 
 // A result of a loop whose body is a graph of its own (passes/import): opaque and stored like a blob's.
 struct LoopInfo {
-  std::uint32_t id = 0;          // which one, see passes/import.h
+  std::uint32_t id = 0;          // which one, see passes/import/import.h
   std::uint32_t result = 0;      // which of its results
   std::uint32_t num_values = 0;  // how many of the sources are operands, all in the loop's order
   bool operator==(const LoopInfo&) const = default;

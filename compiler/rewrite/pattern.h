@@ -133,8 +133,8 @@ class Pattern {
     // Thrown at compile time only.
     if (size_ + source.size_ > kMaxNodes) throw "pattern too large";
     if (nodes_[0].num_sources == nodes_[0].sources.size()) throw "too many sources";
-    const bool after_repeat = nodes_[0].num_sources > 0 &&
-                              nodes_[nodes_[0].sources[nodes_[0].num_sources - 1]].kind == NodeKind::Repeat;
+    const bool after_repeat =
+        nodes_[0].num_sources > 0 && nodes_[nodes_[0].sources[nodes_[0].num_sources - 1]].kind == NodeKind::Repeat;
     if (after_repeat) throw "repeat() must be the last source";
     nodes_[0].sources[nodes_[0].num_sources++] = static_cast<std::uint8_t>(size_);
     for (int i = 0; i < source.size_; ++i) {

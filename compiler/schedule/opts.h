@@ -1,4 +1,4 @@
-// Opts: loop transformations of one kernel, decided by a heuristic (or later a search) and applied by
+// Opts: loop transformations of one kernel, decided by a scheduler or a tuning record (scheduler.h, records.h) and applied by
 // passes/kernel/apply_opts. They become part of the kernel's canonical AST, hence of its key.
 #pragma once
 #include <optional>

@@ -40,8 +40,8 @@ class UnixSocket {
   bool is_reachable() const { return is_at(path_); }
   void remove();
   // Gives the socket a second name, in place of what has it, in a folder of mode 0700 (`for_all`: 0755) that is made if
-  // need be; remove()
-  // takes it away if it is still this socket's. Errors: UNAVAILABLE naming the path (some file systems have no links).
+  // need be; remove() takes it away if it is still this socket's. Errors: UNAVAILABLE naming the path (some file systems
+  // have no links).
   absl::Status link_to(const std::string& path, bool for_all = false);
   // Refuses those that wait to be accepted.
   void close();

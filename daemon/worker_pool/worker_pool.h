@@ -2,12 +2,13 @@
 //
 // Workers are started when first needed (or warm()), leave after the idle limit, and are replaced when they crash, hang
 // or outgrow their limits; the job then ends with one typed error, nothing else suffers. A worker does jobs of one user
-// only. Owns threads and processes;
-// the destructor cancels what runs. Thread-safe. `done` is called exactly once for every accepted job, on a pool
-// thread or the one that cancels. Example:
+// only. Owns threads and processes; the destructor cancels what runs. Thread-safe. `done` is called exactly once for every
+// accepted job, on a pool thread or the one that cancels. Example:
+//
 //   WorkerPool pool(options, &poison, &metrics);
-//   absl::StatusOr<std::uint64_t> job = pool.submit({.request = request, .key = key, .what = "graph", .done =
-//   on_reply}); if (caller_left) pool.cancel(*job);
+//   absl::StatusOr<std::uint64_t> job =
+//       pool.submit({.request = request, .key = key, .what = "graph", .done = on_reply});
+//   if (caller_left) pool.cancel(*job);
 #pragma once
 #include <absl/status/statusor.h>
 

@@ -1,4 +1,4 @@
-// Every recording op: client/ops/*.h together.
+// Every recording op: hearth/ops/*.h together.
 #pragma once
 #include "hearth/ops/activation.h"
 #include "hearth/ops/attention.h"

@@ -1,5 +1,5 @@
 // Tensor: a lazy value, a handle to one node of a traced graph. Nothing is computed while recording; shape and
-// dtype are known at once. Ops are free functions in client/ops/*.h (all: hearth/ops.h) plus the operators below.
+// dtype are known at once. Ops are free functions in hearth/ops/*.h (all: hearth/ops.h) plus the operators below.
 // Broadcasting follows numpy. Promotion: bool < integers < floats; equal kinds take the wider type; f16 with bf16
 // gives f32; i64 with u64 gives i64; C++ scalars are weak (they take the tensor's dtype unless their kind is higher).
 // Handles are immutable values; recording is thread-safe across threads (nodes are never changed).

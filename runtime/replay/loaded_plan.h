@@ -3,8 +3,7 @@
 // kernel or feature.
 //
 //   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan =
-//       LoadedPlan::create({.plan = bytes, .artifacts = artifacts, .parameters = {{"w", {w.data(), w_bytes,
-//       nullptr}}}});
+//       LoadedPlan::create({.plan = bytes, .artifacts = artifacts, .parameters = {{"w", {w.data(), w_bytes, nullptr}}}});
 #pragma once
 #include <map>
 #include <memory>

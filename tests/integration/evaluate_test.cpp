@@ -10,8 +10,8 @@
 namespace {
 
 using namespace hearth;
-using hearth::integration::LiveDaemon;
 using Catch::Matchers::Contains;
+using hearth::integration::LiveDaemon;
 
 std::vector<float> numbers_of(const absl::StatusOr<Array>& array) {
   INFO(array.status().message());

@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 
 std::string matmul(Place& place, const std::string& name, const std::string& dim, std::int64_t width) {
   onnx::ModelBuilder m(17);
-  m.symbolic_input("x", {dim, ""}).floats("w", {width, 5}, std::vector<float>(static_cast<std::size_t>(width) * 5, 0.5F));
+  m.symbolic_input("x", {dim, ""})
+      .floats("w", {width, 5}, std::vector<float>(static_cast<std::size_t>(width) * 5, 0.5F));
   auto* shape = m.proto().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   shape->mutable_dim(1)->set_dim_value(width);
   m.node("MatMul", {"x", "w"}, {"y"}).output("y");
@@ -85,7 +86,8 @@ TEST_CASE("a manifest: what is wrong is named with its line") {
   };
   const Row rows[] = {
       {"", "models.toml: there is no [[model]] in it"},
-      {"[[models]]\nfile = \"m.onnx\"", "models.toml:1: the manifest has no key 'models'; there are: model; did you mean"},
+      {"[[models]]\nfile = \"m.onnx\"",
+       "models.toml:1: the manifest has no key 'models'; there are: model; did you mean"},
       {"[[model]]\nfile = \"m.onnx\"\ndim = { n = 1 }", "models.toml:3: [[model]] has no key 'dim'"},
       {"[[model]]\nname = \"m\"", "models.toml:1: [[model]] has no file"},
       {"[[model]]\nfile = 3", "models.toml:2: file: expected text"},
@@ -96,8 +98,10 @@ TEST_CASE("a manifest: what is wrong is named with its line") {
       {"[[model]]\nfile = \"m.onnx\"\nweights = \"f8\"", "models.toml:3: weights: 'f8'; expected f32, bf16 or int8"},
       {"[[model]]\nfile = \"m.onnx\"\nlengths = { n = 1 }", "models.toml:3: lengths: expected a list of tables"},
       {"[[model]]\nfile = \"m.onnx\"\nlengths = [3]", "models.toml:3: lengths: expected a table"},
-      {"[[model]]\nfile = \"m.onnx\"\ndevice = \"cpu\"\ntargets = [\"cpu\"]", "models.toml:1: a model has either a device"},
-      {"[[model]]\nfile = \"m.onnx\"\n\n[[model]]\nfile = \"m.onnx\"", "models.toml:4: a model before has the name 'm'"},
+      {"[[model]]\nfile = \"m.onnx\"\ndevice = \"cpu\"\ntargets = [\"cpu\"]",
+       "models.toml:1: a model has either a device"},
+      {"[[model]]\nfile = \"m.onnx\"\n\n[[model]]\nfile = \"m.onnx\"",
+       "models.toml:4: a model before has the name 'm'"},
       {"[[model]]\nfile = \"m.onnx\"\ntargets = [\"cpu:x86-64-v9\"]", "model 'm': "},
       {"[[model]]\nfile = \"m.onnx\nthreads = 1", "models.toml:2: "},
       {"[[model]]\nfile = \"m.onnx\"\nfile = \"m.onnx\"", "models.toml:3: "},

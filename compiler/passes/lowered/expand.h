@@ -5,9 +5,8 @@
 //   Lanes range                   values that depend on it become vectors; loads and stores that move by one element
 //                                 become vector loads and stores, others gather or scatter; a reduction over it ends
 //                                 in `horizontal`
-//   Group range                   the product that a reduction over it sums becomes a wmma (passes/lowered/contract);
-//   of any
-//                                 other reduction, copies
+//   Group range                   the product that a reduction over it sums becomes a wmma (passes/lowered/contract); of
+//                                 any other reduction, copies
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"

@@ -2,15 +2,17 @@
 //
 // A body is a list of UOps in execution order (sources before users). Rules of the form, checked by spec_linear:
 //   param, var, const   anywhere before use; `var` and `range` are i64
-//   range ... end       a loop, value 0 .. size-1 step 1; kind Grid runs grid_begin .. grid_end instead; properly
-//   nested acc ... acc_update ... acc_result   an accumulator initialised at `acc`; `acc_result(acc, end)` follows that
-//   end load(index(param, i, gate)[, alt])  i scalar and dtype of n lanes: n consecutive elements from i (no alignment
-//   beyond
-//                       the element's); i of n lanes: a gather; gate: scalar, or one a lane
-//   store(index(param, i, gate), value)  likewise; no ranges among its sources any more; one whose position was read
-//   from memory stands behind all stores to that param whose position was not
+//   range ... end       a loop, value 0 .. size-1 step 1; kind Grid runs grid_begin .. grid_end instead; properly nested
+//   acc ... acc_update ... acc_result
+//                       an accumulator initialised at `acc`; `acc_result(acc, end)` follows that end
+//   load(index(param, i, gate)[, alt])
+//                       i scalar and dtype of n lanes: n consecutive elements from i (no alignment beyond the element's);
+//                       i of n lanes: a gather; gate: scalar, or one a lane
+//   store(index(param, i, gate), value)
+//                       likewise; no ranges among its sources any more; one whose position was read from memory stands
+//                       behind all stores to that param whose position was not
 //   everything else     elementwise ALU on scalars or on vectors of equal lane counts; stack, broadcast, extract,
-//   horizontal, wmma
+//                       horizontal, wmma
 // No index dtype, no exp/log/sin/cos/tanh/erf/pow/sigmoid, no tensor-level op is left (earlier passes lowered them).
 #pragma once
 #include <string>

@@ -12,7 +12,7 @@
 // where the estimated cycles say so, where channels are innermost in what is read and made and of known lengths. A
 // stage in which the sum meets other operands (bias, residual, activation) keeps them.
 //
-// Source: passes/winograd_transform.h.
+// Source: passes/ranged/winograd_transform.h.
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"

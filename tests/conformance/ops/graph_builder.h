@@ -43,7 +43,7 @@ class GraphBuilder {
   Node iota(v1::DType dtype, const Dims& shape, std::int64_t axis);
 
   Node op(v1::Op op, const std::vector<Node>& inputs);  // elementwise, matmul, contiguous
-  Node cast(Node x, v1::DType dtype);  // as a model writes it: f16 and bf16 are rounded
+  Node cast(Node x, v1::DType dtype);                   // as a model writes it: f16 and bf16 are rounded
   Node bitcast(Node x, v1::DType dtype);
   Node reshape(Node x, const Dims& shape) { return movement(v1::RESHAPE, x, shape, {}); }
   Node expand(Node x, const Dims& shape) { return movement(v1::EXPAND, x, shape, {}); }

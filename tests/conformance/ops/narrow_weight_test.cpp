@@ -130,7 +130,8 @@ TEST_CASE("weights of four bits in words stay words: products unpack them as the
                scales = b.parameter(v1::F32, {s.k, s.n});
     const auto by_word = [&](Node y) { return b.expand(b.reshape(y, {s.k, 1, s.n}), weights); };
     const Node shifts = b.op(v1::MUL, {b.iota(v1::U32, weights, 1), b.fill(v1::U32, Element::of_int(4), weights)});
-    const Node numbers = b.op(v1::AND, {b.op(v1::SHR, {by_word(words), shifts}), b.fill(v1::U32, Element::of_int(15), weights)});
+    const Node numbers =
+        b.op(v1::AND, {b.op(v1::SHR, {by_word(words), shifts}), b.fill(v1::U32, Element::of_int(15), weights)});
     const Node centred = b.op(v1::SUB, {b.cast(numbers, v1::F32), b.fill(v1::F32, Element::of_float(8), weights)});
     const Node unpacked = b.op(v1::MUL, {centred, by_word(scales)});
     const Node product = b.op(

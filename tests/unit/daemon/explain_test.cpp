@@ -35,7 +35,7 @@ TEST_CASE("explain: passes, kernels and what was cached; what it compiles is kep
   CHECK((!cold.kernels(0).cached() && cold.kernels(0).artifact_bytes() > 0));
   CHECK((cold.kernels(0).launches() == 1 && cold.compiled_kernels() == 2));
   CHECK(cold.passes(0).name() == "fake lowering");
-  CHECK(cold.kernels(0).passes_size() == 0);  // not asked for
+  CHECK(cold.kernels(0).passes_size() == 0);    // not asked for
   CHECK(fixture.stats().cache_entries() == 4);  // the kernels, the plan and what it read
   CHECK(fixture.stats().kernels_compiled() == 2);
 

@@ -172,7 +172,7 @@ TEST_CASE("pool: a client that keeps all workers busy does not keep another one 
   CompileJob job = fixture.kernel_job("k", waiting);
   job.client = {1000, 2};
   REQUIRE(fixture.pool->submit(std::move(job)).ok());
-  CHECK(waiting.wait().ok());  // none of those that hang has ended
+  CHECK(waiting.wait().ok());                                   // none of those that hang has ended
   const auto give_up = std::chrono::steady_clock::now() + 30s;  // workers start slowly on a busy machine
   while (fixture.pool->num_queued() > 4 && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(1ms);
   CHECK(fixture.pool->num_queued() == 4);

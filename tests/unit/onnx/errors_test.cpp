@@ -59,8 +59,8 @@ TEST_CASE("what is wrong with a node is said without the importer's own source")
   window->add_ints(9);
   window->add_ints(9);
   const std::string error = error_of(m.import());
-  CHECK_THAT(error, Contains("node 'p' (operator MaxPool, opset 17): max_pool: ") && !Contains(".cpp") &&
-                        !Contains("(at "));
+  CHECK_THAT(error,
+             Contains("node 'p' (operator MaxPool, opset 17): max_pool: ") && !Contains(".cpp") && !Contains("(at "));
 }
 
 TEST_CASE("an unknown operator is named with node, file and opset") {

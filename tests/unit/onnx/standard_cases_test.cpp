@@ -55,7 +55,8 @@ TEST_CASE("Silero VAD on the reference interpreter gives the reference probabili
                                          {"sr", {DType::kI64, {}, std::string("\x80\x3e\0\0\0\0\0\0", 8)}}};
   for (std::size_t chunk = 0; chunk < 3; ++chunk) {
     std::copy(window.end() - 64, window.end(), window.begin());
-    for (std::size_t i = 0; i < 512; ++i) window[64 + i] = static_cast<float>(samples->samples[chunk * 512 + i]) / 32768.0F;
+    for (std::size_t i = 0; i < 512; ++i)
+      window[64 + i] = static_cast<float>(samples->samples[chunk * 512 + i]) / 32768.0F;
     inputs["input"] = {DType::kF32, {1, 576}, std::string(reinterpret_cast<const char*>(window.data()), 576 * 4)};
     const auto results = evaluate(*model, inputs);
     INFO(results.status().message());

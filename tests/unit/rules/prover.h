@@ -25,7 +25,7 @@ struct Proof {
 };
 // Of one attempt, in Z3's units.
 struct Limits {
-  unsigned search = 100'000'000;                // of the finite domains
+  unsigned search = 100'000'000;                 // of the finite domains
   unsigned first = 150'000, lemmas = 2'000'000;  // of the integers
 };
 // `rule` must be spelled out: no op slots, no alternatives (families.h).

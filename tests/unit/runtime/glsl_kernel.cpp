@@ -28,7 +28,8 @@ std::string source_of(const std::vector<std::string>& arrays, const std::string&
   return source +
          "void main() {\n"
          "  if (row.units == 0) return;\n"
-         "  for (uint i = gl_GlobalInvocationID[0]; i < uint(row.units); i += gl_NumWorkGroups[0] * gl_WorkGroupSize[0]) "
+         "  for (uint i = gl_GlobalInvocationID[0]; i < uint(row.units); i += gl_NumWorkGroups[0] * "
+         "gl_WorkGroupSize[0]) "
          "{\n" +
          statement + "\n} }\n";
 }
