@@ -1,6 +1,6 @@
 // Random graphs over the values at the edges of each type: NaN, infinities, both zeros, the least and greatest
 // integers. Each graph runs twice, its leaves once inputs and once constants, which rules fold: both are what the
-// oracle computes. HEARTH_FUZZ_GRAPHS says how many (default 400; under sanitizers 80), HEARTH_FUZZ_SEED where to
+// oracle computes. HEARTH_FUZZ_GRAPHS says how many (default 200; under sanitizers 80), HEARTH_FUZZ_SEED where to
 // begin.
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -135,7 +135,7 @@ std::uint64_t edge_setting(const char* name, std::uint64_t fallback) {
 }
 
 TEST_CASE("random graphs over the edges of their types agree, of inputs and of constants") {
-  const std::uint64_t count = edge_setting("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 80 : 400);
+  const std::uint64_t count = edge_setting("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 80 : 200);
   const std::uint64_t first = edge_setting("HEARTH_FUZZ_SEED", 1);
   std::set<v1::Op> ops;
   int failures = 0;

@@ -1,6 +1,6 @@
 // Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads; or the one
 // of Vulkan.
-// HEARTH_FUZZ_GRAPHS says how many (default 300, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to
+// HEARTH_FUZZ_GRAPHS says how many (default 200, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to
 // begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -23,7 +23,7 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) 
 }
 
 TEST_CASE("random graphs agree in every execution") {
-  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 100 : 300);
+  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 100 : 200);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
   const std::vector<v1::Target> targets = targets_in_turn();
   std::set<v1::Op> ops;

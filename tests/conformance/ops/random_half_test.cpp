@@ -1,6 +1,6 @@
 // Random graphs in f16 and bf16 beside f64, with large numbers. Each node may round its result once, or leave that out:
 // the generator carries, beside each value in f64, how far rounding at every node can take it. HEARTH_FUZZ_GRAPHS says
-// how many (default 300; under sanitizers 60), HEARTH_FUZZ_SEED where to begin.
+// how many (default 150; under sanitizers 60), HEARTH_FUZZ_SEED where to begin.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -216,7 +216,7 @@ std::uint64_t half_setting(const char* name, std::uint64_t fallback) {
 }
 
 TEST_CASE("random graphs in half precision are as near to f64 as roundings allow") {
-  const std::uint64_t count = half_setting("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 60 : 300);
+  const std::uint64_t count = half_setting("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 60 : 150);
   const std::uint64_t first = half_setting("HEARTH_FUZZ_SEED", 1);
   using Execution = Program::Execution;
   std::vector<Execution> executions = {Execution::Ast, Execution::Linear};
