@@ -121,7 +121,7 @@ TEST_CASE("bad graphs through the daemon are refused with node and reason") {
   REQUIRE(explained->kernels_size() == 1);
   CHECK_THAT(explained->kernels(0).source(), Catch::Contains("model.cpp:12"));
   const bool has_bounds = std::any_of(explained->passes().begin(), explained->passes().end(), [](const auto& pass) {
-    return pass.name() == "split/check_bounds" && pass.num_nodes() == 3;
+    return pass.name() == "kernels/check_bounds" && pass.num_nodes() == 3;
   });
   CHECK(has_bounds);
 }

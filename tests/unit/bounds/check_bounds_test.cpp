@@ -80,7 +80,7 @@ TEST_CASE("every access of every model is proved at compile time") {
           FAIL_CHECK(model.name << ", " << kernel.symbol << ": " << ir::describe(access.index, 12));
         }
       }
-      const v1::PassReport& report = report_of(plan, "split/check_bounds");
+      const v1::PassReport& report = report_of(plan, "kernels/check_bounds");
       CHECK(report.num_nodes() == count.accesses);
       CHECK(report.text().find(" 0 guarded") != std::string::npos);
       std::printf("%-40s %6u %9lu %9lu %9lu %9d %6.0f, %6.0f\n", model.name.c_str(), bits, count.accesses,
@@ -114,7 +114,7 @@ TEST_CASE("random graphs: nearly all accesses are proved, Z3 finds none outside"
   for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
     INFO("seed " << seed);
     const v1::LoweredPlan plan = lowered(conformance::random_graph(seed).graph, 128U << seed % 3);
-    if (report_of(plan, "split/check_bounds").text().find(" 0 guarded") == std::string::npos) ++guarded;
+    if (report_of(plan, "kernels/check_bounds").text().find(" 0 guarded") == std::string::npos) ++guarded;
     for (PlanKernel& kernel : plan_kernels(plan)) {
       // The guards are part of the kernels' text: with them nothing is left to prove.
       for (const auto& access : passes::unproved_accesses(*kernel.graph, kernel.ast, kernel.sizes, count)) {
