@@ -84,7 +84,8 @@ TEST_CASE("every access of every model is proved at compile time") {
       CHECK(report.num_nodes() == count.accesses);
       CHECK(report.text().find(" 0 guarded") != std::string::npos);
       std::printf("%-40s %6u %9lu %9lu %9lu %9d %6.0f, %6.0f\n", model.name.c_str(), bits, count.accesses,
-                  count.by_bounds, count.by_proof, 0, report.time_ns() / 1e3, report_of(plan, "kernels").time_ns() / 1e3);
+                  count.by_bounds, count.by_proof, 0, report.time_ns() / 1e3,
+                  report_of(plan, "kernels").time_ns() / 1e3);
     }
   }
 }
