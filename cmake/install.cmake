@@ -102,6 +102,11 @@ if(TARGET hearth-blob-worker)
   add_dependencies(package_contents hearth-blob-worker hearth-hipcc hearth-blobc hearth_blob hearth_blob_client)
 endif()
 if(TARGET _hearth_system)
+  set(_python lib/python3/dist-packages)
+  install(TARGETS _hearth_system _nanobind LIBRARY DESTINATION ${_python}/hearth COMPONENT python3)
+  install(DIRECTORY python/hearth/ DESTINATION ${_python}/hearth COMPONENT python3
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  install(DIRECTORY ${HEARTH_PYTHON_INFO} DESTINATION ${_python} COMPONENT python3)
   add_dependencies(package_contents _hearth_system _nanobind)
 endif()
 

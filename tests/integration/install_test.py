@@ -88,7 +88,7 @@ class InstallTest(unittest.TestCase):
         promised = (SOURCE / "tests/integration/c_abi_symbols.txt").read_text().split()
         self.assertEqual(functions, promised, "a symbol that is gone or renamed breaks programs; a new one is added to "
                                               "tests/integration/c_abi_symbols.txt")
-        header = (SOURCE / "include/hearth/hearth.h").read_text()
+        header = "".join((SOURCE / "include/hearth" / name).read_text() for name in ("c_types.h", "hearth.h"))
         self.assertEqual(functions, sorted(set(re.findall(r"^HEARTH_API [^(;]*?\b(hearth_\w+)\(", header, re.M))))
 
     def test_the_first_programs_of_readme_and_sdk_md_compile_and_look_before_they_take(self):
