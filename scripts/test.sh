@@ -56,7 +56,7 @@ release_phase() {
   configure release
   configure_python
   mapfile -t names < <(folders_of release)
-  build release "${names[@]}"
+  build release "${names[@]}" package_contents
   forget_reports release
   run_tests release release -L '^release$'
   HEARTH_TEST_REPORT=build/release/test_reports/python_wheel bash scripts/python.sh wheel
