@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages in build/packages:  hearth, libhearth0, libhearth-dev, hearth-blobs, and their debug symbols.
+# Makes the Debian packages in build/packages:  hearth, libhearth0, libhearth-dev, hearth-blobs, python3-hearth (where
+# scripts/python.sh venv has made its environment), and their debug symbols.
 #   scripts/package.sh             builds for packages (build/package), packs, runs lintian
 #   scripts/package.sh --release   packs build/release as it is: no debug symbols
 #   scripts/package.sh --test      then installs, uses, upgrades, removes and purges them in a bare Debian 12
