@@ -10,8 +10,7 @@
 #include "client/cli/plan_facts.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
-#include "runtime/hal/device.h"
-#include "runtime/hal/vulkan/vulkan_devices.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::cli {
 namespace {
@@ -20,16 +19,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::seconds kDriverPatience{20};
 
-Json json_of(const runtime::VulkanDeviceInfo& info) {
-  Json json = {{"device", str_cat("vulkan:", info.index)},
-               {"name", info.name},
-               {"type", info.type},
-               {"uuid", hex(info.uuid)},
-               {"driver", info.driver},
-               {"driver_version", info.driver_version},
-               {"api_version", info.api_version},
-               {"memory_bytes", info.memory_bytes},
-               {"host_visible", info.has_host_visible_memory}};
+Json json_of(const runtime::DeviceInfo& info) {
+  Json json = {{"device", info.device}};
+  if (!info.type.empty()) {
+    json["name"] = info.name;
+    json["type"] = info.type;
+    json["uuid"] = hex(info.uuid);
+    json["driver"] = info.driver;
+    json["driver_version"] = info.driver_version;
+    json["api_version"] = info.api_version;
+    json["memory_bytes"] = info.memory_bytes;
+    json["host_visible"] = info.has_host_visible_memory;
+  }
   if (info.unusable.empty()) {
     json["target"] = target_json(info.target);
   } else {
@@ -38,69 +39,66 @@ Json json_of(const runtime::VulkanDeviceInfo& info) {
   return json;
 }
 
-// {"devices": [...]} or {"error": "..."}, as text.
-std::string ask_vulkan() {
-  const auto devices = runtime::vulkan_devices();
+std::string summary_of(const runtime::DeviceInfo& info, std::string_view api) {
+  if (!info.unusable.empty()) return str_cat("cannot be used: ", info.unusable);
+  if (!info.summary.empty()) return info.summary;
+  return str_cat(info.type, ", ", human_bytes(static_cast<double>(info.memory_bytes)), ", ", api, " ", info.api_version,
+                 ", ", info.driver, ", subgroups of ", info.target.gpu().subgroup_size());
+}
+
+// {"devices": [...], "rows": [[device, name, what it is], ...]} or {"error": "..."}, as text.
+std::string ask(const runtime::Driver& driver) {
+  const auto devices = driver.devices();
   Json answer;
   if (!devices.ok()) {
     answer["error"] = std::string(devices.status().message());
   } else {
-    answer["devices"] = Json::array();
-    for (const runtime::VulkanDeviceInfo& info : *devices) answer["devices"].push_back(json_of(info));
-    if (devices->empty()) answer["error"] = "the Vulkan loader knows no device; install a driver";
+    for (const runtime::DeviceInfo& info : *devices) {
+      answer["devices"].push_back(json_of(info));
+      answer["rows"].push_back({info.device, info.name.empty() ? "-" : info.name, summary_of(info, driver.title())});
+    }
   }
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-absl::StatusOr<Json> vulkan_answer() {
-  Json answer;
+// What each driver answers, in their order.
+absl::StatusOr<std::vector<Json>> answers_of(const std::vector<const runtime::Driver*>& drivers) {
+  std::vector<Json> answers(drivers.size());
   const absl::Status ran = run_isolated(
-      1, kDriverPatience, [](std::size_t) { return ask_vulkan(); },
-      [&](std::size_t, absl::StatusOr<std::string> text) {
-        if (text.ok()) answer = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-        if (!text.ok()) answer["error"] = str_cat("a Vulkan driver failed: ", std::string(text.status().message()));
+      drivers.size(), kDriverPatience, [&](std::size_t i) { return ask(*drivers[i]); },
+      [&](std::size_t i, absl::StatusOr<std::string> text) {
+        if (text.ok()) answers[i] = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+        if (!text.ok())
+          answers[i]["error"] =
+              str_cat("a ", drivers[i]->title(), " driver failed: ", std::string(text.status().message()));
       });
   if (!ran.ok()) return ran;
-  return answer;
-}
-
-std::string summary_of(const Json& device) {
-  if (device.contains("unusable")) return str_cat("cannot be used: ", device["unusable"].get<std::string>());
-  std::string text =
-      str_cat(device["type"].get<std::string>(), ", ", human_bytes(device["memory_bytes"].get<double>()), ", Vulkan ",
-              device["api_version"].get<std::string>(), ", ", device["driver"].get<std::string>());
-  const Json& gpu = device["target"]["gpu"];
-  str_append(&text, ", subgroups of ", gpu["subgroup_size"].get<std::uint32_t>());
-  return text;
+  return answers;
 }
 
 absl::StatusOr<int> devices(bool json) {
-  const absl::StatusOr<Json> vulkan = vulkan_answer();
-  if (!vulkan.ok()) return vulkan.status();
-  Json all = Json::array();
-  for (const char* name : {"cpu", "null"}) {
-    const auto device = runtime::find_device(name);
-    if (!device.ok()) return device.status();
-    all.push_back({{"device", name}, {"target", target_json((*device)->target(0))}});
-  }
-  if (vulkan->contains("devices")) {
-    for (const Json& device : (*vulkan)["devices"]) all.push_back(device);
+  const std::vector<const runtime::Driver*> drivers = runtime::drivers();
+  const absl::StatusOr<std::vector<Json>> answers = answers_of(drivers);
+  if (!answers.ok()) return answers.status();
+  Json found = {{"devices", Json::array()}};
+  Rows rows = {{"device", "name", "what it is"}};
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    const Json& answer = (*answers)[i];
+    if (const auto error = answer.find("error"); error != answer.end()) {
+      found[str_cat(drivers[i]->name(), "_error")] = *error;
+      notes.push_back(str_cat("no ", drivers[i]->title(), ": ", error->get<std::string>()));
+      continue;
+    }
+    for (const Json& device : answer["devices"]) found["devices"].push_back(device);
+    for (const Json& row : answer["rows"]) rows.push_back(row.get<std::vector<std::string>>());
   }
   if (json) {
-    Json answer = {{"devices", all}};
-    if (vulkan->contains("error")) answer["vulkan_error"] = (*vulkan)["error"];
-    print_json(answer);
+    print_json(found);
     return 0;
   }
-  Rows rows = {{"device", "name", "what it is"}};
-  const Json& cpu = all[0]["target"];
-  rows.push_back({"cpu", cpu.value("triple", ""),
-                  str_cat("this machine's processor, ", cpu.value("threads", 0), " threads, vectors of ",
-                          cpu.value("vector_bits", 0), " bits")});
-  rows.push_back({"null", "-", "records launches, computes nothing"});
-  for (std::size_t i = 2; i < all.size(); ++i) rows.push_back({all[i]["device"], all[i]["name"], summary_of(all[i])});
   print_table(rows);
-  if (vulkan->contains("error")) note("no Vulkan: ", (*vulkan)["error"].get<std::string>());
+  for (const std::string& text : notes) note(text);
   return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "client/cli/target_flag.h"
 #include "client/jit/request.h"
 #include "command_line/command.h"
+#include "runtime/devices/devices.h"
 #include "runtime/plan/plan.h"
 
 namespace hearth::cli {
@@ -77,7 +78,8 @@ absl::StatusOr<EmittedPlan> emitted_plan(const EmitFlags& flags, const Model& mo
   if (absl::Status checked = runtime::parse_plan(result->plan()).status(); !checked.ok()) return checked;
   if (!emitted.plan.ParseFromString(result->plan())) return absl::DataLossError("the daemon sent no plan");
   const auto num_kernels = static_cast<std::size_t>(emitted.plan.kernels_size());
-  if (target.device() == "null") {
+  const runtime::Driver* const driver = runtime::find_driver(target.device());
+  if (driver != nullptr && !driver->has_code()) {
     absl::StatusOr<std::vector<std::string>> texts = texts_of(model, config, target);
     if (!texts.ok()) return texts.status();
     emitted.codes = *std::move(texts);

@@ -12,6 +12,7 @@
 #include "client/cli/load_model.h"
 #include "client/cli/plan_facts.h"
 #include "hearth/error.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::cli {
 namespace {
@@ -21,15 +22,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kManifestVersion = 1;
 
-struct Format {
-  const char *name, *suffix;
-};
-
-Format format_of(const v1::Target& target) {
-  if (target.device() == "vulkan") return {"spirv", ".spv"};
-  if (target.device() == "null") return {"uop", ".uop"};
-  if (target.device() == "hip") return {"hsaco", ".hsaco"};
-  return {"elf", ".so"};
+// Of a target without a driver here: blobs alone, which are ELF files.
+runtime::KernelFormat format_of(const v1::Target& target) {
+  const runtime::Driver* const driver = runtime::find_driver(target.device());
+  return driver != nullptr ? driver->format() : runtime::KernelFormat{"elf", ".so"};
 }
 
 std::string three_digits(int number) {
@@ -39,7 +35,7 @@ std::string three_digits(int number) {
 
 std::string kernel_file(const v1::Plan& plan, int kernel) {
   return str_cat(three_digits(kernel), "_", short_symbol(plan.kernels(kernel).symbol()),
-                 format_of(plan.target()).suffix);
+                 std::string(format_of(plan.target()).suffix));
 }
 
 std::string constant_file(int buffer) { return str_cat("constant_", three_digits(buffer), ".bin"); }
@@ -56,11 +52,11 @@ Json kernels_json(const EmittedPlan& emitted) {
   for (int i = 0; i < plan.kernels_size(); ++i) {
     const v1::PlanKernel& kernel = plan.kernels(i);
     const std::string& code = emitted.codes[static_cast<std::size_t>(i)];
-    const Format format = format_of(plan.target());
+    const runtime::KernelFormat format = format_of(plan.target());
     Json item = {{"name", kernel.symbol()},
                  {"file", kernel_file(plan, i)},
-                 {"format", format.name},
-                 {"entry_point", format.name == std::string_view("spirv") ? "main" : kernel.symbol()},
+                 {"format", std::string(format.name)},
+                 {"entry_point", format.name == "spirv" ? "main" : kernel.symbol()},
                  {"bytes", code.size()},
                  {"sha256", to_hex(sha256(code))},
                  {"operations", kernel.num_ops()},

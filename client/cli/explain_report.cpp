@@ -9,6 +9,7 @@
 #include "client/cli/opts_text.h"
 #include "client/cli/plan_facts.h"
 #include "client/cli/print.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::cli {
 namespace {
@@ -156,14 +157,14 @@ const v1::PassReport* find_pass(const v1::ExplainedKernel& kernel, const std::st
 // A text of a kernel's code that can be asked for.
 struct CodeText {
   const char* name;
-  const char* device;  // whose kernels have it
+  const char* format;  // of code that has it (runtime/hal/driver.h)
   const char* pass;    // after which it is
 };
 
 CodeText code_text(const std::string& what) {
-  if (what == "spirv") return {"SPIR-V", "vulkan", "codegen"};
-  if (what == "asm") return {"assembly", "cpu", "assembly"};
-  return {"LLVM IR", "cpu", "codegen"};
+  if (what == "spirv") return {"SPIR-V", "spirv", "codegen"};
+  if (what == "asm") return {"assembly", "elf", "assembly"};
+  return {"LLVM IR", "elf", "codegen"};
 }
 
 }  // namespace
@@ -275,7 +276,9 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
   if (what == "ir" || what == "asm" || what == "spirv") {
     const CodeText text = code_text(what);
     const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
-    const v1::PassReport* pass = plan.target().device() == text.device ? find_pass(kernel, text.pass) : nullptr;
+    const runtime::Driver* const driver = runtime::find_driver(plan.target().device());
+    const bool has_text = driver != nullptr && driver->format().name == text.format;
+    const v1::PassReport* pass = has_text ? find_pass(kernel, text.pass) : nullptr;
     if (pass == nullptr || pass->text().empty()) {
       return absl::UnimplementedError(str_cat("kernel '", kernel.symbol(), "' has no ", text.name, " to show: ",
                                               is_blob

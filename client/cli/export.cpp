@@ -17,6 +17,7 @@
 #include "client/jit/prepare_encoded.h"
 #include "command_line/command.h"
 #include "hearth/plan_file.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::cli {
 namespace {
@@ -63,7 +64,9 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
     if (!config.ok()) return config.status();
     const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
     if (!target.ok()) return target.status();
-    if (target->device() == "null") return usage_error("--target ", flags.target, ": it has no kernels to run");
+    const runtime::Driver* const driver = runtime::find_driver(target->device());
+    if (driver != nullptr && !driver->has_code())
+      return usage_error("--target ", flags.target, ": it has no kernels to run");
     absl::StatusOr<Model> model = load_model(flags.path, flags.model);
     if (!model.ok()) return model.status();
     if (absl::Status is_safe = safe(*model); !is_safe.ok()) return is_safe;

@@ -12,6 +12,7 @@
 #include "client/cli/print.h"
 #include "client/cli/shell_text.h"
 #include "client/files/plan_file_contents.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::cli {
@@ -39,7 +40,7 @@ absl::StatusOr<std::vector<PlanValue>> values_of(const v1::Plan& plan, Kind::Kin
 
 // Why this machine cannot run it; empty when it can.
 std::string unsuited(const v1::Target& target) {
-  if (target.device() != "cpu") return "";
+  if (!runtime::runs_on_host(target.device())) return "";
   const v1::Target here = runtime::cpu_target(1);
   if (target.triple() != here.triple())
     return str_cat("it is for ", target.triple(), ", this machine is ", here.triple());

@@ -5,6 +5,7 @@
 
 #include "client/cli/format.h"
 #include "client/cli/kernel_limit.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::cli {
 namespace {
@@ -32,7 +33,7 @@ KernelLimit limit_of(const KernelRow& row, const KernelProfile& profile) {
 }  // namespace
 
 std::optional<MachineSpeed> speed_of(const client::PreparedPlan& plan) {
-  if (plan.device() != "cpu") return std::nullopt;
+  if (!runtime::runs_on_host(plan.device())) return std::nullopt;
   return machine_speed(static_cast<std::uint32_t>(plan.threads()));
 }
 

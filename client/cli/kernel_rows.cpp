@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "proto/launch_runs.h"
+#include "runtime/devices/devices.h"
 #include "runtime/plan/expr.h"
 
 namespace hearth::cli {
@@ -44,7 +45,7 @@ void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& value
 
 std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const std::vector<std::int64_t>& values) {
   std::vector<KernelRow> rows;
-  const bool has_cycles = explained.plan().target().device() == "cpu";  // which the estimate is of
+  const bool has_cycles = runtime::runs_on_host(explained.plan().target().device());  // which the estimate is of
   for (const v1::ExplainedKernel& kernel : explained.kernels()) {
     KernelRow& row = rows.emplace_back();
     row.place = static_cast<std::uint32_t>(rows.size() - 1);

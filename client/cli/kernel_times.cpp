@@ -6,6 +6,7 @@
 
 #include "base/span.h"
 #include "client/jit/prepared_state.h"
+#include "runtime/devices/devices.h"
 #include "runtime/replay/loaded_plan.h"
 
 namespace hearth::cli {
@@ -76,7 +77,7 @@ absl::Status trace_kernels(client::Instance& instance, const std::string& device
   const absl::StatusOr<client::Profile> profile = instance.execute_profiled();
   if (!profile.ok()) return profile.status();
   for (const runtime::LaunchTime& launch : profile->launches) {
-    if (device == "cpu" || launch.time_ns == 0) continue;
+    if (launch.time_ns == 0 || runtime::runs_on_host(device)) continue;
     add_span({launch.kernel, "kernel", at, launch.time_ns, 0, device, 0});
     at += launch.time_ns;
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/text.h"
 #include "client/cli/checks.h"
@@ -14,6 +15,7 @@
 #include "client/jit/request.h"
 #include "client/onnx/dim_expression.h"
 #include "command_line/nearest.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::cli {
@@ -26,13 +28,15 @@ const std::map<std::string, onnx::Weights> kWeights = {
 std::string device_error(const std::string& list) {
   const absl::StatusOr<std::vector<std::string>> names = client::device_names(list);
   if (!names.ok()) return std::string(names.status().message());
-  const auto is_known = [](const std::string& name) {
-    return name == "cpu" || name == "null" || name == "vulkan" || (name.size() > 7 && name.substr(0, 7) == "vulkan:");
-  };
-  const auto unknown = std::ranges::find_if_not(*names, is_known);
+  const auto unknown = std::ranges::find_if_not(*names, runtime::is_device_name);
   if (unknown == names->end()) return "";
-  const std::string meant = command_line::nearest(*unknown, {"cpu", "null", "vulkan"});
-  return str_cat("'", *unknown, "' is no device; expected cpu, vulkan, vulkan:N, vulkan:UUID or null",
+  std::vector<std::string> kinds, forms;
+  for (const runtime::Driver* const driver : runtime::drivers()) {
+    kinds.emplace_back(driver->name());
+    for (const std::string& form : driver->forms()) forms.push_back(form);
+  }
+  const std::string meant = command_line::nearest(*unknown, kinds);
+  return str_cat("'", *unknown, "' is no device; expected ", absl::StrJoin(forms, ", "),
                  meant.empty() ? "" : str_cat("; did you mean ", meant, "?"));
 }
 

@@ -31,6 +31,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "command_line/command.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::cli {
 namespace {
@@ -225,7 +226,7 @@ class Prewarmer {
     covered.config = config;
     covered.dims = item.flags.dims;
     covered.consts = item.flags.consts;
-    if (named != nullptr || config.device == "cpu") {
+    if (named != nullptr || runtime::runs_on_host(config.device)) {
       const absl::StatusOr<v1::Target> target = named != nullptr ? named->second : client::target_for(config);
       if (!target.ok()) return target.status();
       ProgressBar bar(path, progress);
@@ -295,7 +296,7 @@ class Prewarmer {
   // Who names no number may not know that there is one.
   void note_threads() const {
     const client::PrepareConfig& first = items_.front().configs.front();
-    if (threads_.empty() || first.threads != 0 || first.device != "cpu" || flags_.model.json) return;
+    if (threads_.empty() || first.threads != 0 || !runtime::runs_on_host(first.device) || flags_.model.json) return;
     note("clients with another number of threads than ", *threads_.begin(), " compile anew: see --threads");
   }
 

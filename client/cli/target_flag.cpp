@@ -11,7 +11,7 @@
 #include "client/cli/print.h"
 #include "client/jit/request.h"
 #include "command_line/nearest.h"
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 
 namespace hearth::cli {
 namespace {

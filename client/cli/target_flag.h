@@ -1,4 +1,4 @@
-// --target: what commands compile for that need not run it here: a target that has a name (runtime/targets), or a
+// --target: what commands compile for that need not run it here: a target that has a name (runtime/devices), or a
 // record in a file, as the manifest of `hearth emit` has it under "target".
 //
 //   add_target_to(*command, flags->target);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "client/connection/daemon_weights.h"
 #include "client/trace/encoded_graph.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::client {
 namespace {
@@ -82,7 +83,7 @@ absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedG
   request.artifacts = *std::move(artifacts);
   request.threads = threads;
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
-  const bool shares = config.share_weights && config.device == "cpu";
+  const bool shares = config.share_weights && (*device)->shares_weights();
   const Span loading("load the plan", "client");
   auto plan = runtime::LoadedPlan::create(request, shares ? &weights : nullptr);
   if (!plan.ok()) return plan.status();

@@ -21,6 +21,7 @@
 #include "hearth/array.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "proto/versions.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::client {
 namespace {
@@ -220,6 +221,7 @@ absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<c
     if (!device.ok()) return device.status();
     state->source.device = *device;
   }
+  state->source.find = &runtime::find_device;  // else the one for which it was saved
   absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
   if (!plan.ok()) return plan.status();
   state->plan = *std::move(plan);

@@ -11,8 +11,8 @@
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
 #include "client/trace/encoded_graph.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/hal/device.h"
 #include "runtime/replay/loaded_plan.h"
 
 namespace hearth::client {
@@ -161,7 +161,7 @@ static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::tim
     one.device = name;
     absl::StatusOr<std::shared_ptr<PreparedPlan::State>> plan = prepare_on_device(start, traced, one);
     if (plan.ok()) {
-      if (name == "cpu") passed_over.insert(passed_over.end(), moved.begin(), moved.end());
+      if (runtime::runs_on_host(name)) passed_over.insert(passed_over.end(), moved.begin(), moved.end());
       (*plan)->stats.passed_over = std::move(passed_over);
       return PreparedPlan(*std::move(plan));
     }

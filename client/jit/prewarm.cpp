@@ -5,7 +5,7 @@
 #include "client/jit/prepare_encoded.h"
 #include "client/jit/request.h"
 #include "client/trace/encoded_graph.h"
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 
 namespace hearth::client {
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "base/text.h"
-#include "runtime/hal/device.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::client {
 
@@ -19,10 +19,11 @@ absl::StatusOr<std::vector<std::string>> device_names(const std::string& list) {
 
 absl::StatusOr<std::vector<std::string>> devices_in_order(const std::string& list, std::vector<std::string>* moved) {
   absl::StatusOr<std::vector<std::string>> names = device_names(list);
-  const auto cpu = names.ok() ? std::ranges::find(*names, "cpu") : std::vector<std::string>::iterator();
-  if (!names.ok() || cpu == names->end()) return names;
-  std::stable_partition(names->begin(), cpu + 1, [&](const std::string& name) {
-    if (name == "cpu") return true;
+  if (!names.ok()) return names;
+  const auto host = std::ranges::find_if(*names, runtime::runs_on_host);
+  if (host == names->end()) return names;
+  std::stable_partition(names->begin(), host + 1, [&](const std::string& name) {
+    if (runtime::runs_on_host(name)) return true;
     const absl::StatusOr<const runtime::Device*> device = runtime::find_device(name);
     const std::string software = device.ok() ? (*device)->software_name() : std::string();
     if (!software.empty() && moved != nullptr)

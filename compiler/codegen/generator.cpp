@@ -1,5 +1,6 @@
 #include "compiler/codegen/generator.h"
 
+#include "base/registry.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/spirv/codegen.h"
 #include "compiler/ir/text.h"
@@ -70,15 +71,20 @@ class NullGenerator final : public Generator {
   }
 };
 
+Registry<Generator>& registry() {
+  static Registry<Generator>& all =
+      *new Registry<Generator>{{"null", new NullGenerator}, {"vulkan", new SpirvGenerator}};
+  return all;
+}
+
 }  // namespace
 
 const Generator& generator_for(const Target& target) {
-  static const LlvmGenerator llvm;
-  static const NullGenerator null;
-  static const SpirvGenerator spirv;
-  if (target.device() == "null") return null;
-  if (target.device() == "vulkan") return spirv;
-  return llvm;  // which refuses triples that it has no back end for
+  static const LlvmGenerator llvm;  // which refuses triples that it has no back end for
+  const Generator* const registered = registry().find(target.device());
+  return registered != nullptr ? *registered : llvm;
 }
+
+void register_generator(std::string_view device, const Generator& generator) { registry().add(device, generator); }
 
 }  // namespace hearth::codegen

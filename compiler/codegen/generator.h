@@ -6,6 +6,7 @@
 //   absl::StatusOr<v1::Artifact> artifact = generator.compile(linear, target, options);
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "compiler/passes/lowered/linearize.h"
@@ -29,6 +30,10 @@ class Generator {
                                                     const v1::CompileOptions& options) const = 0;
 };
 
+// Of the target's kind: LLVM's where none has been registered for it.
 const Generator& generator_for(const target::Target& target);
+
+// For targets of this device (target/target_kind.h). Borrowed, until the process ends.
+void register_generator(std::string_view device, const Generator& generator);
 
 }  // namespace hearth::codegen

@@ -6,6 +6,7 @@
 //
 // Another one is a file with a class of this kind (schedulers.h names it) and a line in scheduler_for().
 #pragma once
+#include <string_view>
 #include <vector>
 
 #include "compiler/schedule/opts.h"
@@ -33,6 +34,10 @@ class Scheduler {
                                                    const Neighbourhood& of) const = 0;
 };
 
+// Of the target's kind where one has been registered for it, else by what a unit of a launch is.
 const Scheduler& scheduler_for(const target::Target& target);
+
+// For targets of this device (target/target_kind.h). Borrowed, until the process ends.
+void register_scheduler(std::string_view device, const Scheduler& scheduler);
 
 }  // namespace hearth::schedule

@@ -1,28 +1,18 @@
 #include "compiler/target/target.h"
 
-#include "compiler/target/cpu_capabilities.h"
+#include "compiler/target/target_kind.h"
 
 namespace hearth::target {
 namespace {
 
-// A launch numbers its invocations in 32 bits (gl_GlobalInvocationID).
-constexpr std::int64_t kMaxInvocations = std::int64_t{1} << 32;
-// maxComputeWorkGroupCount[0] is nowhere less.
-constexpr std::int64_t kMaxWorkgroups = 65'535;
 // A round of a loop that loads what no other invocation beside it does took an H100 0.85 us in a sum of 4,096 rows, 2.1
 // us in a layernorm and 2.6 us in a softmax of as many.
 constexpr std::int64_t kRoundsInMs = 400;
 
 Capabilities capabilities_of(const v1::Target& record) {
-  if (record.device() == "cpu") return cpu_capabilities(record);
-  Capabilities can;  // of the null device, too
-  can.arch = record.arch();
-  if (record.device() == "hip") can.blob_toolchain = "hip";
-  if (record.device() == "vulkan") {
-    can.unit = Unit::Invocation;
-    can.max_units = kMaxInvocations;
-    can.max_workgroups = kMaxWorkgroups;
-  }
+  const TargetKind* const kind = find_target_kind(record.device());
+  Capabilities can = kind != nullptr ? kind->capabilities(record) : Capabilities();
+  if (can.arch.empty()) can.arch = record.arch();
   return can;
 }
 

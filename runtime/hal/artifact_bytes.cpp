@@ -78,6 +78,10 @@ absl::StatusOr<std::vector<const ArtifactSource*>> sources_of(const Plan& plan,
   for (const ArtifactSource& source : artifacts) by_digest[source.digest] = &source;
   std::vector<const ArtifactSource*> sources;
   for (const PlanKernel& kernel : plan.kernels) {
+    if (kernel.artifact.empty())
+      return absl::InvalidArgumentError(str_cat("kernel '", kernel.symbol,
+                                                "': the plan names no artifact, and device '", plan.target.device(),
+                                                "' runs kernels that have one"));
     const auto found = by_digest.find(kernel.artifact);
     if (found == by_digest.end()) {
       return absl::NotFoundError(str_cat("kernel '", kernel.symbol, "': artifact ", to_hex(kernel.artifact),

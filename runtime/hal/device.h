@@ -4,7 +4,7 @@
 // Errors: FailedPrecondition when the target does not fit this host, by name; DataLoss for damaged artifacts;
 // ResourceExhausted for memory.
 //
-//   absl::StatusOr<const Device*> device = find_device("cpu");
+//   absl::StatusOr<const Device*> device = find_device("cpu");   // runtime/devices/devices.h
 //   absl::StatusOr<std::unique_ptr<Executable>> kernels = (*device)->load(plan, artifacts);
 //   absl::StatusOr<std::unique_ptr<Program>> program = (*kernels)->program(rows, /*threads=*/4);
 #pragma once
@@ -57,6 +57,8 @@ class Device {
   virtual v1::Target target(int threads) const = 0;
   // Whether kernels can be given any address of this process; else only those of what allocate() made.
   virtual bool reaches_host_memory() const = 0;
+  // Whether kernels read weights in memory that processes share (weights/weight_sharing.h).
+  virtual bool shares_weights() const { return false; }
   // Zeroed memory that kernels can reach. `what` is for the error.
   virtual absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const = 0;
   // Copies into what allocate() made, or out of it, from `offset` on. The others are of the host. No program that uses
@@ -66,9 +68,5 @@ class Device {
   virtual absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                            const std::vector<ArtifactSource>& artifacts) const = 0;
 };
-
-// "cpu", "null", "vulkan" or "vulkan:" and a number, UUID or name (hal/vulkan/vulkan_device.h); NotFound names the
-// known devices.
-absl::StatusOr<const Device*> find_device(std::string_view name);
 
 }  // namespace hearth::runtime

@@ -4,9 +4,13 @@
 #include <mutex>
 #include <utility>
 
+#include "base/mapped_file.h"
+#include "base/text.h"
+
 namespace hearth::runtime {
 namespace {
 
+// Of all plans of this process, by what a block is made of.
 struct Blocks {
   std::mutex mutex;
   std::map<std::pair<const Device*, Digest>, std::weak_ptr<WeightBlock>> all;
@@ -17,18 +21,60 @@ Blocks& blocks() {
   return instance;
 }
 
+// What the block's sources are, as long as the plan lives: where they lie in a file, or in memory, which their owner
+// keeps as it is until then.
+std::vector<Digest> identities(const WeightSource& source) {
+  std::vector<Digest> all;
+  for (const std::uint32_t id : source.layout.sources) {
+    const std::string_view bytes = source.given[id];
+    const auto file = MappedFile::containing(bytes);
+    std::string where = str_cat("memory ", reinterpret_cast<std::uintptr_t>(bytes.data()));
+    if (file) {
+      const files::FileStamp& stamp = file->stamp();
+      where = str_cat("file ", stamp.device, " ", stamp.inode, " ", stamp.size_bytes, " ", stamp.modified_ns, " ",
+                      stamp.changed_ns, " ", bytes.data() - file->bytes().data());
+    }
+    all.push_back(sha256(str_cat(where, " ", bytes.size())));
+  }
+  return all;
+}
+
+class DeviceWeights final : public WeightPlace {
+ public:
+  explicit DeviceWeights(const Device& device) : device_(device) {}
+  bool reads_in_place() const override { return false; }
+  std::size_t least_bytes() const override { return 0; }
+
+  absl::StatusOr<Taken> take(const WeightSource& source) override {
+    key_ = weight_key(source.plan, source.layout, identities(source));
+    {
+      const std::lock_guard lock(blocks().mutex);
+      const auto found = blocks().all.find({&device_, key_});
+      if (found != blocks().all.end()) {
+        if (std::shared_ptr<WeightBlock> block = found->second.lock()) return Taken{std::move(block), true};
+      }
+    }
+    absl::StatusOr<Buffer> memory = device_.allocate(source.layout.bytes, "the plan's weights", MemoryUse::kDevice);
+    if (!memory.ok()) return memory.status();
+    return Taken{std::make_shared<WeightBlock>(WeightBlock::of(*std::move(memory))), false};
+  }
+
+  absl::StatusOr<std::shared_ptr<const void>> give(const std::shared_ptr<WeightBlock>& block,
+                                                   WeightFacts& facts) override {
+    if (facts.found) return nullptr;
+    const std::lock_guard lock(blocks().mutex);
+    std::erase_if(blocks().all, [](const auto& entry) { return entry.second.expired(); });
+    blocks().all[{&device_, key_}] = block;
+    return nullptr;
+  }
+
+ private:
+  const Device& device_;
+  Digest key_{};
+};
+
 }  // namespace
 
-std::shared_ptr<WeightBlock> find_device_weights(const Device& device, const Digest& key) {
-  const std::lock_guard lock(blocks().mutex);
-  const auto found = blocks().all.find({&device, key});
-  return found == blocks().all.end() ? nullptr : found->second.lock();
-}
-
-void add_device_weights(const Device& device, const Digest& key, const std::shared_ptr<WeightBlock>& block) {
-  const std::lock_guard lock(blocks().mutex);
-  std::erase_if(blocks().all, [](const auto& entry) { return entry.second.expired(); });
-  blocks().all[{&device, key}] = block;
-}
+std::unique_ptr<WeightPlace> device_weights(const Device& device) { return std::make_unique<DeviceWeights>(device); }
 
 }  // namespace hearth::runtime

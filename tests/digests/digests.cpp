@@ -4,7 +4,7 @@
 #include "compiler/compile.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 
 namespace hearth::digests {
 namespace {

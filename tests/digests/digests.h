@@ -11,7 +11,7 @@
 
 namespace hearth::digests {
 
-// The processors that have a name (runtime/targets), in the order of the list's columns.
+// The processors that have a name (runtime/devices), in the order of the list's columns.
 std::vector<v1::Target> fixed_targets();
 
 // By target, the first 16 hex digits of the SHA-256 of the lowered plan (kernels' texts included) and of all its

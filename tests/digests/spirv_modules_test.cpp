@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "compiler/compile.h"
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 #include "tests/digests/digest_cases.h"
 #include "tests/support/fresh_seed.h"
 #include "tests/support/skip.h"

@@ -5,7 +5,7 @@
 
 #include "client/connection/daemon_channel.h"
 #include "proto/versions.h"
-#include "runtime/hal/device.h"
+#include "runtime/devices/devices.h"
 #include "tests/integration/place.h"
 
 using namespace hearth;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/hal/device.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::test {
 namespace {

@@ -13,6 +13,7 @@ class CpuDevice : public Device {
   std::string_view name() const override { return "cpu"; }
   v1::Target target(int threads) const override;
   bool reaches_host_memory() const override { return true; }
+  bool shares_weights() const override { return true; }
   absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const override;
   absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                    const std::vector<ArtifactSource>& artifacts) const override;

@@ -155,6 +155,7 @@ VulkanDeviceInfo info_of(std::uint32_t index, VkPhysicalDevice device) {
   const Facts facts(device);
   VulkanDeviceInfo info;
   info.index = index;
+  info.device = str_cat("vulkan:", index);
   info.name = facts.basic().deviceName;
   info.api_version = version_text(facts.basic().apiVersion);
   info.type = type_of(facts.basic().deviceType);

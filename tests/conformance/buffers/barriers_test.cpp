@@ -8,9 +8,10 @@
 #include "compiler/compile.h"
 #include "hearth/onnx.h"
 #include "hearth/ops.h"
+#include "runtime/devices/devices.h"
+#include "runtime/devices/named_target.h"
 #include "runtime/hal/barriers.h"
 #include "runtime/hal/null/null_device.h"
-#include "runtime/targets/named_target.h"
 
 namespace hearth {
 namespace {

@@ -10,8 +10,8 @@
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "hearth/ops.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/hal/device.h"
 #include "runtime/replay/loaded_plan.h"
 
 using namespace hearth;
@@ -69,6 +69,7 @@ Compiled compile(const Model& model, int threads) {
   result.lowered = *std::move(lowered);
   v1::Plan& plan = *result.lowered.mutable_plan();
   runtime::LoadRequest request;
+  request.find = &runtime::find_device;
   for (int k = 0; k < plan.kernels_size(); ++k) {
     const auto kernel = compiler::compile_kernel(result.lowered.kernels(k), target, options);
     REQUIRE(kernel.ok());

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/compile.h"
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 

@@ -1,13 +1,12 @@
 // Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads; or the one
 // of Vulkan.
-// HEARTH_FUZZ_GRAPHS says how many (default 200, of loops 120; under sanitizers 100 and 30), HEARTH_FUZZ_SEED where to
+// HEARTH_FUZZ_GRAPHS says how many (default 100, of loops 40), HEARTH_FUZZ_SEED where to
 // begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
 
 #include "tests/conformance/ops/random_loop.h"
-#include "tests/support/sanitizer.h"
 
 namespace hearth::conformance {
 namespace {
@@ -23,7 +22,7 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) 
 }
 
 TEST_CASE("random graphs agree in every execution") {
-  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 100 : 200);
+  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", 100);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
   const std::vector<v1::Target> targets = targets_in_turn();
   std::set<v1::Op> ops;
@@ -41,7 +40,7 @@ TEST_CASE("random graphs agree in every execution") {
 }
 
 TEST_CASE("random loops agree in every execution") {
-  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 30 : 120);
+  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", 40);
   const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
   const std::vector<v1::Target> targets = targets_in_turn();
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

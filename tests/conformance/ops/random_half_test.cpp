@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
-#include "tests/support/sanitizer.h"
 #include "tests/support/skip.h"
 
 namespace hearth::conformance {
@@ -216,7 +215,7 @@ std::uint64_t half_setting(const char* name, std::uint64_t fallback) {
 }
 
 TEST_CASE("random graphs in half precision are as near to f64 as roundings allow") {
-  const std::uint64_t count = half_setting("HEARTH_FUZZ_GRAPHS", test::kSanitizer ? 60 : 150);
+  const std::uint64_t count = half_setting("HEARTH_FUZZ_GRAPHS", 60);
   const std::uint64_t first = half_setting("HEARTH_FUZZ_SEED", 1);
   using Execution = Program::Execution;
   std::vector<Execution> executions = {Execution::Ast, Execution::Linear};

@@ -13,11 +13,7 @@ namespace {
 
 using ir::Scalar;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kTileRounds = 2;
-#else
-constexpr int kTileRounds = 6;
-#endif
+constexpr int kTileRounds = 4;
 
 struct Shape3x3 {
   std::int64_t batch = 1, channels = 16, between = 16, outputs = 16, height = 8, width = 8;

@@ -15,6 +15,7 @@
 #include "hearth/onnx.h"
 #include "hearth/safetensors.h"
 #include "hearth/v1/worker.pb.h"
+#include "runtime/devices/devices.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/fuzz/bytes/plan_file_target.h"
@@ -131,7 +132,9 @@ std::string replay(const std::string& bytes, Answer* answer) {
   if (!parsed.ok()) return verdict(parsed, answer);
   if (parsed->arena_bytes + parsed->persistent_bytes > (64u << 20)) return "";  // legal, and no use here
   std::map<std::string, std::string> memory;
-  runtime::LoadRequest request{.plan = bytes, .artifacts = {}, .parameters = {}};
+  runtime::LoadRequest request;
+  request.plan = bytes;
+  request.find = &runtime::find_device;
   for (const runtime::PlanBuffer& buffer : parsed->buffers) {
     if (buffer.max_bytes > (64u << 20)) return "";
     if (buffer.kind == v1::PlanBuffer::PARAMETER) {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/sha256.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/artifact_loader.h"
 #include "runtime/hal/cpu/cpu_device.h"
 #include "runtime/hal/cpu/cpu_target.h"
@@ -120,6 +121,7 @@ TEST_CASE("a plan for features this CPU lacks is refused by their names", "[host
   const float scale = 1;
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.plan = bytes;
   request.artifacts = made.artifacts;
   request.parameters["a"] = {&scale, 4, nullptr};
@@ -139,6 +141,7 @@ TEST_CASE("missing artifacts and symbols are named", "[host]") {
   SaxpyPlan made = saxpy_plan(10, false);
   const float scale = 1;
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.parameters["a"] = {&scale, 4, nullptr};
   std::string bytes = made.plan.SerializeAsString();
   request.plan = bytes;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "hearth/instance.h"
+#include "runtime/devices/devices.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
 #include "tests/unit/runtime/far_device.h"
@@ -20,6 +21,7 @@ const float kCarriedScale = 3;
 std::shared_ptr<const LoadedPlan> load_carried(const SaxpyPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "runtime/devices/devices.h"
 #include "runtime/hal/host_program.h"
 
 namespace hearth::testing {

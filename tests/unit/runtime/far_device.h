@@ -4,7 +4,7 @@
 //
 //   request.device = testing::device_of_tests();
 #pragma once
-#include "runtime/hal/device.h"
+#include "runtime/devices/devices.h"
 
 namespace hearth::testing {
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "runtime/hal/device.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/null/null_device.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"

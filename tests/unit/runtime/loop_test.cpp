@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "proto/versions.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/null/null_device.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
@@ -84,6 +85,7 @@ SumsPlan sums_plan() {
 std::shared_ptr<const LoadedPlan> load_loop(const SumsPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;

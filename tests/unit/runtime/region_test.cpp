@@ -3,6 +3,7 @@
 #include <set>
 
 #include "proto/versions.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
@@ -66,6 +67,7 @@ ThreadsPlan threads_plan() {
 Instance instance_of(const ThreadsPlan& made, int threads) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;

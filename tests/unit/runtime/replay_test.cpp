@@ -11,6 +11,7 @@
 #include <limits>
 #include <thread>
 
+#include "runtime/devices/devices.h"
 #include "runtime/hal/null/null_device.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/allocation_counter.h"
@@ -29,6 +30,7 @@ const float kScale = 3;
 std::shared_ptr<const LoadedPlan> load(const SaxpyPlan& made, int threads = 1) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
@@ -251,6 +253,7 @@ TEST_CASE("parameters are checked, and copied when they are not aligned") {
   const SaxpyPlan made = saxpy_plan(10, false);
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;

@@ -13,6 +13,7 @@
 #include "base/memory_file.h"
 #include "hearth/instance.h"
 #include "proto/versions.h"
+#include "runtime/devices/devices.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/far_device.h"
 #include "tests/unit/runtime/kernel_factory.h"
@@ -121,6 +122,7 @@ std::shared_ptr<const LoadedPlan> load_sharing(const PackingPlan& made, const We
                                                WeightSharing* sharing) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;
@@ -290,6 +292,7 @@ TEST_CASE("weights at odd addresses of a file are packed and replayed, shared or
   Node node;
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
+  request.find = &hearth::runtime::find_device;
   request.device = hearth::testing::device_of_tests();
   request.plan = bytes;
   request.artifacts = made.artifacts;

@@ -5,7 +5,7 @@
 #include "compiler/codegen/spirv/codegen.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 
 namespace hearth::codegen::spirv {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/targets/named_target.h"
+#include "runtime/devices/named_target.h"
 
 namespace hearth::target {
 namespace {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/sha256.h"
+#include "runtime/devices/devices.h"
 #include "runtime/hal/vulkan/vulkan_device.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"

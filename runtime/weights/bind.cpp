@@ -1,0 +1,222 @@
+#include "runtime/weights/bind.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cancellation.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
+#include "runtime/weights/device_weights.h"
+#include "runtime/weights/host_weights.h"
+
+namespace hearth::runtime {
+namespace {
+
+// Of a device's memory that the host does not see, at a time.
+constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
+
+bool is_aligned(std::string_view bytes, DType dtype) {
+  return reinterpret_cast<std::uintptr_t>(bytes.data()) % dtype_bytes(dtype) == 0;
+}
+
+}  // namespace
+
+BoundWeights::BoundWeights(const To& to, std::unique_ptr<WeightPlace> place)
+    : plan_(*to.plan),
+      device_(to.device),
+      executable_(to.executable),
+      threads_(to.threads),
+      place_(std::move(place)),
+      is_in_place_(place_->reads_in_place()),
+      addresses_(plan_.buffers.size(), nullptr),
+      given_(plan_.buffers.size()) {}
+
+absl::StatusOr<std::unique_ptr<BoundWeights>> BoundWeights::bind(
+    const std::map<std::string, ParameterBytes>& parameters, const To& to) {
+  std::unique_ptr<BoundWeights> bound(
+      new BoundWeights(to, to.device.reaches_host_memory() ? host_weights(to.sharing) : device_weights(to.device)));
+  if (absl::Status status = bound->bind_parameters(parameters); !status.ok()) return status;
+  if (absl::Status status = bound->bind_block(); !status.ok()) return status;
+  bound->place_ = nullptr;
+  return bound;
+}
+
+absl::Status BoundWeights::bind_parameters(const std::map<std::string, ParameterBytes>& parameters) {
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const PlanBuffer& buffer = plan_.buffers[i];
+    if (buffer.kind != v1::PlanBuffer::PARAMETER) continue;
+    auto found = parameters.find(buffer.name);
+    if (found == parameters.end()) {
+      return absl::InvalidArgumentError(
+          str_cat("parameter '", buffer.name, "' is not bound; the plan needs ", buffer.max_bytes, " bytes for it"));
+    }
+    const ParameterBytes& given = found->second;
+    if (given.size != buffer.size_bytes(nullptr) || (given.size > 0 && !given.data)) {
+      return absl::InvalidArgumentError(str_cat("parameter '", buffer.name, "' holds ", given.size,
+                                                " bytes; the plan needs ", buffer.size_bytes(nullptr)));
+    }
+    given_[i] = {static_cast<const char*>(given.data), given.size};
+    if (is_in_place_) addresses_[i] = const_cast<void*>(given.data);
+    if (given.owner) owners_.push_back(given.owner);
+  }
+  return absl::OkStatus();
+}
+
+ParameterFit BoundWeights::fit_of(std::uint32_t buffer) const {
+  if (given_[buffer].size() < plan_.buffers[buffer].max_bytes) return ParameterFit::kShort;
+  return is_in_place_ && is_aligned(given_[buffer], plan_.buffers[buffer].dtype) ? ParameterFit::kFits
+                                                                                 : ParameterFit::kUnusable;
+}
+
+// The block is there already, or is made here.
+absl::Status BoundWeights::bind_block() {
+  std::vector<ParameterFit> fits(plan_.buffers.size(), ParameterFit::kFits);
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (plan_.buffers[i].kind == v1::PlanBuffer::PARAMETER) fits[i] = fit_of(i);
+  }
+  layout_ = weight_layout(plan_, fits, place_->least_bytes());
+  facts_.block_bytes = layout_.bytes;
+  absl::StatusOr<WeightPlace::Taken> taken = place_->take({plan_, layout_, given_});
+  if (!taken.ok()) return taken.status();
+  block_ = std::move(taken->block);
+  facts_.found = taken->found;
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (layout_.offsets[i] != WeightLayout::kNone)
+      addresses_[i] = static_cast<char*>(block_->address()) + layout_.offsets[i];
+  }
+  if (absl::Status copied = copy_to_memory(); !copied.ok()) return copied;
+  if (!facts_.found) {
+    if (absl::Status ran = run_once_launches(threads_); !ran.ok()) return ran;
+  }
+  absl::StatusOr<std::shared_ptr<const void>> hold = place_->give(block_, facts_);
+  if (!hold.ok()) return hold.status();
+  hold_ = *std::move(hold);
+  return absl::OkStatus();
+}
+
+// To `host`, or where that is null to `to` from `offset` on. Bytes of a mapped file may be gone.
+absl::Status BoundWeights::copy_into(const Buffer* to, std::size_t offset, void* host, std::string_view bytes) const {
+  if (host != nullptr) return copy_mapped(bytes.data(), bytes.size(), host);
+  std::vector<char> piece(std::min(bytes.size(), kPieceBytes));
+  for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    const std::size_t size = std::min(bytes.size() - at, kPieceBytes);
+    if (absl::Status copied = copy_mapped(bytes.data() + at, size, piece.data()); !copied.ok()) return copied;
+    if (absl::Status written = device_.write(*to, offset + at, piece.data(), size); !written.ok()) return written;
+  }
+  return absl::OkStatus();
+}
+
+// Constants, and parameters that kernels cannot use where they are: large ones to the block, others each to its own.
+absl::Status BoundWeights::copy_to_memory() {
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    PlanBuffer& buffer = plan_.buffers[i];
+    if (!layout_.is_copied[i]) continue;
+    const bool is_constant = buffer.kind == v1::PlanBuffer::CONSTANT,
+               is_alone = layout_.offsets[i] == WeightLayout::kNone;
+    const std::string what = is_constant ? str_cat("constant buffer ", i) : str_cat("parameter '", buffer.name, "'");
+    if (is_alone) {
+      absl::StatusOr<Buffer> own = Buffer::allocate(buffer.max_bytes, what);
+      if (!own.ok()) return own.status();
+      addresses_[i] = own->data();
+      copies_[i] = *std::move(own);
+    }
+    const std::string_view bytes = is_constant ? std::string_view(buffer.data) : given_[i];
+    if (is_alone || !facts_.found) {
+      char* const block = static_cast<char*>(block_->data());
+      void* const host = is_alone ? addresses_[i] : block == nullptr ? nullptr : block + layout_.offsets[i];
+      const absl::Status copied = copy_into(&block_->buffer(), layout_.offsets[i], host, bytes);
+      if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
+      release_pages(i);
+    }
+    if (is_constant) buffer.data = std::string();
+  }
+  return absl::OkStatus();
+}
+
+// Pages of a mapped file that replay does not read; they come back from the page cache when somebody does.
+void BoundWeights::release_pages(std::uint32_t buffer) const {
+  const bool is_read_in_place = layout_.used_by_replay[buffer] && !layout_.is_copied[buffer];
+  if (is_read_in_place || given_[buffer].size() < WeightLayout::kMinBytes) return;
+  if (const auto file = MappedFile::containing(given_[buffer])) file->release(given_[buffer]);
+}
+
+absl::StatusOr<const void*> BoundWeights::host_address(std::uint32_t buffer) const {
+  const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
+  const bool is_host = is_in_place_;
+  if (is_host && (!is_parameter || layout_.is_copied[buffer])) return addresses_[buffer];
+  if (is_parameter && is_aligned(given_[buffer], plan_.buffers[buffer].dtype)) return given_[buffer].data();
+  if (block_->data() != nullptr && layout_.offsets[buffer] != WeightLayout::kNone)
+    return static_cast<const char*>(block_->data()) + layout_.offsets[buffer];
+  const std::lock_guard lock(copies_mutex_);
+  const auto known = copies_.find(buffer);
+  if (known != copies_.end()) return known->second.data();
+  absl::StatusOr<Buffer> copy = copy_for_host(buffer);
+  if (!copy.ok()) return copy.status();
+  return (copies_[buffer] = *std::move(copy)).data();
+}
+
+// Of what the device holds, or of a parameter as it was given.
+absl::StatusOr<Buffer> BoundWeights::copy_for_host(std::uint32_t buffer) const {
+  const std::size_t offset = layout_.offsets[buffer];
+  const bool is_in_block = offset != WeightLayout::kNone;
+  const std::string what =
+      is_in_block ? str_cat("buffer ", buffer) : str_cat("parameter '", plan_.buffers[buffer].name, "'");
+  const std::size_t size = is_in_block ? plan_.buffers[buffer].max_bytes : given_[buffer].size();
+  absl::StatusOr<Buffer> copy = Buffer::allocate(size, what);
+  if (!copy.ok()) return copy.status();
+  const absl::Status copied = is_in_block ? device_.read(block_->buffer(), offset, copy->data(), size)
+                                          : copy_mapped(given_[buffer].data(), size, copy->data());
+  if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
+  return copy;
+}
+
+// Of a parameter, for `once` launches.
+absl::StatusOr<Buffer> BoundWeights::copy_for_kernels(std::uint32_t buffer) const {
+  const std::string what = str_cat("parameter '", plan_.buffers[buffer].name, "'");
+  absl::StatusOr<Buffer> copy = device_.allocate(given_[buffer].size(), what, MemoryUse::kDevice);
+  if (!copy.ok()) return copy.status();
+  const absl::Status copied = copy_into(&*copy, 0, copy->data(), given_[buffer]);
+  if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
+  return copy;
+}
+
+absl::Status BoundWeights::run_once(Rows& rows, int threads) const {
+  if (absl::Status fits = rows.set_values({}); !fits.ok()) return fits;
+  rows.place();
+  absl::StatusOr<std::unique_ptr<Program>> program = executable_.program(rows, threads);
+  return program.ok() ? (*program)->run() : program.status();
+}
+
+// A parameter's pages, and the copy of one that kernels cannot use where it is, are let go after the last launch that
+// reads it.
+absl::Status BoundWeights::run_once_launches(int threads) {
+  std::map<std::uint32_t, Buffer> staged;
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    const PlanLaunch& launch = plan_.launches[i];
+    if (!launch.once) continue;
+    if (is_cancelled()) return absl::CancelledError("the call was cancelled while weights were packed");
+    Rows rows(plan_, static_cast<std::uint32_t>(i));
+    for (const std::uint32_t buffer : launch.buffers) {
+      const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
+      const bool is_staged = is_parameter && !layout_.is_copied[buffer] && fit_of(buffer) != ParameterFit::kFits;
+      if (is_staged && staged.count(buffer) == 0) {
+        absl::StatusOr<Buffer> copy = copy_for_kernels(buffer);
+        if (!copy.ok()) return copy.status();
+        staged[buffer] = *std::move(copy);
+      }
+      rows.memory[buffer] = is_staged ? staged[buffer].address() : addresses_[buffer];
+    }
+    if (launch.grid.max() > 0) {
+      if (absl::Status ran = run_once(rows, threads); !ran.ok()) return ran;
+      ++facts_.once_launches;
+    }
+    for (const std::uint32_t buffer : launch.buffers) {
+      if (layout_.last_reader[buffer] != i || plan_.buffers[buffer].kind != v1::PlanBuffer::PARAMETER) continue;
+      staged.erase(buffer);
+      release_pages(buffer);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::runtime

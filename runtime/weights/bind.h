@@ -1,0 +1,81 @@
+// BoundWeights: a plan's parameters, constants and what its `once` launches make, where its kernels read them. Immutable
+// once bound; thread-safe. Errors name the parameter or constant: INVALID_ARGUMENT for one that is missing or of another
+// size, DATA_LOSS where a mapped file lost its bytes, CANCELLED, and the device's.
+//
+//   absl::StatusOr<std::unique_ptr<BoundWeights>> weights =
+//       BoundWeights::bind(parameters, {&plan, device, *executable, /*threads=*/4, /*sharing=*/nullptr});
+//   void* address = (*weights)->address(buffer);
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/hal/device.h"
+#include "runtime/weights/weight_place.h"
+#include "runtime/weights/weight_sharing.h"
+
+namespace hearth::runtime {
+
+// `owner` (may be empty) keeps `data` alive; without one the caller does, as long as the plan lives.
+struct ParameterBytes {
+  const void* data = nullptr;
+  std::size_t size = 0;
+  std::shared_ptr<const void> owner;
+};
+
+class BoundWeights {
+ public:
+  // All but `sharing` outlive what is bound.
+  struct To {
+    Plan* plan;  // whose constants' bytes are let go
+    const Device& device;
+    const Executable& executable;
+    int threads = 1;                   // for the `once` launches
+    WeightSharing* sharing = nullptr;  // asked for the plan's weights, and given what this process makes of them
+  };
+  static absl::StatusOr<std::unique_ptr<BoundWeights>> bind(const std::map<std::string, ParameterBytes>& parameters,
+                                                            const To& to);
+
+  const WeightFacts& facts() const { return facts_; }
+  // Of a parameter, constant or persistent buffer as kernels see it; null for what belongs to an instance, and where
+  // the device does not reach it, for what only `once` launches read.
+  void* address(std::uint32_t buffer) const { return addresses_[buffer]; }
+  // As the host reads it, aligned to its element: a copy where need be, which stays.
+  absl::StatusOr<const void*> host_address(std::uint32_t buffer) const;
+
+ private:
+  BoundWeights(const To& to, std::unique_ptr<WeightPlace> place);
+  absl::Status bind_parameters(const std::map<std::string, ParameterBytes>& parameters);
+  absl::Status bind_block();
+  absl::Status copy_to_memory();
+  absl::Status copy_into(const Buffer* to, std::size_t offset, void* host, std::string_view bytes) const;
+  absl::Status run_once_launches(int threads);
+  absl::Status run_once(Rows& rows, int threads) const;
+  ParameterFit fit_of(std::uint32_t buffer) const;
+  absl::StatusOr<Buffer> copy_for_kernels(std::uint32_t buffer) const;
+  absl::StatusOr<Buffer> copy_for_host(std::uint32_t buffer) const;
+  void release_pages(std::uint32_t buffer) const;
+
+  Plan& plan_;
+  const Device& device_;
+  const Executable& executable_;
+  const int threads_;
+  std::unique_ptr<WeightPlace> place_;  // until all is bound
+  const bool is_in_place_;
+  std::vector<void*> addresses_;
+  std::vector<std::string_view> given_;  // parameters' bytes as the caller has them, by buffer
+  std::vector<std::shared_ptr<const void>> owners_;
+  WeightLayout layout_;
+  std::shared_ptr<WeightBlock> block_;
+  std::shared_ptr<const void> hold_;  // keeps the block for other processes
+  WeightFacts facts_;
+  mutable std::mutex copies_mutex_;
+  // Small constants and copies of parameters; also copies that tools asked for.
+  mutable std::map<std::uint32_t, Buffer> copies_;
+};
+
+}  // namespace hearth::runtime

@@ -1,0 +1,71 @@
+#include "runtime/weights/host_weights.h"
+
+#include <algorithm>
+
+#include "base/mapped_file.h"
+
+namespace hearth::runtime {
+namespace {
+
+// A smaller block is not worth asking anybody for. Parameters in anonymous memory are hashed by every process, which
+// takes about as long as packing them.
+constexpr std::size_t kMinSharedBytes = std::size_t{1} << 20;
+constexpr std::size_t kMinHashedBytes = std::size_t{16} << 20;
+
+class HostWeights final : public WeightPlace {
+ public:
+  explicit HostWeights(WeightSharing* sharing) : sharing_(sharing) {}
+  bool reads_in_place() const override { return true; }
+  std::size_t least_bytes() const override { return WeightLayout::kMinBytes; }
+
+  absl::StatusOr<Taken> take(const WeightSource& source) override {
+    WeightOffer offer = ask(source);
+    absl::StatusOr<WeightBlock> block = absl::NotFoundError("");
+    if (offer.kind == WeightOffer::kFound) block = WeightBlock::map(std::move(offer.file), source.layout.bytes);
+    const bool is_found = block.ok();
+    if (offer.kind == WeightOffer::kMake) block = WeightBlock::create_shareable(source.layout.bytes);
+    is_ours_to_give_ = offer.kind == WeightOffer::kMake && block.ok();
+    if (!block.ok()) block = WeightBlock::allocate(source.layout.bytes);
+    if (!block.ok()) return block.status();
+    return Taken{std::make_shared<WeightBlock>(*std::move(block)), is_found};
+  }
+
+  absl::StatusOr<std::shared_ptr<const void>> give(const std::shared_ptr<WeightBlock>& block,
+                                                   WeightFacts& facts) override {
+    const absl::Status sealed = is_ours_to_give_ ? block->seal() : absl::UnavailableError("");
+    if (absl::IsResourceExhausted(sealed)) return sealed;
+    facts.shared = facts.found;
+    if (sealed.ok()) {
+      WeightReceipt receipt = sharing_->give(block->fd());
+      facts.shared = receipt.is_shared;
+      // Where it cannot be mapped this process keeps the bytes that it has.
+      if (receipt.same) block->replace_file(std::move(receipt.same)).IgnoreError();
+    }
+    block->close_fd();
+    return facts.shared ? sharing_->hold() : nullptr;
+  }
+
+ private:
+  // Whether other processes may have the same block, or want it, and which it is.
+  WeightOffer ask(const WeightSource& source) {
+    if (sharing_ == nullptr || source.layout.bytes < kMinSharedBytes) return {};
+    std::vector<std::string_view> sources;
+    for (const std::uint32_t id : source.layout.sources) sources.push_back(source.given[id]);
+    const auto is_mapped = [](std::string_view bytes) {
+      return bytes.size() < WeightLayout::kMinBytes || MappedFile::containing(bytes);
+    };
+    if (source.layout.bytes < kMinHashedBytes && !std::ranges::all_of(sources, is_mapped)) return {};
+    const absl::StatusOr<std::vector<Digest>> digests = sharing_->digests(sources);
+    if (!digests.ok()) return {};
+    return sharing_->take(weight_key(source.plan, source.layout, *digests), source.layout.bytes);
+  }
+
+  WeightSharing* const sharing_;
+  bool is_ours_to_give_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<WeightPlace> host_weights(WeightSharing* sharing) { return std::make_unique<HostWeights>(sharing); }
+
+}  // namespace hearth::runtime
