@@ -115,10 +115,10 @@ function(hearth_use_precompiled name from)
 endfunction()
 
 # hearth_own_code(NAME GLUE): options of what is tested; GLUE: TRUE for what hands on rather than computes.
-# Under AddressSanitizer all of the client is glue: -O0 compiles it in half of the time.
+# Under sanitizers all of the client is glue: -O0 compiles it in half of the time.
 function(hearth_own_code name glue)
   target_compile_options(${name} PRIVATE ${HEARTH_OWN_OPTIONS})
-  if(glue OR ("address" IN_LIST HEARTH_SANITIZE AND CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/client"))
+  if(glue OR (HEARTH_SANITIZE AND CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/client"))
     target_compile_options(${name} PRIVATE ${HEARTH_GLUE_OPTIONS})
     hearth_use_precompiled(${name} hearth_pch_glue)
   else()
@@ -195,6 +195,17 @@ function(hearth_test name)
   hearth_test_properties(${name} "${A_TIMEOUT}" "${A_LABELS}")
 endfunction()
 
+# hearth_test_library(NAME SOURCES ... DEPENDS ...): what several test programs are made of, compiled once.
+function(hearth_test_library name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${A_SOURCES})
+  target_link_libraries(${name} PUBLIC hearth_options hearth_catch_main ${A_DEPENDS})
+  target_compile_definitions(${name} PRIVATE NOMINMAX)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  target_compile_options(${name} PRIVATE -fPIE ${HEARTH_TEST_OPTIONS})
+  hearth_use_precompiled(${name} hearth_pch_test)
+endfunction()
+
 # hearth_ignores_driver_leaks(NAME): what AddressSanitizer finds of a Vulkan driver's leaks, in the test's program or in
 # those that it starts, is none of ours.
 function(hearth_ignores_driver_leaks name)
@@ -212,6 +223,7 @@ function(hearth_on_vulkan name)
 endfunction()
 function(hearth_skips_without_device program)
   target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/device_listener.cpp)
+  target_link_libraries(${program} PRIVATE hearth_devices)
   # Catch2's interfaces for it are not in the precompiled header.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/device_listener.cpp PROPERTIES
     SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)

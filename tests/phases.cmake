@@ -15,7 +15,7 @@ set(HEARTH_TEST_PHASES
   # As installed, and what other compilers do.
   "(install|packages|static_archive|ck_real|dispatcher_rewriter_compile)_test|libhearth_links_no_compiler" release
   "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test|python_.*" release
-  # Every point at which a call can be cut off, of which a sanitizer has time for a few.
+  # Every second point at which a call can be cut off, of which a sanitizer has time for a few.
   "daemon_cut_test" release
   # Texts, headers, the tests' own tools.
   "(documents|api_reference|layering|header_examples|includes|skips|phases|format)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release

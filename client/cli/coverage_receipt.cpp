@@ -1,5 +1,7 @@
 #include "client/cli/coverage_receipt.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
 #include "base/sha256.h"
 #include "client/cli/format.h"
@@ -9,6 +11,14 @@
 namespace hearth::cli {
 
 using Json = nlohmann::ordered_json;
+
+struct CoverageReceipt::Rows {
+  nlohmann::ordered_json covered = nlohmann::ordered_json::array();
+  nlohmann::ordered_json missing = nlohmann::ordered_json::array();
+};
+
+CoverageReceipt::CoverageReceipt() : rows_(std::make_unique<Rows>()) {}
+CoverageReceipt::~CoverageReceipt() = default;
 
 void CoverageReceipt::cover(const CoveredPlan& plan) {
   const absl::StatusOr<std::string> file = runtime::read_file(plan.path);
@@ -34,19 +44,23 @@ void CoverageReceipt::cover(const CoveredPlan& plan) {
   for (const client::Carried& carried : plan.config.carried)
     json["carried"].push_back({{"output", carried.output}, {"input", carried.input}});
   const std::lock_guard lock(mutex_);
-  covered_.push_back(std::move(json));
+  rows_->covered.push_back(std::move(json));
 }
 
 void CoverageReceipt::miss(const std::string& path, const absl::Status& why) {
   const std::lock_guard lock(mutex_);
-  missing_.push_back({{"model", path}, {"error", std::string(why.message())}});
+  rows_->missing.push_back({{"model", path}, {"error", std::string(why.message())}});
 }
 
 absl::Status CoverageReceipt::write(const std::string& path, std::size_t models) const {
   const std::lock_guard lock(mutex_);
-  const Json receipt = {{"receipt", 1},       {"version", HEARTH_VERSION},    {"build_id", std::string(build_id())},
-                        {"models", models},   {"complete", missing_.empty()}, {"covered", covered_},
-                        {"missing", missing_}};
+  const Json receipt = {{"receipt", 1},
+                        {"version", HEARTH_VERSION},
+                        {"build_id", std::string(build_id())},
+                        {"models", models},
+                        {"complete", rows_->missing.empty()},
+                        {"covered", rows_->covered},
+                        {"missing", rows_->missing}};
   const std::string text = receipt.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
   if (path == "-") {
     print_lines(text);

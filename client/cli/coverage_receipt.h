@@ -6,8 +6,8 @@
 //   receipt.cover({.path = path, .target = target, …});
 //   absl::Status written = receipt.write("receipt.json", num_models);
 #pragma once
+#include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -29,6 +29,8 @@ struct CoveredPlan {
 
 class CoverageReceipt {
  public:
+  CoverageReceipt();
+  ~CoverageReceipt();
   void cover(const CoveredPlan& plan);
   void miss(const std::string& path, const absl::Status& why);
   // "-" is standard output. `models`: how many were asked for.
@@ -36,8 +38,8 @@ class CoverageReceipt {
 
  private:
   mutable std::mutex mutex_;
-  nlohmann::ordered_json covered_ = nlohmann::ordered_json::array();
-  nlohmann::ordered_json missing_ = nlohmann::ordered_json::array();
+  struct Rows;
+  const std::unique_ptr<Rows> rows_;
 };
 
 }  // namespace hearth::cli

@@ -1,6 +1,7 @@
 #include "client/cli/model_needs.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
 #include "base/text.h"

@@ -3,7 +3,7 @@
 //
 //   print_needs(*onnx::find_dims(model));   // needs --dim time=N, or --dim time=MIN:MAX (checked with 16:64)
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "client/onnx/dim_search.h"

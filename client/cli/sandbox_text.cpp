@@ -1,5 +1,6 @@
 #include "client/cli/sandbox_text.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // reason comes back, whichever of daemon and worker finds it, no worker dies, and good graphs are served on.
 #include <catch2/catch.hpp>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "client/connection/daemon_channel.h"
 #include "proto/versions.h"

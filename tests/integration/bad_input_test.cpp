@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "hearth/npy.h"
 #include "tests/integration/place.h"

@@ -1,5 +1,7 @@
 #include "tests/integration/blob_place.h"
 
+#include <nlohmann/json.hpp>
+
 #include <sys/stat.h>
 #include <unistd.h>
 

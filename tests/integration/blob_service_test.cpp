@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "client/connection/blob_file.h"
+
+#include <nlohmann/json.hpp>
 #include "tests/integration/blob_place.h"
 
 namespace hearth::integration {

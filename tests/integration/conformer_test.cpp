@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "client/onnx/model_file.h"

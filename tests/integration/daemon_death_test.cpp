@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "hearth/npy.h"
 #include "hearth/onnx.h"

@@ -11,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
 

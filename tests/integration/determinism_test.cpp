@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
 #include "tests/unit/onnx/model_builder.h"

@@ -1,6 +1,7 @@
 // hearth devices: what is there, what a driver says of itself against the record that a name has, and what is not
 // there.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "hearth/npy.h"

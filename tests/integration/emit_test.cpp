@@ -2,6 +2,7 @@
 // says how it is launched.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
 #include "tests/integration/place.h"

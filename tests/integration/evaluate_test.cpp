@@ -2,6 +2,7 @@
 #include "hearth/evaluate.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "hearth/ops.h"

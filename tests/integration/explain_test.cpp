@@ -1,6 +1,7 @@
 // hearth explain and run --profile: the work of kernels against numbers counted by hand, what is kept, what is shown.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
 #include "tests/unit/onnx/model_builder.h"

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "tests/integration/jit_checks.h"

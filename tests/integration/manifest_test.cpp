@@ -1,6 +1,7 @@
 // hearth prewarm --manifest: one file says what all models of a product are prepared with.
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
 #include "tests/unit/onnx/model_builder.h"

@@ -1,6 +1,7 @@
 // What a user asks about a model on the command line: inspect, onnx check, prewarm, and what the environment says.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
 #include "tests/support/skip.h"

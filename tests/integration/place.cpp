@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 
@@ -144,6 +145,8 @@ Ran Place::run_ok(const std::vector<std::string>& words) {
   for (const std::string& word : words) line += word + " ";
   throw std::runtime_error(line + "ended with " + std::to_string(ran.code) + ": " + ran.err);
 }
+
+nlohmann::json Place::stats() { return json({"hearth", "stats", "--json"}); }
 
 nlohmann::json Place::json(const std::vector<std::string>& words) { return nlohmann::json::parse(run_ok(words).out); }
 

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -55,7 +55,7 @@ class Place {
   Ran run_ok(const std::vector<std::string>& words);
   // The output of a `--json` command, which must succeed.
   nlohmann::json json(const std::vector<std::string>& words);
-  nlohmann::json stats() { return json({"hearth", "stats", "--json"}); }
+  nlohmann::json stats();
 
   // Of daemons on this place's socket, whoever started them.
   std::vector<pid_t> daemons() const;

@@ -1,6 +1,7 @@
 // Plan files (.hearth) on the command line: what every command makes of them, with no daemon.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "hearth/npy.h"
 #include "tests/integration/place.h"

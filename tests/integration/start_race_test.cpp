@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <iostream>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 

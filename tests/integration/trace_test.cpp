@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "client/jit/prepared_state.h"

@@ -1,5 +1,6 @@
 #include "tests/toy_target/toy_device.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "compiler/codegen/reference/linear_interpreter.h"
@@ -61,6 +62,16 @@ absl::StatusOr<std::unique_ptr<runtime::Program>> Kernels::program(Rows& rows, i
   return std::make_unique<Program>(*this, rows);
 }
 
+// Constants stand inline in the text, and in front of all loops in a body.
+std::vector<ir::UOpRef> with_constants(const std::vector<ir::UOpRef>& lines) {
+  std::vector<ir::UOpRef> body;
+  for (const ir::UOpRef node : ir::toposort(lines)) {
+    if (node->is(ir::Op::Const)) body.push_back(node);
+  }
+  body.insert(body.end(), lines.begin(), lines.end());
+  return body;
+}
+
 class Device final : public runtime::Device {
  public:
   std::string_view name() const override { return "toy"; }
@@ -84,9 +95,9 @@ class Device final : public runtime::Device {
     for (const runtime::ArtifactSource* const source : *sources) {
       const auto code = runtime::read_artifact(*source);
       if (!code.ok()) return code.status();
-      auto body = ir::parse_list(kernels->graph, code->bytes);
-      if (!body.ok()) return body.status();
-      kernels->bodies.push_back(*std::move(body));
+      const auto lines = ir::parse_list(kernels->graph, code->bytes);
+      if (!lines.ok()) return lines.status();
+      kernels->bodies.push_back(with_constants(*lines));
     }
     return kernels;
   }

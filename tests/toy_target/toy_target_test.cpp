@@ -89,7 +89,9 @@ TEST_CASE("a model runs on a target that a test folder adds") {
     REQUIRE(instance->set_var("n", n).ok());
     const std::vector<float> in = numbers(n * kIn, 0.125F);
     REQUIRE(instance->input("x")->copy_from(in).ok());
-    REQUIRE(instance->execute().ok());
+    const absl::Status ran = instance->execute();
+    INFO(ran.message());
+    REQUIRE(ran.ok());
     const std::vector<double> want = expected(in, w, b, static_cast<std::size_t>(n));
     const auto got = *instance->output("y")->as<float>();
     REQUIRE(got.size() == want.size());

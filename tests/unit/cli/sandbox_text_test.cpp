@@ -1,6 +1,7 @@
 #include "client/cli/sandbox_text.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 namespace hearth::cli {
 namespace {
