@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -119,7 +120,7 @@ absl::Status read_up_to(int fd, std::size_t size, const std::string& name, std::
 // The rest of a stream, behind what `content` already has of it.
 absl::StatusOr<std::string> read_to_end(int fd, const std::string& name, std::string content = {}) {
   for (std::size_t size = std::size_t{1} << 16;; size *= 2) {
-    if (absl::Status read = read_up_to(fd, size, name, &content); !read.ok()) return read;
+    HEARTH_RETURN_IF_ERROR(read_up_to(fd, size, name, &content));
     if (content.size() < size) return content;
   }
 }
@@ -158,7 +159,7 @@ absl::Status write_through(const Place& place, const std::string& path, const st
   UniqueFd file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, 3)
                     : ::openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) return failure(path, "cannot be opened for writing");
-  if (absl::Status written = write_all(file.get(), path, parts); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(write_all(file.get(), path, parts));
   return close_written(file) ? absl::OkStatus() : failure(path, "cannot be written");
 }
 
@@ -213,7 +214,7 @@ absl::Status replace(const Place& place, const std::string& path, const std::vec
   }
   PartFile part(place);
   if (!part.create()) return failure(path, "cannot be written: no file can be made in its folder");
-  if (absl::Status written = write_all(part.fd(), path, parts); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(write_all(part.fd(), path, parts));
   if ((place.info && !part.take_rights_of(*place.info)) || !part.replace()) return failure(path, "cannot be written");
   return absl::OkStatus();
 }
@@ -245,20 +246,18 @@ std::string input_name(const std::string& path) { return path == "-" ? "standard
 absl::StatusOr<std::string> read_input(const std::string& path, std::chrono::milliseconds patience) {
   if (path == "-") return read_to_end(STDIN_FILENO, input_name(path));
   if (!is_stream(path)) return read_file(path);
-  const absl::StatusOr<Place> place = find_place(path);
-  if (!place.ok()) return place.status();
-  if (const std::optional<int> own = own_descriptor(*place)) return read_to_end(*own, path);
+  HEARTH_ASSIGN_OR_RETURN(const Place place, find_place(path));
+  if (const std::optional<int> own = own_descriptor(place)) return read_to_end(*own, path);
   const UniqueFd pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!pipe) return failure(path, "cannot open");
   return read_pipe(pipe.get(), patience, path);
 }
 
 absl::Status write_file(const std::string& path, const std::vector<std::string_view>& parts) {
-  const absl::StatusOr<Place> place = find_place(path);
-  if (!place.ok()) return place.status();
-  if (place->info && S_ISDIR(place->info->st_mode)) return is_a_folder(path);
-  const bool is_replaced = !place->info || S_ISREG(place->info->st_mode);
-  return is_replaced ? replace(*place, path, parts) : write_through(*place, path, parts);
+  HEARTH_ASSIGN_OR_RETURN(const Place place, find_place(path));
+  if (place.info && S_ISDIR(place.info->st_mode)) return is_a_folder(path);
+  const bool is_replaced = !place.info || S_ISREG(place.info->st_mode);
+  return is_replaced ? replace(place, path, parts) : write_through(place, path, parts);
 }
 
 }  // namespace hearth::runtime

@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include "base/sha256_stream.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -111,7 +112,7 @@ absl::StatusOr<Digest> sha256_mapped(std::string_view bytes) {
   Sha256Stream stream;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(kChunk, bytes.size()))) {
     const std::size_t size = std::min(kChunk, bytes.size());
-    if (absl::Status copied = copy_mapped(bytes.data(), size, chunk.data()); !copied.ok()) return copied;
+    HEARTH_RETURN_IF_ERROR(copy_mapped(bytes.data(), size, chunk.data()));
     stream.update({chunk.data(), size});
   }
   return stream.digest();

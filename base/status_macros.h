@@ -11,11 +11,11 @@
 // lhs = value of a StatusOr expression, or return its error.
 #define HEARTH_CONCAT_INNER(a, b) a##b
 #define HEARTH_CONCAT(a, b) HEARTH_CONCAT_INNER(a, b)
-#define HEARTH_ASSIGN_OR_RETURN(lhs, expression) \
-  HEARTH_ASSIGN_OR_RETURN_IMPL(HEARTH_CONCAT(status_or_, __LINE__), lhs, expression)
+#define HEARTH_ASSIGN_OR_RETURN(lhs, ...) \
+  HEARTH_ASSIGN_OR_RETURN_IMPL(HEARTH_CONCAT(status_or_, __LINE__), lhs, (__VA_ARGS__))
 #define HEARTH_ASSIGN_OR_RETURN_IMPL(temporary, lhs, expression) \
-  auto temporary = (expression);                                 \
+  auto temporary = expression;                                   \
   if (!temporary.ok()) return temporary.status();                \
   lhs = std::move(temporary).value()
-#define HEARTH_RETURN_IF_ERROR(expression) \
-  if (absl::Status status_ = (expression); !status_.ok()) return status_
+#define HEARTH_RETURN_IF_ERROR(...) \
+  if (absl::Status status_ = (__VA_ARGS__); !status_.ok()) return status_

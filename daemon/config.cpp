@@ -22,6 +22,7 @@
 
 #include "base/cgroup_limits.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "base/utf8.h"
 #include "command_line/help.h"
 #include "command_line/manual.h"
@@ -39,7 +40,7 @@ namespace {
 
 template <class T>
 absl::Status store(const absl::StatusOr<std::uint64_t>& value, T* place) {
-  if (!value.ok()) return value.status();
+  HEARTH_RETURN_IF_ERROR(value.status());
   *place = static_cast<T>(*value);
   return absl::OkStatus();
 }
@@ -249,9 +250,8 @@ std::string program_near(const std::filesystem::path& self, const char* name) {
 }
 
 absl::Status resolve(Config& config) {
-  absl::StatusOr<std::string> socket = resolve_socket_path(config.socket, SocketUser::kDaemon);
-  if (!socket.ok()) return socket.status();
-  config.socket = *socket;
+  HEARTH_ASSIGN_OR_RETURN(std::string socket, resolve_socket_path(config.socket, SocketUser::kDaemon));
+  config.socket = socket;
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (self.empty() && (config.worker.empty() || config.blob_worker.empty())) {
@@ -270,12 +270,11 @@ absl::Status resolve(Config& config) {
   if (config.temp_dir[0] != '/') {
     return absl::InvalidArgumentError(absl::StrCat("temp_dir '", config.temp_dir, "' is not an absolute path"));
   }
-  const absl::StatusOr<CachePlace> place = find_cache_place(config.cache_dir, config.temp_dir);
-  if (!place.ok()) return place.status();
-  config.cache_dir = place->dir;
-  config.cache_below = place->below;
-  config.cache_reason = place->reason;
-  config.cache_is_temporary = place->is_temporary;
+  HEARTH_ASSIGN_OR_RETURN(const CachePlace place, find_cache_place(config.cache_dir, config.temp_dir));
+  config.cache_dir = place.dir;
+  config.cache_below = place.below;
+  config.cache_reason = place.reason;
+  config.cache_is_temporary = place.is_temporary;
   if (config.workers == 0) config.workers = default_workers();
   if (config.queue_limit == 0 || config.blob_queue_limit == 0) {
     return absl::InvalidArgumentError("queue_limit and blob_queue_limit must be at least 1");
@@ -374,7 +373,7 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
       return absl::Status(status.code(), printable(std::string(status.message())));
   }
   from = "environment";
-  if (absl::Status status = apply_environment(settings); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(apply_environment(settings));
   from = "option";
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (options[i]->count() == 0) continue;
@@ -386,8 +385,8 @@ absl::StatusOr<Config> load_config(int argc, const char* const* argv) {
     config.log_file.clear();
     config.default_log.clear();
   }
-  if (absl::Status status = resolve(config); !status.ok()) return status;
-  if (absl::Status status = check_paths(config); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(resolve(config));
+  HEARTH_RETURN_IF_ERROR(check_paths(config));
   return config;
 }
 

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/status_macros.h"
 #include "daemon/cache_options.h"
 #include "daemon/health.h"
 #include "daemon/installation.h"
@@ -127,10 +128,10 @@ class HearthDaemon::Impl {
   }
 
   absl::Status serve() {
-    if (absl::Status started = client_servers_.start(); !started.ok()) return started;
-    absl::StatusOr<std::unique_ptr<RpcServer>> owner = RpcServer::start({&owner_admin_service_}, rpc_limits(config_));
-    if (!owner.ok()) return owner.status();
-    owner_server_ = *std::move(owner);
+    HEARTH_RETURN_IF_ERROR(client_servers_.start());
+    HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<RpcServer> owner,
+                            RpcServer::start({&owner_admin_service_}, rpc_limits(config_)));
+    owner_server_ = std::move(owner);
     accept_thread_ = std::thread([this] {
       listener_->accept_until_stopped([this](int fd, const Peer& peer) { add_client(fd, peer); },
                                       [this](int fd, const Peer& peer) { add_owner(fd, peer); },
@@ -382,28 +383,26 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
     if (found.ok()) installation = *std::move(found);
   }
   ConnectionLimits limits{config.max_connections, config.max_connections_per_process};
-  absl::StatusOr<std::unique_ptr<Listener>> listener =
-      Listener::open(config.socket, kLockPatience, limits, config.clients, config.activated_socket);
-  if (!listener.ok()) return listener.status();
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::open(config.socket, kLockPatience, limits,
+                                                                             config.clients, config.activated_socket));
   WeightLimits weight_limits{config.weights_memory_bytes, config.max_weights,
                              std::chrono::milliseconds(config.weights_keep_ms)};
-  absl::StatusOr<std::unique_ptr<WeightServer>> weights =
-      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits, config.clients, config.sharing);
-  if (!weights.ok()) return weights.status();
+  HEARTH_ASSIGN_OR_RETURN(
+      std::unique_ptr<WeightServer> weights,
+      WeightServer::open(weights_socket_path(config.socket), weight_limits, limits, config.clients, config.sharing));
   // Where it does not start, clients find no socket.
   absl::Cleanup leave = [&] {
-    (*listener)->stop();
-    (*weights)->stop();
+    listener->stop();
+    weights->stop();
   };
-  if (absl::Status status = make_folders(config.cache_dir); !status.ok()) return status;
-  if (absl::Status status = check_sandbox(config); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<cache::KernelsCache>> cache =
-      cache::KernelsCache::open(cache_options(config, kLockPatience));
-  if (!cache.ok()) return cache.status();
+  HEARTH_RETURN_IF_ERROR(make_folders(config.cache_dir));
+  HEARTH_RETURN_IF_ERROR(check_sandbox(config));
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<cache::KernelsCache> cache,
+                          cache::KernelsCache::open(cache_options(config, kLockPatience)));
   std::move(leave).Cancel();
-  auto impl = std::make_unique<Impl>(config, std::move(installation), std::move(*listener), std::move(*weights),
-                                     std::move(*cache));
-  if (absl::Status status = impl->serve(); !status.ok()) return status;
+  auto impl = std::make_unique<Impl>(config, std::move(installation), std::move(listener), std::move(weights),
+                                     std::move(cache));
+  HEARTH_RETURN_IF_ERROR(impl->serve());
   return std::unique_ptr<HearthDaemon>(new HearthDaemon(std::move(impl)));
 }
 

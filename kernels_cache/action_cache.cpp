@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels_cache/canonical_bytes.h"
 #include "kernels_cache/sqlite_connection.h"
 #include "kernels_cache/stored_row.h"
@@ -49,28 +50,25 @@ template <class Row>
 absl::StatusOr<std::vector<Row>> read_all(SqliteQuery& query, Row (*read)(const SqliteQuery&)) {
   std::vector<Row> rows;
   while (query.step()) rows.push_back(read(query));
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return rows;
 }
 
 absl::StatusOr<std::int64_t> pragma(SqliteConnection& connection, const char* sql) {
   SqliteQuery query(connection, sql);
   std::int64_t value = query.step() ? query.integer(0) : 0;
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return value;
 }
 
 // A new file gets the schema; any other file that is not ours in this version is DATA_LOSS.
 absl::Status check_format(SqliteConnection& connection) {
-  absl::StatusOr<std::int64_t> objects = pragma(connection, "SELECT count(*) FROM sqlite_master");
-  if (!objects.ok()) return objects.status();
-  if (*objects == 0) return connection.execute(kSchema);
-  absl::StatusOr<std::int64_t> id = pragma(connection, "PRAGMA application_id");
-  if (!id.ok()) return id.status();
-  absl::StatusOr<std::int64_t> version = pragma(connection, "PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  if (*id == kApplicationId && *version == kFormatVersion) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("cache index: format ", *version, ", this program writes ", kFormatVersion));
+  HEARTH_ASSIGN_OR_RETURN(std::int64_t objects, pragma(connection, "SELECT count(*) FROM sqlite_master"));
+  if (objects == 0) return connection.execute(kSchema);
+  HEARTH_ASSIGN_OR_RETURN(std::int64_t id, pragma(connection, "PRAGMA application_id"));
+  HEARTH_ASSIGN_OR_RETURN(std::int64_t version, pragma(connection, "PRAGMA user_version"));
+  if (id == kApplicationId && version == kFormatVersion) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("cache index: format ", version, ", this program writes ", kFormatVersion));
 }
 
 // Missing tables and the like come as INTERNAL; at open they mean a damaged file.
@@ -84,9 +82,8 @@ void subtract(std::uint64_t& total, std::uint64_t amount) { total -= std::min(to
 
 absl::StatusOr<std::unique_ptr<ActionCache>> ActionCache::open(const std::string& path) {
   std::unique_ptr<ActionCache> index(new ActionCache);
-  absl::StatusOr<std::unique_ptr<SqliteConnection>> writer = SqliteConnection::open(path, /*read_only=*/false);
-  if (!writer.ok()) return writer.status();
-  index->writer_ = *std::move(writer);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<SqliteConnection> writer, SqliteConnection::open(path, /*read_only=*/false));
+  index->writer_ = std::move(writer);
   absl::Status status = check_format(*index->writer_);
   if (status.ok()) {
     status = index->writer_->execute(
@@ -102,9 +99,8 @@ absl::StatusOr<std::unique_ptr<ActionCache>> ActionCache::open(const std::string
   if (status.ok()) status = index->load_owners();
   if (status.ok()) status = index->sweep_models();
   if (!status.ok()) return damaged_if_internal(status);
-  absl::StatusOr<std::unique_ptr<SqliteConnection>> reader = SqliteConnection::open(path, /*read_only=*/true);
-  if (!reader.ok()) return reader.status();
-  index->reader_ = *std::move(reader);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<SqliteConnection> reader, SqliteConnection::open(path, /*read_only=*/true));
+  index->reader_ = std::move(reader);
   return index;
 }
 
@@ -116,7 +112,7 @@ absl::Status ActionCache::load_totals() {
     totals_.blobs = static_cast<std::uint64_t>(blobs.integer(0));
     totals_.bytes = static_cast<std::uint64_t>(blobs.integer(1));
   }
-  if (!blobs.status().ok()) return blobs.status();
+  HEARTH_RETURN_IF_ERROR(blobs.status());
   SqliteQuery actions(*writer_, "SELECT count(*), total(bytes) FROM actions");
   if (actions.step()) {
     totals_.actions = static_cast<std::uint64_t>(actions.integer(0));
@@ -133,7 +129,7 @@ absl::StatusOr<std::optional<ActionRow>> ActionCache::find(const Digest& key) {
   query.bind(1, view(key));
   std::optional<ActionRow> row;
   if (query.step()) row = read_row(query);
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return row;
 }
 
@@ -142,18 +138,18 @@ absl::StatusOr<bool> ActionCache::contains_blob(const Digest& digest) {
   SqliteQuery query(*reader_, "SELECT 1 FROM blobs WHERE digest = ?");
   query.bind(1, view(digest));
   bool found = query.step();
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return found;
 }
 
 absl::Status ActionCache::put(const ActionRow& row) {
   std::lock_guard lock(writer_mutex_);
   SqliteTransaction transaction(*writer_);
-  if (!transaction.status().ok()) return transaction.status();
+  HEARTH_RETURN_IF_ERROR(transaction.status());
   IndexTotals totals = this->totals();
-  if (absl::Status touched = write_touches(); !touched.ok()) return touched;
-  if (absl::Status inserted = insert(row, totals); !inserted.ok()) return inserted;
-  if (absl::Status committed = transaction.commit(); !committed.ok()) return committed;
+  HEARTH_RETURN_IF_ERROR(write_touches());
+  HEARTH_RETURN_IF_ERROR(insert(row, totals));
+  HEARTH_RETURN_IF_ERROR(transaction.commit());
   std::lock_guard totals_lock(totals_mutex_);
   totals_ = totals;
   return absl::OkStatus();
@@ -165,12 +161,11 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
     SqliteQuery old(*writer_, "SELECT id FROM actions WHERE key = ?");
     old.bind(1, view(row.key));
     if (old.step()) old_id = old.integer(0);
-    if (!old.status().ok()) return old.status();
+    HEARTH_RETURN_IF_ERROR(old.status());
   }
-  const absl::StatusOr<std::uint64_t> owned_files = owned_file_bytes(row);
-  if (!owned_files.ok()) return owned_files.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::uint64_t owned_files, owned_file_bytes(row));
   if (old_id != 0) {
-    if (absl::Status removed = remove_action(old_id, totals); !removed.ok()) return removed;
+    HEARTH_RETURN_IF_ERROR(remove_action(old_id, totals));
   }
   std::string result = pack(row.blobs);
   Digest check = check_digest(row, result);
@@ -184,7 +179,7 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
     action.bind(4, result).bind(5, view(check)).bind(6, static_cast<std::int64_t>(row.material.size()));
     action.bind(7, row.created_unix_ns).bind(8, row.last_used_unix_ns);
     if (action.step()) id = action.integer(0);
-    if (absl::Status done = action.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(action.run());
   }
   ++totals.actions;
   totals.bytes += row.material.size();
@@ -194,21 +189,21 @@ absl::Status ActionCache::insert(const ActionRow& row, IndexTotals& totals) {
                       "INSERT OR IGNORE INTO blobs (digest, size, last_used_ns) VALUES (?, ?, ?) RETURNING 1");
     added.bind(1, view(blob.digest)).bind(2, static_cast<std::int64_t>(blob.size_bytes)).bind(3, row.last_used_unix_ns);
     bool is_new = added.step();
-    if (absl::Status done = added.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(added.run());
     if (is_new) {
       ++totals.blobs;
       totals.bytes += disk_bytes(blob.size_bytes);
     } else {
       SqliteQuery used(*writer_, "UPDATE blobs SET last_used_ns = ? WHERE digest = ?");
       used.bind(1, row.last_used_unix_ns).bind(2, view(blob.digest));
-      if (absl::Status done = used.run(); !done.ok()) return done;
+      HEARTH_RETURN_IF_ERROR(used.run());
     }
     SqliteQuery ref(*writer_, "INSERT OR IGNORE INTO refs (digest, action) VALUES (?, ?)");
     ref.bind(1, view(blob.digest)).bind(2, id);
-    if (absl::Status done = ref.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(ref.run());
   }
-  if (absl::Status named = add_model(row); !named.ok()) return named;
-  return add_owner(row.key, row.owner, *owned_files + totals.bytes - bytes_before, totals);
+  HEARTH_RETURN_IF_ERROR(add_model(row));
+  return add_owner(row.key, row.owner, owned_files + totals.bytes - bytes_before, totals);
 }
 
 absl::Status ActionCache::remove_action(std::int64_t row_id, IndexTotals& totals) {
@@ -222,15 +217,15 @@ absl::Status ActionCache::remove_action(std::int64_t row_id, IndexTotals& totals
       subtract(totals.bytes, static_cast<std::uint64_t>(query.integer(1)));
       key = std::string(query.blob(2));
     }
-    if (!query.status().ok()) return query.status();
+    HEARTH_RETURN_IF_ERROR(query.status());
   }
-  if (absl::Status disowned = remove_owner(key, totals); !disowned.ok()) return disowned;
-  if (absl::Status unnamed = remove_model(key); !unnamed.ok()) return unnamed;
+  HEARTH_RETURN_IF_ERROR(remove_owner(key, totals));
+  HEARTH_RETURN_IF_ERROR(remove_model(key));
   for (Reader in(result); in.ok() && !in.at_end(); in.u64()) {
     std::string digest(in.fixed(sizeof(Digest)));
     SqliteQuery ref(*writer_, "DELETE FROM refs WHERE digest = ? AND action = ?");
     ref.bind(1, digest).bind(2, row_id);
-    if (absl::Status done = ref.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(ref.run());
   }
   SqliteQuery removed(*writer_, "DELETE FROM actions WHERE id = ?");
   removed.bind(1, row_id);
@@ -255,12 +250,12 @@ absl::Status ActionCache::write_touches() {
   for (const auto& [key, time] : actions) {
     SqliteQuery update(*writer_, "UPDATE actions SET last_used_ns = ?1 WHERE key = ?2 AND last_used_ns < ?1");
     update.bind(1, time).bind(2, view(key));
-    if (absl::Status done = update.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(update.run());
   }
   for (const auto& [digest, time] : blobs) {
     SqliteQuery update(*writer_, "UPDATE blobs SET last_used_ns = ?1 WHERE digest = ?2 AND last_used_ns < ?1");
     update.bind(1, time).bind(2, view(digest));
-    if (absl::Status done = update.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(update.run());
   }
   return absl::OkStatus();
 }
@@ -272,8 +267,8 @@ absl::Status ActionCache::flush_touches() {
     if (touched_actions_.empty() && touched_blobs_.empty()) return absl::OkStatus();
   }
   SqliteTransaction transaction(*writer_);
-  if (!transaction.status().ok()) return transaction.status();
-  if (absl::Status touched = write_touches(); !touched.ok()) return touched;
+  HEARTH_RETURN_IF_ERROR(transaction.status());
+  HEARTH_RETURN_IF_ERROR(write_touches());
   return transaction.commit();
 }
 
@@ -289,7 +284,7 @@ absl::StatusOr<std::vector<CasFile>> ActionCache::oldest_blobs(const CasFile& af
 absl::StatusOr<std::uint64_t> ActionCache::drop_blobs(std::span<const Digest> digests) {
   std::lock_guard lock(writer_mutex_);
   SqliteTransaction transaction(*writer_);
-  if (!transaction.status().ok()) return transaction.status();
+  HEARTH_RETURN_IF_ERROR(transaction.status());
   IndexTotals totals = this->totals();
   std::uint64_t num_actions = totals.actions;
   for (const Digest& digest : digests) {
@@ -298,10 +293,10 @@ absl::StatusOr<std::uint64_t> ActionCache::drop_blobs(std::span<const Digest> di
       SqliteQuery refs(*writer_, "SELECT action FROM refs WHERE digest = ?");
       refs.bind(1, view(digest));
       while (refs.step()) actions.push_back(refs.integer(0));
-      if (!refs.status().ok()) return refs.status();
+      HEARTH_RETURN_IF_ERROR(refs.status());
     }
     for (std::int64_t action : actions) {
-      if (absl::Status removed = remove_action(action, totals); !removed.ok()) return removed;
+      HEARTH_RETURN_IF_ERROR(remove_action(action, totals));
     }
     SqliteQuery blob(*writer_, "DELETE FROM blobs WHERE digest = ? RETURNING size");
     blob.bind(1, view(digest));
@@ -309,9 +304,9 @@ absl::StatusOr<std::uint64_t> ActionCache::drop_blobs(std::span<const Digest> di
       subtract(totals.blobs, 1);
       subtract(totals.bytes, disk_bytes(static_cast<std::uint64_t>(blob.integer(0))));
     }
-    if (!blob.status().ok()) return blob.status();
+    HEARTH_RETURN_IF_ERROR(blob.status());
   }
-  if (absl::Status committed = transaction.commit(); !committed.ok()) return committed;
+  HEARTH_RETURN_IF_ERROR(transaction.commit());
   std::lock_guard totals_lock(totals_mutex_);
   totals_ = totals;
   return num_actions - totals.actions;
@@ -320,18 +315,18 @@ absl::StatusOr<std::uint64_t> ActionCache::drop_blobs(std::span<const Digest> di
 absl::Status ActionCache::drop_action(const Digest& key) {
   std::lock_guard lock(writer_mutex_);
   SqliteTransaction transaction(*writer_);
-  if (!transaction.status().ok()) return transaction.status();
+  HEARTH_RETURN_IF_ERROR(transaction.status());
   IndexTotals totals = this->totals();
   std::int64_t id = 0;
   {
     SqliteQuery found(*writer_, "SELECT id FROM actions WHERE key = ?");
     found.bind(1, view(key));
     if (found.step()) id = found.integer(0);
-    if (!found.status().ok()) return found.status();
+    HEARTH_RETURN_IF_ERROR(found.status());
   }
   if (id == 0) return absl::OkStatus();
-  if (absl::Status removed = remove_action(id, totals); !removed.ok()) return removed;
-  if (absl::Status committed = transaction.commit(); !committed.ok()) return committed;
+  HEARTH_RETURN_IF_ERROR(remove_action(id, totals));
+  HEARTH_RETURN_IF_ERROR(transaction.commit());
   std::lock_guard totals_lock(totals_mutex_);
   totals_ = totals;
   return absl::OkStatus();
@@ -367,8 +362,8 @@ absl::StatusOr<std::vector<CasFile>> ActionCache::blobs_after(const Digest* afte
 absl::Status ActionCache::probe() {
   std::lock_guard lock(writer_mutex_);
   SqliteTransaction transaction(*writer_);
-  if (!transaction.status().ok()) return transaction.status();
-  if (absl::Status written = writer_->execute("PRAGMA user_version = 1"); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(transaction.status());
+  HEARTH_RETURN_IF_ERROR(writer_->execute("PRAGMA user_version = 1"));
   return transaction.commit();
 }
 

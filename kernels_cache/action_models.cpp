@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "kernels_cache/action_cache.h"
 #include "kernels_cache/sqlite_connection.h"
 #include "kernels_cache/stored_row.h"
@@ -48,7 +49,7 @@ absl::Status ActionCache::describe(std::vector<ActionRow>& rows) {
     SqliteQuery owner(*reader_, "SELECT uid FROM owners WHERE key = ?");
     owner.bind(1, view(row.key));
     if (owner.step()) row.owner = owner.integer(0);
-    if (!owner.status().ok()) return owner.status();
+    HEARTH_RETURN_IF_ERROR(owner.status());
     const bool is_plan = row.kind == EntryKind::kPlan;
     if (row.blobs.empty()) continue;
     // A kernel is of the plans that name its file.
@@ -57,7 +58,7 @@ absl::Status ActionCache::describe(std::vector<ActionRow>& rows) {
                                           " JOIN models AS m ON m.key = a.key WHERE r.digest = ? LIMIT 1");
     model.bind(1, is_plan ? view(row.key) : view(row.blobs[0].digest));
     if (model.step()) row.model = std::string(model.blob(0));
-    if (!model.status().ok()) return model.status();
+    HEARTH_RETURN_IF_ERROR(model.status());
   }
   return absl::OkStatus();
 }
@@ -71,7 +72,7 @@ absl::StatusOr<std::vector<ActionRow>> ActionCache::plans_of(std::string_view mo
   query.bind(1, model);
   std::vector<ActionRow> rows;
   while (query.step()) rows.push_back(read_row(query));
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return rows;
 }
 
@@ -84,7 +85,7 @@ absl::StatusOr<std::vector<CasFile>> ActionCache::of_no_plan(std::span<const Art
                       " WHERE r.digest = ? AND a.kind = 1 LIMIT 1");
     plans.bind(1, view(file.digest));
     const bool is_used = plans.step();
-    if (!plans.status().ok()) return plans.status();
+    HEARTH_RETURN_IF_ERROR(plans.status());
     if (!is_used) unused.push_back({file.digest, file.size_bytes, 0});
   }
   return unused;

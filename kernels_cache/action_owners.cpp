@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "kernels_cache/action_cache.h"
 #include "kernels_cache/sqlite_connection.h"
 #include "kernels_cache/stored_row.h"
@@ -15,7 +16,7 @@ namespace hearth::cache {
 absl::Status ActionCache::load_owners() {
   {
     SqliteQuery gone(*writer_, "DELETE FROM owners WHERE key NOT IN (SELECT key FROM actions)");
-    if (absl::Status done = gone.run(); !done.ok()) return done;
+    HEARTH_RETURN_IF_ERROR(gone.run());
   }
   SqliteQuery query(*writer_, "SELECT uid, count(*), total(bytes) FROM owners GROUP BY uid");
   while (query.step()) {
@@ -31,7 +32,7 @@ absl::StatusOr<std::uint64_t> ActionCache::owned_file_bytes(const ActionRow& row
                     " WHERE o.key = ? AND o.uid = ?");
   query.bind(1, view(row.key)).bind(2, row.owner);
   const std::int64_t bytes = query.step() ? query.integer(0) : 0;
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes));
 }
 
@@ -71,7 +72,7 @@ absl::StatusOr<std::vector<ActionRow>> ActionCache::oldest_actions_of(EntryOwner
   query.bind(4, static_cast<std::int64_t>(limit));
   std::vector<ActionRow> rows;
   while (query.step()) rows.push_back(read_row(query));
-  if (!query.status().ok()) return query.status();
+  HEARTH_RETURN_IF_ERROR(query.status());
   return rows;
 }
 
@@ -82,7 +83,7 @@ absl::StatusOr<std::vector<CasFile>> ActionCache::unreferenced(std::span<const A
     SqliteQuery refs(*writer_, "SELECT 1 FROM refs WHERE digest = ? LIMIT 1");
     refs.bind(1, view(file.digest));
     const bool is_used = refs.step();
-    if (!refs.status().ok()) return refs.status();
+    HEARTH_RETURN_IF_ERROR(refs.status());
     if (!is_used) unused.push_back({file.digest, file.size_bytes, 0});
   }
   return unused;

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels_cache/kernels_cache_impl.h"
 
 namespace hearth::cache {
@@ -34,7 +35,7 @@ absl::StatusOr<ArtifactReader> KernelsCache::Impl::open_artifact(const Digest& d
   const absl::Status missing = absl::NotFoundError(absl::StrCat("artifact ", to_hex(digest), " is not in the cache"));
   std::optional<Pin> pin = PinTable::pin(pins_, {&digest, 1});
   if (!pin) return missing;
-  if (absl::Status checked = check(digest); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(check(digest));
   const int fd = ::open(cas_->path_of(digest).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   const absl::StatusOr<FileId> id = cas_->identify(digest);
   if (fd < 0 || !id.ok()) {

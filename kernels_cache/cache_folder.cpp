@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace hearth::cache {
 namespace {
@@ -21,8 +22,8 @@ absl::Status make_dirs(FileSystem& file_system, const std::string& dir) {
   for (const std::filesystem::path& part : std::filesystem::path(dir)) {
     path /= part;
     if (std::error_code error; std::filesystem::is_directory(path, error)) continue;
-    if (absl::Status made = file_system.make_dir(path.string(), 0700); !made.ok()) return made;
-    if (absl::Status synced = file_system.sync_dir(path.parent_path().string()); !synced.ok()) return synced;
+    HEARTH_RETURN_IF_ERROR(file_system.make_dir(path.string(), 0700));
+    HEARTH_RETURN_IF_ERROR(file_system.sync_dir(path.parent_path().string()));
   }
   return absl::OkStatus();
 }
@@ -35,9 +36,8 @@ absl::Status make_private(FileSystem& file_system, const std::string& dir) {
     return absl::FailedPreconditionError(absl::StrCat("belongs to uid ", info.st_uid, ", not to ", ::geteuid()));
   }
   if ((info.st_mode & 022) == 0) return absl::OkStatus();
-  absl::StatusOr<std::vector<std::string>> names = file_system.list_dir(dir);
-  if (!names.ok()) return names.status();
-  if (!names->empty()) {
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.list_dir(dir));
+  if (!names.empty()) {
     return absl::FailedPreconditionError("others can write it, so its files cannot be trusted (empty it, chmod 700)");
   }
   return ::chmod(dir.c_str(), 0700) == 0 ? absl::OkStatus() : errno_status(errno, "chmod 700");
@@ -64,10 +64,9 @@ constexpr std::string_view kOwnNames[] = {"cas",
 
 // A directory of something else is left alone: this one's parts are swept and rebuilt at need.
 absl::Status check_is_cache(FileSystem& file_system, const std::string& dir) {
-  absl::StatusOr<std::vector<std::string>> names = file_system.list_dir(dir);
-  if (!names.ok()) return names.status();
-  if (std::find(names->begin(), names->end(), "index.sqlite") != names->end()) return absl::OkStatus();
-  for (const std::string& name : *names) {
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.list_dir(dir));
+  if (std::find(names.begin(), names.end(), "index.sqlite") != names.end()) return absl::OkStatus();
+  for (const std::string& name : names) {
     if (std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames)) {
       return absl::FailedPreconditionError(
           absl::StrCat("is not empty and holds no cache of Hearth, but '", name, "'; nothing in it was touched"));
@@ -92,9 +91,8 @@ absl::Status check_links(const std::string& dir) {
 }
 
 absl::Status refuse_network(FileSystem& file_system, const std::string& dir) {
-  absl::StatusOr<std::uint64_t> magic = file_system.type_magic(dir);
-  if (!magic.ok()) return magic.status();
-  std::string_view name = network_file_system_name(*magic);
+  HEARTH_ASSIGN_OR_RETURN(std::uint64_t magic, file_system.type_magic(dir));
+  std::string_view name = network_file_system_name(magic);
   if (name.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("is on a network file system (", std::string(name),
                                                     "), whose locks and renames cannot be relied on"));
@@ -116,17 +114,16 @@ absl::StatusOr<std::string> stamp_of(const std::string& below) {
 
 absl::Status write_file(FileSystem& file_system, const std::string& path, const std::string& bytes) {
   file_system.remove_file(path).IgnoreError();
-  const absl::StatusOr<int> fd = file_system.create(path, 0600);
-  if (!fd.ok()) return fd.status();
-  const absl::Status written = file_system.write_all(*fd, bytes);
-  const absl::Status closed = file_system.close_file(*fd);
+  HEARTH_ASSIGN_OR_RETURN(const int fd, file_system.create(path, 0600));
+  const absl::Status written = file_system.write_all(fd, bytes);
+  const absl::Status closed = file_system.close_file(fd);
   return written.ok() ? closed : written;
 }
 
 }  // namespace
 
 absl::Status lay_over(FileSystem& file_system, const std::string& below, const std::string& dir) {
-  if (absl::Status trusted = check_links(below); !trusted.ok()) return trusted;
+  HEARTH_RETURN_IF_ERROR(check_links(below));
   struct stat info{};
   if (::stat(below.c_str(), &info) != 0) return errno_status(errno, "stat");
   if (info.st_uid != ::geteuid() && info.st_uid != 0)
@@ -134,11 +131,10 @@ absl::Status lay_over(FileSystem& file_system, const std::string& below, const s
         absl::StrCat("belongs to uid ", info.st_uid, ", not to ", ::geteuid(), " or root"));
   if ((info.st_mode & 022) != 0)
     return absl::FailedPreconditionError("others can write it, so its files cannot be trusted (chmod 755)");
-  const absl::StatusOr<std::string> stamp = stamp_of(below);
-  if (!stamp.ok()) return stamp.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::string stamp, stamp_of(below));
   const std::string stamp_path = dir + "/below";
   const absl::StatusOr<std::string> before = file_system.read_file(stamp_path);
-  if (before.ok() && *before == *stamp) return absl::OkStatus();
+  if (before.ok() && *before == stamp) return absl::OkStatus();
   // Of another cache, or an older state of it. The stamp goes first and comes last: what is cut off is done again.
   file_system.remove_file(stamp_path).IgnoreError();
   for (const char* suffix : {"-shm", "-wal", ""}) {
@@ -147,10 +143,10 @@ absl::Status lay_over(FileSystem& file_system, const std::string& below, const s
     if (std::string_view(suffix) == "-shm") continue;
     const absl::StatusOr<std::string> bytes = file_system.read_file(below + name);
     if (absl::IsNotFound(bytes.status()) && *suffix != '\0') continue;
-    if (!bytes.ok()) return bytes.status();
-    if (absl::Status copied = write_file(file_system, dir + name, *bytes); !copied.ok()) return copied;
+    HEARTH_RETURN_IF_ERROR(bytes.status());
+    HEARTH_RETURN_IF_ERROR(write_file(file_system, dir + name, *bytes));
   }
-  return write_file(file_system, stamp_path, *stamp);
+  return write_file(file_system, stamp_path, stamp);
 }
 
 absl::Status make_cache_folder(FileSystem& file_system, const std::string& dir, bool allow_network) {

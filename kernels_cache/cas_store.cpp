@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 
 namespace hearth::cache {
 namespace {
@@ -33,8 +34,8 @@ std::optional<Digest> parse_hex_digest(std::string_view hex) {
 
 absl::StatusOr<std::unique_ptr<CasStore>> CasStore::open(FileSystem& file_system, std::string dir, std::string below) {
   std::unique_ptr<CasStore> store(new CasStore(file_system, std::move(dir), std::move(below)));
-  if (absl::Status made = store->make_folders(); !made.ok()) return made;
-  if (absl::Status swept = store->sweep_temps(); !swept.ok()) return swept;
+  HEARTH_RETURN_IF_ERROR(store->make_folders());
+  HEARTH_RETURN_IF_ERROR(store->sweep_temps());
   return store;
 }
 
@@ -56,13 +57,12 @@ absl::Status CasStore::make_folders() {
     absl::Status made = file_system_.make_dir(absl::StrCat(dir_, "/", name), 0700);
     if (!made.ok()) return made;
   }
-  if (absl::Status synced = file_system_.sync_dir(dir_); !synced.ok()) return synced;
-  absl::StatusOr<std::vector<std::string>> present = file_system_.list_dir(dir_ + "/cas");
-  if (!present.ok()) return present.status();
+  HEARTH_RETURN_IF_ERROR(file_system_.sync_dir(dir_));
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::string> present, file_system_.list_dir(dir_ + "/cas"));
   // One fsync covers the shards of earlier processes; the others are made when a file needs them.
-  if (absl::Status synced = file_system_.sync_dir(dir_ + "/cas"); !synced.ok()) return synced;
+  HEARTH_RETURN_IF_ERROR(file_system_.sync_dir(dir_ + "/cas"));
   for (unsigned shard = 0; shard < kNumShards; ++shard) {
-    shard_durable_[shard] = std::binary_search(present->begin(), present->end(), absl::StrFormat("%02x", shard));
+    shard_durable_[shard] = std::binary_search(present.begin(), present.end(), absl::StrFormat("%02x", shard));
   }
   return absl::OkStatus();
 }
@@ -76,9 +76,8 @@ absl::Status CasStore::make_shard(unsigned shard) {
 }
 
 absl::Status CasStore::sweep_temps() {
-  absl::StatusOr<std::vector<std::string>> names = file_system_.list_dir(dir_ + "/tmp");
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system_.list_dir(dir_ + "/tmp"));
+  for (const std::string& name : names) {
     std::string path = absl::StrCat(dir_, "/tmp/", name);
     std::optional<Digest> digest = parse_hex_digest(std::string_view(name).substr(0, name.find('.')));
     if (digest && absl::EndsWith(name, ".intent")) {
@@ -91,11 +90,10 @@ absl::Status CasStore::sweep_temps() {
 }
 
 absl::Status CasStore::write_temp(const std::string& temp, std::string_view bytes) {
-  absl::StatusOr<int> fd = file_system_.create(temp, 0400);
-  if (!fd.ok()) return fd.status();
-  absl::Status status = file_system_.write_all(*fd, bytes);
-  if (status.ok()) status = file_system_.sync(*fd);
-  absl::Status closed = file_system_.close_file(*fd);
+  HEARTH_ASSIGN_OR_RETURN(int fd, file_system_.create(temp, 0400));
+  absl::Status status = file_system_.write_all(fd, bytes);
+  if (status.ok()) status = file_system_.sync(fd);
+  absl::Status closed = file_system_.close_file(fd);
   return status.ok() ? closed : status;
 }
 
@@ -122,7 +120,7 @@ absl::Status CasStore::write(const Digest& digest, std::string_view bytes) {
 
 absl::StatusOr<std::string> CasStore::read(const Digest& digest) {
   absl::StatusOr<std::string> bytes = file_system_.read_file(path_of(digest));
-  if (!bytes.ok()) return bytes.status();
+  HEARTH_RETURN_IF_ERROR(bytes.status());
   if (sha256(*bytes) != digest) {
     return absl::DataLossError(absl::StrCat(path_of(digest), ": the bytes do not match the file's SHA-256 name"));
   }
@@ -152,9 +150,8 @@ absl::Status CasStore::quarantine_file(const std::string& path, std::string_view
 
 absl::StatusOr<std::string> CasStore::begin_intent(const Digest& digest) {
   std::string marker = absl::StrCat(dir_, "/tmp/", to_hex(digest), ".", ++sequence_, ".intent");
-  absl::StatusOr<int> fd = file_system_.create(marker, 0600);
-  if (!fd.ok()) return fd.status();
-  absl::Status closed = file_system_.close_file(*fd);
+  HEARTH_ASSIGN_OR_RETURN(int fd, file_system_.create(marker, 0600));
+  absl::Status closed = file_system_.close_file(fd);
   if (closed.ok()) return marker;
   end_intent(marker);
   return closed;
@@ -165,7 +162,7 @@ void CasStore::end_intent(const std::string& marker) { file_system_.remove_file(
 absl::StatusOr<std::vector<Digest>> CasStore::list_shard(unsigned shard) {
   absl::StatusOr<std::vector<std::string>> names = file_system_.list_dir(shard_dir(shard));
   if (absl::IsNotFound(names.status())) return std::vector<Digest>();
-  if (!names.ok()) return names.status();
+  HEARTH_RETURN_IF_ERROR(names.status());
   std::vector<Digest> digests;
   for (const std::string& name : *names) {
     if (std::optional<Digest> digest = parse_hex_digest(name)) digests.push_back(*digest);

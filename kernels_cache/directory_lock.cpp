@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "kernels_cache/file_system.h"
 
 namespace hearth::cache {
@@ -65,9 +66,8 @@ absl::StatusOr<DirectoryLock> DirectoryLock::acquire(const std::string& dir, std
   lock.dir_ = dir;
   lock.dir_fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock.dir_fd_ < 0) return errno_status(errno, absl::StrCat("open ", dir));
-  absl::StatusOr<int> file = open_file(dir + "/lock");
-  if (!file.ok()) return file.status();
-  lock.file_fd_ = *file;
+  HEARTH_ASSIGN_OR_RETURN(int file, open_file(dir + "/lock"));
+  lock.file_fd_ = file;
   int wanted = -1;  // DIR/lock.wanted, locked while this process waits
   absl::Status status;
   for (;;) {

@@ -1,5 +1,6 @@
 // Opening the index, and setting a damaged one aside: never a crash, at worst an empty cache.
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels_cache/kernels_cache_impl.h"
 
 namespace hearth::cache {
@@ -9,15 +10,14 @@ absl::Status KernelsCache::Impl::open_index() {
   absl::Status opened = open_or_create_index(/*starting=*/true);
   if (absl::IsDataLoss(opened)) {
     warn(absl::StrCat(opened.message(), "; it was moved to ", options_.dir, "/quarantine and the cache starts empty"));
-    if (absl::Status aside = set_index_aside(); !aside.ok()) return aside;
+    HEARTH_RETURN_IF_ERROR(set_index_aside());
     opened = open_or_create_index(/*starting=*/true);
   }
   if (!opened.ok()) return opened;
   // A process died between writing a file and committing its row.
   for (const CasStore::LeftIntent& intent : cas_->left_intents()) {
-    absl::StatusOr<bool> known = index_->contains_blob(intent.digest);
-    if (!known.ok()) return known.status();
-    if (!*known) cas_->remove(intent.digest).IgnoreError();
+    HEARTH_ASSIGN_OR_RETURN(bool known, index_->contains_blob(intent.digest));
+    if (!known) cas_->remove(intent.digest).IgnoreError();
     cas_->end_intent(intent.marker);
   }
   warn_of_overlay();
@@ -32,7 +32,7 @@ absl::Status KernelsCache::Impl::open_or_create_index(bool starting) {
     if (absl::IsFailedPrecondition(file.status())) return absl::DataLossError("cache index: not a regular file");
     if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
     // No index: leftovers of an old one must not be taken for ours, and no file of the CAS is anybody's.
-    if (absl::Status aside = set_index_aside(); !aside.ok()) return aside;
+    HEARTH_RETURN_IF_ERROR(set_index_aside());
     // At start nobody uses them: they go before the new index exists, so that a crash here cannot forget them.
     if (starting) {
       cas_->remove_all();
@@ -40,9 +40,8 @@ absl::Status KernelsCache::Impl::open_or_create_index(bool starting) {
       sweep_wanted_ = true;
     }
   }
-  absl::StatusOr<std::unique_ptr<ActionCache>> index = ActionCache::open(index_path());
-  if (!index.ok()) return index.status();
-  index_ = *std::move(index);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<ActionCache> index, ActionCache::open(index_path()));
+  index_ = std::move(index);
   ++index_generation_;
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "kernels_cache/cache_folder.h"
 #include "kernels_cache/kernels_cache_impl.h"
 
@@ -215,9 +216,8 @@ absl::StatusOr<ArtifactEntry> KernelsCache::Impl::put_artifact(const KeyMaterial
   ActionRow row = new_row(kind, material, artifact);
   row.owner = owner;
   ArtifactEntry entry{row.blobs[0].digest, artifact.size(), {}};
-  absl::StatusOr<Pin> pin = publish(std::move(row), artifact);
-  if (!pin.ok()) return pin.status();
-  entry.pin = *std::move(pin);
+  HEARTH_ASSIGN_OR_RETURN(Pin pin, publish(std::move(row), artifact));
+  entry.pin = std::move(pin);
   return entry;
 }
 
@@ -245,7 +245,7 @@ absl::StatusOr<Pin> KernelsCache::Impl::put_plan(const KeyMaterial& material, st
 
 absl::StatusOr<Pin> KernelsCache::Impl::publish(ActionRow row, std::string_view fresh_bytes) {
   std::shared_lock owner(owner_mutex_);
-  if (absl::Status owned = check_owned(); !owned.ok()) return owned;
+  HEARTH_RETURN_IF_ERROR(check_owned());
   row.created_unix_ns = row.last_used_unix_ns = now();
   const Digest fresh = row.blobs[0].digest;
   if (absl::IsNotFound(cas_->identify(fresh).status()) || !sound(fresh)) {
@@ -274,7 +274,7 @@ absl::StatusOr<Pin> KernelsCache::Impl::commit(const ActionRow& row, std::string
       return absl::FailedPreconditionError(
           absl::StrCat("plan not stored: its artifact ", to_hex(digest), " is not in the cache"));
     }
-    if (absl::Status written = cas_->write(digest, fresh_bytes); !written.ok()) return written;
+    HEARTH_RETURN_IF_ERROR(cas_->write(digest, fresh_bytes));
   }
   remember(row.blobs[0].digest);
   absl::Status stored = with_index([&](ActionCache& index) { return index.put(row); });

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/status_macros.h"
 #include "kernels_cache/action_cache.h"
 #include "kernels_cache/cas_store.h"
 #include "kernels_cache/directory_lock.h"
@@ -159,7 +160,7 @@ auto KernelsCache::Impl::with_index(Use use) -> decltype(use(std::declval<Action
       if (!absl::IsDataLoss(status_of(result))) return result;
     }
   }
-  if (absl::Status owned = check_owned(); !owned.ok()) return owned;
+  HEARTH_RETURN_IF_ERROR(check_owned());
   rebuild_index(generation);
   return absl::UnavailableError("the cache index was damaged and is being rebuilt");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels_cache/kernels_cache_impl.h"
 #include "kernels_cache/same_model.h"
 
@@ -64,7 +65,7 @@ void KernelsCache::Impl::evict_beyond_shares_locked(std::uint64_t target) {
       if (row.blobs.empty() || pins_->pinned(row.blobs[0].digest)) continue;
       const std::uint64_t before = stats().bytes;
       auto files = with_index([&](ActionCache& index) -> absl::StatusOr<std::vector<CasFile>> {
-        if (absl::Status dropped = index.drop_action(row.key); !dropped.ok()) return dropped;
+        HEARTH_RETURN_IF_ERROR(index.drop_action(row.key));
         return index.unreferenced(row.blobs);
       });
       if (!files.ok()) return;
@@ -183,7 +184,7 @@ ClearReport KernelsCache::Impl::remove_model(std::string_view model) {
     }
     recent_plans_.forget(plan.key);
     auto files = with_index([&](ActionCache& index) -> absl::StatusOr<std::vector<CasFile>> {
-      if (absl::Status dropped = index.drop_action(plan.key); !dropped.ok()) return dropped;
+      HEARTH_RETURN_IF_ERROR(index.drop_action(plan.key));
       return index.of_no_plan(plan.blobs);
     });
     if (files.ok()) drop_unpinned_locked(*files, std::numeric_limits<std::uint64_t>::max());

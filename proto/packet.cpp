@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
+
 namespace hearth {
 namespace {
 
@@ -79,12 +81,11 @@ absl::StatusOr<PacketOfFiles> receive_packet_of_files(int socket) {
 }
 
 absl::StatusOr<Packet> receive_packet(int socket) {
-  absl::StatusOr<PacketOfFiles> packet = receive_packet_of_files(socket);
-  if (!packet.ok()) return packet.status();
-  if (packet->files.size() > 1) {
+  HEARTH_ASSIGN_OR_RETURN(PacketOfFiles packet, receive_packet_of_files(socket));
+  if (packet.files.size() > 1) {
     return absl::InvalidArgumentError("a packet is too large or comes with several files");
   }
-  return Packet{std::move(packet->bytes), packet->files.empty() ? UniqueFd() : std::move(packet->files[0])};
+  return Packet{std::move(packet.bytes), packet.files.empty() ? UniqueFd() : std::move(packet.files[0])};
 }
 
 }  // namespace hearth

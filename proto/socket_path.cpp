@@ -14,6 +14,8 @@
 #include <optional>
 #include <system_error>
 
+#include "base/status_macros.h"
+
 namespace hearth {
 namespace {
 
@@ -151,7 +153,7 @@ absl::StatusOr<std::string> resolve_socket_path(std::string_view explicit_path, 
     if (error) return absl::InvalidArgumentError(absl::StrCat("socket path '", path, "': ", error.message()));
     path = absolute.lexically_normal().string();
   }
-  if (absl::Status status = check_socket_path(path); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_socket_path(path));
   return path;
 }
 
@@ -184,7 +186,7 @@ absl::Status check_socket_folder(std::string_view socket_path) {
 }
 
 absl::Status make_socket_folder(std::string_view socket_path, unsigned mode) {
-  if (absl::Status status = check_socket_path(socket_path); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_socket_path(socket_path));
   const std::string folder = folder_of(socket_path);
   std::string prefix;
   for (const std::filesystem::path& part : std::filesystem::path(folder)) {

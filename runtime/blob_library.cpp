@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 
 namespace hearth::runtime {
 
@@ -30,9 +31,8 @@ absl::StatusOr<BlobLibraryFiles> read_blob_library(const std::string& folder) {
   BlobLibraryFiles files;
   const std::vector<std::string> paths = blob_library_paths(folder);
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    absl::StatusOr<std::string> text = read_file(paths[i]);
-    if (!text.ok()) return text.status();
-    (i == 0 ? files.manifest : files.adapters[std::filesystem::path(paths[i]).filename()]) = *std::move(text);
+    HEARTH_ASSIGN_OR_RETURN(std::string text, read_file(paths[i]));
+    (i == 0 ? files.manifest : files.adapters[std::filesystem::path(paths[i]).filename()]) = std::move(text);
   }
   return files;
 }

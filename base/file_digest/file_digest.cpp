@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "base/unique_fd.h"
 
 namespace hearth::files {
@@ -56,9 +57,8 @@ absl::StatusOr<FileDigest> file_digest(const std::string& path, std::uint64_t ma
   if (stamp.size_bytes > max_bytes) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": has ", stamp.size_bytes, " bytes, more than ", max_bytes));
   }
-  const absl::StatusOr<Digest> digest = digest_of_content(file.get(), path, stamp.size_bytes);
-  if (!digest.ok()) return digest.status();
-  return FileDigest{stamp, *digest};
+  HEARTH_ASSIGN_OR_RETURN(const Digest digest, digest_of_content(file.get(), path, stamp.size_bytes));
+  return FileDigest{stamp, digest};
 }
 
 }  // namespace hearth::files

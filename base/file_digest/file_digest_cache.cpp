@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "base/status_macros.h"
+
 namespace hearth::files {
 namespace {
 
@@ -59,14 +61,13 @@ absl::StatusOr<Digest> FileDigestCache::digest(const std::string& path, FileSnap
   }
   // Looked at before it is opened too: opening a device may do things.
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
-  const absl::StatusOr<FileDigest> file = file_digest(path, max_file_bytes_);
-  if (!file.ok()) return file.status();
-  if (is_settled(file->stamp)) {
+  HEARTH_ASSIGN_OR_RETURN(const FileDigest file, file_digest(path, max_file_bytes_));
+  if (is_settled(file.stamp)) {
     std::lock_guard lock(mutex_);
     if (digests_.size() >= kMaxRemembered) digests_.clear();
-    digests_[{file->stamp.device, file->stamp.inode}] = {file->stamp, file->digest};
+    digests_[{file.stamp.device, file.stamp.inode}] = {file.stamp, file.digest};
   }
-  return file->digest;
+  return file.digest;
 }
 
 std::shared_ptr<const FolderNames> FileDigestCache::names_in(const std::string& folder, FileSnapshot* watched) {

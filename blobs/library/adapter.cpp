@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -224,9 +225,8 @@ absl::StatusOr<Adapter> parse_adapter(std::string_view text, const std::string& 
 }
 
 absl::StatusOr<Adapter> read_adapter(const std::string& path) {
-  const absl::StatusOr<std::string> text = runtime::read_file(path);
-  if (!text.ok()) return text.status();
-  return parse_adapter(*text, path);
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(path));
+  return parse_adapter(text, path);
 }
 
 }  // namespace hearth::blobs

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/blob_library.h"
 
@@ -16,15 +17,14 @@ absl::StatusOr<std::shared_ptr<const BlobLibrary>> parse(const std::string& fold
                                                          const std::string& digest) {
   auto library = std::make_shared<BlobLibrary>();
   library->digest = digest;
-  absl::StatusOr<Manifest> manifest = parse_manifest(files.manifest, folder + "/" + runtime::kBlobManifestFile);
-  if (!manifest.ok()) return manifest.status();
-  library->manifest = *std::move(manifest);
+  HEARTH_ASSIGN_OR_RETURN(Manifest manifest, parse_manifest(files.manifest, folder + "/" + runtime::kBlobManifestFile));
+  library->manifest = std::move(manifest);
   if (utsname host = {}; library->manifest.toolchain == kCxxToolchain && ::uname(&host) == 0)
     library->host_arch = host.machine;
   for (const auto& [name, text] : files.adapters) {
-    absl::StatusOr<Adapter> adapter = parse_adapter(text, str_cat(folder, "/", runtime::kBlobAdapterFolder, "/", name));
-    if (!adapter.ok()) return adapter.status();
-    if (adapter->toolchain() == library->manifest.toolchain) library->adapters.push_back(*std::move(adapter));
+    HEARTH_ASSIGN_OR_RETURN(Adapter adapter,
+                            parse_adapter(text, str_cat(folder, "/", runtime::kBlobAdapterFolder, "/", name)));
+    if (adapter.toolchain() == library->manifest.toolchain) library->adapters.push_back(std::move(adapter));
   }
   for (const Blob& blob : library->manifest.blobs) {
     for (const Adapter& adapter : library->adapters) {
@@ -45,12 +45,11 @@ absl::StatusOr<std::shared_ptr<const BlobLibrary>> load_library(const std::strin
       *new std::map<std::string, std::shared_ptr<const BlobLibrary>>;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(digest); found != known.end()) return found->second;
-  const absl::StatusOr<runtime::BlobLibraryFiles> files = runtime::read_blob_library(folder);
-  if (!files.ok()) return files.status();
-  if (files->digest() != digest)
+  HEARTH_ASSIGN_OR_RETURN(const runtime::BlobLibraryFiles files, runtime::read_blob_library(folder));
+  if (files.digest() != digest)
     return absl::FailedPreconditionError(
         str_cat(folder, ": manifest or adapters changed while they were used; prepare again"));
-  absl::StatusOr<std::shared_ptr<const BlobLibrary>> library = parse(folder, *files, digest);
+  absl::StatusOr<std::shared_ptr<const BlobLibrary>> library = parse(folder, files, digest);
   if (library.ok()) known[digest] = *library;
   return library;
 }

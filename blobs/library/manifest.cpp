@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/blob_spec.h"
 
@@ -102,14 +103,13 @@ absl::StatusOr<Manifest> parse_manifest(std::string_view json, std::string_view 
   if (!read_string(root, "toolchain", &manifest.toolchain) ||
       (manifest.toolchain != kHipToolchain && manifest.toolchain != kCxxToolchain))
     return bad(name, str_cat("toolchain is neither \"", kHipToolchain, "\" nor \"", kCxxToolchain, "\""));
-  const auto flag_sets = parse_flag_sets(root, name);
-  if (!flag_sets.ok()) return flag_sets.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto flag_sets, parse_flag_sets(root, name));
   const auto blobs = root.find("blobs");
   if (blobs == root.end() || !blobs->is_array()) return bad(name, "has no list of blobs");
   for (const Json& item : *blobs) {
-    auto blob = parse_blob(item, *flag_sets, str_cat(name, ": blobs[", manifest.blobs.size(), "]"));
-    if (!blob.ok()) return blob.status();
-    manifest.blobs.push_back(*std::move(blob));
+    HEARTH_ASSIGN_OR_RETURN(auto blob,
+                            parse_blob(item, flag_sets, str_cat(name, ": blobs[", manifest.blobs.size(), "]")));
+    manifest.blobs.push_back(std::move(blob));
   }
   std::sort(manifest.blobs.begin(), manifest.blobs.end(), [](const Blob& a, const Blob& b) { return a.stem < b.stem; });
   const auto twice = std::adjacent_find(manifest.blobs.begin(), manifest.blobs.end(),
@@ -119,9 +119,8 @@ absl::StatusOr<Manifest> parse_manifest(std::string_view json, std::string_view 
 }
 
 absl::StatusOr<Manifest> read_manifest(const std::string& path) {
-  const absl::StatusOr<std::string> text = runtime::read_file(path);
-  if (!text.ok()) return text.status();
-  return parse_manifest(*text, path);
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(path));
+  return parse_manifest(text, path);
 }
 
 std::string manifest_json(const Manifest& manifest) {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/file_stamp.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/blob_flags.h"
 #include "blobs/tools/child_process.h"
@@ -69,14 +70,13 @@ std::vector<std::string> files_read(const std::string& depfile, const std::strin
 
 absl::StatusOr<std::vector<std::string>> compile_command(const BlobSpec& spec, const Toolchain& toolchain,
                                                          const std::string& output, const std::string& depfile) {
-  const auto flags = usable_flags(spec, toolchain.compiler);
-  if (!flags.ok()) return flags.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto flags, usable_flags(spec, toolchain.compiler));
   const bool hip = toolchain.kind == kHipToolchain;
   const std::string folder = folder_of(output);
   std::vector<std::string> command = {toolchain.compiler};
   command.insert(command.end(), toolchain.prefix_flags.begin(), toolchain.prefix_flags.end());
-  if (!has_optimisation(*flags)) command.emplace_back("-O3");
-  command.insert(command.end(), flags->begin(), flags->end());
+  if (!has_optimisation(flags)) command.emplace_back("-O3");
+  command.insert(command.end(), flags.begin(), flags.end());
   for (const std::string& arch : spec.archs) command.push_back("--offload-arch=" + arch);
   if (hip && spec.archs.empty()) command.emplace_back("--cuda-host-only");
   // Nothing of this machine or moment in the result: equal sources give equal bytes.
@@ -95,20 +95,17 @@ absl::StatusOr<std::vector<std::string>> compile_command(const BlobSpec& spec, c
 
 absl::StatusOr<CompiledBlob> compile_blob(const BlobSpec& spec, const Toolchain& toolchain,
                                           const BlobCompileOptions& options) {
-  if (absl::Status status = check_spec(spec); !status.ok()) return status;
-  const auto flags = usable_flags(spec, toolchain.compiler);
-  if (!flags.ok()) return flags.status();
+  HEARTH_RETURN_IF_ERROR(check_spec(spec));
+  HEARTH_ASSIGN_OR_RETURN(const auto flags, usable_flags(spec, toolchain.compiler));
   for (const std::string& arch : spec.archs)
     if (const absl::Status can = toolchain.supports(arch); !can.ok())
       return absl::Status(can.code(), str_cat(spec.stem, ": ", can.message()));
 
   const std::string output = str_cat(options.folder, "/", spec.stem, ".so");
   const std::string depfile = str_cat(options.folder, "/blob.d"), headers = str_cat(options.folder, "/blob.headers");
-  const auto unit = write_unit(spec, options.folder);
-  if (!unit.ok()) return unit.status();
-  auto arguments = compile_command(spec, toolchain, output, depfile);
-  if (!arguments.ok()) return arguments.status();
-  ChildCommand command{.arguments = *std::move(arguments),
+  HEARTH_ASSIGN_OR_RETURN(const auto unit, write_unit(spec, options.folder));
+  HEARTH_ASSIGN_OR_RETURN(auto arguments, compile_command(spec, toolchain, output, depfile));
+  ChildCommand command{.arguments = std::move(arguments),
                        .environment = minimal_environment(options.folder),
                        .folder = options.folder,
                        .wall_limit = options.wall_limit,
@@ -121,7 +118,7 @@ absl::StatusOr<CompiledBlob> compile_blob(const BlobSpec& spec, const Toolchain&
   const std::int64_t before = files::file_clock_tick();
   const auto run = run_child(command);
   if (!run.ok()) return absl::Status(run.status().code(), str_cat(spec.stem, ": ", run.status().message()));
-  if (absl::Status failure = compile_failure(spec.stem, command, *run); !failure.ok()) return failure;
+  HEARTH_RETURN_IF_ERROR(compile_failure(spec.stem, command, *run));
   const auto object = runtime::read_file(output);
   if (!object.ok())
     return absl::DataLossError(
@@ -130,18 +127,17 @@ absl::StatusOr<CompiledBlob> compile_blob(const BlobSpec& spec, const Toolchain&
     return absl::Status(whole.code(), str_cat(spec.stem, ": ", whole.message()));
 
   std::vector<std::string> paths = files_read(depfile, headers);
-  std::erase(paths, *unit);
+  std::erase(paths, unit);
   paths.push_back(source_path(spec));
-  auto dependencies = collect_dependencies(spec, *flags, options.folder, paths);
-  if (!dependencies.ok()) return dependencies.status();
+  HEARTH_ASSIGN_OR_RETURN(auto dependencies, collect_dependencies(spec, flags, options.folder, paths));
   CompiledBlob blob{.path = output,
-                    .dependencies = *std::move(dependencies),
+                    .dependencies = std::move(dependencies),
                     .changed_meanwhile = false,
                     .log = run->errors,
                     .seconds = run->seconds};
   blob.changed_meanwhile = changed_since(before, spec, blob.dependencies);
   for (const std::string& file : {depfile, headers}) ::unlink(file.c_str());
-  if (!spec.glue.empty()) ::unlink(unit->c_str());
+  if (!spec.glue.empty()) ::unlink(unit.c_str());
   return blob;
 }
 

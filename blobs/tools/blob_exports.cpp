@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/cpp_walker.h"
 
@@ -106,10 +107,9 @@ class ExportFinder : public CppWalker {
 
 absl::StatusOr<BlobExports> read_blob_exports(std::string_view stem, std::string_view source) {
   const std::string file = str_cat(stem, ".cpp");
-  absl::StatusOr<CppTokens> tokens = read_cpp_tokens(file, source);
-  if (!tokens.ok()) return tokens.status();
-  ExportFinder finder(file, *tokens);
-  if (absl::Status walked = finder.walk(); !walked.ok()) return walked;
+  HEARTH_ASSIGN_OR_RETURN(CppTokens tokens, read_cpp_tokens(file, source));
+  ExportFinder finder(file, tokens);
+  HEARTH_RETURN_IF_ERROR(finder.walk());
   if (finder.leaves.empty())
     return absl::FailedPreconditionError(
         str_cat(file,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/flag_rules.h"
 
@@ -118,9 +119,8 @@ absl::StatusOr<std::vector<std::string>> usable_flags(const BlobSpec& spec, cons
     expanded.push_back(expand_root(flag, spec.root));
   }
   for (std::size_t i = 0; i < expanded.size();) {
-    const auto words = check.judge(expanded, i);
-    if (!words.ok()) return words.status();
-    for (std::size_t k = 0; k < *words; ++k, ++i)
+    HEARTH_ASSIGN_OR_RETURN(const auto words, check.judge(expanded, i));
+    for (std::size_t k = 0; k < words; ++k, ++i)
       if (expanded[i] != kHidden) usable.push_back(std::move(expanded[i]));
   }
   return usable;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -60,16 +61,15 @@ absl::StatusOr<BlobIndex> BlobIndex::make(const std::vector<BlobSource>& blobs) 
   for (const BlobSource* blob : sorted) {
     if (!index.blobs_.empty() && index.blobs_.back().stem == blob->stem)
       return absl::InvalidArgumentError(str_cat("blob ", blob->stem, " is given twice; stems must be unique"));
-    absl::StatusOr<BlobExports> read = read_blob_exports(blob->stem, blob->text);
-    if (!read.ok()) return read.status();
+    HEARTH_ASSIGN_OR_RETURN(BlobExports read, read_blob_exports(blob->stem, blob->text));
     const int number = static_cast<int>(index.blobs_.size());
-    for (const BlobLeaf& leaf : read->leaves) {
+    for (const BlobLeaf& leaf : read.leaves) {
       std::vector<int>& owners = index.by_key_[leaf.key];
       if (owners.empty() || owners.back() != number) owners.push_back(number);
       if (!leaf.arguments.empty()) index.heads_.insert(std::string(template_name(leaf.arguments[0])));
     }
-    index.join_families(*read);
-    index.blobs_.push_back(*std::move(read));
+    index.join_families(read);
+    index.blobs_.push_back(std::move(read));
   }
   index.heads_.erase("");
   return index;

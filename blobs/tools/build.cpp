@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/aiter_build.h"
 #include "blobs/tools/command_line.h"
@@ -92,7 +93,7 @@ absl::Status run_compile_py(const FullBuildInput& input, const std::string& aite
     fs::create_directories(folder, error);
     if (error) return absl::PermissionDeniedError(str_cat(folder, ": ", error.message()));
     fs::remove(folder + "/post_build.json", error);
-    if (absl::Status status = unpublish_quick_state(tmp, "libmha_" + api); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(unpublish_quick_state(tmp, "libmha_" + api));
     Command command{.args = {find_program(input.python), str_cat(aiter, "/", kCompilePy), "--api", api},
                     .cwd = tmp,
                     .log = input.verbose ? "" : folder + "/build.log",
@@ -113,7 +114,7 @@ absl::Status run_compile_py(const FullBuildInput& input, const std::string& aite
   if (absl::Status status = aside.move(fs::path(str_cat(aiter, "/", kCompilePy)).parent_path().string(), names, tmp);
       !status.ok())
     return status;
-  if (absl::Status status = run_commands(commands, 2); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(run_commands(commands, 2));
   for (const Command& command : commands) {
     const std::string failed =
         failed_generator(command.log.empty() ? "" : runtime::read_file(command.log).value_or(""));
@@ -137,9 +138,8 @@ absl::StatusOr<std::string> post_build_line(const std::string& library, const st
     const auto report = post_build(str_cat(home.path, "/", kInterceptFile), folder + "/link.json");
     return report.ok() ? absl::StatusOr<std::string>(describe(*report)) : report.status();
   }
-  const absl::StatusOr<std::string> text = runtime::read_file(folder + "/post_build.json");
-  if (!text.ok()) return text.status();
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(folder + "/post_build.json"));
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   return json.is_object() ? json.value("text", "") : "";
 }
 
@@ -160,35 +160,31 @@ absl::StatusOr<Built> read_built(const std::string& tmp, bool refuse_unfinished)
                                                      library, " did not end", kUnfinishedBuild));
       continue;
     }
-    absl::StatusOr<QuickState> state = read_quick_state(tmp, library);
-    if (!state.ok()) return state.status();
-    absl::StatusOr<Manifest> manifest = read_manifest(str_cat(tmp, "/", library, "/", runtime::kBlobManifestFile));
-    if (!manifest.ok()) return manifest.status();
-    built.libraries.push_back(*std::move(state));
-    built.manifests.push_back(*std::move(manifest));
+    HEARTH_ASSIGN_OR_RETURN(QuickState state, read_quick_state(tmp, library));
+    HEARTH_ASSIGN_OR_RETURN(Manifest manifest,
+                            read_manifest(str_cat(tmp, "/", library, "/", runtime::kBlobManifestFile)));
+    built.libraries.push_back(std::move(state));
+    built.manifests.push_back(std::move(manifest));
   }
   return built;
 }
 
 // The staged root's manifest, for what is not in a library's embedded one; then the installation, if one is wanted.
 absl::Status finish(const std::string& tmp, const std::string& install_dir, BuildReport* report) {
-  absl::StatusOr<Built> built = read_built(tmp, /*refuse_unfinished=*/false);
-  if (!built.ok()) return built.status();
-  const absl::StatusOr<Manifest> all = merge_manifests(built->manifests);
-  if (!all.ok()) return all.status();
+  HEARTH_ASSIGN_OR_RETURN(Built built, read_built(tmp, /*refuse_unfinished=*/false));
+  HEARTH_ASSIGN_OR_RETURN(const Manifest all, merge_manifests(built.manifests));
   const std::string root = tmp + "/ck_jit";
-  if (absl::Status status = runtime::write_file(str_cat(root, "/", runtime::kBlobManifestFile), {manifest_json(*all)});
+  if (absl::Status status = runtime::write_file(str_cat(root, "/", runtime::kBlobManifestFile), {manifest_json(all)});
       !status.ok())
     return status;
   if (install_dir.empty()) return absl::OkStatus();
-  const absl::StatusOr<InstallReport> done = install_tree({.root = root,
-                                                           .install_dir = absolute(install_dir),
-                                                           .hearth = this_hearth(),
-                                                           .libraries = std::move(built->libraries),
-                                                           .manifests = std::move(built->manifests)});
-  if (!done.ok()) return done.status();
-  report->lines.push_back(str_cat("installed ", done->libraries, " libraries, ", done->sources, " blob sources and ",
-                                  done->files, " headers in ", absolute(install_dir)));
+  HEARTH_ASSIGN_OR_RETURN(const InstallReport done, install_tree({.root = root,
+                                                                  .install_dir = absolute(install_dir),
+                                                                  .hearth = this_hearth(),
+                                                                  .libraries = std::move(built.libraries),
+                                                                  .manifests = std::move(built.manifests)}));
+  report->lines.push_back(str_cat("installed ", done.libraries, " libraries, ", done.sources, " blob sources and ",
+                                  done.files, " headers in ", absolute(install_dir)));
   return absl::OkStatus();
 }
 
@@ -229,36 +225,34 @@ absl::StatusOr<std::string> make_tmp_dir(const std::string& wanted) {
 
 absl::StatusOr<BuildReport> build_full(const FullBuildInput& input) {
   const std::string aiter = absolute(input.aiter_dir);
-  if (absl::Status status = check(input, aiter); !status.ok()) return status;
-  const absl::StatusOr<std::string> tmp = make_tmp_dir(input.tmp_dir);
-  if (!tmp.ok()) return tmp.status();
+  HEARTH_RETURN_IF_ERROR(check(input, aiter));
+  HEARTH_ASSIGN_OR_RETURN(const std::string tmp, make_tmp_dir(input.tmp_dir));
   FolderLock lock;
-  if (absl::Status status = lock.take(*tmp); !status.ok()) return status;
-  const Mapping mapping = source_mapping(aiter, *tmp);
-  if (absl::Status status = stage_root(mapping, *tmp + "/ck_jit", bin_folder()); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(lock.take(tmp));
+  const Mapping mapping = source_mapping(aiter, tmp);
+  HEARTH_RETURN_IF_ERROR(stage_root(mapping, tmp + "/ck_jit", bin_folder()));
   const std::string compiler =
       input.compiler.empty() && input.toolchain == kCxxToolchain && input.rocm_home.empty() ? "c++" : input.compiler;
-  const absl::StatusOr<FakeHome> home =
-      make_fake_home({.folder = *tmp,
+  HEARTH_ASSIGN_OR_RETURN(
+      const FakeHome home,
+      make_fake_home({.folder = tmp,
                       .rocm_home = real_rocm_home(input),
                       .compiler = compiler,
                       .toolchain = input.toolchain,
                       .hearth = this_hearth(),
                       .hipcc = this_hipcc(),
                       .mapping = mapping,
-                      .default_root = default_root(input.install_dir.empty() ? *tmp + "/ck_jit" : ""),
+                      .default_root = default_root(input.install_dir.empty() ? tmp + "/ck_jit" : ""),
                       .default_name = default_name(),
                       .verify = input.verify,
-                      .verbose = input.verbose});
-  if (!home.ok()) return home.status();
-  if (absl::Status status = run_compile_py(input, aiter, *tmp, *home); !status.ok()) return status;
-  BuildReport report{.tmp_dir = *tmp, .lines = {}};
+                      .verbose = input.verbose}));
+  HEARTH_RETURN_IF_ERROR(run_compile_py(input, aiter, tmp, home));
+  BuildReport report{.tmp_dir = tmp, .lines = {}};
   for (const std::string& api : input.apis) {
-    absl::StatusOr<std::string> line = post_build_line("libmha_" + api, *tmp, *home);
-    if (!line.ok()) return line.status();
-    report.lines.push_back(*std::move(line));
+    HEARTH_ASSIGN_OR_RETURN(std::string line, post_build_line("libmha_" + api, tmp, home));
+    report.lines.push_back(std::move(line));
   }
-  if (absl::Status status = finish(*tmp, input.install_dir, &report); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(finish(tmp, input.install_dir, &report));
   return report;
 }
 
@@ -269,7 +263,7 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input) {
   if (!fs::is_directory(tmp, error))
     return absl::NotFoundError(str_cat("--tmp-dir ", tmp, ": there is no such folder; name the one of the full build"));
   FolderLock lock;
-  if (absl::Status status = lock.take(tmp); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(lock.take(tmp));
   absl::StatusOr<InterceptConfig> config = read_intercept_config(str_cat(tmp, "/rocm/", kInterceptFile));
   if (!config.ok())
     return absl::Status(config.status().code(), str_cat(config.status().message(),
@@ -288,23 +282,21 @@ absl::StatusOr<BuildReport> build_quick(const QuickBuildInput& input) {
   }
   for (auto& [name, value] : config->environment)
     if (value) moved(&*value);
-  if (absl::Status status = stage_root(config->mapping, tmp + "/ck_jit", bin_folder()); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(stage_root(config->mapping, tmp + "/ck_jit", bin_folder()));
 
   const EmbeddedDefaults defaults{.root = default_root(input.install_dir.empty() ? tmp + "/ck_jit" : ""),
                                   .name = default_name()};
-  const absl::StatusOr<Built> built = read_built(tmp, /*refuse_unfinished=*/true);
-  if (!built.ok()) return built.status();
-  for (const QuickState& state : built->libraries)
-    if (absl::Status status = check_files(state); !status.ok()) return status;
-  for (std::size_t i = 0; i < built->libraries.size(); ++i) {
-    const QuickState& state = built->libraries[i];
-    if (absl::Status status = link_library(*config, state, built->manifests[i], defaults); !status.ok()) return status;
+  HEARTH_ASSIGN_OR_RETURN(const Built built, read_built(tmp, /*refuse_unfinished=*/true));
+  for (const QuickState& state : built.libraries) HEARTH_RETURN_IF_ERROR(check_files(state));
+  for (std::size_t i = 0; i < built.libraries.size(); ++i) {
+    const QuickState& state = built.libraries[i];
+    HEARTH_RETURN_IF_ERROR(link_library(*config, state, built.manifests[i], defaults));
     report.lines.push_back(
         str_cat(state.library, ": linked again with ", state.all_objs.size(), " objects: ", state.out_so));
   }
   if (report.lines.empty())
     return absl::NotFoundError(str_cat(tmp, ": holds no ", kQuickStateFile, "; run `hearth blobs build full` first"));
-  if (absl::Status status = finish(tmp, input.install_dir, &report); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(finish(tmp, input.install_dir, &report));
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -97,7 +98,7 @@ absl::Status expand(const std::vector<std::string>& args, std::vector<std::strin
     if (S_ISDIR(info.st_mode) || !file || (text << file.rdbuf(), !file && info.st_size > 0))
       return absl::InvalidArgumentError(str_cat("response file ", path, " cannot be read"));
     open_files->push_back(same);
-    if (absl::Status inner = expand(split_words(text.str()), open_files, out); !inner.ok()) return inner;
+    HEARTH_RETURN_IF_ERROR(expand(split_words(text.str()), open_files, out));
     open_files->pop_back();
   }
   return absl::OkStatus();
@@ -147,7 +148,7 @@ std::vector<std::string> split_words(std::string_view text) {
 
 absl::StatusOr<std::vector<std::string>> expand_response_files(const std::vector<std::string>& args) {
   std::vector<std::string> open_files, out;
-  if (absl::Status status = expand(args, &open_files, &out); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(expand(args, &open_files, &out));
   return out;
 }
 

@@ -2,13 +2,14 @@
 //
 // Pure; thread-safe. Errors are its results: DeadlineExceeded, ResourceExhausted (memory, size of output, disk),
 // Internal (a crash, with the signal), FailedPrecondition (it says no) with the last lines that it said. Example:
-//   if (absl::Status failure = compile_failure("fmha_fwd_x", command, run); !failure.ok()) return failure;
+//   HEARTH_RETURN_IF_ERROR(compile_failure("fmha_fwd_x", command, run));
 #pragma once
 #include <absl/status/status.h>
 
 #include <string>
 #include <string_view>
 
+#include "base/status_macros.h"
 #include "blobs/tools/child_process.h"
 
 namespace hearth::blobs {

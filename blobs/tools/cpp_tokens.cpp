@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -32,7 +33,7 @@ class Lexer {
       line_ = conditionals_.back().line;
       return bad("#if has no #endif; the file is truncated or not what the generator wrote");
     }
-    if (absl::Status matched = match_brackets(); !matched.ok()) return matched;
+    HEARTH_RETURN_IF_ERROR(match_brackets());
     return std::move(out_);
   }
 

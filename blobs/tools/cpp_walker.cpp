@@ -1,5 +1,6 @@
 #include "blobs/tools/cpp_walker.h"
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -16,9 +17,8 @@ absl::Status CppWalker::walk() {
       i = skipped->second;
       continue;
     }
-    const absl::StatusOr<int> next = step(i);
-    if (!next.ok()) return next.status();
-    i = *next;
+    HEARTH_ASSIGN_OR_RETURN(const int next, step(i));
+    i = next;
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include "base/file_digest/bystanders.h"
 #include "base/file_digest/file_digest.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -55,7 +56,7 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
     const auto file = files::file_digest(path);
     if (absl::IsNotFound(file.status()))
       return absl::UnavailableError(str_cat(spec.stem, ": ", path, " vanished while it was compiled"));
-    if (!file.ok()) return file.status();
+    HEARTH_RETURN_IF_ERROR(file.status());
     dependencies.push_back(
         {files::without_root(path, spec.root), to_hex(file->digest), file->stamp.size_bytes, file->stamp.modified_ns});
   }

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/file_digest/file_digest.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/direct_entry.h"
 #include "blobs/tools/stem_lock.h"
@@ -106,12 +107,11 @@ absl::Status put(const std::string& from, const std::string& to) {
 absl::StatusOr<DirectHit> keep(const BlobSpec& spec, const CompiledBlob& blob, const std::string& toolchain_digest,
                                const std::string& folder, const std::string& work) {
   const std::string object = object_path(folder, spec.stem), entry = entry_path(folder, spec.stem);
-  const auto digest = files::file_digest(blob.path);
-  if (!digest.ok()) return digest.status();
-  const std::string sha256_hex = to_hex(digest->digest);
+  HEARTH_ASSIGN_OR_RETURN(const auto digest, files::file_digest(blob.path));
+  const std::string sha256_hex = to_hex(digest.digest);
   ::chmod(blob.path.c_str(), 0700);
   ::unlink(entry.c_str());
-  if (const absl::Status status = put(blob.path, object); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(put(blob.path, object));
   const DirectHit made{object, sha256_hex, false, blob.seconds};
   if (blob.changed_meanwhile) return made;  // good for this call, but nobody knows what of
   const std::string written = work + "/entry.json";
@@ -121,9 +121,9 @@ absl::StatusOr<DirectHit> keep(const BlobSpec& spec, const CompiledBlob& blob, c
                            .stamp = files::stamp_of_file(object).value_or(files::FileStamp{}),
                            .seconds = blob.seconds,
                            .dependencies = blob.dependencies};
-  if (const absl::Status status = runtime::write_file(written, {entry_json(record)}); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(runtime::write_file(written, {entry_json(record)}));
   ::chmod(written.c_str(), 0600);
-  if (const absl::Status status = put(written, entry); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(put(written, entry));
   return made;
 }
 
@@ -136,10 +136,9 @@ absl::StatusOr<DirectHit> compile_and_keep(const BlobSpec& spec, const Toolchain
   BlobCompileOptions limits = options.limits;
   limits.folder = work.path();
   if (options.progress) options.progress(str_cat("compiling ", spec.stem, " with ", toolchain.compiler));
-  const auto blob = compile_blob(spec, toolchain, limits);
-  if (!blob.ok()) return blob.status();
-  if (options.progress && !blob->log.empty()) options.progress(blob->log);
-  return keep(spec, *blob, toolchain.digest, options.cache_dir, work.path());
+  HEARTH_ASSIGN_OR_RETURN(const auto blob, compile_blob(spec, toolchain, limits));
+  if (options.progress && !blob.log.empty()) options.progress(blob.log);
+  return keep(spec, blob, toolchain.digest, options.cache_dir, work.path());
 }
 
 // Failures for those who wait: "code message" behind the identity of what was compiled.
@@ -161,7 +160,7 @@ struct Wanted {
 };
 
 absl::StatusOr<Wanted> wanted(const BlobSpec& spec, const DirectOptions& options) {
-  if (absl::Status status = check_stem(spec.stem); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_stem(spec.stem));
   Wanted wanted{find_toolchain(spec.toolchain, options.bitcode_folder), "", ""};
   if (wanted.toolchain.ok()) wanted.digest = wanted.toolchain->digest;
   if (!wanted.toolchain.ok() && !absl::IsNotFound(wanted.toolchain.status())) return wanted.toolchain.status();
@@ -172,20 +171,18 @@ absl::StatusOr<Wanted> wanted(const BlobSpec& spec, const DirectOptions& options
 }  // namespace
 
 absl::StatusOr<DirectHit> obtain(const BlobSpec& spec, const DirectOptions& options) {
-  const auto want = wanted(spec, options);
-  if (!want.ok()) return want.status();
-  if (absl::Status status = prepare_folder(options.cache_dir); !status.ok()) return status;
+  HEARTH_ASSIGN_OR_RETURN(const auto want, wanted(spec, options));
+  HEARTH_RETURN_IF_ERROR(prepare_folder(options.cache_dir));
   for (;;) {
-    if (auto hit = find(spec, want->digest, options.cache_dir)) return *std::move(hit);
-    if (!want->toolchain.ok()) return want->toolchain.status();
-    auto lock = StemLock::take(options.cache_dir, spec.stem, 2 * options.limits.wall_limit);
-    if (!lock.ok()) return lock.status();
-    if (const auto failure = failure_of(want->identity, lock->words())) return *failure;
-    if (!lock->ours()) continue;
+    if (auto hit = find(spec, want.digest, options.cache_dir)) return *std::move(hit);
+    if (!want.toolchain.ok()) return want.toolchain.status();
+    HEARTH_ASSIGN_OR_RETURN(auto lock, StemLock::take(options.cache_dir, spec.stem, 2 * options.limits.wall_limit));
+    if (const auto failure = failure_of(want.identity, lock.words())) return *failure;
+    if (!lock.ours()) continue;
     // Made between the look and the lock.
-    if (auto hit = find(spec, want->digest, options.cache_dir)) return *std::move(hit);
-    auto made = compile_and_keep(spec, *want->toolchain, options);
-    if (!made.ok()) lock->leave(failure_words(want->identity, made.status()));
+    if (auto hit = find(spec, want.digest, options.cache_dir)) return *std::move(hit);
+    auto made = compile_and_keep(spec, want->toolchain, options);
+    if (!made.ok()) lock.leave(failure_words(want.identity, made.status()));
     return made;
   }
 }
@@ -199,7 +196,7 @@ absl::StatusOr<std::vector<DirectEntry>> list_direct(const std::string& cache_di
   std::vector<DirectEntry> entries;
   std::error_code error;
   if (!fs::exists(cache_dir, error)) return entries;
-  if (absl::Status status = check_folder(cache_dir); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_folder(cache_dir));
   for (const fs::directory_entry& entry : fs::directory_iterator(cache_dir, error)) {
     if (entry.path().extension() != ".so") continue;
     const auto stamp = files::stamp_of_file(entry.path());
@@ -211,10 +208,10 @@ absl::StatusOr<std::vector<DirectEntry>> list_direct(const std::string& cache_di
 }
 
 absl::StatusOr<bool> remove_direct(const std::string& cache_dir, const std::string& stem) {
-  if (absl::Status status = check_stem(stem); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_stem(stem));
   std::error_code error;
   if (!fs::exists(cache_dir, error)) return false;
-  if (absl::Status status = check_folder(cache_dir); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_folder(cache_dir));
   ::unlink(entry_path(cache_dir, stem).c_str());
   const std::string object = object_path(cache_dir, stem);
   if (::unlink(object.c_str()) == 0) return true;

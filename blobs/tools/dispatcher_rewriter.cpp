@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/loader/hearth_blob.h"
 #include "blobs/tools/blob_index.h"
@@ -182,37 +183,34 @@ std::vector<int> named_blobs(const BlobIndex& index, const std::set<int>& used) 
 }  // namespace
 
 absl::StatusOr<RewrittenDispatcher> rewrite_dispatcher(const RewriteInput& input) {
-  absl::StatusOr<CppTokens> tokens = read_cpp_tokens(input.path, input.source);
-  if (!tokens.ok()) return tokens.status();
-  absl::StatusOr<BlobIndex> index = BlobIndex::make(input.blobs);
-  if (!index.ok()) return index.status();
-  absl::StatusOr<DispatcherSites> found = find_sites(input.path, *tokens, *index);
-  if (!found.ok()) return found.status();
+  HEARTH_ASSIGN_OR_RETURN(CppTokens tokens, read_cpp_tokens(input.path, input.source));
+  HEARTH_ASSIGN_OR_RETURN(BlobIndex index, BlobIndex::make(input.blobs));
+  HEARTH_ASSIGN_OR_RETURN(DispatcherSites found, find_sites(input.path, tokens, index));
 
   RewrittenDispatcher out;
-  out.exports = index->exports();
+  out.exports = index.exports();
   BlobRows rows;
-  for (const int blob : found->blobs) {
+  for (const int blob : found.blobs) {
     rows.emplace(blob, static_cast<int>(rows.size()));
-    out.stems.insert(index->blobs()[static_cast<std::size_t>(blob)].stem);
+    out.stems.insert(index.blobs()[static_cast<std::size_t>(blob)].stem);
   }
   const std::string head = str_cat("#line 1 ", quoted(input.path), "\n");
-  const std::vector<int> named = named_blobs(*index, found->blobs);
-  out.names_source = str_cat(head, input.source, names_table(*index, named));
+  const std::vector<int> named = named_blobs(index, found.blobs);
+  out.names_source = str_cat(head, input.source, names_table(index, named));
   for (const int blob : named)
-    for (const BlobLeaf& leaf : index->blobs()[static_cast<std::size_t>(blob)].leaves)
-      out.names.push_back({index->blobs()[static_cast<std::size_t>(blob)].stem, leaf.name});
+    for (const BlobLeaf& leaf : index.blobs()[static_cast<std::size_t>(blob)].leaves)
+      out.names.push_back({index.blobs()[static_cast<std::size_t>(blob)].stem, leaf.name});
 
-  const int code = first_code(*tokens);
-  const bool has_code = code < tokens->size();
-  const std::size_t code_begin = has_code ? tokens->tokens[static_cast<std::size_t>(code)].begin : input.source.size();
-  const int code_line = has_code ? tokens->line(code) : 1;
+  const int code = first_code(tokens);
+  const bool has_code = code < tokens.size();
+  const std::size_t code_begin = has_code ? tokens.tokens[static_cast<std::size_t>(code)].begin : input.source.size();
+  const int code_line = has_code ? tokens.line(code) : 1;
   str_append(&out.source, head, input.source.substr(0, code_begin));
   if (!rows.empty())
-    str_append(&out.source, "\n#line 1 \"hearth: blobs of the dispatcher\"\n", preamble(*index, rows), "#line ",
+    str_append(&out.source, "\n#line 1 \"hearth: blobs of the dispatcher\"\n", preamble(index, rows), "#line ",
                code_line, " ", quoted(input.path), "\n");
-  out.source += Rewriter(input, *tokens, *index, *found).run(code_begin);
-  out.sites = std::move(found->sites);
+  out.source += Rewriter(input, tokens, index, found).run(code_begin);
+  out.sites = std::move(found.sites);
   return out;
 }
 

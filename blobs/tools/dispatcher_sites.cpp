@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/cpp_walker.h"
 
@@ -33,7 +34,7 @@ class SiteFinder : public CppWalker {
     }
     const bool call = tokens_.is(close + 1, "(");
     if (!leaf && !call) return i + 1;
-    if (absl::Status resolved = resolve(i, close, leaf, call); !resolved.ok()) return resolved;
+    HEARTH_RETURN_IF_ERROR(resolve(i, close, leaf, call));
     return i + 1;
   }
 
@@ -85,10 +86,9 @@ class SiteFinder : public CppWalker {
         fewer.pop_back();
         if (index_.contains(blob_key(fewer))) arguments = fewer;
       }
-      const absl::StatusOr<int> blob = add_site(i, ranges[k], arguments);
-      if (!blob.ok()) return blob.status();
-      argument.blob = *blob;
-      argument.family = index_.family_of(*blob);
+      HEARTH_ASSIGN_OR_RETURN(const int blob, add_site(i, ranges[k], arguments));
+      argument.blob = blob;
+      argument.family = index_.family_of(blob);
       argument.key = argument.written;
       for (std::size_t extra = 1; extra < arguments.size(); ++extra)
         str_append(&argument.key, ", ",
@@ -134,7 +134,7 @@ class SiteFinder : public CppWalker {
 
 absl::StatusOr<DispatcherSites> find_sites(std::string_view path, const CppTokens& tokens, const BlobIndex& index) {
   SiteFinder finder(path, tokens, index);
-  if (absl::Status walked = finder.walk(); !walked.ok()) return walked;
+  HEARTH_RETURN_IF_ERROR(finder.walk());
   return std::move(finder.found);
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/elf_symbols.h"
 #include "blobs/tools/recorded_manifest.h"
@@ -26,9 +27,8 @@ absl::StatusOr<std::vector<BlobSource>> read_blobs(const std::vector<Record>& re
   std::vector<BlobSource> blobs;
   for (const Record& record : records) {
     if (record.kind != kBlobRecord) continue;
-    absl::StatusOr<std::string> text = runtime::read_file(record.source);
-    if (!text.ok()) return text.status();
-    blobs.push_back({.stem = std::string(stem_of(record.source)), .text = *std::move(text)});
+    HEARTH_ASSIGN_OR_RETURN(std::string text, runtime::read_file(record.source));
+    blobs.push_back({.stem = std::string(stem_of(record.source)), .text = std::move(text)});
   }
   // As in the manifest, so that numbers agree.
   std::sort(blobs.begin(), blobs.end(), [](const BlobSource& a, const BlobSource& b) { return a.stem < b.stem; });
@@ -79,10 +79,9 @@ class Compiler {
 };
 
 absl::Status check_rewritten(const Dispatcher& dispatcher) {
-  const absl::StatusOr<int> left = count_blob_calls(dispatcher.object, dispatcher.rewritten);
-  if (!left.ok()) return left.status();
-  if (*left == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(str_cat(dispatcher.record.source, ": ", *left,
+  HEARTH_ASSIGN_OR_RETURN(const int left, count_blob_calls(dispatcher.object, dispatcher.rewritten));
+  if (left == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(str_cat(dispatcher.record.source, ": ", left,
                                                " calls of blobs were not made lazy; please report this dispatcher"));
 }
 
@@ -95,7 +94,7 @@ absl::Status check_names(const Dispatcher& dispatcher, const std::string& folder
       verify_exports(object, dispatcher.record.source, dispatcher.rewritten, source_of);
   std::error_code ignored;
   fs::remove(object, ignored);
-  if (!verified.ok()) return verified.status();
+  HEARTH_RETURN_IF_ERROR(verified.status());
   *verified_symbols += *verified;
   return absl::OkStatus();
 }
@@ -128,21 +127,18 @@ absl::Status run(const Compiles& compiles, const std::string& folder, BuildProgr
 absl::StatusOr<std::vector<Dispatcher>> rewrite_dispatchers(const InterceptConfig& config,
                                                             const std::vector<Record>& records,
                                                             const std::string& folder, Manifest* manifest) {
-  const absl::StatusOr<std::vector<BlobSource>> blobs = read_blobs(records);
-  if (!blobs.ok()) return blobs.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<BlobSource> blobs, read_blobs(records));
   std::vector<Dispatcher> dispatchers;
   for (const Record& record : records) {
     if (record.kind != kDispatcherRecord) continue;
     const std::string stem(stem_of(record.source));
     Dispatcher dispatcher{.record = record, .rewritten = {}, .object = str_cat(folder, "/", stem, ".o")};
-    absl::StatusOr<std::string> text = runtime::read_file(record.source);
-    if (!text.ok()) return text.status();
-    absl::StatusOr<RewrittenDispatcher> rewritten =
-        rewrite_dispatcher({.path = record.source, .source = *std::move(text), .blobs = *blobs});
-    if (!rewritten.ok()) return rewritten.status();
-    dispatcher.rewritten = *std::move(rewritten);
+    HEARTH_ASSIGN_OR_RETURN(std::string text, runtime::read_file(record.source));
+    HEARTH_ASSIGN_OR_RETURN(RewrittenDispatcher rewritten,
+                            rewrite_dispatcher({.path = record.source, .source = std::move(text), .blobs = blobs}));
+    dispatcher.rewritten = std::move(rewritten);
     const std::string file = str_cat(folder, "/", stem, ".cpp"), names = str_cat(folder, "/", stem, "_names.cpp");
-    if (absl::Status status = runtime::write_file(file, {dispatcher.rewritten.source}); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(runtime::write_file(file, {dispatcher.rewritten.source}));
     if (config.verify)
       if (absl::Status status = runtime::write_file(names, {dispatcher.rewritten.names_source}); !status.ok())
         return status;
@@ -168,13 +164,12 @@ absl::Status compile_dispatchers(const InterceptConfig& config, const std::strin
   for (const Dispatcher& dispatcher : dispatchers)
     if (config.verify) compiler.add(dispatcher, Compiles::Kind::kNames, hip, &compiles);
   for (const Dispatcher& dispatcher : dispatchers) compiler.add(dispatcher, Compiles::Kind::kRewritten, hip, &compiles);
-  if (absl::Status status = run(compiles, folder, progress, verified_symbols); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(run(compiles, folder, progress, verified_symbols));
   if (!hip) return absl::OkStatus();
   Compiles with_kernels;
   for (const Dispatcher& dispatcher : dispatchers) {
-    const absl::StatusOr<bool> has = has_kernels(dispatcher.object);
-    if (!has.ok()) return has.status();
-    if (*has) compiler.add(dispatcher, Compiles::Kind::kRewritten, /*host_only=*/false, &with_kernels);
+    HEARTH_ASSIGN_OR_RETURN(const bool has, has_kernels(dispatcher.object));
+    if (has) compiler.add(dispatcher, Compiles::Kind::kRewritten, /*host_only=*/false, &with_kernels);
   }
   if (with_kernels.commands.empty()) return absl::OkStatus();
   progress->step("compiling for the GPU what has kernels of its own");

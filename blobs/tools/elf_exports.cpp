@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/elf_file.h"
 
@@ -48,10 +49,9 @@ std::vector<std::string> beginning_with(const std::vector<std::string>& names, c
 }  // namespace
 
 absl::StatusOr<ElfObject> read_elf_object(std::string_view bytes) {
-  const auto file = ElfFile::open(bytes, ET_DYN);
-  if (!file.ok()) return file.status();
-  const auto exported = file->symbols(SHT_DYNSYM), all = file->symbols(SHT_SYMTAB);
-  const auto code = file->section(".hip_fatbin");
+  HEARTH_ASSIGN_OR_RETURN(const auto file, ElfFile::open(bytes, ET_DYN));
+  const auto exported = file.symbols(SHT_DYNSYM), all = file.symbols(SHT_SYMTAB);
+  const auto code = file.section(".hip_fatbin");
   for (const absl::Status& status : {exported.status(), all.status(), code.status()})
     if (!status.ok()) return status;
   ElfObject object;
@@ -68,31 +68,29 @@ absl::StatusOr<ElfObject> read_elf_object(std::string_view bytes) {
 
 absl::Status check_blob_object(std::string_view bytes, const std::vector<std::string>& exports,
                                const std::vector<std::string>& archs) {
-  const auto object = read_elf_object(bytes);
-  if (!object.ok()) return object.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto object, read_elf_object(bytes));
   for (const std::string& prefix : exports) {
-    const std::vector<std::string> found = beginning_with(object->functions, prefix);
+    const std::vector<std::string> found = beginning_with(object.functions, prefix);
     if (found.size() > 1)
       return absl::DataLossError(str_cat("export ", prefix, " is ambiguous: ", found.size(),
                                          " functions begin with it: ", some(found),
                                          "; a blob defines one specialisation"));
     if (found.size() == 1) continue;
-    const std::vector<std::string> hidden = beginning_with(object->hidden_hints, prefix);
+    const std::vector<std::string> hidden = beginning_with(object.hidden_hints, prefix);
     if (!hidden.empty())
       return absl::DataLossError(
           str_cat("export ", prefix, " is missing: ", some(hidden), " is defined, but weak, local or hidden"));
-    return absl::DataLossError(
-        str_cat("export ", prefix, " is missing; exported functions: ", some(object->functions)));
+    return absl::DataLossError(str_cat("export ", prefix, " is missing; exported functions: ", some(object.functions)));
   }
   if (archs.empty()) return absl::OkStatus();
-  if (!object->has_fat_binary) return absl::DataLossError("no GPU code is in it (.hip_fatbin is missing)");
-  if (std::find(object->gpu_targets.begin(), object->gpu_targets.end(), "") != object->gpu_targets.end())
+  if (!object.has_fat_binary) return absl::DataLossError("no GPU code is in it (.hip_fatbin is missing)");
+  if (std::find(object.gpu_targets.begin(), object.gpu_targets.end(), "") != object.gpu_targets.end())
     return absl::OkStatus();
   for (const std::string& arch : archs) {
-    const bool found = std::any_of(object->gpu_targets.begin(), object->gpu_targets.end(),
+    const bool found = std::any_of(object.gpu_targets.begin(), object.gpu_targets.end(),
                                    [&](const std::string& target) { return target.ends_with("--" + arch); });
     if (!found)
-      return absl::DataLossError(str_cat("no GPU code for ", arch, " is in it; there is: ", some(object->gpu_targets)));
+      return absl::DataLossError(str_cat("no GPU code for ", arch, " is in it; there is: ", some(object.gpu_targets)));
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -64,11 +65,10 @@ absl::StatusOr<ElfFile> ElfFile::open(std::string_view bytes, Elf64_Half type) {
                                    : "is not of the expected type");
   if (header->e_shoff != 0 && header->e_shentsize != sizeof(Elf64_Shdr))
     return broken(str_cat("has section headers of ", header->e_shentsize, " bytes"));
-  auto sections = sections_of(bytes, *header);
-  if (!sections.ok()) return sections.status();
+  HEARTH_ASSIGN_OR_RETURN(auto sections, sections_of(bytes, *header));
   ElfFile file;
   file.bytes_ = bytes;
-  file.sections_ = *std::move(sections);
+  file.sections_ = std::move(sections);
   // With too many sections for the header's field, the first section header has the index too.
   const std::uint64_t names =
       header->e_shstrndx == SHN_XINDEX && !file.sections_.empty() ? file.sections_[0].sh_link : header->e_shstrndx;
@@ -105,23 +105,21 @@ absl::StatusOr<std::vector<ElfSymbol>> ElfFile::symbols(Elf64_Word table_type) c
 }
 
 absl::Status ElfFile::for_each_relocation(const std::function<void(const ElfRelocation&)>& see) const {
-  const auto symbols = this->symbols(SHT_SYMTAB);
-  if (!symbols.ok()) return symbols.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto symbols, this->symbols(SHT_SYMTAB));
   for (const Elf64_Shdr& table : sections_) {
     if (table.sh_type != SHT_RELA) continue;
     if (table.sh_info >= sections_.size()) return broken("has relocations of a section that it lacks");
     const Elf64_Shdr& section = sections_[table.sh_info];
     if ((section.sh_flags & SHF_ALLOC) == 0) continue;
-    const auto entries = bytes_of(table);
-    if (!entries.ok()) return entries.status();
+    HEARTH_ASSIGN_OR_RETURN(const auto entries, bytes_of(table));
     ElfRelocation relocation;
     relocation.section = text_at(section_names_, section.sh_name).value_or("");
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= entries->size(); at += sizeof(Elf64_Rela)) {
-      const auto entry = *value_at<Elf64_Rela>(*entries, at);
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= entries.size(); at += sizeof(Elf64_Rela)) {
+      const auto entry = *value_at<Elf64_Rela>(entries, at);
       const std::uint64_t number = ELF64_R_SYM(entry.r_info);
-      if (number >= symbols->size()) return broken("has a relocation by a symbol that it lacks");
+      if (number >= symbols.size()) return broken("has a relocation by a symbol that it lacks");
       relocation.offset = entry.r_offset;
-      relocation.symbol = &(*symbols)[number];
+      relocation.symbol = &symbols[number];
       see(relocation);
     }
   }
@@ -131,9 +129,8 @@ absl::Status ElfFile::for_each_relocation(const std::function<void(const ElfRelo
 absl::StatusOr<std::optional<std::string_view>> ElfFile::section(std::string_view name) const {
   for (const Elf64_Shdr& section : sections_) {
     if (text_at(section_names_, section.sh_name) != name) continue;
-    const auto bytes = bytes_of(section);
-    if (!bytes.ok()) return bytes.status();
-    return std::optional(*bytes);
+    HEARTH_ASSIGN_OR_RETURN(const auto bytes, bytes_of(section));
+    return std::optional(bytes);
   }
   return std::optional<std::string_view>();
 }

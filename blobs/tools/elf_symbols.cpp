@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/elf_file.h"
 
@@ -18,9 +19,8 @@ absl::Status about(const std::string& object, const absl::Status& status) {
 // Calls `use` with the object's symbols.
 template <typename Use>
 absl::Status with_symbols(const std::string& object, const Use& use) {
-  const absl::StatusOr<std::string> bytes = runtime::read_file(object);
-  if (!bytes.ok()) return bytes.status();
-  const auto file = ElfFile::open(*bytes, ET_REL);
+  HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_file(object));
+  const auto file = ElfFile::open(bytes, ET_REL);
   const auto symbols = file.ok() ? file->symbols(SHT_SYMTAB) : file.status();
   if (!symbols.ok()) return about(object, symbols.status());
   use(*symbols);
@@ -57,9 +57,8 @@ absl::StatusOr<bool> has_kernels(const std::string& object) {
 }
 
 absl::StatusOr<ObjectReferences> references(const std::string& object, std::string_view section) {
-  const absl::StatusOr<std::string> bytes = runtime::read_file(object);
-  if (!bytes.ok()) return bytes.status();
-  const auto file = ElfFile::open(*bytes, ET_REL);
+  HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_file(object));
+  const auto file = ElfFile::open(bytes, ET_REL);
   if (!file.ok()) return about(object, file.status());
   ObjectReferences found;
   std::set<std::string_view> undefined;  // a large object names each many times

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/environment.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/manifest.h"
 #include "blobs/tools/command_line.h"
@@ -57,7 +58,7 @@ absl::Status link_real_home(const std::string& rocm_home, const fs::path& fake) 
   if (rocm_home.empty()) return absl::OkStatus();
   bool shared = false;
   for (const char* home : kShared) shared |= rocm_home == home;
-  if (absl::Status status = link_entries(rocm_home, fake, false); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(link_entries(rocm_home, fake, false));
   std::error_code error;
   const fs::path bin = fs::path(rocm_home) / "bin";
   return fs::is_directory(bin, error) ? link_entries(bin, fake / "bin", shared) : absl::OkStatus();
@@ -76,10 +77,9 @@ absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_
   std::string hipcc;
   if (input.compiler.empty() && input.rocm_home.empty() && input.toolchain == kHipToolchain) {
     // No ROCm: the clang that compiles the blobs later compiles the host's sources now.
-    const absl::StatusOr<Toolchain> toolchain = find_toolchain(kHipToolchain);
-    if (!toolchain.ok()) return toolchain.status();
-    hipcc = toolchain->compiler;
-    config->compile_flags["hipcc"] = toolchain->prefix_flags;
+    HEARTH_ASSIGN_OR_RETURN(const Toolchain toolchain, find_toolchain(kHipToolchain));
+    hipcc = toolchain.compiler;
+    config->compile_flags["hipcc"] = toolchain.prefix_flags;
   } else {
     const std::string wanted = !input.compiler.empty() ? input.compiler : bin + "hipcc";
     hipcc = find_program(wanted, fake_bin);
@@ -139,7 +139,7 @@ absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input) {
       return absl::FailedPreconditionError(
           str_cat(old.status().message(), " (remove ", input.folder, " or name another --tmp-dir first)"));
   InterceptConfig& config = home.config;
-  if (absl::Status status = find_compilers(input, home.path + "/bin", &config); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(find_compilers(input, home.path + "/bin", &config));
   if (input.hipcc.empty() || !is_program(input.hipcc))
     return absl::NotFoundError(str_cat("hearth-hipcc: not found beside ", input.hearth, "; install it there"));
 
@@ -147,7 +147,7 @@ absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input) {
   fs::create_directories(fs::path(intercept).parent_path(), error);
   if (!error) fs::create_directories(home.path + "/bin", error);
   if (error) return absl::PermissionDeniedError(str_cat(home.path, ": cannot be made: ", error.message()));
-  if (absl::Status status = link_real_home(input.rocm_home, home.path); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(link_real_home(input.rocm_home, home.path));
 
   config.toolchain = input.toolchain;
   config.records = input.folder + "/manifest.json.ndjson";
@@ -175,7 +175,7 @@ absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input) {
   if (!input.rocm_home.empty())
     for (const char* name : {"ROCM_PATH", "ROCM_HOME", "HIP_PATH"}) config.environment[name] = input.rocm_home;
   config.environment.erase(kInterceptVariable);  // a compiler that is a script may call bin/hipcc again
-  if (absl::Status status = write_intercept_config(config, intercept); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(write_intercept_config(config, intercept));
   for (const auto& [name, command] : config.compilers)
     if (absl::Status status = install_program(input.hipcc, fs::path(home.path) / "bin" / name); !status.ok())
       return status;

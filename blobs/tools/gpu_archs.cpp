@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/file_stamp.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/child_process.h"
 #include "blobs/tools/compile_failure.h"
@@ -61,21 +62,22 @@ absl::Status ask(const Toolchain& toolchain, const std::string& arch) {
   for (const std::string& word : {"--offload-arch=" + arch, std::string("-###"), std::string("-c"),
                                   std::string("/dev/null"), std::string("-o"), std::string("/dev/null")})
     arguments.push_back(word);
-  const auto run = run_child({.arguments = arguments, .environment = minimal_environment({}), .keep_bytes = 256 << 10});
-  if (!run.ok()) return run.status();
-  if (run->timed_out) return absl::DeadlineExceededError(str_cat(toolchain.compiler, ": does not answer -###"));
-  if (run->exit_code == 0 && run->signal == 0) {
-    const std::string missing = missing_programs(run->errors);
+  HEARTH_ASSIGN_OR_RETURN(
+      const auto run,
+      run_child({.arguments = arguments, .environment = minimal_environment({}), .keep_bytes = 256 << 10}));
+  if (run.timed_out) return absl::DeadlineExceededError(str_cat(toolchain.compiler, ": does not answer -###"));
+  if (run.exit_code == 0 && run.signal == 0) {
+    const std::string missing = missing_programs(run.errors);
     if (missing.empty()) return absl::OkStatus();
     return absl::NotFoundError(str_cat("arch ", arch, ": ", toolchain.compiler, " needs ", missing,
                                        "; install the packages lld-19 and clang-tools-19"));
   }
-  if (run->errors.find("cannot find ROCm device library") != std::string::npos)
+  if (run.errors.find("cannot find ROCm device library") != std::string::npos)
     return absl::NotFoundError(str_cat("arch ", arch, ": ", toolchain.compiler,
                                        " finds no device library for it; install rocm-device-libs or a newer ROCm"));
-  if (!says_unknown(run->errors))
+  if (!says_unknown(run.errors))
     return absl::FailedPreconditionError(
-        str_cat("arch ", arch, ": ", toolchain.compiler, " cannot be asked: ", last_lines(run->errors, 1024)));
+        str_cat("arch ", arch, ": ", toolchain.compiler, " cannot be asked: ", last_lines(run.errors, 1024)));
   return absl::UnimplementedError(str_cat("arch ", arch, ": ", toolchain.compiler, " (", toolchain.version,
                                           ") does not know it", known_list(toolchain),
                                           "; a newer compiler can be named by HEARTH_HIPCC or HEARTH_BLOB_CLANG"));

@@ -14,6 +14,7 @@
 
 #include "base/printable.h"
 #include "base/standard_output.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/manifest.h"
 #include "blobs/tools/direct_cache.h"
@@ -49,21 +50,20 @@ absl::StatusOr<std::uint64_t> limit_from(const char* name, std::uint64_t otherwi
 }
 
 absl::Status fill_from_manifest(Request* request) {
-  const auto manifest = read_manifest(request->manifest);
-  if (!manifest.ok()) return manifest.status();
-  const Blob* blob = manifest->find(request->spec.stem);
+  HEARTH_ASSIGN_OR_RETURN(const auto manifest, read_manifest(request->manifest));
+  const Blob* blob = manifest.find(request->spec.stem);
   if (blob == nullptr)
     return absl::NotFoundError(str_cat(request->manifest, ": has no blob ", request->spec.stem,
                                        "; the library and the manifest are of different builds"));
   std::string root = request->spec.root;
   if (root.empty()) root = std::filesystem::absolute(request->manifest).parent_path();
-  request->spec = blob_spec(*manifest, *blob, root);
+  request->spec = blob_spec(manifest, *blob, root);
   return absl::OkStatus();
 }
 
 absl::Status complete(Request* request) {
   if (!request->manifest.empty()) {
-    if (absl::Status status = fill_from_manifest(request); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(fill_from_manifest(request));
   } else if (request->spec.source.empty() || request->spec.toolchain.empty() || request->spec.root.empty()) {
     return absl::InvalidArgumentError("without --manifest, --root, --source and --toolchain are needed");
   }

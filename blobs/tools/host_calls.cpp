@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/elf_symbols.h"
 
@@ -37,15 +38,13 @@ absl::Status check_host_calls(const std::vector<std::string>& host_objects,
   std::set<std::string> defined;
   for (const auto* objects : {&host_objects, &dispatcher_objects}) {
     for (const std::string& object : *objects) {
-      const absl::StatusOr<std::vector<std::string>> symbols = defined_symbols(object);
-      if (!symbols.ok()) return symbols.status();
-      defined.insert(symbols->begin(), symbols->end());
+      HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> symbols, defined_symbols(object));
+      defined.insert(symbols.begin(), symbols.end());
     }
   }
   for (const std::string& object : host_objects) {
-    const absl::StatusOr<std::vector<std::string>> symbols = undefined_symbols(object);
-    if (!symbols.ok()) return symbols.status();
-    for (const std::string& symbol : *symbols) {
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> symbols, undefined_symbols(object));
+    for (const std::string& symbol : symbols) {
       if (!names_api(symbol) || defined.contains(symbol)) continue;
       return absl::FailedPreconditionError(
           str_cat(object, ": calls ", readable(symbol),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/adapter.h"
 #include "blobs/tools/installed_library.h"
@@ -43,9 +44,9 @@ absl::Status copy_headers(const fs::path& from, const fs::path& to, std::set<fs:
   for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
     const fs::path name = entry.path().filename();
     if (entry.is_directory(error)) {
-      if (absl::Status status = copy_headers(entry.path(), to / name, seen, files); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(copy_headers(entry.path(), to / name, seen, files));
     } else if (entry.is_regular_file(error) && is_header(name)) {
-      if (absl::Status status = copy_one(entry.path(), to / name); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(copy_one(entry.path(), to / name));
       ++*files;
     }
   }
@@ -59,10 +60,10 @@ absl::Status copy_programs(const std::string& hearth, const fs::path& to) {
     return absl::NotFoundError(str_cat((bin / "hearth-blobc").string(),
                                        ": there is no such program; install it beside "
                                        "hearth: it compiles blobs where no daemon runs"));
-  if (absl::Status status = copy_one(bin / "hearth-blobc", to / "hearth-blobc"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(copy_one(bin / "hearth-blobc", to / "hearth-blobc"));
   for (const ShippedProgram& shipped : shipped_programs()) {
     const fs::path program = to / shipped.name;
-    if (absl::Status status = runtime::write_file(program.string(), {shipped.text}); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(runtime::write_file(program.string(), {shipped.text}));
     fs::permissions(program, static_cast<fs::perms>(0755), error);
     if (error) return failed(program, error);
   }
@@ -73,9 +74,8 @@ absl::Status copy_programs(const std::string& hearth, const fs::path& to) {
 // What makes the tree a library for traced attention. One of another toolchain would only be skipped when it is read.
 absl::Status write_adapters(const std::string& toolchain, const fs::path& to) {
   for (const ShippedAdapter& shipped : shipped_adapters()) {
-    const absl::StatusOr<Adapter> adapter = parse_adapter(shipped.text, shipped.name);
-    if (!adapter.ok()) return adapter.status();
-    if (adapter->toolchain() != toolchain) continue;
+    HEARTH_ASSIGN_OR_RETURN(const Adapter adapter, parse_adapter(shipped.text, shipped.name));
+    if (adapter.toolchain() != toolchain) continue;
     std::error_code error;
     fs::create_directories(to, error);
     if (error) return failed(to, error);
@@ -86,13 +86,13 @@ absl::Status write_adapters(const std::string& toolchain, const fs::path& to) {
 }
 
 absl::Status fill(const InstallInput& input, const Manifest& manifest, const fs::path& tree, InstallReport* report) {
-  if (absl::Status status = copy_programs(input.hearth, tree); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(copy_programs(input.hearth, tree));
   if (absl::Status status = write_adapters(manifest.toolchain, tree / runtime::kBlobAdapterFolder); !status.ok())
     return status;
   std::set<fs::path> seen, source_folders;
   for (const Blob& blob : manifest.blobs) {
     const fs::path source = fs::path(input.root) / blob.source;
-    if (absl::Status status = copy_one(source, tree / blob.source); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(copy_one(source, tree / blob.source));
     ++report->sources;
     source_folders.insert(fs::path(blob.source).parent_path());
   }
@@ -100,7 +100,7 @@ absl::Status fill(const InstallInput& input, const Manifest& manifest, const fs:
   for (const std::string& folder : include_folders(manifest)) {
     const fs::path from = fs::path(input.root) / folder;
     if (!fs::is_directory(from, error)) continue;  // compilers do not mind an -I that is not there
-    if (absl::Status status = copy_headers(from, tree / folder, &seen, &report->files); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(copy_headers(from, tree / folder, &seen, &report->files));
   }
   for (const fs::path& folder : source_folders)  // what sources include from beside themselves
     if (absl::Status status = copy_headers(fs::path(input.root) / folder, tree / folder, &seen, &report->files);
@@ -142,8 +142,7 @@ absl::StatusOr<Manifest> merge_manifests(const std::vector<Manifest>& manifests)
 }
 
 absl::StatusOr<InstallReport> install_tree(const InstallInput& input) {
-  const absl::StatusOr<Manifest> manifest = merge_manifests(input.manifests);
-  if (!manifest.ok()) return manifest.status();
+  HEARTH_ASSIGN_OR_RETURN(const Manifest manifest, merge_manifests(input.manifests));
   const fs::path install(input.install_dir), tree = install / "ck_jit", fresh = install / ".ck_jit.new";
   std::error_code error;
   if (fs::exists(tree, error) && !fs::is_regular_file(tree / runtime::kBlobManifestFile, error))
@@ -155,7 +154,7 @@ absl::StatusOr<InstallReport> install_tree(const InstallInput& input) {
   if (!error) fs::create_directories(fresh, error);
   if (error) return failed(fresh, error);
   InstallReport report;
-  absl::Status status = fill(input, *manifest, fresh, &report);
+  absl::Status status = fill(input, manifest, fresh, &report);
   for (const QuickState& library : input.libraries) {
     const std::string name = fs::path(library.out_so).filename().string();
     if (status.ok()) status = copy_one(library.out_so, fresh / name);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -44,9 +45,8 @@ std::map<std::string, std::optional<std::string>> InterceptConfig::real_environm
 }
 
 absl::StatusOr<InterceptConfig> read_intercept_config(const std::string& file) {
-  const absl::StatusOr<std::string> text = runtime::read_file(file);
-  if (!text.ok()) return text.status();
-  const Json root = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(file));
+  const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded() || !root.is_object() || !root.contains("hearth_intercept"))
     return absl::InvalidArgumentError(str_cat(file, ": is not an interceptor's configuration", kRemedy));
   if (root["hearth_intercept"] != kInterceptVersion)

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/manifest.h"
 #include "blobs/tools/intercept_config.h"
@@ -84,9 +85,8 @@ absl::Status record_and_stub(const InterceptConfig& config, const std::string& t
                       .cwd = cwd,
                       .args = args};
   // The record first: an object without one would be a blob that nobody can compile.
-  if (absl::Status status = append_record(config.records, record); !status.ok()) return status;
-  if (line.wants_depfile)
-    if (absl::Status status = write_depfile(line, object); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(append_record(config.records, record));
+  if (line.wants_depfile) HEARTH_RETURN_IF_ERROR(write_depfile(line, object));
   return runtime::write_file(object, {stub_object(record.source)});
 }
 
@@ -107,7 +107,7 @@ absl::Status post_build(const InterceptConfig& config, const std::string& config
   const std::string file = folder + "/link.json";
   const nlohmann::ordered_json link = {{"tool", tool}, {"cwd", cwd}, {"args", args}};
   try {
-    if (absl::Status status = runtime::write_file(file, {link.dump(1)}); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(runtime::write_file(file, {link.dump(1)}));
   } catch (const nlohmann::ordered_json::exception&) {
     return absl::InvalidArgumentError(str_cat("the command that links ", line.output, " is not UTF-8"));
   }
@@ -115,16 +115,13 @@ absl::Status post_build(const InterceptConfig& config, const std::string& config
 }
 
 absl::Status run(const std::string& tool, const std::vector<std::string>& given) {
-  const absl::StatusOr<std::string> config_file = find_intercept_config();
-  if (!config_file.ok()) return config_file.status();
-  const absl::StatusOr<InterceptConfig> config = read_intercept_config(*config_file);
-  if (!config.ok()) return config.status();
-  const absl::StatusOr<std::vector<std::string>> args = expand_response_files(given);
-  if (!args.ok()) return args.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::string config_file, find_intercept_config());
+  HEARTH_ASSIGN_OR_RETURN(const InterceptConfig config, read_intercept_config(config_file));
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> args, expand_response_files(given));
   std::error_code error;
   const std::string cwd = std::filesystem::current_path(error).string();
   if (error) return absl::FailedPreconditionError(str_cat("the current folder is gone: ", error.message()));
-  const CommandLine line = parse_command_line(*args);
+  const CommandLine line = parse_command_line(args);
   const bool links = line.kind == CommandLine::Kind::kLink;
   switch (decide(line, cwd)) {
     case Decision::kPass:
@@ -132,14 +129,14 @@ absl::Status run(const std::string& tool, const std::vector<std::string>& given)
         return absl::InvalidArgumentError(str_cat(line.output.empty() ? "a.out" : line.output,
                                                   ": is linked of blobs, which are only recorded here; only "
                                                   "libmha_*.so, linked with -shared, can have lazily compiled blobs"));
-      return exec_real(*config, tool, links, given);
+      return exec_real(config, tool, links, given);
     case Decision::kBlob:
-      return record_and_stub(*config, tool, cwd, line, *args, kBlobRecord);
+      return record_and_stub(config, tool, cwd, line, args, kBlobRecord);
     case Decision::kDispatcher:
-      return record_and_stub(*config, tool, cwd, line, *args, kDispatcherRecord);
+      return record_and_stub(config, tool, cwd, line, args, kDispatcherRecord);
     case Decision::kLink:
-      if (!links_stubs(line)) return exec_real(*config, tool, links, given);
-      return post_build(*config, *config_file, tool, cwd, line, *args);
+      if (!links_stubs(line)) return exec_real(config, tool, links, given);
+      return post_build(config, config_file, tool, cwd, line, args);
     case Decision::kMixed:
       break;
   }

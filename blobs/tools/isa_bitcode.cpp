@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/file_digest/file_digest.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/child_process.h"
 
@@ -32,14 +33,14 @@ std::string isa_module(int version) {
 
 absl::Status assemble(const std::string& clang, int version, const std::string& folder, const std::string& output) {
   const std::string source = output + ".ll";
-  if (const absl::Status written = runtime::write_file(source, {isa_module(version)}); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(runtime::write_file(source, {isa_module(version)}));
   const auto run = run_child({.arguments = {clang, "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "ir", "-c",
                                             "-emit-llvm", "-Xclang", "-disable-llvm-passes", source, "-o", output},
                               .environment = minimal_environment(folder),
                               .folder = folder});
   std::error_code ignored;
   fs::remove(source, ignored);
-  if (!run.ok()) return run.status();
+  HEARTH_RETURN_IF_ERROR(run.status());
   if (run->exit_code != 0 || run->signal != 0 || run->timed_out)
     return absl::InternalError(str_cat(clang, ": cannot make ", output, ": ", run->errors));
   return absl::OkStatus();
@@ -51,9 +52,8 @@ absl::StatusOr<std::map<std::string, std::string>> installed_files(const std::st
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(installed, error)) {
     if (entry.path().extension() != ".bc") continue;
-    const auto digest = files::file_digest(entry.path());
-    if (!digest.ok()) return digest.status();
-    files.emplace(entry.path().filename(), to_hex(digest->digest));
+    HEARTH_ASSIGN_OR_RETURN(const auto digest, files::file_digest(entry.path()));
+    files.emplace(entry.path().filename(), to_hex(digest.digest));
   }
   if (files.empty())
     return absl::NotFoundError(str_cat(installed, ": no device libraries; install the package rocm-device-libs"));
@@ -93,7 +93,7 @@ std::optional<int> isa_version(std::string_view arch) {
 absl::StatusOr<DeviceLibrary> device_library(const std::string& clang, const std::vector<std::string>& archs,
                                              const std::string& installed, const std::string& keep) {
   const auto files = installed_files(installed);
-  if (!files.ok()) return files.status();
+  HEARTH_RETURN_IF_ERROR(files.status());
   const auto compiler = files::file_digest(clang);
   std::string identity = str_cat("device-library 1 ", clang, "\n",
                                  compiler.ok() ? to_hex(compiler->digest) : std::string(), "\n", installed);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/blob_flags.h"
 #include "blobs/tools/build_progress.h"
@@ -36,9 +37,8 @@ struct Link {
 };
 
 absl::StatusOr<Link> read_link(const std::string& file) {
-  const absl::StatusOr<std::string> text = runtime::read_file(file);
-  if (!text.ok()) return text.status();
-  const Json root = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(file));
+  const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   Link link;
   std::vector<std::string> args;
   try {
@@ -59,10 +59,9 @@ absl::StatusOr<Link> read_link(const std::string& file) {
       ++i;
     } else if (!arg.starts_with("-") && arg.ends_with(".o")) {
       const std::string path = absolute_path(arg, link.cwd);
-      const auto source = stub_source(path);
-      if (!source.ok()) return source.status();
+      HEARTH_ASSIGN_OR_RETURN(const auto source, stub_source(path));
       if (link.stubs.empty() && link.host_objects.empty()) link.args.push_back(kObjectsMark);
-      (source->empty() ? link.host_objects : link.stubs).push_back(path);
+      (source.empty() ? link.host_objects : link.stubs).push_back(path);
     } else {
       link.args.push_back(arg);
     }
@@ -73,11 +72,10 @@ absl::StatusOr<Link> read_link(const std::string& file) {
 
 // The records of the link's stubs. Every stub has one; a later record of the same object replaces an earlier.
 absl::StatusOr<std::vector<Record>> records_of(const Link& link, const std::string& file, std::vector<int>* torn) {
-  absl::StatusOr<Records> all = read_records(file);
-  if (!all.ok()) return all.status();
-  *torn = all->torn_lines;
+  HEARTH_ASSIGN_OR_RETURN(Records all, read_records(file));
+  *torn = all.torn_lines;
   std::map<std::string, Record*> by_object;
-  for (Record& record : all->records) by_object[record.output] = &record;
+  for (Record& record : all.records) by_object[record.output] = &record;
   std::vector<Record> found;
   std::set<std::string> seen;
   for (const std::string& stub : link.stubs) {
@@ -158,54 +156,49 @@ absl::Status write_report(const PostBuildReport& report, const std::string& fold
 absl::StatusOr<PostBuildReport> post_build(const std::string& config_file, const std::string& link_file,
                                            const std::function<void(const std::string&)>& line) {
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<InterceptConfig> config = read_intercept_config(config_file);
-  if (!config.ok()) return config.status();
-  const absl::StatusOr<Link> link = read_link(link_file);
-  if (!link.ok()) return link.status();
+  HEARTH_ASSIGN_OR_RETURN(const InterceptConfig config, read_intercept_config(config_file));
+  HEARTH_ASSIGN_OR_RETURN(const Link link, read_link(link_file));
   PostBuildReport report;
-  report.library = stem_of(link->output);
-  report.out_so = link->output;
-  const std::string folder = str_cat(config->folder, "/", report.library);
+  report.library = stem_of(link.output);
+  report.out_so = link.output;
+  const std::string folder = str_cat(config.folder, "/", report.library);
   BuildProgress progress(report.library, str_cat(folder, "/", kProgressFile), line);
-  const absl::StatusOr<std::vector<Record>> records = records_of(*link, config->records, &report.torn_lines);
-  if (!records.ok()) return records.status();
-  absl::StatusOr<Manifest> manifest = recorded_manifest(report.library, *records, *config);
-  if (!manifest.ok()) return manifest.status();
-  if (absl::Status status = check_flags(*manifest, *config); !status.ok()) return status;
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<Record> records, records_of(link, config.records, &report.torn_lines));
+  HEARTH_ASSIGN_OR_RETURN(Manifest manifest, recorded_manifest(report.library, records, config));
+  HEARTH_RETURN_IF_ERROR(check_flags(manifest, config));
   // From here on files of the last build are replaced: a quick rebuild waits until all of them belong together again.
-  if (absl::Status status = unpublish_quick_state(config->folder, report.library); !status.ok()) return status;
-  progress.step(str_cat("finding the calls of ", manifest->blobs.size(), " blobs"));
-  const absl::StatusOr<std::vector<Dispatcher>> dispatchers =
-      rewrite_dispatchers(*config, *records, folder, &*manifest);
-  if (!dispatchers.ok()) return dispatchers.status();
-  count(*manifest, *dispatchers, &report);
-  if (absl::Status status = write_loader_header(*config, report.library); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(unpublish_quick_state(config.folder, report.library));
+  progress.step(str_cat("finding the calls of ", manifest.blobs.size(), " blobs"));
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<Dispatcher> dispatchers,
+                          rewrite_dispatchers(config, records, folder, &manifest));
+  count(manifest, dispatchers, &report);
+  HEARTH_RETURN_IF_ERROR(write_loader_header(config, report.library));
   progress.step(str_cat("compiling ", report.dispatchers, " dispatchers with ", report.sites, " calls"));
   if (absl::Status status =
-          compile_dispatchers(*config, report.library, folder, *dispatchers, &progress, &report.verified_symbols);
+          compile_dispatchers(config, report.library, folder, dispatchers, &progress, &report.verified_symbols);
       !status.ok())
     return status;
 
   std::vector<std::string> objects;
-  for (const Dispatcher& dispatcher : *dispatchers) objects.push_back(dispatcher.object);
-  if (absl::Status status = check_host_calls(link->host_objects, objects); !status.ok()) return status;
+  for (const Dispatcher& dispatcher : dispatchers) objects.push_back(dispatcher.object);
+  HEARTH_RETURN_IF_ERROR(check_host_calls(link.host_objects, objects));
 
   progress.step("linking");
-  QuickState state = quick_state(*config, *link, *manifest, *dispatchers);
-  const EmbeddedDefaults defaults{.root = config->default_root, .name = config->default_name};
-  if (absl::Status status = link_library(*config, state, *manifest, defaults); !status.ok()) return status;
+  QuickState state = quick_state(config, link, manifest, dispatchers);
+  const EmbeddedDefaults defaults{.root = config.default_root, .name = config.default_name};
+  HEARTH_RETURN_IF_ERROR(link_library(config, state, manifest, defaults));
   // Published last and whole: the manifest, then what says that it and the objects belong together.
   const std::string manifest_file = str_cat(folder, "/", runtime::kBlobManifestFile);
-  if (absl::Status status = runtime::write_file(manifest_file, {manifest_json(*manifest)}); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(runtime::write_file(manifest_file, {manifest_json(manifest)}));
   std::vector<std::string> linked = state.all_objs;
-  std::erase(linked, manifest_object(*config, report.library));  // made anew by each link
+  std::erase(linked, manifest_object(config, report.library));  // made anew by each link
   linked.push_back(manifest_file);
-  if (absl::Status status = digest_files(linked, &state); !status.ok()) return status;
-  if (absl::Status status = write_quick_state(state, config->folder); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(digest_files(linked, &state));
+  HEARTH_RETURN_IF_ERROR(write_quick_state(state, config.folder));
 
-  report.host_objects = static_cast<int>(link->host_objects.size());
+  report.host_objects = static_cast<int>(link.host_objects.size());
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (absl::Status status = write_report(report, folder); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(write_report(report, folder));
   progress.step("done");
   return report;
 }

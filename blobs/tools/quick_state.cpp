@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -46,9 +47,8 @@ void change_paths(QuickState* state, const Change& change) {
 absl::Status digest_files(const std::vector<std::string>& files, QuickState* state) {
   state->digests.clear();
   for (const std::string& file : files) {
-    const absl::StatusOr<std::string> bytes = runtime::read_file(file);
-    if (!bytes.ok()) return bytes.status();
-    state->digests.emplace_back(file, to_hex(sha256(*bytes)));
+    HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_file(file));
+    state->digests.emplace_back(file, to_hex(sha256(bytes)));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/command_line.h"
 #include "blobs/tools/installed_library.h"
@@ -105,12 +106,12 @@ absl::Status link_library(const InterceptConfig& config, const QuickState& state
     if (object != own && !fs::is_regular_file(object, error))
       return absl::NotFoundError(
           str_cat("object ", object, ": is gone; run `hearth blobs build full` with this --tmp-dir again"));
-  if (absl::Status status = write_loader_header(config, state.library); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(write_loader_header(config, state.library));
   const EmbeddedManifest text = embedded_manifest(manifest, defaults);
   if (absl::Status status = runtime::write_file(folder + "/ck_jit_manifest_embedded.h", {text.header}); !status.ok())
     return status;
   const std::string source = folder + "/ck_jit_manifest_embedded.cpp";
-  if (absl::Status status = runtime::write_file(source, {text.source}); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(runtime::write_file(source, {text.source}));
 
   std::vector<Command> compiles;
   // Plain C++ for every toolchain: no device pass over an array of names.
@@ -120,15 +121,14 @@ absl::Status link_library(const InterceptConfig& config, const QuickState& state
                       .cwd = folder,
                       .log = folder + "/ck_jit_manifest_embedded.log",
                       .environment = config.real_environment()});
-  const absl::StatusOr<std::string> loader = find_loader(config, state.library, &compiles);
-  if (!loader.ok()) return loader.status();
-  if (absl::Status status = run_commands(compiles, 2); !status.ok()) return status;
+  HEARTH_ASSIGN_OR_RETURN(const std::string loader, find_loader(config, state.library, &compiles));
+  HEARTH_RETURN_IF_ERROR(run_commands(compiles, 2));
 
   std::vector<std::string> link = config.compiler(state.tool);
   for (const std::string& word : state.link_args) {
     if (word == kObjectsMark) {
       link.insert(link.end(), state.all_objs.begin(), state.all_objs.end());
-      link.push_back(*loader);
+      link.push_back(loader);
     } else {
       link.push_back(word);
     }

@@ -11,6 +11,7 @@
 
 #include "base/file_stamp.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/manifest.h"
 #include "blobs/tools/child_process.h"
@@ -109,35 +110,32 @@ std::string digest_of(const Toolchain& toolchain, const std::vector<StampedFile>
 
 absl::StatusOr<ToolchainRecord> examine(const std::string& kind, const CompilerPlace& place,
                                         const std::string& folder) {
-  const auto version = version_text(place.compiler);
-  if (!version.ok()) return version.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto version, version_text(place.compiler));
   ToolchainRecord record;
   Toolchain& toolchain = record.toolchain;
   toolchain.kind = kind;
   toolchain.compiler = place.compiler;
-  toolchain.version = version->substr(0, version->find('\n'));
+  toolchain.version = version.substr(0, version.find('\n'));
   std::vector<std::string> paths;
   if (place.flavour == Flavour::kHost) {
     paths = compiler_files(place.compiler);
   } else if (place.flavour == Flavour::kRocm) {
-    if (const int major = hip_major(*version); major != 0 && major < kOldestRocm)
+    if (const int major = hip_major(version); major != 0 && major < kOldestRocm)
       return absl::NotFoundError(str_cat(place.compiler, ": is of HIP ", major, ", ", kOldestRocm,
                                          " or newer is needed; install a newer ROCm"));
     toolchain.prefix_flags = {"-x", "hip"};
     paths = rocm_files(place.compiler);
   } else {
-    const auto hip = debian_hip();
-    if (!hip.ok()) return hip.status();
-    const auto library = device_library(place.compiler, known_archs(place.compiler), hip->device_libraries, folder);
-    if (!library.ok()) return library.status();
-    toolchain.prefix_flags = {"-x", "hip", "--rocm-path=/usr", "--rocm-device-lib-path=" + library->folder};
-    toolchain.link_flags = {"-L" + hip->library_folder, "-lamdhip64"};
+    HEARTH_ASSIGN_OR_RETURN(const auto hip, debian_hip());
+    HEARTH_ASSIGN_OR_RETURN(const auto library,
+                            device_library(place.compiler, known_archs(place.compiler), hip.device_libraries, folder));
+    toolchain.prefix_flags = {"-x", "hip", "--rocm-path=/usr", "--rocm-device-lib-path=" + library.folder};
+    toolchain.link_flags = {"-L" + hip.library_folder, "-lamdhip64"};
     paths = compiler_files(place.compiler);
-    paths.insert(paths.end(), library->files.begin(), library->files.end());
+    paths.insert(paths.end(), library.files.begin(), library.files.end());
   }
-  auto files = stamped(paths);
-  if (!files.ok()) return files.status();
-  record.files = *std::move(files);
+  HEARTH_ASSIGN_OR_RETURN(auto files, stamped(paths));
+  record.files = std::move(files);
   toolchain.digest = digest_of(toolchain, record.files);
   return record;
 }
@@ -174,25 +172,23 @@ absl::StatusOr<Toolchain> find_in(const std::string& kind, const std::vector<Com
   auto& known = known_records();
   if (const auto record = known.find(key); record != known.end() && files_unchanged(record->second))
     return record->second.toolchain;
-  if (const absl::Status prepared = prepare_folder(folder); !prepared.ok()) return prepared;
+  HEARTH_RETURN_IF_ERROR(prepare_folder(folder));
   if (auto record = load_record(folder, key); record && files_unchanged(*record))
     return (known[key] = *std::move(record)).toolchain;
-  auto record = choose(kind, places, folder);
-  if (!record.ok()) return record.status();
-  save_record(folder, key, *record);
-  return (known[key] = *std::move(record)).toolchain;
+  HEARTH_ASSIGN_OR_RETURN(auto record, choose(kind, places, folder));
+  save_record(folder, key, record);
+  return (known[key] = std::move(record)).toolchain;
 }
 
 }  // namespace
 
 absl::StatusOr<Toolchain> find_toolchain(const std::string& kind, const std::string& bitcode_folder) {
-  const auto places = compiler_places(kind);
-  if (!places.ok()) return places.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto places, compiler_places(kind));
   const std::lock_guard lock(g_mutex);
-  if (!bitcode_folder.empty()) return find_in(kind, *places, bitcode_folder);
+  if (!bitcode_folder.empty()) return find_in(kind, places, bitcode_folder);
   absl::StatusOr<Toolchain> found = absl::PermissionDeniedError("no folder to keep toolchains in; set XDG_CACHE_HOME");
   for (const std::string& folder : default_folders()) {
-    found = find_in(kind, *places, folder);
+    found = find_in(kind, places, folder);
     if (!absl::IsPermissionDenied(found.status())) break;
   }
   return found;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file_digest/file_digest_cache.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/child_process.h"
 
@@ -76,9 +77,8 @@ absl::StatusOr<std::vector<StampedFile>> stamped(const std::vector<std::string>&
   for (const std::string& path : paths) {
     const auto stamp = files::stamp_of_file(path);
     if (!stamp) return absl::NotFoundError(str_cat(path, ": vanished while it was looked at"));
-    const auto digest = memo.digest(path);
-    if (!digest.ok()) return digest.status();
-    files.push_back({path, *stamp, to_hex(*digest)});
+    HEARTH_ASSIGN_OR_RETURN(const auto digest, memo.digest(path));
+    files.push_back({path, *stamp, to_hex(digest)});
   }
   return files;
 }

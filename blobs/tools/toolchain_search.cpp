@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/file_stamp.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/manifest.h"
 
@@ -53,9 +54,8 @@ absl::StatusOr<std::optional<std::string>> named_by(const char* name) {
 }
 
 absl::StatusOr<std::vector<CompilerPlace>> host_places() {
-  const auto named = named_by("HEARTH_BLOB_CXX");
-  if (!named.ok()) return named.status();
-  if (*named) return std::vector<CompilerPlace>{{Flavour::kHost, **named, true}};
+  HEARTH_ASSIGN_OR_RETURN(const auto named, named_by("HEARTH_BLOB_CXX"));
+  if (named) return std::vector<CompilerPlace>{{Flavour::kHost, *named, true}};
   if (const auto found = find_program("c++")) return std::vector<CompilerPlace>{{Flavour::kHost, *found, false}};
   return absl::NotFoundError(
       "no host compiler: HEARTH_BLOB_CXX is not set and there is no c++ on PATH; install the "
@@ -63,9 +63,8 @@ absl::StatusOr<std::vector<CompilerPlace>> host_places() {
 }
 
 absl::StatusOr<std::vector<CompilerPlace>> hip_places() {
-  const auto named = named_by("HEARTH_HIPCC");
-  if (!named.ok()) return named.status();
-  if (*named) return std::vector<CompilerPlace>{{Flavour::kRocm, **named, true}};
+  HEARTH_ASSIGN_OR_RETURN(const auto named, named_by("HEARTH_HIPCC"));
+  if (named) return std::vector<CompilerPlace>{{Flavour::kRocm, *named, true}};
   std::vector<CompilerPlace> places;
   std::string looked_for = "HEARTH_HIPCC (not set)";
   for (const std::string& home : {variable("ROCM_PATH"), std::string("/opt/rocm")}) {
@@ -74,10 +73,9 @@ absl::StatusOr<std::vector<CompilerPlace>> hip_places() {
     str_append(&looked_for, ", ", hipcc);
     if (is_program(hipcc)) places.push_back({Flavour::kRocm, hipcc, false});
   }
-  const auto clang = named_by("HEARTH_BLOB_CLANG");
-  if (!clang.ok()) return clang.status();
-  const auto found = *clang ? *clang : find_program("clang++-19");
-  if (found) places.push_back({Flavour::kDebianClang, *found, clang->has_value()});
+  HEARTH_ASSIGN_OR_RETURN(const auto clang, named_by("HEARTH_BLOB_CLANG"));
+  const auto found = clang ? clang : find_program("clang++-19");
+  if (found) places.push_back({Flavour::kDebianClang, *found, clang.has_value()});
   if (!places.empty()) return places;
   return absl::NotFoundError(str_cat("no HIP compiler: looked for ", looked_for,
                                      " and clang++-19 on PATH; install ROCm 6 or newer, or the packages clang-19 "

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/dispatcher_text.h"
 #include "blobs/tools/elf_symbols.h"
@@ -52,33 +53,31 @@ bool is_blob_function(std::string_view symbol, const std::set<std::string>& pref
 }  // namespace
 
 absl::StatusOr<int> count_blob_calls(const std::string& object, const RewrittenDispatcher& rewritten) {
-  const absl::StatusOr<std::vector<std::string>> symbols = undefined_symbols(object);
-  if (!symbols.ok()) return symbols.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> symbols, undefined_symbols(object));
   const std::set<std::string> prefixes = prefixes_of(rewritten);
-  return static_cast<int>(std::count_if(symbols->begin(), symbols->end(),
+  return static_cast<int>(std::count_if(symbols.begin(), symbols.end(),
                                         [&](const std::string& symbol) { return is_blob_function(symbol, prefixes); }));
 }
 
 absl::StatusOr<int> verify_exports(const std::string& object, const std::string& dispatcher,
                                    const RewrittenDispatcher& rewritten,
                                    const std::function<std::string(const std::string&)>& source_of) {
-  const absl::StatusOr<ObjectReferences> found = references(object, kNamesSection);
-  if (!found.ok()) return found.status();
-  if (found->listed.size() != rewritten.names.size())
-    return absl::DataLossError(str_cat(object, ": names ", found->listed.size(), " functions of blobs instead of ",
+  HEARTH_ASSIGN_OR_RETURN(const ObjectReferences found, references(object, kNamesSection));
+  if (found.listed.size() != rewritten.names.size())
+    return absl::DataLossError(str_cat(object, ": names ", found.listed.size(), " functions of blobs instead of ",
                                        rewritten.names.size(), "; the compiler left some out"));
   std::map<std::string, const NamedExport*> defined;
-  for (std::size_t i = 0; i < found->listed.size(); ++i) {
-    const auto [entry, is_new] = defined.emplace(found->listed[i], &rewritten.names[i]);
+  for (std::size_t i = 0; i < found.listed.size(); ++i) {
+    const auto [entry, is_new] = defined.emplace(found.listed[i], &rewritten.names[i]);
     if (!is_new)
-      return absl::FailedPreconditionError(str_cat(dispatcher, ": ", readable(found->listed[i]),
+      return absl::FailedPreconditionError(str_cat(dispatcher, ": ", readable(found.listed[i]),
                                                    " is defined by two blobs, ", source_of(entry->second->stem),
                                                    " and ", source_of(rewritten.names[i].stem), kRemedy));
   }
   const std::set<std::string> prefixes = prefixes_of(rewritten);
   std::set<std::string> called;
   int total = 0;
-  for (const std::string& symbol : found->undefined) {
+  for (const std::string& symbol : found.undefined) {
     const auto blob = defined.find(symbol);
     if (blob == defined.end() && !is_blob_function(symbol, prefixes)) continue;
     if (blob == defined.end())

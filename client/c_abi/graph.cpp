@@ -1,4 +1,5 @@
 // Graphs of the C ABI: ONNX models as the importer records them.
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/c_abi/handles.h"
 #include "hearth/array.h"
@@ -9,7 +10,7 @@ using hearth::c_abi::guarded;
 namespace {
 
 absl::Status import(absl::StatusOr<hearth::onnx::ImportedModel> model, hearth_graph** graph) {
-  if (!model.ok()) return model.status();
+  HEARTH_RETURN_IF_ERROR(model.status());
   *graph = new hearth_graph(*std::move(model));
   return absl::OkStatus();
 }
@@ -28,7 +29,7 @@ void hearth_import_options_free(hearth_import_options* options) { delete options
 hearth_code hearth_import_options_set_dim(hearth_import_options* options, const char* name, int64_t min, int64_t max,
                                           hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{options, "options"}, {name, "name"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{options, "options"}, {name, "name"}}));
     if (min < 0 || max < min) {
       return absl::InvalidArgumentError(
           hearth::str_cat("dimension '", name, "' from ", min, " to ", max, "; expected 0 <= min <= max"));
@@ -58,7 +59,7 @@ hearth_code hearth_import_options_set_constant(hearth_import_options* options, c
                                                const int64_t* shape, size_t rank, const void* data, size_t size_bytes,
                                                hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{options, "options"}, {input, "input"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{options, "options"}, {input, "input"}}));
     if (rank > 0 && shape == nullptr) return absl::InvalidArgumentError("shape is NULL");
     const auto type = hearth::dtype_from_wire(dtype);
     if (!type) return absl::InvalidArgumentError(hearth::str_cat("dtype is ", static_cast<int>(dtype)));
@@ -74,7 +75,7 @@ hearth_code hearth_import_options_set_constant(hearth_import_options* options, c
 hearth_code hearth_import_options_set_weights(hearth_import_options* options, hearth_dtype dtype,
                                               hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{options, "options"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{options, "options"}}));
     switch (dtype) {
       case HEARTH_F32:
         options->options.weights = hearth::onnx::Weights::kF32;
@@ -97,7 +98,7 @@ hearth_code hearth_import_options_set_weights(hearth_import_options* options, he
 hearth_code hearth_graph_from_onnx_file(const char* path, const hearth_import_options* options, hearth_graph** graph,
                                         hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{path, "path"}, {graph, "graph"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{path, "path"}, {graph, "graph"}}));
     return import(hearth::onnx::import_model(std::string(path), or_default(options)), graph);
   });
 }
@@ -105,7 +106,7 @@ hearth_code hearth_graph_from_onnx_file(const char* path, const hearth_import_op
 hearth_code hearth_graph_from_onnx(const void* model, size_t size_bytes, const char* name,
                                    const hearth_import_options* options, hearth_graph** graph, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{model, "model"}, {graph, "graph"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{model, "model"}, {graph, "graph"}}));
     return import(hearth::onnx::import_model_bytes({static_cast<const char*>(model), size_bytes},
                                                    name == nullptr ? "the model" : name, or_default(options)),
                   graph);

@@ -1,4 +1,5 @@
 // What a graph of the C ABI says of itself.
+#include "base/status_macros.h"
 #include "client/c_abi/handles.h"
 
 using hearth::c_abi::check_given;
@@ -20,8 +21,8 @@ std::vector<hearth_graph::Lengths> lengths_of(const std::vector<ModelValue>& val
 
 absl::Status describe(const std::vector<ModelValue>& values, const std::vector<hearth_graph::Lengths>& lengths,
                       std::size_t index, std::string_view what, hearth_graph_value* value) {
-  if (absl::Status checked = check_struct(value, "value", sizeof(hearth_graph_value)); !checked.ok()) return checked;
-  if (absl::Status checked = check_index(index, values.size(), what); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(check_struct(value, "value", sizeof(hearth_graph_value)));
+  HEARTH_RETURN_IF_ERROR(check_index(index, values.size(), what));
   const ModelValue& of = values[index];
   value->name = of.name.c_str();
   value->dtype = static_cast<hearth_dtype>(of.dtype);
@@ -46,7 +47,7 @@ size_t hearth_graph_num_results(const hearth_graph* graph) { return graph == nul
 hearth_code hearth_graph_input(const hearth_graph* graph, size_t index, hearth_graph_value* value,
                                hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{graph, "graph"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{graph, "graph"}}));
     return describe(graph->model.inputs, graph->inputs, index, "input", value);
   });
 }
@@ -54,7 +55,7 @@ hearth_code hearth_graph_input(const hearth_graph* graph, size_t index, hearth_g
 hearth_code hearth_graph_result(const hearth_graph* graph, size_t index, hearth_graph_value* value,
                                 hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{graph, "graph"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{graph, "graph"}}));
     return describe(graph->model.results, graph->results, index, "result", value);
   });
 }
@@ -68,7 +69,7 @@ const char* hearth_graph_warning(const hearth_graph* graph, size_t index) {
 
 hearth_code hearth_graph_weights(const hearth_graph* graph, hearth_weights_report* report, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{graph, "graph"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{graph, "graph"}}));
     if (absl::Status checked = check_struct(report, "report", sizeof(hearth_weights_report)); !checked.ok())
       return checked;
     const hearth::onnx::WeightsReport& of = graph->model.weights;

@@ -3,7 +3,7 @@
 //   hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters,
 //                                   hearth_error** error) {
 //     return guarded(error, [&]() -> absl::Status {
-//       if (absl::Status given = check_given({{plan, "plan"}, {path, "path"}}); !given.ok()) return given;
+//       HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}, {path, "path"}}));
 //       return plan->plan.export_to(path, {.parameters = with_parameters != 0});
 //     });
 //   }
@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/status_macros.h"
 #include "hearth/hearth.h"
 #include "hearth/onnx.h"
 #include "hearth/prepare.h"
@@ -99,7 +100,7 @@ hearth_code guarded(hearth_error** error, F&& body) noexcept {
 // The part of a caller's struct that both sides know: what the caller has said of its size, if that is possible at all.
 template <typename T>
 absl::Status check_struct(const T* given, const char* name, std::size_t least_bytes) {
-  if (absl::Status there = check_given({{given, name}}); !there.ok()) return there;
+  HEARTH_RETURN_IF_ERROR(check_given({{given, name}}));
   if (given->struct_size < least_bytes) {
     return absl::InvalidArgumentError(std::string(name) + "->struct_size is " + std::to_string(given->struct_size) +
                                       "; set it to sizeof *" + name);

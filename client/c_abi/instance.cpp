@@ -1,6 +1,7 @@
 // Instances and profiles of the C ABI.
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/c_abi/handles.h"
 
@@ -16,7 +17,7 @@ namespace {
 template <typename F>
 hearth_code named_call(hearth_instance* instance, const char* name, hearth_error** error, F&& call) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{instance, "instance"}, {name, "name"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{instance, "instance"}, {name, "name"}}));
     return call(instance->instance);
   });
 }
@@ -41,10 +42,9 @@ extern "C" {
 
 hearth_code hearth_plan_instantiate(const hearth_plan* plan, hearth_instance** instance, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}, {instance, "instance"}}); !given.ok()) return given;
-    absl::StatusOr<hearth::client::Instance> made = plan->plan.instantiate();
-    if (!made.ok()) return made.status();
-    *instance = new hearth_instance{*std::move(made)};
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}, {instance, "instance"}}));
+    HEARTH_ASSIGN_OR_RETURN(hearth::client::Instance made, plan->plan.instantiate());
+    *instance = new hearth_instance{std::move(made)};
     return absl::OkStatus();
   });
 }
@@ -52,12 +52,10 @@ hearth_code hearth_plan_instantiate(const hearth_plan* plan, hearth_instance** i
 hearth_code hearth_plan_instantiate_threads(const hearth_plan* plan, int threads, hearth_instance** instance,
                                             hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}, {instance, "instance"}}); !given.ok()) return given;
-    const absl::StatusOr<int> chosen = hearth::client::choose_threads(threads);
-    if (!chosen.ok()) return chosen.status();
-    absl::StatusOr<hearth::client::Instance> made = plan->plan.instantiate({.threads = *chosen});
-    if (!made.ok()) return made.status();
-    *instance = new hearth_instance{*std::move(made)};
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}, {instance, "instance"}}));
+    HEARTH_ASSIGN_OR_RETURN(const int chosen, hearth::client::choose_threads(threads));
+    HEARTH_ASSIGN_OR_RETURN(hearth::client::Instance made, plan->plan.instantiate({.threads = chosen}));
+    *instance = new hearth_instance{std::move(made)};
     return absl::OkStatus();
   });
 }
@@ -72,7 +70,7 @@ hearth_code hearth_instance_set_variable(hearth_instance* instance, const char* 
 hearth_code hearth_instance_bind_input(hearth_instance* instance, const char* name, const void* data, size_t size_bytes,
                                        hearth_error** error) {
   return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status given = check_bytes(data, size_bytes); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_bytes(data, size_bytes));
     return run.bind_input(name, data, size_bytes);
   });
 }
@@ -80,7 +78,7 @@ hearth_code hearth_instance_bind_input(hearth_instance* instance, const char* na
 hearth_code hearth_instance_bind_output(hearth_instance* instance, const char* name, void* data, size_t size_bytes,
                                         hearth_error** error) {
   return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status given = check_bytes(data, size_bytes); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_bytes(data, size_bytes));
     return run.bind_output(name, data, size_bytes);
   });
 }
@@ -88,14 +86,13 @@ hearth_code hearth_instance_bind_output(hearth_instance* instance, const char* n
 hearth_code hearth_instance_set_input(hearth_instance* instance, const char* name, const void* data, size_t size_bytes,
                                       hearth_error** error) {
   return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status given = check_bytes(data, size_bytes); !given.ok()) return given;
-    const absl::StatusOr<MutableView> view = run.input(name);
-    if (!view.ok()) return view.status();
-    if (view->size_bytes != size_bytes) {
+    HEARTH_RETURN_IF_ERROR(check_bytes(data, size_bytes));
+    HEARTH_ASSIGN_OR_RETURN(const MutableView view, run.input(name));
+    if (view.size_bytes != size_bytes) {
       return absl::InvalidArgumentError(
-          hearth::str_cat("input '", name, "' takes ", view->size_bytes, " bytes, ", size_bytes, " are given"));
+          hearth::str_cat("input '", name, "' takes ", view.size_bytes, " bytes, ", size_bytes, " are given"));
     }
-    if (size_bytes > 0) std::memcpy(view->data, data, size_bytes);
+    if (size_bytes > 0) std::memcpy(view.data, data, size_bytes);
     return absl::OkStatus();
   });
 }
@@ -103,7 +100,7 @@ hearth_code hearth_instance_set_input(hearth_instance* instance, const char* nam
 hearth_code hearth_instance_input(hearth_instance* instance, const char* name, hearth_view* view,
                                   hearth_error** error) {
   return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status checked = check_struct(view, "view", sizeof(hearth_view)); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_struct(view, "view", sizeof(hearth_view)));
     const absl::StatusOr<MutableView> input = run.input(name);
     if (input.ok()) show(instance, *input, view);
     return input.status();
@@ -113,7 +110,7 @@ hearth_code hearth_instance_input(hearth_instance* instance, const char* name, h
 hearth_code hearth_instance_output(hearth_instance* instance, const char* name, hearth_view* view,
                                    hearth_error** error) {
   return named_call(instance, name, error, [&](auto& run) -> absl::Status {
-    if (absl::Status checked = check_struct(view, "view", sizeof(hearth_view)); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_struct(view, "view", sizeof(hearth_view)));
     const absl::StatusOr<ConstView> output = run.output(name);
     if (output.ok()) show(instance, *output, view);
     return output.status();
@@ -123,7 +120,7 @@ hearth_code hearth_instance_output(hearth_instance* instance, const char* name, 
 hearth_code hearth_instance_carry(hearth_instance* instance, const char* output, const char* input,
                                   hearth_error** error) {
   return named_call(instance, output, error, [&](auto& run) -> absl::Status {
-    if (absl::Status given = check_given({{input, "input"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{input, "input"}}));
     return run.carry(output, input);
   });
 }
@@ -142,7 +139,7 @@ hearth_code hearth_instance_execute(hearth_instance* instance, hearth_error** er
 hearth_code hearth_instance_execute_profiled(hearth_instance* instance, hearth_profile** profile,
                                              hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{instance, "instance"}, {profile, "profile"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{instance, "instance"}, {profile, "profile"}}));
     const absl::StatusOr<hearth::client::Profile> ran = instance->instance.execute_profiled();
     if (ran.ok()) *profile = new hearth_profile{ran->total_ns, ran->by_kernel()};
     return ran.status();
@@ -158,7 +155,7 @@ size_t hearth_profile_num_kernels(const hearth_profile* profile) {
 hearth_code hearth_profile_kernel(const hearth_profile* profile, size_t index, const char** symbol, uint64_t* launches,
                                   uint64_t* time_ns, uint64_t* num_ops, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{profile, "profile"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{profile, "profile"}}));
     if (index >= profile->rows.size())
       return absl::OutOfRangeError(hearth::str_cat("kernel ", index, " of ", profile->rows.size()));
     const hearth::client::Profile::Row& row = profile->rows[index];

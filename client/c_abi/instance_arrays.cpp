@@ -1,5 +1,6 @@
 // All arrays of an instance in one call, and its tensors of DLPack.
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/c_abi/handles.h"
 #include "hearth/dlpack.h"
@@ -15,20 +16,17 @@ namespace {
 
 template <typename Tensor>
 absl::Status bind_dlpack(Instance& run, const char* name, Tensor* tensor) {
-  const absl::StatusOr<MutableView> input = run.input(name);
-  if (!input.ok()) return input.status();
-  const absl::StatusOr<hearth::client::ArrayView> array = hearth::client::view_of_dlpack(tensor);
-  if (!array.ok()) return array.status();
-  if (array->dtype != input->dtype || array->shape != input->shape) {
+  HEARTH_ASSIGN_OR_RETURN(const MutableView input, run.input(name));
+  HEARTH_ASSIGN_OR_RETURN(const hearth::client::ArrayView array, hearth::client::view_of_dlpack(tensor));
+  if (array.dtype != input.dtype || array.shape != input.shape) {
     return absl::InvalidArgumentError(hearth::str_cat(
-        "input '", name, "' is ", hearth::dtype_name(input->dtype), " [", absl::StrJoin(input->shape, ", "),
-        "], the tensor is ", hearth::dtype_name(array->dtype), " [", absl::StrJoin(array->shape, ", "), "]"));
+        "input '", name, "' is ", hearth::dtype_name(input.dtype), " [", absl::StrJoin(input.shape, ", "),
+        "], the tensor is ", hearth::dtype_name(array.dtype), " [", absl::StrJoin(array.shape, ", "), "]"));
   }
   // Once to be refused while the tensor is still the caller's, and once, as before, with its owner.
-  if (absl::Status bound = run.bind_input(name, array->data, array->size_bytes); !bound.ok()) return bound;
-  const absl::StatusOr<hearth::client::ImportedArray> taken = hearth::client::from_dlpack(tensor);
-  if (!taken.ok()) return taken.status();
-  return run.bind_input(name, array->data, array->size_bytes, taken->owner);
+  HEARTH_RETURN_IF_ERROR(run.bind_input(name, array.data, array.size_bytes));
+  HEARTH_ASSIGN_OR_RETURN(const hearth::client::ImportedArray taken, hearth::client::from_dlpack(tensor));
+  return run.bind_input(name, array.data, array.size_bytes, taken.owner);
 }
 
 // A call on an instance with a name and a tensor.
@@ -61,9 +59,8 @@ hearth_code hearth_instance_bind_input_dlpack_versioned(hearth_instance* instanc
 hearth_code hearth_instance_output_dlpack(hearth_instance* instance, const char* name, struct DLManagedTensor** tensor,
                                           hearth_error** error) {
   return tensor_call(instance, name, tensor, error, [&](const Instance& run) -> absl::Status {
-    const absl::StatusOr<ConstView> output = run.output(name);
-    if (!output.ok()) return output.status();
-    const absl::StatusOr<DLManagedTensor*> made = hearth::client::to_dlpack(hearth::client::copy_of(*output));
+    HEARTH_ASSIGN_OR_RETURN(const ConstView output, run.output(name));
+    const absl::StatusOr<DLManagedTensor*> made = hearth::client::to_dlpack(hearth::client::copy_of(output));
     if (made.ok()) *tensor = *made;
     return made.status();
   });
@@ -72,10 +69,9 @@ hearth_code hearth_instance_output_dlpack(hearth_instance* instance, const char*
 hearth_code hearth_instance_output_dlpack_versioned(hearth_instance* instance, const char* name,
                                                     struct DLManagedTensorVersioned** tensor, hearth_error** error) {
   return tensor_call(instance, name, tensor, error, [&](const Instance& run) -> absl::Status {
-    const absl::StatusOr<ConstView> output = run.output(name);
-    if (!output.ok()) return output.status();
+    HEARTH_ASSIGN_OR_RETURN(const ConstView output, run.output(name));
     const absl::StatusOr<DLManagedTensorVersioned*> made =
-        hearth::client::to_dlpack_versioned(hearth::client::copy_of(*output), DLPACK_FLAG_BITMASK_IS_COPIED);
+        hearth::client::to_dlpack_versioned(hearth::client::copy_of(output), DLPACK_FLAG_BITMASK_IS_COPIED);
     if (made.ok()) *tensor = *made;
     return made.status();
   });
@@ -84,7 +80,7 @@ hearth_code hearth_instance_output_dlpack_versioned(hearth_instance* instance, c
 hearth_code hearth_instance_set_shapes(hearth_instance* instance, const hearth_shape* shapes, size_t num_shapes,
                                        hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{instance, "instance"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{instance, "instance"}}));
     if (num_shapes > 0 && shapes == nullptr) return absl::InvalidArgumentError("shapes is NULL");
     std::vector<Instance::ShapeView> views;
     for (size_t i = 0; i < num_shapes; ++i)
@@ -96,7 +92,7 @@ hearth_code hearth_instance_set_shapes(hearth_instance* instance, const hearth_s
 hearth_code hearth_instance_output_shape(hearth_instance* instance, size_t index, int64_t* lengths, size_t* size_bytes,
                                          hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{instance, "instance"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{instance, "instance"}}));
     if (absl::Status checked = check_index(index, instance->instance.num_outputs(), "output"); !checked.ok())
       return checked;
     if (size_bytes != nullptr) *size_bytes = instance->instance.output_bytes(index);
@@ -109,9 +105,9 @@ hearth_code hearth_instance_output_shape(hearth_instance* instance, size_t index
 hearth_code hearth_instance_execute_arrays(hearth_instance* instance, const hearth_array* inputs, size_t num_inputs,
                                            const hearth_array* outputs, size_t num_outputs, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{instance, "instance"}}); !given.ok()) return given;
-    if (absl::Status given = check_arrays(inputs, num_inputs, "inputs"); !given.ok()) return given;
-    if (absl::Status given = check_arrays(outputs, num_outputs, "outputs"); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{instance, "instance"}}));
+    HEARTH_RETURN_IF_ERROR(check_arrays(inputs, num_inputs, "inputs"));
+    HEARTH_RETURN_IF_ERROR(check_arrays(outputs, num_outputs, "outputs"));
     instance->inputs.clear();
     instance->outputs.clear();
     for (size_t i = 0; i < num_inputs; ++i) instance->inputs.push_back({inputs[i].data, inputs[i].size_bytes});

@@ -1,6 +1,7 @@
 // Plans of the C ABI.
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/c_abi/handles.h"
 
@@ -16,15 +17,15 @@ namespace {
 template <typename F>
 hearth_code set_option(hearth_prepare_options* options, hearth_error** error, F&& set) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{options, "options"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{options, "options"}}));
     return set(options->config);
   });
 }
 
 absl::Status describe(const std::vector<hearth::client::ValueInfo>& values, std::size_t index, std::string_view what,
                       hearth_value_info* info) {
-  if (absl::Status checked = check_struct(info, "info", sizeof(hearth_value_info)); !checked.ok()) return checked;
-  if (absl::Status checked = check_index(index, values.size(), what); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(check_struct(info, "info", sizeof(hearth_value_info)));
+  HEARTH_RETURN_IF_ERROR(check_index(index, values.size(), what));
   const hearth::client::ValueInfo& value = values[index];
   info->name = value.name.c_str();
   info->dtype = static_cast<hearth_dtype>(value.dtype);
@@ -42,10 +43,9 @@ hearth_prepare_options* hearth_prepare_options_new(void) { return new (std::noth
 
 hearth_code hearth_prepare_options_from_env(hearth_prepare_options** options, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{options, "options"}}); !given.ok()) return given;
-    absl::StatusOr<PrepareConfig> config = PrepareConfig::from_env();
-    if (!config.ok()) return config.status();
-    *options = new hearth_prepare_options{*std::move(config)};
+    HEARTH_RETURN_IF_ERROR(check_given({{options, "options"}}));
+    HEARTH_ASSIGN_OR_RETURN(PrepareConfig config, PrepareConfig::from_env());
+    *options = new hearth_prepare_options{std::move(config)};
     return absl::OkStatus();
   });
 }
@@ -55,7 +55,7 @@ void hearth_prepare_options_free(hearth_prepare_options* options) { delete optio
 hearth_code hearth_prepare_options_set_device(hearth_prepare_options* options, const char* device,
                                               hearth_error** error) {
   return set_option(options, error, [&](PrepareConfig& config) -> absl::Status {
-    if (absl::Status given = check_given({{device, "device"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{device, "device"}}));
     config.device = device;
     return absl::OkStatus();
   });
@@ -131,7 +131,7 @@ hearth_code hearth_prepare_options_set_sealed(hearth_prepare_options* options, i
 hearth_code hearth_prepare_options_add_carried(hearth_prepare_options* options, const char* output, const char* input,
                                                hearth_error** error) {
   return set_option(options, error, [&](PrepareConfig& config) -> absl::Status {
-    if (absl::Status given = check_given({{output, "output"}, {input, "input"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{output, "output"}, {input, "input"}}));
     config.carried.push_back({output, input});
     return absl::OkStatus();
   });
@@ -162,12 +162,12 @@ hearth_code hearth_prepare_options_set_cancelled(hearth_prepare_options* options
 hearth_code hearth_prepare(const hearth_graph* graph, const hearth_prepare_options* options, hearth_plan** plan,
                            hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{graph, "graph"}, {plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{graph, "graph"}, {plan, "plan"}}));
     PrepareConfig config = options == nullptr ? PrepareConfig() : options->config;
     config.fixed_inputs = graph->model.fixed_inputs;
-    absl::StatusOr<hearth::client::PreparedPlan> prepared = hearth::client::prepare(graph->model.outputs, config);
-    if (!prepared.ok()) return prepared.status();
-    *plan = new hearth_plan{*std::move(prepared)};
+    HEARTH_ASSIGN_OR_RETURN(hearth::client::PreparedPlan prepared,
+                            hearth::client::prepare(graph->model.outputs, config));
+    *plan = new hearth_plan{std::move(prepared)};
     return absl::OkStatus();
   });
 }
@@ -176,7 +176,7 @@ void hearth_plan_free(hearth_plan* plan) { delete plan; }
 
 hearth_code hearth_plan_stats(const hearth_plan* plan, hearth_prepare_stats* stats, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}}));
     if (absl::Status checked = check_struct(stats, "stats", sizeof(hearth_prepare_stats)); !checked.ok())
       return checked;
     const hearth::client::PrepareStats& of = plan->plan.stats();
@@ -204,14 +204,14 @@ size_t hearth_plan_num_variables(const hearth_plan* plan) {
 
 hearth_code hearth_plan_input(const hearth_plan* plan, size_t index, hearth_value_info* info, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}}));
     return describe(plan->plan.inputs(), index, "input", info);
   });
 }
 
 hearth_code hearth_plan_output(const hearth_plan* plan, size_t index, hearth_value_info* info, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}}));
     return describe(plan->plan.outputs(), index, "output", info);
   });
 }
@@ -219,9 +219,9 @@ hearth_code hearth_plan_output(const hearth_plan* plan, size_t index, hearth_val
 hearth_code hearth_plan_variable(const hearth_plan* plan, size_t index, const char** name, int64_t* min, int64_t* max,
                                  hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}}));
     const auto& variables = plan->plan.variables();
-    if (absl::Status checked = check_index(index, variables.size(), "variable"); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_index(index, variables.size(), "variable"));
     if (name != nullptr) *name = variables[index].name.c_str();
     if (min != nullptr) *min = variables[index].min;
     if (max != nullptr) *max = variables[index].max;
@@ -234,9 +234,9 @@ size_t hearth_plan_num_carried(const hearth_plan* plan) { return plan == nullptr
 hearth_code hearth_plan_carried(const hearth_plan* plan, size_t index, const char** output, const char** input,
                                 hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}}));
     const auto& carried = plan->plan.carried();
-    if (absl::Status checked = check_index(index, carried.size(), "carried output"); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_index(index, carried.size(), "carried output"));
     if (output != nullptr) *output = carried[index].output.c_str();
     if (input != nullptr) *input = carried[index].input.c_str();
     return absl::OkStatus();

@@ -1,6 +1,7 @@
 // Plan files of the C ABI: from and to files and bytes.
 #include "hearth/plan_file.h"
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/c_abi/handles.h"
 
@@ -15,7 +16,7 @@ hearth::client::LoadPlanConfig load_config(const hearth_prepare_options* options
 }
 
 absl::Status take(absl::StatusOr<hearth::client::PreparedPlan> loaded, hearth_plan** plan) {
-  if (!loaded.ok()) return loaded.status();
+  HEARTH_RETURN_IF_ERROR(loaded.status());
   *plan = new hearth_plan{*std::move(loaded)};
   return absl::OkStatus();
 }
@@ -28,7 +29,7 @@ hearth_code hearth_prepare_options_add_parameter(hearth_prepare_options* options
                                                  size_t size_bytes, void (*release)(void* context), void* context,
                                                  hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{options, "options"}, {name, "name"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{options, "options"}, {name, "name"}}));
     if (size_bytes > 0 && data == nullptr) return absl::InvalidArgumentError("data is NULL");
     if (options->parameters.count(name) != 0)
       return absl::AlreadyExistsError(hearth::str_cat("parameter '", name, "' is given twice"));
@@ -51,7 +52,7 @@ hearth_code hearth_prepare_options_add_parameter(hearth_prepare_options* options
 hearth_code hearth_plan_load(const char* path, const hearth_prepare_options* options, hearth_plan** plan,
                              hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{path, "path"}, {plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{path, "path"}, {plan, "plan"}}));
     return take(hearth::client::load_plan(path, load_config(options)), plan);
   });
 }
@@ -59,7 +60,7 @@ hearth_code hearth_plan_load(const char* path, const hearth_prepare_options* opt
 hearth_code hearth_plan_load_bytes(const void* data, size_t size_bytes, const hearth_prepare_options* options,
                                    hearth_plan** plan, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{data, "data"}, {plan, "plan"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{data, "data"}, {plan, "plan"}}));
     return take(hearth::client::load_plan_bytes({static_cast<const char*>(data), size_bytes}, load_config(options)),
                 plan);
   });
@@ -67,7 +68,7 @@ hearth_code hearth_plan_load_bytes(const void* data, size_t size_bytes, const he
 
 hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int with_parameters, hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}, {path, "path"}}); !given.ok()) return given;
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}, {path, "path"}}));
     return plan->plan.export_to(path, {.parameters = with_parameters != 0});
   });
 }
@@ -75,10 +76,9 @@ hearth_code hearth_plan_export(const hearth_plan* plan, const char* path, int wi
 hearth_code hearth_plan_export_bytes(const hearth_plan* plan, int with_parameters, hearth_bytes** bytes,
                                      hearth_error** error) {
   return guarded(error, [&]() -> absl::Status {
-    if (absl::Status given = check_given({{plan, "plan"}, {bytes, "bytes"}}); !given.ok()) return given;
-    absl::StatusOr<std::string> file = plan->plan.export_bytes({.parameters = with_parameters != 0});
-    if (!file.ok()) return file.status();
-    *bytes = new hearth_bytes{*std::move(file)};
+    HEARTH_RETURN_IF_ERROR(check_given({{plan, "plan"}, {bytes, "bytes"}}));
+    HEARTH_ASSIGN_OR_RETURN(std::string file, plan->plan.export_bytes({.parameters = with_parameters != 0}));
+    *bytes = new hearth_bytes{std::move(file)};
     return absl::OkStatus();
   });
 }

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/print.h"
 #include "runtime/blob_library.h"
@@ -91,15 +92,13 @@ absl::StatusOr<BlobSelection> select_blobs(const BlobNames& names, bool all_unle
   if (selection.manifest_path.empty()) {
     return usage_error("no manifest: give --manifest, --root, or set CK_JIT_MANIFEST or CK_JIT_ROOT");
   }
-  absl::StatusOr<blobs::Manifest> manifest = blobs::read_manifest(selection.manifest_path);
-  if (!manifest.ok()) return manifest.status();
-  selection.manifest = *std::move(manifest);
+  HEARTH_ASSIGN_OR_RETURN(blobs::Manifest manifest, blobs::read_manifest(selection.manifest_path));
+  selection.manifest = std::move(manifest);
   selection.root = root_of(selection.manifest, absolute(selection.manifest_path), given_root(names));
-  const absl::StatusOr<std::vector<std::string>> given = given_names(names);
-  if (!given.ok()) return given.status();
-  const bool all = names.all || (all_unless_named && given->empty() && names.list_file.empty());
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> given, given_names(names));
+  const bool all = names.all || (all_unless_named && given.empty() && names.list_file.empty());
   std::set<std::string> taken;
-  for (const std::string& name : *given) {
+  for (const std::string& name : given) {
     const blobs::Blob* blob = selection.manifest.find(name);
     if (blob == nullptr) {
       selection.unknown.push_back(name);
@@ -111,7 +110,7 @@ absl::StatusOr<BlobSelection> select_blobs(const BlobNames& names, bool all_unle
     selection.stems.clear();
     for (const blobs::Blob& blob : selection.manifest.blobs) selection.stems.push_back(blob.stem);
   }
-  if (!all && given->empty() && names.list_file.empty()) {
+  if (!all && given.empty() && names.list_file.empty()) {
     return usage_error("name blobs, or give --blob-list FILE or --all");
   }
   return selection;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/direct_cache.h"
 #include "client/cli/connect.h"
@@ -37,14 +38,13 @@ class DaemonBlobs : public BlobStore {
     const absl::StatusOr<v1::BlobResult> result = channel_->compile_blob(std::move(request), deadline());
     if (absl::IsNotFound(result.status()) && result.status().message().find("not in the cache") != std::string::npos)
       return false;
-    if (!result.ok()) return result.status();
+    HEARTH_RETURN_IF_ERROR(result.status());
     return true;
   }
 
   absl::StatusOr<BuiltNow> build(const blobs::BlobSpec& spec) override {
-    const absl::StatusOr<v1::BlobResult> result = channel_->compile_blob(to_request(spec), deadline());
-    if (!result.ok()) return result.status();
-    return BuiltNow{!result->hit(), result->compile_seconds()};
+    HEARTH_ASSIGN_OR_RETURN(const v1::BlobResult result, channel_->compile_blob(to_request(spec), deadline()));
+    return BuiltNow{!result.hit(), result.compile_seconds()};
   }
 
   absl::StatusOr<RemovedBlobs> remove(const std::vector<std::string>& stems) override {
@@ -76,9 +76,8 @@ class DaemonBlobs : public BlobStore {
     return std::chrono::steady_clock::now() + std::chrono::seconds(flags_.timeout_s);
   }
   absl::StatusOr<RemovedBlobs> remove(const v1::RemoveBlobsRequest& request) {
-    const absl::StatusOr<v1::RemoveBlobsResponse> reply = channel_->remove_blobs(request, kAdminTimeout);
-    if (!reply.ok()) return reply.status();
-    return RemovedBlobs{reply->removed(), reply->kept_leased()};
+    HEARTH_ASSIGN_OR_RETURN(const v1::RemoveBlobsResponse reply, channel_->remove_blobs(request, kAdminTimeout));
+    return RemovedBlobs{reply.removed(), reply.kept_leased()};
   }
 
   const Channel channel_;
@@ -104,24 +103,21 @@ class FolderBlobs : public BlobStore {
   }
   absl::StatusOr<bool> is_cached(const blobs::BlobSpec& spec) override { return blobs::is_cached(spec, options_); }
   absl::StatusOr<BuiltNow> build(const blobs::BlobSpec& spec) override {
-    const absl::StatusOr<blobs::DirectHit> hit = blobs::obtain(spec, options_);
-    if (!hit.ok()) return hit.status();
-    return BuiltNow{!hit->hit, hit->seconds};
+    HEARTH_ASSIGN_OR_RETURN(const blobs::DirectHit hit, blobs::obtain(spec, options_));
+    return BuiltNow{!hit.hit, hit.seconds};
   }
   absl::StatusOr<RemovedBlobs> remove(const std::vector<std::string>& stems) override {
     RemovedBlobs removed;
     for (const std::string& stem : stems) {
-      const absl::StatusOr<bool> there = blobs::remove_direct(options_.cache_dir, stem);
-      if (!there.ok()) return there.status();
-      removed.blobs += *there ? 1 : 0;
+      HEARTH_ASSIGN_OR_RETURN(const bool there, blobs::remove_direct(options_.cache_dir, stem));
+      removed.blobs += there ? 1 : 0;
     }
     return removed;
   }
   absl::StatusOr<RemovedBlobs> remove_all() override {
-    const absl::StatusOr<std::vector<blobs::DirectEntry>> entries = blobs::list_direct(options_.cache_dir);
-    if (!entries.ok()) return entries.status();
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<blobs::DirectEntry> entries, blobs::list_direct(options_.cache_dir));
     std::vector<std::string> stems;
-    for (const blobs::DirectEntry& entry : *entries) stems.push_back(entry.stem);
+    for (const blobs::DirectEntry& entry : entries) stems.push_back(entry.stem);
     return remove(stems);
   }
 
@@ -153,13 +149,11 @@ absl::StatusOr<std::unique_ptr<BlobStore>> open_blob_store(const BlobStoreFlags&
   const bool direct = flags.direct || !flags.cache_dir.empty() || mode == "direct" ||
                       (mode != "daemon" && !set_in_environment("CK_JIT_CACHE_DIR").empty());
   if (direct && !flags.daemon) {
-    const absl::StatusOr<std::string> folder = direct_folder(flags);
-    if (!folder.ok()) return folder.status();
-    return std::make_unique<FolderBlobs>(*folder, flags);
+    HEARTH_ASSIGN_OR_RETURN(const std::string folder, direct_folder(flags));
+    return std::make_unique<FolderBlobs>(folder, flags);
   }
-  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
-  if (!channel.ok()) return channel.status();
-  return std::make_unique<DaemonBlobs>(*std::move(channel), flags);
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(flags.socket));
+  return std::make_unique<DaemonBlobs>(std::move(channel), flags);
 }
 
 }  // namespace hearth::cli

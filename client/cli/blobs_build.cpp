@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "blobs/tools/build.h"
 #include "client/cli/blobs.h"
 #include "client/cli/model_flags.h"
@@ -13,7 +14,7 @@ namespace hearth::cli {
 namespace {
 
 absl::StatusOr<int> print(const absl::StatusOr<blobs::BuildReport>& report) {
-  if (!report.ok()) return report.status();
+  HEARTH_RETURN_IF_ERROR(report.status());
   for (const std::string& line : report->lines) print_summary(line);
   print_summary("temporary folder, for `hearth blobs build quick`: ", report->tmp_dir);
   return 0;

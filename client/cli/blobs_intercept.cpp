@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/build.h"
 #include "blobs/tools/command_line.h"
@@ -52,35 +53,32 @@ absl::StatusOr<int> run_build(std::vector<std::string>& command) {
 
 absl::StatusOr<int> intercept(InterceptFlags flags) {
   const std::string cwd = std::filesystem::current_path().string();
-  absl::StatusOr<std::string> tmp = blobs::make_tmp_dir(flags.home.folder);
-  if (!tmp.ok()) return tmp.status();
+  HEARTH_ASSIGN_OR_RETURN(std::string tmp, blobs::make_tmp_dir(flags.home.folder));
   const std::string root = blobs::absolute_path(flags.root, cwd);
   blobs::FakeHomeInput& home = flags.home;
-  home.folder = *tmp;
+  home.folder = tmp;
   if (!home.rocm_home.empty()) home.rocm_home = blobs::absolute_path(home.rocm_home, cwd);
   home.hearth = blobs::this_hearth();
   home.hipcc = blobs::this_hipcc();
   home.mapping = {{root, ""}};
-  home.default_root = blobs::default_root(*tmp + "/ck_jit");
-  if (absl::Status status = blobs::stage_root(home.mapping, *tmp + "/ck_jit", blobs::bin_folder()); !status.ok())
+  home.default_root = blobs::default_root(tmp + "/ck_jit");
+  if (absl::Status status = blobs::stage_root(home.mapping, tmp + "/ck_jit", blobs::bin_folder()); !status.ok())
     return status;
   home.default_name = blobs::default_name();
   home.verify = !flags.no_verify;
-  const absl::StatusOr<blobs::FakeHome> fake = blobs::make_fake_home(home);
-  if (!fake.ok()) return fake.status();
-  for (const auto& [name, value] : fake->environment) setenv(name.c_str(), value.c_str(), 1);
-  const absl::StatusOr<int> status = run_build(flags.command);
-  if (!status.ok()) return status.status();
+  HEARTH_ASSIGN_OR_RETURN(const blobs::FakeHome fake, blobs::make_fake_home(home));
+  for (const auto& [name, value] : fake.environment) setenv(name.c_str(), value.c_str(), 1);
+  HEARTH_ASSIGN_OR_RETURN(const int status, run_build(flags.command));
   std::error_code none;
-  const auto bytes = std::filesystem::file_size(fake->config.records, none);
+  const auto bytes = std::filesystem::file_size(fake.config.records, none);
   if (none || bytes == 0) {
-    note("no blob was recorded: the build compiled none, or not with hipcc or $CXX of ", fake->path);
+    note("no blob was recorded: the build compiled none, or not with hipcc or $CXX of ", fake.path);
   } else {
-    note("blobs are recorded in ", fake->config.records);
+    note("blobs are recorded in ", fake.config.records);
   }
-  if (!WIFSIGNALED(*status)) return WEXITSTATUS(*status);
-  std::signal(WTERMSIG(*status), SIG_DFL);
-  std::raise(WTERMSIG(*status));  // as the build ended
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  std::signal(WTERMSIG(status), SIG_DFL);
+  std::raise(WTERMSIG(status));  // as the build ended
   return kFailure;
 }
 
@@ -93,9 +91,8 @@ void add_post_build(CLI::App& app, Action& action) {
   command->callback([config, link, &action] {
     action = [config, link]() -> absl::StatusOr<int> {
       const auto line = [](const std::string& text) { print_error(text); };
-      const absl::StatusOr<blobs::PostBuildReport> report = blobs::post_build(*config, *link, line);
-      if (!report.ok()) return report.status();
-      print_line("hearth: ", blobs::describe(*report));
+      HEARTH_ASSIGN_OR_RETURN(const blobs::PostBuildReport report, blobs::post_build(*config, *link, line));
+      print_line("hearth: ", blobs::describe(report));
       return 0;
     };
   });

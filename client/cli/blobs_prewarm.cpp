@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/blob_selection.h"
 #include "client/cli/blob_store.h"
@@ -120,44 +121,40 @@ void tell_unknown(const BlobSelection& selection) {
 }
 
 absl::StatusOr<int> list_blobs(const BlobPrewarmFlags& flags) {
-  const absl::StatusOr<BlobSelection> selection = select_blobs(flags.names, /*all_unless_named=*/true);
-  if (!selection.ok()) return selection.status();
-  absl::StatusOr<std::unique_ptr<BlobStore>> store = open_blob_store(flags.store);
-  if (!store.ok()) return store.status();
-  std::vector<std::string> states(selection->stems.size());
-  run_parallel(states.size(), jobs_of(flags, **store), [&](std::size_t i) {
-    const absl::StatusOr<bool> cached = (*store)->is_cached(spec_of(*selection, selection->stems[i]));
+  HEARTH_ASSIGN_OR_RETURN(const BlobSelection selection, select_blobs(flags.names, /*all_unless_named=*/true));
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> store, open_blob_store(flags.store));
+  std::vector<std::string> states(selection.stems.size());
+  run_parallel(states.size(), jobs_of(flags, *store), [&](std::size_t i) {
+    const absl::StatusOr<bool> cached = store->is_cached(spec_of(selection, selection.stems[i]));
     states[i] = !cached.ok() ? std::string(cached.status().message()) : *cached ? "cached" : "not cached";
   });
   if (flags.json) {
     Json list = Json::array();
     for (std::size_t i = 0; i < states.size(); ++i)
-      list.push_back({{"stem", selection->stems[i]}, {"state", states[i]}});
-    print_json({{"manifest", selection->manifest_path},
-                {"place", (*store)->place()},
+      list.push_back({{"stem", selection.stems[i]}, {"state", states[i]}});
+    print_json({{"manifest", selection.manifest_path},
+                {"place", store->place()},
                 {"blobs", list},
-                {"unknown", selection->unknown}});
+                {"unknown", selection.unknown}});
   } else {
     std::vector<std::vector<std::string>> rows = {{"blob", "state"}};
-    for (std::size_t i = 0; i < states.size(); ++i) rows.push_back({selection->stems[i], states[i]});
-    for (const std::string& name : selection->unknown) rows.push_back({name, "unknown"});
+    for (std::size_t i = 0; i < states.size(); ++i) rows.push_back({selection.stems[i], states[i]});
+    for (const std::string& name : selection.unknown) rows.push_back({name, "unknown"});
     print_table(rows);
   }
-  return selection->unknown.empty() ? 0 : 1;
+  return selection.unknown.empty() ? 0 : 1;
 }
 
 absl::StatusOr<int> build_blobs(const BlobPrewarmFlags& flags) {
-  const absl::StatusOr<BlobSelection> selection = select_blobs(flags.names, /*all_unless_named=*/false);
-  if (!selection.ok()) return selection.status();
-  auto progress = std::make_shared<BlobProgress>(selection->stems.size(), flags.json);
+  HEARTH_ASSIGN_OR_RETURN(const BlobSelection selection, select_blobs(flags.names, /*all_unless_named=*/false));
+  auto progress = std::make_shared<BlobProgress>(selection.stems.size(), flags.json);
   end_on_signals(progress);
-  absl::StatusOr<std::unique_ptr<BlobStore>> store = open_blob_store(flags.store);
-  if (!store.ok()) return store.status();
-  run_parallel(selection->stems.size(), jobs_of(flags, **store), [&](std::size_t i) {
-    const std::string& stem = selection->stems[i];
-    progress->count(stem, (*store)->build(spec_of(*selection, stem)));
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> store, open_blob_store(flags.store));
+  run_parallel(selection.stems.size(), jobs_of(flags, *store), [&](std::size_t i) {
+    const std::string& stem = selection.stems[i];
+    progress->count(stem, store->build(spec_of(selection, stem)));
   });
-  const bool good = progress->failures().empty() && selection->unknown.empty();
+  const bool good = progress->failures().empty() && selection.unknown.empty();
   if (flags.json) {
     Json failed = Json::array();
     for (const BlobFailure& failure : progress->failures())
@@ -165,43 +162,39 @@ absl::StatusOr<int> build_blobs(const BlobPrewarmFlags& flags) {
     print_json({{"compiled", progress->compiled()},
                 {"cached", progress->cached()},
                 {"failed", failed},
-                {"unknown", selection->unknown}});
+                {"unknown", selection.unknown}});
     return good ? 0 : 1;
   }
-  tell_unknown(*selection);
+  tell_unknown(selection);
   for (const BlobFailure& failure : progress->failures()) print_error(failure.stem, ": ", failure.message);
   print_summary(progress->compiled(), " compiled, ", progress->cached(), " cached before, ",
-                progress->failures().size(), " failed, ", selection->unknown.size(), " unknown, in ",
-                (*store)->place());
+                progress->failures().size(), " failed, ", selection.unknown.size(), " unknown, in ", store->place());
   return good ? 0 : 1;
 }
 
 absl::StatusOr<int> clean_blobs(const BlobPrewarmFlags& flags) {
-  const absl::StatusOr<std::vector<std::string>> given = given_names(flags.names);
-  if (!given.ok()) return given.status();
-  if (given->empty() && !flags.names.all && flags.names.list_file.empty()) {
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> given, given_names(flags.names));
+  if (given.empty() && !flags.names.all && flags.names.list_file.empty()) {
     return usage_error("name blobs, or give --blob-list FILE or --all");
   }
-  absl::StatusOr<std::unique_ptr<BlobStore>> store = open_blob_store(flags.store);
-  if (!store.ok()) return store.status();
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> store, open_blob_store(flags.store));
   std::vector<std::string> stems;
-  for (const std::string& name : *given) stems.emplace_back(blobs::stem_of(name));
+  for (const std::string& name : given) stems.emplace_back(blobs::stem_of(name));
   absl::StatusOr<RemovedBlobs> removed = RemovedBlobs{};
   if (flags.names.all && flags.names.manifest.empty()) {
-    removed = (*store)->remove_all();
+    removed = store->remove_all();
   } else {
     if (flags.names.all) {
-      const absl::StatusOr<BlobSelection> selection = select_blobs(flags.names, false);
-      if (!selection.ok()) return selection.status();
-      stems = selection->stems;
+      HEARTH_ASSIGN_OR_RETURN(const BlobSelection selection, select_blobs(flags.names, false));
+      stems = selection.stems;
     }
-    removed = (*store)->remove(stems);
+    removed = store->remove(stems);
   }
-  if (!removed.ok()) return removed.status();
+  HEARTH_RETURN_IF_ERROR(removed.status());
   if (flags.json) {
     print_json({{"removed", removed->blobs}, {"kept", removed->kept}});
   } else {
-    print_summary(removed->blobs, " removed, ", removed->kept, " kept because they are in use, in ", (*store)->place());
+    print_summary(removed->blobs, " removed, ", removed->kept, " kept because they are in use, in ", store->place());
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
@@ -34,16 +35,14 @@ std::string date(std::int64_t unix_s) {
 }
 
 absl::StatusOr<int> list(const CacheFlags& flags) {
-  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(flags.socket));
   v1::CacheListRequest request;
   request.set_limit(flags.limit);
   request.set_model(flags.model);
-  const auto reply = (*channel)->cache_list(request, kAdminTimeout);
-  if (!reply.ok()) return reply.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto reply, channel->cache_list(request, kAdminTimeout));
   if (flags.json) {
     Json entries = Json::array();
-    for (const v1::CacheEntry& entry : reply->entries()) {
+    for (const v1::CacheEntry& entry : reply.entries()) {
       Json item = {{"key", hex(entry.key())},
                    {"kind", entry.kind()},
                    {"bytes", entry.bytes()},
@@ -58,11 +57,11 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"key", "kind", "size", "last used (UTC)", "leased", "model"}};
-  const bool has_users = std::any_of(reply->entries().begin(), reply->entries().end(),
+  const bool has_users = std::any_of(reply.entries().begin(), reply.entries().end(),
                                      [](const v1::CacheEntry& entry) { return entry.has_user(); });
   if (has_users) rows[0].emplace_back("user");
   std::uint64_t bytes = 0;
-  for (const v1::CacheEntry& entry : reply->entries()) {
+  for (const v1::CacheEntry& entry : reply.entries()) {
     rows.push_back({hex(entry.key()).substr(0, 16), entry.kind(), human_bytes(static_cast<double>(entry.bytes())),
                     date(entry.last_used_unix_s()), entry.leased() ? "yes" : "no",
                     entry.model().empty() ? "-" : entry.model()});
@@ -70,64 +69,58 @@ absl::StatusOr<int> list(const CacheFlags& flags) {
     bytes += entry.bytes();
   }
   print_table(rows);
-  const bool is_cut = flags.limit > 0 && static_cast<std::uint32_t>(reply->entries_size()) == flags.limit;
-  print_summary(reply->entries_size(), reply->entries_size() == 1 ? " entry" : " entries", ", ",
+  const bool is_cut = flags.limit > 0 && static_cast<std::uint32_t>(reply.entries_size()) == flags.limit;
+  print_summary(reply.entries_size(), reply.entries_size() == 1 ? " entry" : " entries", ", ",
                 human_bytes(static_cast<double>(bytes)), is_cut ? "; --limit shows more" : "");
   return 0;
 }
 
 absl::StatusOr<int> verify(const CacheFlags& flags) {
-  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
-  if (!channel.ok()) return channel.status();
-  const auto reply = (*channel)->cache_verify(std::chrono::hours(1));
-  if (!reply.ok()) return reply.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(flags.socket));
+  HEARTH_ASSIGN_OR_RETURN(const auto reply, channel->cache_verify(std::chrono::hours(1)));
   if (flags.json) {
-    const std::vector<std::string> problems(reply->problems().begin(), reply->problems().end());
-    print_json({{"checked", reply->checked()}, {"quarantined", reply->quarantined()}, {"problems", problems}});
+    const std::vector<std::string> problems(reply.problems().begin(), reply.problems().end());
+    print_json({{"checked", reply.checked()}, {"quarantined", reply.quarantined()}, {"problems", problems}});
   } else {
-    print_line(reply->checked(), " entries checked, ", reply->quarantined(), " quarantined");
-    for (const std::string& problem : reply->problems()) print_line(problem);
+    print_line(reply.checked(), " entries checked, ", reply.quarantined(), " quarantined");
+    for (const std::string& problem : reply.problems()) print_line(problem);
   }
-  return reply->quarantined() == 0 && reply->problems_size() == 0 ? 0 : 1;
+  return reply.quarantined() == 0 && reply.problems_size() == 0 ? 0 : 1;
 }
 
 absl::StatusOr<int> remove(const CacheFlags& flags) {
-  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(flags.socket));
   v1::RemoveModelRequest request;
   request.set_model(flags.model);
-  const auto reply = (*channel)->remove_model(request, kAdminTimeout);
-  if (!reply.ok()) return reply.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto reply, channel->remove_model(request, kAdminTimeout));
   if (flags.json) {
     print_json(
-        {{"removed", reply->removed()}, {"kept_leased", reply->kept_leased()}, {"freed_bytes", reply->freed_bytes()}});
+        {{"removed", reply.removed()}, {"kept_leased", reply.kept_leased()}, {"freed_bytes", reply.freed_bytes()}});
   } else {
-    print_summary(reply->removed(), reply->removed() == 1 ? " entry" : " entries", " removed (",
-                  human_bytes(static_cast<double>(reply->freed_bytes())), "), ", counted(reply->kept_leased(), "plan"),
+    print_summary(reply.removed(), reply.removed() == 1 ? " entry" : " entries", " removed (",
+                  human_bytes(static_cast<double>(reply.freed_bytes())), "), ", counted(reply.kept_leased(), "plan"),
                   " kept because they are in use");
   }
-  if (reply->removed() + reply->kept_leased() > 0) return 0;
+  if (reply.removed() + reply.kept_leased() > 0) return 0;
   return absl::NotFoundError(
       str_cat("nothing in the cache is of a model called '", flags.model, "'; hearth cache ls shows their names"));
 }
 
 absl::StatusOr<int> clear(const CacheFlags& flags) {
-  absl::StatusOr<Channel> channel = any_daemon(flags.socket);
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(flags.socket));
   v1::CacheClearRequest request;
   request.set_tuning(flags.tuning);
-  const auto reply = (*channel)->cache_clear(request, kAdminTimeout);
-  if (!reply.ok()) return reply.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto reply, channel->cache_clear(request, kAdminTimeout));
   if (flags.json) {
-    print_json({{"removed", reply->removed()},
-                {"kept_leased", reply->kept_leased()},
-                {"kept_tuning", reply->kept_tuning()},
-                {"freed_bytes", reply->freed_bytes()}});
+    print_json({{"removed", reply.removed()},
+                {"kept_leased", reply.kept_leased()},
+                {"kept_tuning", reply.kept_tuning()},
+                {"freed_bytes", reply.freed_bytes()}});
   } else {
-    print_summary(reply->removed(), " entries removed (", human_bytes(static_cast<double>(reply->freed_bytes())), "), ",
-                  reply->kept_leased(), " kept because they are in use");
-    if (reply->kept_tuning() > 0) {
-      print_summary(reply->kept_tuning(), " tuning records kept; --tuning removes them too");
+    print_summary(reply.removed(), " entries removed (", human_bytes(static_cast<double>(reply.freed_bytes())), "), ",
+                  reply.kept_leased(), " kept because they are in use");
+    if (reply.kept_tuning() > 0) {
+      print_summary(reply.kept_tuning(), " tuning records kept; --tuning removes them too");
     }
   }
   return 0;

@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/print.h"
 
@@ -64,9 +65,8 @@ std::map<std::string, std::string> possible_settings() {
 absl::StatusOr<Channel> running_daemon(const std::string& socket) {
   absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = socket, .auto_start = false});
   if (!channel.ok()) return channel;
-  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
-  if (!running.ok()) return running.status();
-  if (*running) {
+  HEARTH_ASSIGN_OR_RETURN(bool running, (*channel)->daemon_is_running());
+  if (running) {
     note_daemon(*channel);
     return channel;
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
@@ -103,11 +104,10 @@ int report_stopped(const DaemonFlags& flags, const std::string& socket, const st
 absl::StatusOr<v1::StatsResponse> stats_of_started(const Channel& channel, Clock::time_point deadline,
                                                    bool& was_running) {
   for (;;) {
-    absl::StatusOr<bool> running = channel->daemon_is_running();
-    if (!running.ok()) return running.status();
-    was_running = *running;
+    HEARTH_ASSIGN_OR_RETURN(bool running, channel->daemon_is_running());
+    was_running = running;
     if (!was_running) {
-      if (absl::Status started = channel->start_daemon(deadline); !started.ok()) return started;
+      HEARTH_RETURN_IF_ERROR(channel->start_daemon(deadline));
     }
     absl::StatusOr<v1::StatsResponse> stats = channel->stats(kStatusTimeout);
     // It was about to end when it accepted, and another one is wanted.
@@ -117,19 +117,18 @@ absl::StatusOr<v1::StatsResponse> stats_of_started(const Channel& channel, Clock
 }
 
 absl::StatusOr<int> start(const DaemonFlags& flags) {
-  absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = true});
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, client::DaemonChannel::get({.socket = flags.socket, .auto_start = true}));
   const Clock::time_point deadline = Clock::now() + kStartTimeout;
   bool was_running = false;
-  absl::StatusOr<v1::StatsResponse> stats = stats_of_started(*channel, deadline, was_running);
+  absl::StatusOr<v1::StatsResponse> stats = stats_of_started(channel, deadline, was_running);
   // A daemon that serves may still find that it cannot compile.
   while (stats.ok() && !stats->workers_checked() && Clock::now() < deadline) {
     std::this_thread::sleep_for(kLookEvery);
-    stats = (*channel)->stats(kStatusTimeout);
+    stats = channel->stats(kStatusTimeout);
   }
-  if (!stats.ok()) return stats.status();
-  if (was_running) note_daemon(*channel);
-  print_state(flags, *channel, was_running ? "already running" : "started", *stats);
+  HEARTH_RETURN_IF_ERROR(stats.status());
+  if (was_running) note_daemon(channel);
+  print_state(flags, channel, was_running ? "already running" : "started", *stats);
   return stats->health() == "ready" ? 0 : 1;
 }
 
@@ -148,11 +147,10 @@ bool wait_for_end(pid_t pid, Clock::time_point deadline) {
 absl::StatusOr<bool> stop_and_wait(const Channel& channel) {
   absl::StatusOr<bool> running = channel->daemon_is_running();
   if (!running.ok() || !*running) return running;
-  const absl::StatusOr<v1::StatsResponse> stats = channel->stats(kStatusTimeout);
-  if (!stats.ok()) return stats.status();
-  if (absl::Status asked = channel->shutdown(kAdminTimeout); !asked.ok()) return asked;
-  if (!wait_for_end(static_cast<pid_t>(stats->pid()), Clock::now() + kStopTimeout)) {
-    return absl::DeadlineExceededError(str_cat("hearthd (pid ", stats->pid(), ") takes no more requests on ",
+  HEARTH_ASSIGN_OR_RETURN(const v1::StatsResponse stats, channel->stats(kStatusTimeout));
+  HEARTH_RETURN_IF_ERROR(channel->shutdown(kAdminTimeout));
+  if (!wait_for_end(static_cast<pid_t>(stats.pid()), Clock::now() + kStopTimeout)) {
+    return absl::DeadlineExceededError(str_cat("hearthd (pid ", stats.pid(), ") takes no more requests on ",
                                                channel->socket_path(),
                                                " and still finishes those it had; it ends by itself"));
   }
@@ -160,40 +158,35 @@ absl::StatusOr<bool> stop_and_wait(const Channel& channel) {
 }
 
 absl::StatusOr<int> stop(const DaemonFlags& flags) {
-  absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = false});
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<bool> stopped = stop_and_wait(*channel);
-  if (!stopped.ok()) return stopped.status();
-  return report_stopped(flags, (*channel)->socket_path(), *stopped ? "hearthd stopped" : "no daemon was running", 0);
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, client::DaemonChannel::get({.socket = flags.socket, .auto_start = false}));
+  HEARTH_ASSIGN_OR_RETURN(bool stopped, stop_and_wait(channel));
+  return report_stopped(flags, channel->socket_path(), stopped ? "hearthd stopped" : "no daemon was running", 0);
 }
 
 absl::StatusOr<int> restart(const DaemonFlags& flags) {
-  absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = true});
-  if (!channel.ok()) return channel.status();
-  if (absl::StatusOr<bool> stopped = stop_and_wait(*channel); !stopped.ok()) return stopped.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, client::DaemonChannel::get({.socket = flags.socket, .auto_start = true}));
+  if (absl::StatusOr<bool> stopped = stop_and_wait(channel); !stopped.ok()) return stopped.status();
   return start(flags);
 }
 
 absl::StatusOr<int> status(const DaemonFlags& flags) {
-  absl::StatusOr<Channel> channel = client::DaemonChannel::get({.socket = flags.socket, .auto_start = false});
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<bool> running = (*channel)->daemon_is_running();
-  if (!running.ok()) return running.status();
-  if (!*running) return report_stopped(flags, (*channel)->socket_path(), "no daemon is running", kNotRunning);
-  const absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(kStatusTimeout);
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, client::DaemonChannel::get({.socket = flags.socket, .auto_start = false}));
+  HEARTH_ASSIGN_OR_RETURN(bool running, channel->daemon_is_running());
+  if (!running) return report_stopped(flags, channel->socket_path(), "no daemon is running", kNotRunning);
+  const absl::StatusOr<v1::StatsResponse> stats = channel->stats(kStatusTimeout);
   if (absl::IsDeadlineExceeded(stats.status())) {
     if (flags.json) {
       print_json({{"running", true},
                   {"state", "not answering"},
-                  {"socket", (*channel)->socket_path()},
+                  {"socket", channel->socket_path()},
                   {"detail", std::string(stats.status().message())}});
     } else {
       print_line(stats.status().message());
     }
     return kNotAnswering;
   }
-  if (!stats.ok()) return stats.status();
-  print_state(flags, *channel, kRunning, *stats);
+  HEARTH_RETURN_IF_ERROR(stats.status());
+  print_state(flags, channel, kRunning, *stats);
   return 0;
 }
 

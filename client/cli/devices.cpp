@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
@@ -78,13 +79,12 @@ absl::StatusOr<std::vector<Json>> answers_of(const std::vector<const runtime::Dr
 
 absl::StatusOr<int> devices(bool json) {
   const std::vector<const runtime::Driver*> drivers = runtime::drivers();
-  const absl::StatusOr<std::vector<Json>> answers = answers_of(drivers);
-  if (!answers.ok()) return answers.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<Json> answers, answers_of(drivers));
   Json found = {{"devices", Json::array()}};
   Rows rows = {{"device", "name", "what it is"}};
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < drivers.size(); ++i) {
-    const Json& answer = (*answers)[i];
+    const Json& answer = answers[i];
     if (const auto error = answer.find("error"); error != answer.end()) {
       found[str_cat(drivers[i]->name(), "_error")] = *error;
       notes.push_back(str_cat("no ", drivers[i]->title(), ": ", error->get<std::string>()));

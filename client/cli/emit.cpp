@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
@@ -43,7 +44,7 @@ class Lease {
 absl::StatusOr<std::string> fetch_code(client::DaemonChannel& channel, const v1::PlanKernel& kernel,
                                        client::DaemonChannel::Deadline deadline) {
   absl::StatusOr<std::string> code = channel.fetch_artifact(kernel.artifact(), deadline);
-  if (!code.ok()) return code.status();
+  HEARTH_RETURN_IF_ERROR(code.status());
   if (to_hex(sha256(*code)) != to_hex(kernel.artifact()))
     return absl::DataLossError(str_cat("kernel '", kernel.symbol(), "': the daemon sent other code than the plan's"));
   return code;
@@ -52,11 +53,10 @@ absl::StatusOr<std::string> fetch_code(client::DaemonChannel& channel, const v1:
 // Of a device whose kernels have no artifacts: what the code generator says of them.
 absl::StatusOr<std::vector<std::string>> texts_of(const Model& model, const client::PrepareConfig& config,
                                                   const v1::Target& target) {
-  const absl::StatusOr<v1::ExplainResponse> reply =
-      explain_model(model, config, {.target = target, .dump = true, .kernels = {}});
-  if (!reply.ok()) return reply.status();
+  HEARTH_ASSIGN_OR_RETURN(const v1::ExplainResponse reply,
+                          explain_model(model, config, {.target = target, .dump = true, .kernels = {}}));
   std::vector<std::string> texts;
-  for (const v1::ExplainedKernel& kernel : reply->kernels()) {
+  for (const v1::ExplainedKernel& kernel : reply.kernels()) {
     std::string& text = texts.emplace_back();
     for (const v1::PassReport& pass : kernel.passes()) {
       if (pass.name() == "codegen") text = pass.text();
@@ -68,49 +68,43 @@ absl::StatusOr<std::vector<std::string>> texts_of(const Model& model, const clie
 absl::StatusOr<EmittedPlan> emitted_plan(const EmitFlags& flags, const Model& model,
                                          const client::PrepareConfig& config, const v1::Target& target) {
   const auto deadline = std::chrono::steady_clock::now() + config.deadline;
-  const absl::StatusOr<Channel> channel = any_daemon(config.socket);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::PrepareResult> result =
-      (*channel)->prepare(client::request_for<v1::PrepareRequest>(model.traced, config, target), deadline);
-  if (!result.ok()) return result.status();
-  const Lease lease(*channel, result->lease_id());
+  HEARTH_ASSIGN_OR_RETURN(const Channel channel, any_daemon(config.socket));
+  HEARTH_ASSIGN_OR_RETURN(
+      const v1::PrepareResult result,
+      channel->prepare(client::request_for<v1::PrepareRequest>(model.traced, config, target), deadline));
+  const Lease lease(channel, result.lease_id());
   EmittedPlan emitted{.model = flags.path, .plan = {}, .codes = {}};
-  if (absl::Status checked = runtime::parse_plan(result->plan()).status(); !checked.ok()) return checked;
-  if (!emitted.plan.ParseFromString(result->plan())) return absl::DataLossError("the daemon sent no plan");
+  HEARTH_RETURN_IF_ERROR(runtime::parse_plan(result.plan()).status());
+  if (!emitted.plan.ParseFromString(result.plan())) return absl::DataLossError("the daemon sent no plan");
   const auto num_kernels = static_cast<std::size_t>(emitted.plan.kernels_size());
   const runtime::Driver* const driver = runtime::find_driver(target.device());
   if (driver != nullptr && !driver->has_code()) {
-    absl::StatusOr<std::vector<std::string>> texts = texts_of(model, config, target);
-    if (!texts.ok()) return texts.status();
-    emitted.codes = *std::move(texts);
+    HEARTH_ASSIGN_OR_RETURN(std::vector<std::string> texts, texts_of(model, config, target));
+    emitted.codes = std::move(texts);
     if (emitted.codes.size() != num_kernels) return absl::InternalError("the plan and its explanation differ");
     return emitted;
   }
   for (const v1::PlanKernel& kernel : emitted.plan.kernels()) {
-    absl::StatusOr<std::string> code = fetch_code(**channel, kernel, deadline);
-    if (!code.ok()) return code.status();
-    emitted.codes.push_back(*std::move(code));
+    HEARTH_ASSIGN_OR_RETURN(std::string code, fetch_code(*channel, kernel, deadline));
+    emitted.codes.push_back(std::move(code));
   }
   return emitted;
 }
 
 absl::StatusOr<int> emit(const EmitFlags& flags) {
   if (client::is_plan_file(flags.path)) return refuse_plan_file(flags.path, "give the model that it was exported from");
-  const absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
-  if (!config.ok()) return config.status();
-  const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
-  if (!target.ok()) return target.status();
-  if (absl::Status free = check_output_dir(flags.output_dir); !free.ok()) return free;
-  const absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-  if (!model.ok()) return model.status();
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, flags.model.prepare_config());
+  HEARTH_ASSIGN_OR_RETURN(const v1::Target target, target_of(flags.target, config));
+  HEARTH_RETURN_IF_ERROR(check_output_dir(flags.output_dir));
+  HEARTH_ASSIGN_OR_RETURN(const Model model, load_model(flags.path, flags.model));
   absl::StatusOr<EmittedPlan> emitted = absl::UnknownError("");
   {
     StatusLine line(/*wanted=*/!flags.model.json);
     line.show({.title = flags.path, .state = "compiling what is not cached"});
-    emitted = emitted_plan(flags, *model, *config, *target);
+    emitted = emitted_plan(flags, model, config, target);
   }
-  if (!emitted.ok()) return emitted.status();
-  if (absl::Status written = write_emitted(*emitted, flags.output_dir); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(emitted.status());
+  HEARTH_RETURN_IF_ERROR(write_emitted(*emitted, flags.output_dir));
   const std::size_t bytes = std::accumulate(emitted->codes.begin(), emitted->codes.end(), std::size_t{0},
                                             [](std::size_t sum, const std::string& code) { return sum + code.size(); });
   if (flags.model.json) {

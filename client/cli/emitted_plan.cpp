@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/kernel_rows.h"
 #include "client/cli/load_model.h"
@@ -147,8 +148,7 @@ absl::StatusOr<nlohmann::ordered_json> manifest_json(const EmittedPlan& emitted)
 }
 
 absl::Status write_emitted(const EmittedPlan& emitted, const std::string& folder) {
-  const absl::StatusOr<Json> manifest = manifest_json(emitted);
-  if (!manifest.ok()) return manifest.status();
+  HEARTH_ASSIGN_OR_RETURN(const Json manifest, manifest_json(emitted));
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return absl::Status(absl::ErrnoToStatusCode(error.value()), str_cat(folder, ": ", error.message()));
@@ -162,9 +162,9 @@ absl::Status write_emitted(const EmittedPlan& emitted, const std::string& folder
   for (int i = 0; i < emitted.plan.buffers_size(); ++i) {
     const v1::PlanBuffer& buffer = emitted.plan.buffers(i);
     if (buffer.kind() != v1::PlanBuffer::CONSTANT) continue;
-    if (absl::Status written = write(constant_file(i), buffer.data()); !written.ok()) return written;
+    HEARTH_RETURN_IF_ERROR(write(constant_file(i), buffer.data()));
   }
-  const std::string text = printable_json(manifest->dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  const std::string text = printable_json(manifest.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
   return write("manifest.json", text);
 }
 

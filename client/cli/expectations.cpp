@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/format.h"
@@ -103,18 +104,16 @@ void ExpectFlags::add_to(CLI::App& command) {
 absl::StatusOr<Expected> read_expected(const ExpectFlags& flags, const onnx::ImportedModel& model, OutputFiles& files) {
   Expected expected;
   for (const std::string& text : flags.arrays) {
-    const auto flag = split_flag("--expect", text, "NAME=FILE.npy");
-    if (!flag.ok()) return flag.status();
+    HEARTH_ASSIGN_OR_RETURN(const auto flag, split_flag("--expect", text, "NAME=FILE.npy"));
     std::vector<std::string> names;
     for (const onnx::ModelValue& result : model.results) names.push_back(result.name);
-    if (std::ranges::find(names, flag->first) == names.end()) {
-      return absl::InvalidArgumentError(str_cat("--expect ", text, ": there is no output '", flag->first,
+    if (std::ranges::find(names, flag.first) == names.end()) {
+      return absl::InvalidArgumentError(str_cat("--expect ", text, ": there is no output '", flag.first,
                                                 "'; there are: '", absl::StrJoin(names, "', '"), "'"));
     }
-    auto array = client::read_npy(flag->second);
-    if (!array.ok()) return array.status();
-    files.reads(flag->second, str_cat("the array of --expect ", flag->first));
-    expected.insert_or_assign(flag->first, *std::move(array));
+    HEARTH_ASSIGN_OR_RETURN(auto array, client::read_npy(flag.second));
+    files.reads(flag.second, str_cat("the array of --expect ", flag.first));
+    expected.insert_or_assign(flag.first, std::move(array));
   }
   return expected;
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/explain_plan.h"
@@ -42,32 +43,26 @@ GroupBy group_by(const std::string& name) {
 // Replays the plan with what the flags give as inputs.
 absl::StatusOr<KernelProfile> measure(const ExplainFlags& flags, Model& model, const client::PrepareConfig& config,
                                       const std::vector<KernelRow>& rows) {
-  const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(flags.path, model, config, !flags.model.json);
-  if (!plan.ok()) return plan.status();
-  absl::StatusOr<client::Instance> instance = plan->instantiate();
-  if (!instance.ok()) return instance.status();
-  if (absl::Status set = set_variables(*instance, *plan, model, flags.vars); !set.ok()) return set;
-  const auto random = fill_inputs(*instance, *plan, model, flags.seed);
-  if (!random.ok()) return random.status();
-  note_random_inputs(*random, flags.seed);
-  absl::StatusOr<KernelTimes> times = measure_kernels(*instance, *plan, /*least_replays=*/5);
-  if (!times.ok()) return times.status();
-  KernelProfile profile{rows, *std::move(times), speed_of(*plan)};
+  HEARTH_ASSIGN_OR_RETURN(const client::PreparedPlan plan, prepare_plan(flags.path, model, config, !flags.model.json));
+  HEARTH_ASSIGN_OR_RETURN(client::Instance instance, plan.instantiate());
+  HEARTH_RETURN_IF_ERROR(set_variables(instance, plan, model, flags.vars));
+  HEARTH_ASSIGN_OR_RETURN(const auto random, fill_inputs(instance, plan, model, flags.seed));
+  note_random_inputs(random, flags.seed);
+  HEARTH_ASSIGN_OR_RETURN(KernelTimes times, measure_kernels(instance, plan, /*least_replays=*/5));
+  KernelProfile profile{rows, std::move(times), speed_of(plan)};
   add_times(profile.times, &profile.rows);
   return profile;
 }
 
 // What the cache has of the model and what not, and why; compiles nothing.
 absl::StatusOr<int> explain_miss(const ExplainFlags& flags, const Model& model, const client::PrepareConfig& config) {
-  const absl::StatusOr<v1::Target> target = target_of(flags.target, config);
-  if (!target.ok()) return target.status();
+  HEARTH_ASSIGN_OR_RETURN(const v1::Target target, target_of(flags.target, config));
   ExplainWish wish;
-  wish.target = *target;
+  wish.target = target;
   wish.only_key = true;
-  const absl::StatusOr<v1::ExplainResponse> reply = explain_model(model, config, wish);
-  if (!reply.ok()) return reply.status();
-  flags.model.json ? print_json(miss_json(flags.path, *reply)) : print_miss(flags.path, *reply);
-  return reply->plan_cached() ? 0 : kNotCached;
+  HEARTH_ASSIGN_OR_RETURN(const v1::ExplainResponse reply, explain_model(model, config, wish));
+  flags.model.json ? print_json(miss_json(flags.path, reply)) : print_miss(flags.path, reply);
+  return reply.plan_cached() ? 0 : kNotCached;
 }
 
 absl::StatusOr<int> explain(const ExplainFlags& flags) {
@@ -81,40 +76,35 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
     }
     return explain_plan_file(flags.path, flags.model.json);
   }
-  const absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
-  if (!config.ok()) return config.status();
-  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-  if (!model.ok()) return model.status();
-  if (flags.why_miss) return explain_miss(flags, *model, *config);
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, flags.model.prepare_config());
+  HEARTH_ASSIGN_OR_RETURN(Model model, load_model(flags.path, flags.model));
+  if (flags.why_miss) return explain_miss(flags, model, config);
   ExplainWish wish;
-  const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
-  if (!target.ok()) return target.status();
-  wish.target = *target;
+  HEARTH_ASSIGN_OR_RETURN(const v1::Target target, target_of(flags.target, config));
+  wish.target = target;
   wish.dump = flags.dump;
-  absl::StatusOr<std::vector<std::int64_t>> values = variable_values(*model, flags.vars);
-  if (!values.ok()) return values.status();
-  wish.values = *values;
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::int64_t> values, variable_values(model, flags.vars));
+  wish.values = values;
   if (!flags.kernel.empty()) wish.kernels = {flags.kernel};
   absl::StatusOr<v1::ExplainResponse> reply = absl::UnknownError("");
   {
     StatusLine line(/*wanted=*/!flags.model.json);
     line.show({.title = flags.path, .state = "compiling what is not cached"});
-    reply = explain_model(*model, *config, wish);
+    reply = explain_model(model, config, wish);
   }
-  if (!reply.ok()) return reply.status();
-  ExplainReport report{flags.path,         *std::move(reply), {}, std::nullopt, flags.dump,
-                       *std::move(values), group_by(flags.by)};
+  HEARTH_RETURN_IF_ERROR(reply.status());
+  ExplainReport report{flags.path,        *std::move(reply), {}, std::nullopt, flags.dump,
+                       std::move(values), group_by(flags.by)};
   report.rows = kernel_rows(report.reply, report.values);
   if (flags.measure) {
-    absl::StatusOr<KernelProfile> profile = measure(flags, *model, *config, report.rows);
-    if (!profile.ok()) return profile.status();
-    report.profile = *std::move(profile);
+    HEARTH_ASSIGN_OR_RETURN(KernelProfile profile, measure(flags, model, config, report.rows));
+    report.profile = std::move(profile);
     report.rows = report.profile->rows;
   }
   if (flags.model.json) {
     print_json(report_json(report));
   } else if (!flags.kernel.empty()) {
-    if (absl::Status printed = print_kernel(report, flags.kernel, flags.show); !printed.ok()) return printed;
+    HEARTH_RETURN_IF_ERROR(print_kernel(report, flags.kernel, flags.show));
   } else {
     print_report(report);
   }

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/format.h"
 #include "client/cli/kernel_rows.h"
 #include "client/cli/plan_facts.h"
@@ -27,10 +28,9 @@ std::map<std::string, std::uint64_t> artifact_sizes(const client::PlanFileConten
 }  // namespace
 
 absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
-  const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
-  if (!contents.ok()) return contents.status();
-  const v1::Plan& plan = contents->plan;
-  std::map<std::string, std::uint64_t> sizes = artifact_sizes(*contents);
+  HEARTH_ASSIGN_OR_RETURN(const client::PlanFileContents contents, client::read_plan_file(path));
+  const v1::Plan& plan = contents.plan;
+  std::map<std::string, std::uint64_t> sizes = artifact_sizes(contents);
   const std::vector<KernelRow> rows = kernel_rows(plan);
   Rows table = {{"#", "kernel", "runs", "operations", "code"}};
   Json kernels = Json::array();
@@ -52,7 +52,7 @@ absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
   }
   if (json) {
     print_json({{"plan_file", path},
-                {"bytes", contents->file_bytes},
+                {"bytes", contents.file_bytes},
                 {"memory", memory_json(memory_of(plan))},
                 {"launches", launches},
                 {"parallel_regions", regions_json(plan)},
@@ -60,7 +60,7 @@ absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
                 {"kernels", std::move(kernels)}});
     return 0;
   }
-  print_facts({{"plan file", str_cat(path, ", ", human_bytes(static_cast<double>(contents->file_bytes)))},
+  print_facts({{"plan file", str_cat(path, ", ", human_bytes(static_cast<double>(contents.file_bytes)))},
                {"target", target_text(plan.target())},
                {"kernels", str_cat(rows.size(), ", ", launches_text(plan, launches))},
                {"work", str_cat(human_count(ops), " operations a replay, conversions and selections counted",

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
@@ -55,28 +56,23 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
   const client::ExportConfig what{.parameters = flags.parameters};
   std::uint32_t kernels = 0;
   if (flags.target.empty()) {
-    absl::StatusOr<PreparedModel> prepared = prepare_model(flags.path, flags.model, safe);
-    if (!prepared.ok()) return prepared.status();
-    if (absl::Status saved = prepared->plan.export_to(output, what); !saved.ok()) return saved;
-    kernels = prepared->plan.stats().kernels;
+    HEARTH_ASSIGN_OR_RETURN(PreparedModel prepared, prepare_model(flags.path, flags.model, safe));
+    HEARTH_RETURN_IF_ERROR(prepared.plan.export_to(output, what));
+    kernels = prepared.plan.stats().kernels;
   } else {
-    absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
-    if (!config.ok()) return config.status();
-    const absl::StatusOr<v1::Target> target = target_of(flags.target, *config);
-    if (!target.ok()) return target.status();
-    const runtime::Driver* const driver = runtime::find_driver(target->device());
+    HEARTH_ASSIGN_OR_RETURN(client::PrepareConfig config, flags.model.prepare_config());
+    HEARTH_ASSIGN_OR_RETURN(const v1::Target target, target_of(flags.target, config));
+    const runtime::Driver* const driver = runtime::find_driver(target.device());
     if (driver != nullptr && !driver->has_code())
       return usage_error("--target ", flags.target, ": it has no kernels to run");
-    absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-    if (!model.ok()) return model.status();
-    if (absl::Status is_safe = safe(*model); !is_safe.ok()) return is_safe;
-    config->fixed_inputs = model->imported.fixed_inputs;
+    HEARTH_ASSIGN_OR_RETURN(Model model, load_model(flags.path, flags.model));
+    HEARTH_RETURN_IF_ERROR(safe(model));
+    config.fixed_inputs = model.imported.fixed_inputs;
     StatusLine line(/*wanted=*/!flags.model.json);
     line.show({.title = flags.path, .state = "compiling what is not cached"});
-    const absl::StatusOr<client::PrepareStats> exported =
-        client::export_plan(model->traced, *target, *config, output, what);
-    if (!exported.ok()) return exported.status();
-    kernels = exported->kernels;
+    HEARTH_ASSIGN_OR_RETURN(const client::PrepareStats exported,
+                            client::export_plan(model.traced, target, config, output, what));
+    kernels = exported.kernels;
   }
   if (to_stdout) return 0;
   std::error_code unknown;  // of what was written into a pipe or a device

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/print.h"
 #include "client/cli/terminal.h"
@@ -25,7 +26,7 @@ absl::Status write_manual(const CLI::App& command, const std::string& folder) {
     return written;
   }
   for (const CLI::App* child : command_line::commands_of(command)) {
-    if (absl::Status written = write_manual(*child, folder); !written.ok()) return written;
+    HEARTH_RETURN_IF_ERROR(write_manual(*child, folder));
   }
   return absl::OkStatus();
 }
@@ -64,7 +65,7 @@ void add_help(CLI::App& app, Action& action) {
   manual->add_option("folder", *folder, "Folder to write them into; it exists")->type_name("FOLDER")->required();
   manual->callback([folder, &app, &action] {
     action = [folder, &app]() -> absl::StatusOr<int> {
-      if (absl::Status written = write_manual(app, *folder); !written.ok()) return written;
+      HEARTH_RETURN_IF_ERROR(write_manual(app, *folder));
       return 0;
     };
   });

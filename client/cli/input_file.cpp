@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "client/cli/print.h"
 
 namespace hearth::cli {
@@ -30,12 +31,11 @@ constexpr char kKept[] = "/proc/self/fd/";
 
 // A file of this process that nobody else has a name for; it is open, and there, until the process ends.
 absl::StatusOr<std::string> kept_in_memory(const std::string& stream) {
-  const absl::StatusOr<std::string> bytes = runtime::read_input(stream);
-  if (!bytes.ok()) return bytes.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_input(stream));
   const int file = ::memfd_create("hearth-input", MFD_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, str_cat(runtime::input_name(stream), ": cannot be kept in memory"));
   const std::string path = str_cat(kKept, file);
-  if (absl::Status written = runtime::write_file(path, {*bytes}); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(runtime::write_file(path, {bytes}));
   show_path_as(path, runtime::input_name(stream));
   return path;
 }
@@ -66,11 +66,11 @@ absl::Status keep_streams(const CLI::App& command) {
   for (const InputFiles& files : all_input_files()) {
     if (files.command != &command) continue;
     if (files.one != nullptr) {
-      if (absl::Status kept = keep_stream(*files.one); !kept.ok()) return kept;
+      HEARTH_RETURN_IF_ERROR(keep_stream(*files.one));
       continue;
     }
     for (std::string& path : *files.many) {
-      if (absl::Status kept = keep_stream(path); !kept.ok()) return kept;
+      HEARTH_RETURN_IF_ERROR(keep_stream(path));
     }
   }
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
@@ -224,7 +225,7 @@ Json to_json(const Inspected& model) {
 
 // With lengths that may stay open as they are usual, the others with one that holds.
 absl::StatusOr<int> print_manifest(const Inspected& model) {
-  if (!model.dims.ok()) return model.dims.status();
+  HEARTH_RETURN_IF_ERROR(model.dims.status());
   ManifestEntry entry;
   entry.path = model.path;
   const onnx::DimSearch& dims = *model.dims;
@@ -246,12 +247,11 @@ absl::StatusOr<int> inspect(const InspectFlags& flags) {
   if (flags.manifest && client::is_plan_file(flags.path))
     return refuse_plan_file(flags.path, "a manifest is of models");
   if (client::is_plan_file(flags.path)) return inspect_plan_file(flags.path, flags.json);
-  const auto file = onnx::read_model(flags.path);
-  if (!file.ok()) return file.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto file, onnx::read_model(flags.path));
   Inspected model;
   model.path = flags.path;
-  model.summary = onnx::summarize(*file);
-  model.dims = onnx::find_dims(*file);
+  model.summary = onnx::summarize(file);
+  model.dims = onnx::find_dims(file);
   if (flags.manifest) return print_manifest(model);
   flags.json ? print_json(to_json(model)) : print_text(model);
   return 0;

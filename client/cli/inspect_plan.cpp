@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "client/cli/format.h"
 #include "client/cli/load_model.h"
 #include "client/cli/plan_facts.h"
@@ -31,9 +32,8 @@ absl::StatusOr<std::vector<PlanValue>> values_of(const v1::Plan& plan, Kind::Kin
   std::vector<PlanValue> values;
   for (const v1::PlanBuffer& buffer : plan.buffers()) {
     if (buffer.kind() != kind) continue;
-    absl::StatusOr<client::Shape> shape = shape_of(buffer, plan);
-    if (!shape.ok()) return shape.status();
-    values.push_back({buffer.name(), static_cast<DType>(buffer.dtype()), *std::move(shape)});
+    HEARTH_ASSIGN_OR_RETURN(client::Shape shape, shape_of(buffer, plan));
+    values.push_back({buffer.name(), static_cast<DType>(buffer.dtype()), std::move(shape)});
   }
   return values;
 }
@@ -96,13 +96,12 @@ Json values_json(const std::vector<PlanValue>& values) {
 }  // namespace
 
 absl::StatusOr<int> inspect_plan_file(const std::string& path, bool json) {
-  const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
-  if (!contents.ok()) return contents.status();
-  const v1::Plan& plan = contents->plan;
+  HEARTH_ASSIGN_OR_RETURN(const client::PlanFileContents contents, client::read_plan_file(path));
+  const v1::Plan& plan = contents.plan;
   const auto inputs = values_of(plan, Kind::INPUT), outputs = values_of(plan, Kind::OUTPUT);
-  if (!inputs.ok()) return inputs.status();
-  if (!outputs.ok()) return outputs.status();
-  const std::vector<std::string> external = external_parameters(*contents);
+  HEARTH_RETURN_IF_ERROR(inputs.status());
+  HEARTH_RETURN_IF_ERROR(outputs.status());
+  const std::vector<std::string> external = external_parameters(contents);
   const std::string obstacle = unsuited(plan.target());
   std::string command = str_cat("hearth run ", shell_path(path));
   if (!external.empty()) command += " --parameters FILE";
@@ -113,11 +112,11 @@ absl::StatusOr<int> inspect_plan_file(const std::string& path, bool json) {
     print_json(
         {{"model", path},
          {"format", "hearth plan file"},
-         {"bytes", contents->file_bytes},
+         {"bytes", contents.file_bytes},
          {"device", plan.target().device()},
          {"triple", plan.target().triple()},
          {"features", std::vector<std::string>(plan.target().features().begin(), plan.target().features().end())},
-         {"threads", contents->manifest.threads()},
+         {"threads", contents.manifest.threads()},
          {"variables", std::move(variables)},
          {"inputs", values_json(*inputs)},
          {"outputs", values_json(*outputs)},
@@ -128,7 +127,7 @@ absl::StatusOr<int> inspect_plan_file(const std::string& path, bool json) {
          {"command", external.empty() && obstacle.empty() ? Json(command) : Json()}});
     return 0;
   }
-  print_facts({{"model", str_cat(path, ", hearth plan file, ", human_bytes(static_cast<double>(contents->file_bytes)))},
+  print_facts({{"model", str_cat(path, ", hearth plan file, ", human_bytes(static_cast<double>(contents.file_bytes)))},
                {"target", target_text(plan.target())},
                {"kernels", str_cat(plan.kernels_size(), ", compiled")},
                {"parameters", parameters_text(plan, external)},

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::cli {
@@ -114,15 +115,14 @@ absl::Status run_isolated(std::size_t count, std::chrono::milliseconds limit,
                           const std::function<void(std::size_t, absl::StatusOr<std::string>)>& done) {
   std::size_t i = 0;
   while (i < count) {
-    absl::StatusOr<Child> child = Child::start(i, count, work);
-    if (!child.ok()) return child.status();
+    HEARTH_ASSIGN_OR_RETURN(Child child, Child::start(i, count, work));
     bool alive = true;
     while (alive && i < count) {
-      absl::StatusOr<std::string> text = child->next(limit);
+      absl::StatusOr<std::string> text = child.next(limit);
       alive = text.ok();
       done(i++, std::move(text));
     }
-    if (alive) child->end();
+    if (alive) child.end();
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/span.h"
+#include "base/status_macros.h"
 #include "client/jit/prepared_state.h"
 #include "runtime/devices/devices.h"
 #include "runtime/replay/loaded_plan.h"
@@ -29,18 +30,17 @@ std::vector<runtime::Profile> middle_third(std::vector<runtime::Profile> replays
 absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const client::PreparedPlan& plan,
                                             int least_replays) {
   for (int i = 0; i < kWarmUps; ++i) {
-    if (absl::Status ran = instance.execute(); !ran.ok()) return ran;
+    HEARTH_RETURN_IF_ERROR(instance.execute());
   }
   KernelTimes times;
   std::vector<runtime::Profile> replays;
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < least_replays || (i < kMaxReplays && Clock::now() - start < kTime); ++i) {
     const Clock::time_point before = Clock::now();
-    if (absl::Status ran = instance.execute(); !ran.ok()) return ran;
+    HEARTH_RETURN_IF_ERROR(instance.execute());
     times.replays_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - before).count());
-    absl::StatusOr<runtime::Profile> profile = instance.execute_profiled();
-    if (!profile.ok()) return profile.status();
-    replays.push_back(*std::move(profile));
+    HEARTH_ASSIGN_OR_RETURN(runtime::Profile profile, instance.execute_profiled());
+    replays.push_back(std::move(profile));
   }
   std::sort(times.replays_us.begin(), times.replays_us.end());
   replays = middle_third(std::move(replays));
@@ -74,9 +74,8 @@ absl::StatusOr<KernelTimes> measure_kernels(client::Instance& instance, const cl
 absl::Status trace_kernels(client::Instance& instance, const std::string& device) {
   const Span span("replay, kernel by kernel", "replay");
   std::uint64_t at = span_clock_ns();
-  const absl::StatusOr<client::Profile> profile = instance.execute_profiled();
-  if (!profile.ok()) return profile.status();
-  for (const runtime::LaunchTime& launch : profile->launches) {
+  HEARTH_ASSIGN_OR_RETURN(const client::Profile profile, instance.execute_profiled());
+  for (const runtime::LaunchTime& launch : profile.launches) {
     if (launch.time_ns == 0 || runtime::runs_on_host(device)) continue;
     add_span({launch.kernel, "kernel", at, launch.time_ns, 0, device, 0});
     at += launch.time_ns;

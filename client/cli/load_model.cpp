@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
@@ -48,24 +49,21 @@ absl::Status match_arrays(const std::string& path, Model& model) {
 absl::Status read_arrays(const std::string& path, const ModelFlags& flags, Model& model) {
   bool is_read = is_kept_stream(path);
   for (const std::string& text : flags.inputs) {
-    auto flag = split_flag("--input", text, "NAME=FILE.npy");
-    if (!flag.ok()) return flag.status();
-    if (flag->second == "-" && std::exchange(is_read, true))
+    HEARTH_ASSIGN_OR_RETURN(auto flag, split_flag("--input", text, "NAME=FILE.npy"));
+    if (flag.second == "-" && std::exchange(is_read, true))
       return usage_error("--input ", text, ": standard input was read already; give the array as a file");
-    auto array = client::read_npy(flag->second);
-    if (!array.ok()) return array.status();
-    model.files.reads(flag->second, str_cat("the array of --input ", flag->first));
-    model.arrays.insert_or_assign(flag->first, *std::move(array));
+    HEARTH_ASSIGN_OR_RETURN(auto array, client::read_npy(flag.second));
+    model.files.reads(flag.second, str_cat("the array of --input ", flag.first));
+    model.arrays.insert_or_assign(flag.first, std::move(array));
   }
   return absl::OkStatus();
 }
 
 absl::Status read_test_data(const std::string& folder, const onnx::ModelFile& file, Model& model) {
-  absl::StatusOr<onnx::TestData> data = onnx::read_test_data(folder, file);
-  if (!data.ok()) return data.status();
-  for (auto& [name, array] : data->inputs) model.arrays.emplace(name, std::move(array));
-  for (auto& [name, array] : data->outputs) model.expected.emplace(name, std::move(array));
-  for (const std::string& path : data->files) model.files.reads(path, "an array of --test-data");
+  HEARTH_ASSIGN_OR_RETURN(onnx::TestData data, onnx::read_test_data(folder, file));
+  for (auto& [name, array] : data.inputs) model.arrays.emplace(name, std::move(array));
+  for (auto& [name, array] : data.outputs) model.expected.emplace(name, std::move(array));
+  for (const std::string& path : data.files) model.files.reads(path, "an array of --test-data");
   return absl::OkStatus();
 }
 
@@ -107,15 +105,14 @@ absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const s
   std::set<std::string> fixed;
   for (const v1::PlanFileFixedInput& input : contents.manifest.fixed_inputs()) fixed.insert(input.name());
   for (const v1::PlanBuffer& buffer : plan.buffers()) {
-    const absl::StatusOr<client::Shape> shape = shape_of(buffer, plan);
-    if (!shape.ok()) return shape.status();
-    const onnx::ModelValue value{buffer.name(), static_cast<DType>(buffer.dtype()), *shape};
+    HEARTH_ASSIGN_OR_RETURN(const client::Shape shape, shape_of(buffer, plan));
+    const onnx::ModelValue value{buffer.name(), static_cast<DType>(buffer.dtype()), shape};
     if (buffer.kind() == v1::PlanBuffer::INPUT) model.imported.inputs.push_back(value);
     if (buffer.kind() != v1::PlanBuffer::OUTPUT) continue;
     model.imported.results.push_back(value);
     model.imported.outputs.emplace_back(buffer.name(), client::Tensor());
   }
-  if (absl::Status read = read_arrays(path, flags, model); !read.ok()) return read;
+  HEARTH_RETURN_IF_ERROR(read_arrays(path, flags, model));
   for (const auto& [name, array] : model.arrays) {
     const auto& inputs = model.imported.inputs;
     const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };
@@ -123,7 +120,7 @@ absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const s
       return absl::InvalidArgumentError(str_cat(path, ": the plan has no input '", name, "'"));
     }
   }
-  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(match_arrays(path, model));
   return model;
 }
 
@@ -189,27 +186,24 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
   const auto start = std::chrono::steady_clock::now();
   Model model;
   model.name = name_of(path);
-  absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
-  if (!options.ok()) return options.status();
-  if (absl::Status read = read_arrays(path, flags, model); !read.ok()) return read;
-  const absl::StatusOr<onnx::ModelFilePtr> file = onnx::read_model(path);
-  if (!file.ok()) return file.status();
+  HEARTH_ASSIGN_OR_RETURN(onnx::ImportOptions options, flags.import_options());
+  HEARTH_RETURN_IF_ERROR(read_arrays(path, flags, model));
+  HEARTH_ASSIGN_OR_RETURN(const onnx::ModelFilePtr file, onnx::read_model(path));
   if (!flags.test_data.empty()) {
-    if (absl::Status read = read_test_data(flags.test_data, **file, model); !read.ok()) return read;
+    HEARTH_RETURN_IF_ERROR(read_test_data(flags.test_data, *file, model));
   }
   for (const auto& [name, array] : model.arrays) {
-    options->input_shapes[name] = array.shape;
-    if (may_steer(array)) options->known_values[name] = array;
+    options.input_shapes[name] = array.shape;
+    if (may_steer(array)) options.known_values[name] = array;
   }
-  model.steering = onnx::steering_values(*file);
+  model.steering = onnx::steering_values(file);
   model.files.reads(path, "the model");
-  for (const std::string& data : (*file)->data_files()) model.files.reads(data, "a data file of the model");
-  auto imported = onnx::import_model(*file, *options);
-  if (!imported.ok()) return imported.status();
-  model.imported = *std::move(imported);
+  for (const std::string& data : file->data_files()) model.files.reads(data, "a data file of the model");
+  HEARTH_ASSIGN_OR_RETURN(auto imported, onnx::import_model(file, options));
+  model.imported = std::move(imported);
   note_fixed(flags, model.imported.fixed_inputs);
   for (const std::string& warning : model.imported.warnings) note(path, ": warning: ", warning);
-  if (absl::Status checked = match_arrays(path, model); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(match_arrays(path, model));
   auto traced = client::encode_graph(model.imported.outputs);
   if (!traced.ok())
     return absl::Status(traced.status().code(), str_cat(path, ": ", std::string(traced.status().message())));
@@ -222,19 +216,15 @@ absl::StatusOr<Model> load_model(const std::string& path, const ModelFlags& flag
 
 absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlags& flags,
                                         const std::vector<std::string>& parameters) {
-  const absl::StatusOr<client::PlanFileContents> contents = client::read_plan_file(path);
-  if (!contents.ok()) return contents.status();
-  const absl::StatusOr<client::PrepareConfig> prepare = flags.prepare_config();
-  if (!prepare.ok()) return prepare.status();
+  HEARTH_ASSIGN_OR_RETURN(const client::PlanFileContents contents, client::read_plan_file(path));
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig prepare, flags.prepare_config());
   client::LoadPlanConfig config;
-  config.threads = prepare->threads;
-  auto given = read_parameters(path, *contents, parameters, flags);
-  if (!given.ok()) return given.status();
-  config.parameters = *std::move(given);
-  if (flags.device && contents->plan.target().device() == flags.device->substr(0, flags.device->find(':')))
+  config.threads = prepare.threads;
+  HEARTH_ASSIGN_OR_RETURN(auto given, read_parameters(path, contents, parameters, flags));
+  config.parameters = std::move(given);
+  if (flags.device && contents.plan.target().device() == flags.device->substr(0, flags.device->find(':')))
     config.device = *flags.device;  // which of them
-  absl::StatusOr<client::PreparedPlan> plan = client::load_plan(path, config);
-  if (!plan.ok()) return plan.status();
+  HEARTH_ASSIGN_OR_RETURN(client::PreparedPlan plan, client::load_plan(path, config));
   if (!flags.dims.empty() && parameters.empty()) {
     return usage_error("--dim ", flags.dims[0], ": the lengths of ", path,
                        " were chosen when it was exported; see --var");
@@ -243,13 +233,11 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
     return usage_error("--weights ", weights_name(flags.weights), ": the weights of ", path,
                        " are stored as they were when it was exported");
   }
-  if (absl::Status fixed = refuse_plan_options(path, contents->plan.target().device(), flags); !fixed.ok())
-    return fixed;
-  absl::StatusOr<Model> model = model_of(*contents, path, flags);
-  if (!model.ok()) return model.status();
-  model->files.reads(path, "the plan file");
-  for (const std::string& file : parameters) model->files.reads(file, "a file of --parameters");
-  return PlanOfFile{*std::move(model), *std::move(plan)};
+  if (absl::Status fixed = refuse_plan_options(path, contents.plan.target().device(), flags); !fixed.ok()) return fixed;
+  HEARTH_ASSIGN_OR_RETURN(Model model, model_of(contents, path, flags));
+  model.files.reads(path, "the plan file");
+  for (const std::string& file : parameters) model.files.reads(file, "a file of --parameters");
+  return PlanOfFile{std::move(model), std::move(plan)};
 }
 
 }  // namespace hearth::cli

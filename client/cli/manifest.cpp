@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "command_line/nearest.h"
 
@@ -34,7 +35,7 @@ class ManifestReader {
     for (const toml::node& node : *models) {
       const toml::table* const model = node.as_table();
       if (model == nullptr) return bad(node, "a model is a table, [[model]]");
-      if (absl::Status added = add(*model); !added.ok()) return added;
+      HEARTH_RETURN_IF_ERROR(add(*model));
     }
     return std::move(entries_);
   }
@@ -77,10 +78,9 @@ class ManifestReader {
     for (const auto& [key, value] : *pairs) {
       const std::string name(key.str());
       if (name.empty()) return bad(value, str_cat(what, ": a name is empty"));
-      absl::StatusOr<std::string> text = value_text(value, str_cat(what, ".", name));
-      if (!text.ok()) return text.status();
+      HEARTH_ASSIGN_OR_RETURN(std::string text, value_text(value, str_cat(what, ".", name)));
       std::erase_if(list, [&](const std::string& flag) { return flag.starts_with(name + "="); });
-      list.push_back(str_cat(name, "=", *text));
+      list.push_back(str_cat(name, "=", text));
     }
     return absl::OkStatus();
   }
@@ -108,7 +108,7 @@ class ManifestReader {
     if (list == nullptr) return add(node);
     if (list->empty()) return bad(node, str_cat(what, ": the list is empty"));
     for (const toml::node& element : *list) {
-      if (absl::Status added = add(element); !added.ok()) return added;
+      HEARTH_RETURN_IF_ERROR(add(element));
     }
     return absl::OkStatus();
   }
@@ -158,8 +158,8 @@ class ManifestReader {
       return bad(lengths, "lengths: expected a list of tables, [{ name = length }, …]");
     for (const toml::node& set : *sets) {
       ManifestEntry entry = all;
-      if (absl::Status added = add_pairs(set, "lengths", entry.flags.dims); !added.ok()) return added;
-      if (absl::Status kept = keep(set, std::move(entry)); !kept.ok()) return kept;
+      HEARTH_RETURN_IF_ERROR(add_pairs(set, "lengths", entry.flags.dims));
+      HEARTH_RETURN_IF_ERROR(keep(set, std::move(entry)));
     }
     return absl::OkStatus();
   }
@@ -210,13 +210,12 @@ std::string table_text(const std::vector<std::string>& flags) {
 }  // namespace
 
 absl::StatusOr<std::vector<ManifestEntry>> read_manifest(const std::string& path, const ModelFlags& given) {
-  const absl::StatusOr<std::string> text = runtime::read_file(path);
-  if (!text.ok()) return text.status();
-  if (text->size() > kMaxFileBytes)
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(path));
+  if (text.size() > kMaxFileBytes)
     return absl::InvalidArgumentError(
-        str_cat(path, " has ", text->size(), " bytes; a manifest has ", kMaxFileBytes, " at most"));
+        str_cat(path, " has ", text.size(), " bytes; a manifest has ", kMaxFileBytes, " at most"));
   try {
-    const toml::table root = toml::parse(*text, path);
+    const toml::table root = toml::parse(text, path);
     return ManifestReader(path, given).read(root);
   } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(

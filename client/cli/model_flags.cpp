@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
@@ -59,23 +60,21 @@ absl::StatusOr<onnx::DimRange> parse_range(const std::string& whole) {
   const std::string text = whole.substr(0, at);
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos && at == std::string::npos && text.find(',') != std::string::npos) {
-    absl::StatusOr<std::vector<std::int64_t>> ends = parse_values(text);
-    if (!ends.ok()) return ends.status();
-    if (ends->front() < 0) return absl::InvalidArgumentError(str_cat(ends->front(), " is no length"));
-    const std::int64_t least = std::min<std::int64_t>(1, ends->front()), greatest = ends->back();
-    return onnx::DimRange(least, greatest, {.ends = *std::move(ends)});
+    HEARTH_ASSIGN_OR_RETURN(std::vector<std::int64_t> ends, parse_values(text));
+    if (ends.front() < 0) return absl::InvalidArgumentError(str_cat(ends.front(), " is no length"));
+    const std::int64_t least = std::min<std::int64_t>(1, ends.front()), greatest = ends.back();
+    return onnx::DimRange(least, greatest, {.ends = std::move(ends)});
   }
   if (at != std::string::npos) {
     absl::StatusOr<onnx::DimRange> range =
         colon == std::string::npos ? absl::InvalidArgumentError("no MIN:MAX stands before '@'") : parse_range(text);
-    if (!range.ok()) return range.status();
-    absl::StatusOr<std::vector<std::int64_t>> points = parse_values(whole.substr(at + 1));
-    if (!points.ok()) return points.status();
-    for (const std::int64_t point : *points) {
+    HEARTH_RETURN_IF_ERROR(range.status());
+    HEARTH_ASSIGN_OR_RETURN(std::vector<std::int64_t> points, parse_values(whole.substr(at + 1)));
+    for (const std::int64_t point : points) {
       if (point < range->min || point > range->max)
         return absl::InvalidArgumentError(str_cat(point, " lies outside of ", text));
     }
-    range->parts.points = *std::move(points);
+    range->parts.points = std::move(points);
     return range;
   }
   std::int64_t least = 0, greatest = 0;
@@ -229,7 +228,7 @@ void ModelFlags::add_carry_to(CLI::App& command) {
 
 absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   absl::StatusOr<client::PrepareConfig> config = client::PrepareConfig::from_env();
-  if (!config.ok()) return config.status();
+  HEARTH_RETURN_IF_ERROR(config.status());
   config->socket = socket;
   if (device) config->device = *device;
   // 0 in a configuration leaves it to HEARTH_THREADS; a flag does not.
@@ -239,9 +238,8 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   if (direct_convolutions) config->direct_convolutions = *direct_convolutions;
   if (sealed) config->sealed = *sealed;
   for (const std::string& text : carried) {
-    const auto names = split_flag("--carry", text, "OUTPUT=INPUT");
-    if (!names.ok()) return names.status();
-    config->carried.push_back({names->first, names->second});
+    HEARTH_ASSIGN_OR_RETURN(const auto names, split_flag("--carry", text, "OUTPUT=INPUT"));
+    config->carried.push_back({names.first, names.second});
   }
   if (timeout_s) config->deadline = std::chrono::milliseconds(std::llround(*timeout_s * 1000));
   return config;
@@ -249,14 +247,14 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
 
 absl::Status ModelFlags::add_dims_to(onnx::ImportOptions& options) const {
   for (const std::string& text : dims) {
-    auto flag =
-        split_flag("--dim", text, "NAME=N, NAME=MIN:MAX, NAME=N,N,..., NAME=MIN:MAX@N,N,... or NAME=EXPRESSION");
-    if (!flag.ok()) return flag.status();
-    const auto range = parse_range(flag->second);
+    HEARTH_ASSIGN_OR_RETURN(
+        auto flag,
+        split_flag("--dim", text, "NAME=N, NAME=MIN:MAX, NAME=N,N,..., NAME=MIN:MAX@N,N,... or NAME=EXPRESSION"));
+    const auto range = parse_range(flag.second);
     if (range.ok()) {
-      options.dims.insert_or_assign(flag->first, *range);
-    } else if (onnx::is_dim_expression(flag->second)) {
-      options.dim_expressions.insert_or_assign(flag->first, flag->second);
+      options.dims.insert_or_assign(flag.first, *range);
+    } else if (onnx::is_dim_expression(flag.second)) {
+      options.dim_expressions.insert_or_assign(flag.first, flag.second);
     } else {
       return usage_error("--dim ", text, ": ", range.status().message());
     }
@@ -266,14 +264,13 @@ absl::Status ModelFlags::add_dims_to(onnx::ImportOptions& options) const {
 
 absl::StatusOr<onnx::ImportOptions> ModelFlags::import_options() const {
   onnx::ImportOptions options;
-  if (absl::Status added = add_dims_to(options); !added.ok()) return added;
+  HEARTH_RETURN_IF_ERROR(add_dims_to(options));
   options.weights = weights;
   for (const std::string& text : consts) {
-    const auto flag = split_flag("--const", text, "NAME=VALUE");
-    if (!flag.ok()) return flag.status();
-    auto value = parse_constant(flag->second);
+    HEARTH_ASSIGN_OR_RETURN(const auto flag, split_flag("--const", text, "NAME=VALUE"));
+    auto value = parse_constant(flag.second);
     if (!value.ok()) return usage_error("--const ", text, ": ", value.status().message());
-    options.constants.insert_or_assign(flag->first, *std::move(value));
+    options.constants.insert_or_assign(flag.first, *std::move(value));
   }
   return options;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
@@ -37,23 +38,20 @@ struct ConformanceFlags {
 
 absl::StatusOr<std::vector<Array>> replay(const onnx::ImportedModel& model, const std::map<std::string, Array>& arrays,
                                           const client::PrepareConfig& config) {
-  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model.outputs, config);
-  if (!plan.ok()) return plan.status();
-  absl::StatusOr<client::Instance> instance = plan->instantiate();
-  if (!instance.ok()) return instance.status();
-  for (const client::ValueInfo& input : plan->inputs()) {
+  HEARTH_ASSIGN_OR_RETURN(client::PreparedPlan plan, client::prepare(model.outputs, config));
+  HEARTH_ASSIGN_OR_RETURN(client::Instance instance, plan.instantiate());
+  for (const client::ValueInfo& input : plan.inputs()) {
     const auto found = arrays.find(input.name);
     if (found == arrays.end()) return absl::InvalidArgumentError(str_cat("no data for input '", input.name, "'"));
-    const absl::StatusOr<client::MutableView> view = instance->input(input.name);
-    if (!view.ok()) return view.status();
-    if (found->second.bytes.size() != view->size_bytes) {
+    HEARTH_ASSIGN_OR_RETURN(const client::MutableView view, instance.input(input.name));
+    if (found->second.bytes.size() != view.size_bytes) {
       return absl::InvalidArgumentError(str_cat("input '", input.name, "' has ", found->second.bytes.size(),
-                                                " bytes; the plan reads ", view->size_bytes));
+                                                " bytes; the plan reads ", view.size_bytes));
     }
-    std::memcpy(view->data, found->second.bytes.data(), view->size_bytes);
+    std::memcpy(view.data, found->second.bytes.data(), view.size_bytes);
   }
-  if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
-  return read_outputs(*instance, model);
+  HEARTH_RETURN_IF_ERROR(instance.execute());
+  return read_outputs(instance, model);
 }
 
 Json to_json(const CaseResult& result) {
@@ -84,9 +82,8 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
     return absl::NotFoundError(
         str_cat(flags.folder, ": no test case in it (a folder with model.onnx and test_data_set_0)"));
   }
-  const absl::StatusOr<client::PrepareConfig> prepare = flags.model.prepare_config();
-  if (!prepare.ok()) return prepare.status();
-  const client::PrepareConfig& config = *prepare;
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig prepare, flags.model.prepare_config());
+  const client::PrepareConfig& config = prepare;
   // Before any case, which would be a failure without a daemon.
   if (absl::StatusOr<Channel> channel = any_daemon(config.socket); !channel.ok()) return channel.status();
   const auto work = [&](std::size_t i) {
@@ -116,7 +113,7 @@ absl::StatusOr<int> conformance(const ConformanceFlags& flags) {
   const absl::Status ran = run_isolated(cases.size(), config.deadline + std::chrono::seconds(30), work, done);
   if (!ran.ok()) return ran;
   if (!flags.markdown.empty()) {
-    if (absl::Status wrote = write_coverage(flags.markdown, results); !wrote.ok()) return wrote;
+    HEARTH_RETURN_IF_ERROR(write_coverage(flags.markdown, results));
   }
   if (flags.model.json) {
     Json rows = Json::array();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/input_file.h"
 #include "client/cli/load_model.h"
 #include "client/cli/model_needs.h"
@@ -58,31 +59,29 @@ absl::StatusOr<Checked> check_of(const CheckFlags& flags) {
   if (client::is_plan_file(flags.path)) {
     return refuse_plan_file(flags.path, "check the model that it was exported from");
   }
-  const auto model = onnx::read_model(flags.path);
-  if (!model.ok()) return model.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto model, onnx::read_model(flags.path));
   Checked checked;
-  const auto operators = onnx::check_model(*model);
+  const auto operators = onnx::check_model(model);
   if (!operators.ok()) {
     checked.refused = std::string(operators.status().message());
     return checked;
   }
   checked.operators = *operators;
   if (!checked.operators.missing.empty()) return checked;
-  absl::StatusOr<onnx::ImportOptions> options = flags.model.import_options();
-  if (!options.ok()) return options.status();
-  onnx::ImportOptions given = *std::move(options);
+  HEARTH_ASSIGN_OR_RETURN(onnx::ImportOptions options, flags.model.import_options());
+  onnx::ImportOptions given = std::move(options);
   given.weights = onnx::Weights::kF32;
-  absl::StatusOr<onnx::DimSearch> found = onnx::find_dims(*model, given);
+  absl::StatusOr<onnx::DimSearch> found = onnx::find_dims(model, given);
   if (found.ok()) {
     checked.dims = *std::move(found);
-    checked.others = other_values(*model, given, checked.dims);
+    checked.others = other_values(model, given, checked.dims);
     if (flags.model.weights != onnx::Weights::kF32) {
-      const auto imported = onnx::import_model(*model, {.dims = checked.dims.lengths,
-                                                        .dim_expressions = checked.dims.expressions,
-                                                        .constants = checked.dims.constants,
-                                                        .weights = flags.model.weights});
-      if (!imported.ok()) return imported.status();
-      note_weights(flags.model.weights, imported->weights);
+      HEARTH_ASSIGN_OR_RETURN(const auto imported,
+                              onnx::import_model(model, {.dims = checked.dims.lengths,
+                                                         .dim_expressions = checked.dims.expressions,
+                                                         .constants = checked.dims.constants,
+                                                         .weights = flags.model.weights}));
+      note_weights(flags.model.weights, imported.weights);
     }
   } else {
     checked.refused = std::string(found.status().message());
@@ -123,10 +122,9 @@ Json to_json(const CheckFlags& flags, const Checked& checked) {
 }
 
 absl::StatusOr<int> check(const CheckFlags& flags) {
-  const absl::StatusOr<Checked> checked = check_of(flags);
-  if (!checked.ok()) return checked.status();
-  flags.model.json ? print_json(to_json(flags, *checked)) : print_checked(flags, *checked);
-  return checked->operators.missing.empty() && checked->refused.empty() ? 0 : kFailure;
+  HEARTH_ASSIGN_OR_RETURN(const Checked checked, check_of(flags));
+  flags.model.json ? print_json(to_json(flags, checked)) : print_checked(flags, checked);
+  return checked.operators.missing.empty() && checked.refused.empty() ? 0 : kFailure;
 }
 
 }  // namespace

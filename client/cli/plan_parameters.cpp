@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/load_model.h"
 #include "client/cli/print.h"
@@ -39,9 +40,8 @@ std::string some_of(const std::vector<std::string>& names) {
 }
 
 absl::StatusOr<Parameters> of_safetensors(const std::string& path) {
-  auto file = client::Safetensors::open(path);
-  if (!file.ok()) return file.status();
-  const auto kept = std::make_shared<const client::Safetensors>(*std::move(file));  // keeps the mapping
+  HEARTH_ASSIGN_OR_RETURN(auto file, client::Safetensors::open(path));
+  const auto kept = std::make_shared<const client::Safetensors>(std::move(file));  // keeps the mapping
   Parameters parameters;
   for (const auto& [name, view] : kept->tensors()) parameters[name] = {view.data, view.size_bytes, kept};
   return parameters;
@@ -53,11 +53,10 @@ absl::Status add_dims(const onnx::ModelSummary& summary, const v1::Plan& plan,
   for (const onnx::SummaryValue& input : summary.inputs) {
     for (const v1::PlanBuffer& buffer : plan.buffers()) {
       if (buffer.kind() != v1::PlanBuffer::INPUT || buffer.name() != input.name) continue;
-      const absl::StatusOr<client::Shape> shape = shape_of(buffer, plan);
-      if (!shape.ok()) return shape.status();
-      for (std::size_t axis = 0; axis < std::min(shape->size(), input.shape.size()); ++axis) {
+      HEARTH_ASSIGN_OR_RETURN(const client::Shape shape, shape_of(buffer, plan));
+      for (std::size_t axis = 0; axis < std::min(shape.size(), input.shape.size()); ++axis) {
         if (input.shape[axis].length >= 0) continue;
-        dims->emplace(input.shape[axis].name, onnx::DimRange((*shape)[axis].min(), (*shape)[axis].max()));
+        dims->emplace(input.shape[axis].name, onnx::DimRange(shape[axis].min(), shape[axis].max()));
       }
     }
   }
@@ -66,19 +65,15 @@ absl::Status add_dims(const onnx::ModelSummary& summary, const v1::Plan& plan,
 
 absl::StatusOr<Parameters> of_model(const std::string& path, const client::PlanFileContents& contents,
                                     const ModelFlags& flags) {
-  const absl::StatusOr<onnx::ModelFilePtr> model = onnx::read_model(path);
-  if (!model.ok()) return model.status();
-  absl::StatusOr<onnx::ImportOptions> options = flags.import_options();
-  if (!options.ok()) return options.status();
-  if (absl::Status added = add_dims(onnx::summarize(*model), contents.plan, &options->dims); !added.ok()) return added;
+  HEARTH_ASSIGN_OR_RETURN(const onnx::ModelFilePtr model, onnx::read_model(path));
+  HEARTH_ASSIGN_OR_RETURN(onnx::ImportOptions options, flags.import_options());
+  HEARTH_RETURN_IF_ERROR(add_dims(onnx::summarize(model), contents.plan, &options.dims));
   for (const v1::PlanFileFixedInput& input : contents.manifest.fixed_inputs())
-    options->constants[input.name()] = {
+    options.constants[input.name()] = {
         static_cast<DType>(input.dtype()), {input.shape().begin(), input.shape().end()}, input.data()};
-  const auto imported = onnx::import_model(*model, *options);
-  if (!imported.ok()) return imported.status();
-  auto traced = client::encode_graph(imported->outputs);
-  if (!traced.ok()) return traced.status();
-  return std::move(traced->parameters);
+  HEARTH_ASSIGN_OR_RETURN(const auto imported, onnx::import_model(model, options));
+  HEARTH_ASSIGN_OR_RETURN(auto traced, client::encode_graph(imported.outputs));
+  return std::move(traced.parameters);
 }
 
 }  // namespace
@@ -103,11 +98,10 @@ absl::StatusOr<Parameters> read_parameters(const std::string& path, const client
     if (client::is_plan_file(file)) {
       return usage_error("--parameters ", file, ": a plan file; give safetensors or the ONNX model");
     }
-    auto found = is_safetensors(file) ? of_safetensors(file) : of_model(file, contents, flags);
-    if (!found.ok()) return found.status();
+    HEARTH_ASSIGN_OR_RETURN(auto found, is_safetensors(file) ? of_safetensors(file) : of_model(file, contents, flags));
     for (const std::string& name : wanted) {
-      const auto data = found->find(name);
-      if (data != found->end()) given.insert_or_assign(name, data->second);
+      const auto data = found.find(name);
+      if (data != found.end()) given.insert_or_assign(name, data->second);
     }
   }
   std::erase_if(wanted, [&](const std::string& name) { return given.count(name) > 0; });

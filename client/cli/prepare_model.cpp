@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/span.h"
+#include "base/status_macros.h"
 #include "client/cli/connect.h"
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
@@ -32,43 +33,38 @@ absl::StatusOr<client::PreparedPlan> prepare_plan(const std::string& path, const
 
 absl::StatusOr<PreparedModel> prepare_model(const std::string& path, const ModelFlags& flags,
                                             const std::function<absl::Status(Model&)>& check) {
-  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
-  if (!config.ok()) return config.status();
-  client::connect_early(*config);  // while the model is read
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, flags.prepare_config());
+  client::connect_early(config);  // while the model is read
   Span loading("load the model", "client");
   absl::StatusOr<Model> model = load_model(path, flags);
   loading.end();
-  if (!model.ok()) return model.status();
-  if (absl::Status checked = check ? check(*model) : absl::OkStatus(); !checked.ok()) return checked;
-  absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, *model, *config, !flags.json);
-  if (!plan.ok()) return plan.status();
-  return PreparedModel{*std::move(model), *std::move(plan)};
+  HEARTH_RETURN_IF_ERROR(model.status());
+  HEARTH_RETURN_IF_ERROR(check ? check(*model) : absl::OkStatus());
+  HEARTH_ASSIGN_OR_RETURN(client::PreparedPlan plan, prepare_plan(path, *model, config, !flags.json));
+  return PreparedModel{*std::move(model), std::move(plan)};
 }
 
 absl::StatusOr<v1::ExplainResponse> explain_model(const Model& model, const client::PrepareConfig& config,
                                                   const ExplainWish& wish) {
-  absl::StatusOr<v1::Target> target = wish.target ? *wish.target : client::target_for(config);
-  if (!target.ok()) return target.status();
-  auto request = client::request_for<v1::ExplainRequest>(model.traced, config, *std::move(target));
+  HEARTH_ASSIGN_OR_RETURN(v1::Target target, wish.target ? *wish.target : client::target_for(config));
+  auto request = client::request_for<v1::ExplainRequest>(model.traced, config, std::move(target));
   request.set_model(model.name);
   request.mutable_options()->set_dump(wish.dump);
   request.set_only_key(wish.only_key);
   request.mutable_options()->mutable_var_values()->Assign(wish.values.begin(), wish.values.end());
   for (const std::string& kernel : wish.kernels) request.add_dump_kernels(kernel);
-  absl::StatusOr<Channel> channel = any_daemon(config.socket);
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(config.socket));
   const auto deadline = std::chrono::steady_clock::now() + config.deadline;
   if (config.sealed && !wish.only_key) {
     v1::ExplainRequest look = request;
     look.set_only_key(true);
-    const absl::StatusOr<v1::ExplainResponse> found = (*channel)->explain(std::move(look), deadline);
-    if (!found.ok()) return found.status();
-    if (!found->plan_cached())
+    HEARTH_ASSIGN_OR_RETURN(const v1::ExplainResponse found, channel->explain(std::move(look), deadline));
+    if (!found.plan_cached())
       return absl::FailedPreconditionError(
           "sealed: nothing is compiled, and the plan is not in the cache; hearth explain --why-miss says what is "
           "nearest");
   }
-  return (*channel)->explain(std::move(request), deadline);
+  return channel->explain(std::move(request), deadline);
 }
 
 }  // namespace hearth::cli

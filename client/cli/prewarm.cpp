@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/coverage_receipt.h"
@@ -68,7 +69,7 @@ class DimShares {
   static absl::StatusOr<DimShares> of(const PrewarmFlags& flags) {
     DimShares shares;
     onnx::ImportOptions options;
-    if (absl::Status added = flags.model.add_dims_to(options); !added.ok()) return added;
+    HEARTH_RETURN_IF_ERROR(flags.model.add_dims_to(options));
     std::set<std::string> given;
     for (const auto& [name, range] : options.dims) given.insert(name);
     for (const auto& [name, text] : options.dim_expressions) given.insert(name);
@@ -178,7 +179,7 @@ class Prewarmer {
     }
     note_threads();
     if (!flags_.report.empty()) {
-      if (absl::Status written = receipt_.write(flags_.report, items_.size()); !written.ok()) return written;
+      HEARTH_RETURN_IF_ERROR(receipt_.write(flags_.report, items_.size()));
     }
     return failed > 0 ? kFailure : 0;
   }
@@ -217,8 +218,7 @@ class Prewarmer {
     const std::string& path = item.path;
     const bool progress = !flags_.model.json && flags_.jobs == 1;
     if (flags_.tunes) {
-      const absl::StatusOr<v1::TuneResult> tuned = tune_model(path, model, config, progress, flags_.tune);
-      if (!tuned.ok()) return tuned.status();
+      HEARTH_ASSIGN_OR_RETURN(const v1::TuneResult tuned, tune_model(path, model, config, progress, flags_.tune));
     }
     CoveredPlan covered;
     covered.path = path;
@@ -227,21 +227,18 @@ class Prewarmer {
     covered.dims = item.flags.dims;
     covered.consts = item.flags.consts;
     if (named != nullptr || runtime::runs_on_host(config.device)) {
-      const absl::StatusOr<v1::Target> target = named != nullptr ? named->second : client::target_for(config);
-      if (!target.ok()) return target.status();
+      HEARTH_ASSIGN_OR_RETURN(const v1::Target target, named != nullptr ? named->second : client::target_for(config));
       ProgressBar bar(path, progress);
       client::PrepareConfig watched = config;
       watched.progress = bar.callback();
       watched.model = model.name;
-      const absl::StatusOr<client::PrepareStats> stats = client::prewarm(model.traced, *target, watched);
-      if (!stats.ok()) return stats.status();
-      covered.target = *target;
-      covered.stats = *stats;
+      HEARTH_ASSIGN_OR_RETURN(const client::PrepareStats stats, client::prewarm(model.traced, target, watched));
+      covered.target = target;
+      covered.stats = stats;
     } else {  // which device it is on turns out where it is loaded
-      const absl::StatusOr<client::PreparedPlan> plan = prepare_plan(path, model, config, progress);
-      if (!plan.ok()) return plan.status();
-      covered.target = loaded_plan(*plan).plan().target;
-      covered.stats = plan->stats();
+      HEARTH_ASSIGN_OR_RETURN(const client::PreparedPlan plan, prepare_plan(path, model, config, progress));
+      covered.target = loaded_plan(plan).plan().target;
+      covered.stats = plan.stats();
     }
     note_daemon_of(config.socket);
     tell(index, covered, named);
@@ -315,36 +312,31 @@ absl::StatusOr<std::vector<client::PrepareConfig>> configs_of(const ModelFlags& 
   for (std::size_t i = 0; i < std::max<std::size_t>(1, threads.size()); ++i) {
     ModelFlags one = flags;
     if (!threads.empty()) one.threads = threads[i];
-    const absl::StatusOr<client::PrepareConfig> config = one.prepare_config();
-    if (!config.ok()) return config.status();
-    configs.push_back(*config);
+    HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, one.prepare_config());
+    configs.push_back(config);
   }
   return configs;
 }
 
 absl::StatusOr<Item> item_of(std::string path, std::string name, ModelFlags flags, const std::vector<int>& threads,
                              const std::vector<std::string>& targets) {
-  absl::StatusOr<std::vector<client::PrepareConfig>> configs = configs_of(flags, threads);
-  if (!configs.ok()) return configs.status();
-  Item item{std::move(path), std::move(name), std::move(flags), *std::move(configs), {}};
+  HEARTH_ASSIGN_OR_RETURN(std::vector<client::PrepareConfig> configs, configs_of(flags, threads));
+  Item item{std::move(path), std::move(name), std::move(flags), std::move(configs), {}};
   for (const std::string& text : targets) {
-    absl::StatusOr<v1::Target> target = target_of(text, item.configs.front());
-    if (!target.ok()) return target.status();
-    item.targets.emplace_back(text, *std::move(target));
+    HEARTH_ASSIGN_OR_RETURN(v1::Target target, target_of(text, item.configs.front()));
+    item.targets.emplace_back(text, std::move(target));
   }
   return item;
 }
 
 absl::StatusOr<std::vector<Item>> items_of_paths(const PrewarmFlags& flags) {
-  const absl::StatusOr<DimShares> dims = DimShares::of(flags);
-  if (!dims.ok()) return dims.status();
+  HEARTH_ASSIGN_OR_RETURN(const DimShares dims, DimShares::of(flags));
   const std::vector<std::string> targets =
       flags.target.empty() ? std::vector<std::string>{} : std::vector{flags.target};
   std::vector<Item> items;
   for (const std::string& path : flags.paths) {
-    absl::StatusOr<Item> item = item_of(path, path, dims->flags_for(path, flags.model), flags.threads, targets);
-    if (!item.ok()) return item.status();
-    items.push_back(*std::move(item));
+    HEARTH_ASSIGN_OR_RETURN(Item item, item_of(path, path, dims.flags_for(path, flags.model), flags.threads, targets));
+    items.push_back(std::move(item));
   }
   return items;
 }
@@ -354,12 +346,11 @@ absl::StatusOr<std::vector<Item>> items_of_manifest(const PrewarmFlags& flags) {
        {std::pair("--dim", &flags.model.dims), {"--const", &flags.model.consts}, {"--carry", &flags.model.carried}}) {
     if (!list->empty()) return usage_error(flag, " ", list->front(), ": the manifest says it for each model");
   }
-  const absl::StatusOr<std::vector<ManifestEntry>> entries = read_manifest(flags.manifest, flags.model);
-  if (!entries.ok()) return entries.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> entries, read_manifest(flags.manifest, flags.model));
   std::map<std::string, int> sets;
-  for (const ManifestEntry& entry : *entries) ++sets[entry.name];
+  for (const ManifestEntry& entry : entries) ++sets[entry.name];
   std::vector<Item> items;
-  for (const ManifestEntry& entry : *entries) {
+  for (const ManifestEntry& entry : entries) {
     const std::string lengths = sets[entry.name] > 1 ? str_cat(" (", absl::StrJoin(entry.flags.dims, ", "), ")") : "";
     const std::vector<std::string> command_line =
         flags.target.empty() ? std::vector<std::string>{} : std::vector{flags.target};
@@ -377,9 +368,9 @@ absl::StatusOr<std::vector<Item>> items_of_manifest(const PrewarmFlags& flags) {
 absl::StatusOr<int> prewarm(const PrewarmFlags& flags) {
   if (flags.manifest.empty() == flags.paths.empty())
     return usage_error(flags.paths.empty() ? "give models, or --manifest" : "give models or --manifest, not both");
-  absl::StatusOr<std::vector<Item>> items = flags.manifest.empty() ? items_of_paths(flags) : items_of_manifest(flags);
-  if (!items.ok()) return items.status();
-  Prewarmer prewarmer(flags, *std::move(items));
+  HEARTH_ASSIGN_OR_RETURN(std::vector<Item> items,
+                          flags.manifest.empty() ? items_of_paths(flags) : items_of_manifest(flags));
+  Prewarmer prewarmer(flags, std::move(items));
   prewarmer.run();
   return prewarmer.finish();
 }

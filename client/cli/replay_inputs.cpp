@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "base/split_mix.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/model_needs.h"
@@ -53,18 +54,17 @@ absl::Status infer(const onnx::ModelValue& input, const client::Array& array, Gi
 absl::StatusOr<GivenValues> given_values(const Model& model, const std::vector<std::string>& vars) {
   GivenValues given;
   for (const std::string& text : vars) {
-    const auto flag = split_flag("--var", text, "NAME=N");
-    if (!flag.ok()) return flag.status();
+    HEARTH_ASSIGN_OR_RETURN(const auto flag, split_flag("--var", text, "NAME=N"));
     std::int64_t value = 0;
-    if (!absl::SimpleAtoi(flag->second, &value)) {
-      return usage_error("--var ", text, ": '", flag->second, "' is not a number");
+    if (!absl::SimpleAtoi(flag.second, &value)) {
+      return usage_error("--var ", text, ": '", flag.second, "' is not a number");
     }
-    given.insert_or_assign(flag->first, GivenValue{value, str_cat("--var ", text)});
+    given.insert_or_assign(flag.first, GivenValue{value, str_cat("--var ", text)});
   }
   for (const onnx::ModelValue& input : model.imported.inputs) {
     const auto array = model.arrays.find(input.name);
     if (array == model.arrays.end()) continue;
-    if (absl::Status inferred = infer(input, array->second, &given); !inferred.ok()) return inferred;
+    HEARTH_RETURN_IF_ERROR(infer(input, array->second, &given));
   }
   return given;
 }
@@ -72,12 +72,11 @@ absl::StatusOr<GivenValues> given_values(const Model& model, const std::vector<s
 }  // namespace
 
 absl::StatusOr<std::vector<std::int64_t>> variable_values(const Model& model, const std::vector<std::string>& vars) {
-  const absl::StatusOr<GivenValues> given = given_values(model, vars);
-  if (!given.ok()) return given.status();
+  HEARTH_ASSIGN_OR_RETURN(const GivenValues given, given_values(model, vars));
   std::vector<std::int64_t> values;
   for (const v1::Variable& variable : model.traced.graph.vars()) {
-    const auto found = given->find(variable.name());
-    values.push_back(found == given->end() ? variable.max() : found->second.value);
+    const auto found = given.find(variable.name());
+    values.push_back(found == given.end() ? variable.max() : found->second.value);
     if (values.back() >= variable.min() && values.back() <= variable.max()) continue;
     return absl::OutOfRangeError(str_cat(found->second.by, ": variable '", variable.name(), "' goes from ",
                                          variable.min(), " to ", variable.max()));
@@ -87,8 +86,7 @@ absl::StatusOr<std::vector<std::int64_t>> variable_values(const Model& model, co
 
 absl::Status set_variables(client::Instance& instance, const client::PreparedPlan& plan, const Model& model,
                            const std::vector<std::string>& vars) {
-  const absl::StatusOr<GivenValues> given = given_values(model, vars);
-  if (!given.ok()) return given.status();
+  HEARTH_ASSIGN_OR_RETURN(const GivenValues given, given_values(model, vars));
   std::vector<client::Variable> of_model;
   for (const onnx::ModelValue& input : model.imported.inputs) {
     for (const client::Dim& length : input.shape) length.collect_variables(of_model);
@@ -96,7 +94,7 @@ absl::Status set_variables(client::Instance& instance, const client::PreparedPla
   const auto has = [](const auto& variables, const std::string& name) {
     return std::ranges::any_of(variables, [&](const auto& variable) { return variable.name == name; });
   };
-  for (const auto& [name, value] : *given) {
+  for (const auto& [name, value] : given) {
     if (has(of_model, name) && !has(plan.variables(), name)) continue;
     if (absl::Status set = instance.set_var(name, value.value); !set.ok()) {
       return absl::Status(set.code(), str_cat(value.by, ": ", std::string(set.message())));
@@ -113,44 +111,42 @@ absl::StatusOr<std::vector<std::string>> fill_inputs(client::Instance& instance,
     const auto found = model.arrays.find(input.name);
     if (found == model.arrays.end()) continue;
     const auto array = client::as_dtype(found->second, input.dtype);
-    const absl::StatusOr<client::MutableView> own = instance.input(input.name);
-    if (!own.ok()) return own.status();
-    if (!array || array->bytes.size() != own->size_bytes) {
+    HEARTH_ASSIGN_OR_RETURN(const client::MutableView own, instance.input(input.name));
+    if (!array || array->bytes.size() != own.size_bytes) {
       return absl::InvalidArgumentError(str_cat(
           "input '", input.name, "' is given ", dtype_name(found->second.dtype), " ", shape_text(found->second.shape),
           "; the plan was prepared for one value of ", dtype_name(input.dtype), " ", shape_text(input.shape)));
     }
-    std::memcpy(own->data, array->bytes.data(), array->bytes.size());
+    std::memcpy(own.data, array->bytes.data(), array->bytes.size());
   }
   std::vector<std::string> random;
   for (const onnx::ModelValue& input : model.imported.inputs) {
     if (wanted.count(input.name) == 0) continue;
     // Into the instance's own memory, which is aligned and asks for huge pages.
-    const absl::StatusOr<client::MutableView> own = instance.input(input.name);
-    if (!own.ok()) return own.status();
+    HEARTH_ASSIGN_OR_RETURN(const client::MutableView own, instance.input(input.name));
     const auto found = model.arrays.find(input.name);
     const auto steering = model.steering.find(input.name);
     if (found == model.arrays.end() && steering != model.steering.end() && steering->second.size() > 1 &&
-        own->dtype != DType::kBool) {
-      const auto value = client::as_dtype(steering->second.front(), own->dtype);
-      if (value && value->bytes.size() == own->size_bytes) {
+        own.dtype != DType::kBool) {
+      const auto value = client::as_dtype(steering->second.front(), own.dtype);
+      if (value && value->bytes.size() == own.size_bytes) {
         note("input '", input.name, "' decides what the model computes: it is ", constant_text(*value),
              ", which the model compares it with; --input or --const gives another value");
-        std::memcpy(own->data, value->bytes.data(), own->size_bytes);
+        std::memcpy(own.data, value->bytes.data(), own.size_bytes);
         continue;
       }
     }
     if (found == model.arrays.end()) {
       random.push_back(input.name);
-      const std::string bytes = uniform_bytes(input.name, own->dtype, own->size_bytes / dtype_bytes(own->dtype), seed);
-      std::memcpy(own->data, bytes.data(), bytes.size());
+      const std::string bytes = uniform_bytes(input.name, own.dtype, own.size_bytes / dtype_bytes(own.dtype), seed);
+      std::memcpy(own.data, bytes.data(), bytes.size());
       continue;
     }
-    if (found->second.shape != own->shape) {
+    if (found->second.shape != own.shape) {
       return absl::InvalidArgumentError(str_cat("input '", input.name, "' has shape ", shape_text(found->second.shape),
-                                                "; the plan reads ", shape_text(own->shape), " (see --var)"));
+                                                "; the plan reads ", shape_text(own.shape), " (see --var)"));
     }
-    std::memcpy(own->data, found->second.bytes.data(), found->second.bytes.size());
+    std::memcpy(own.data, found->second.bytes.data(), found->second.bytes.size());
     found->second.bytes = std::string();
   }
   return random;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
@@ -90,9 +91,8 @@ absl::StatusOr<std::vector<WrittenOutput>> write_outputs(const std::vector<clien
   std::vector<WrittenOutput> written;
   std::vector<std::string> paths;
   if (!output_dir.empty()) {
-    auto named = output_paths(model, output_dir);
-    if (!named.ok()) return named.status();
-    paths = *std::move(named);
+    HEARTH_ASSIGN_OR_RETURN(auto named, output_paths(model, output_dir));
+    paths = std::move(named);
     std::error_code error;
     std::filesystem::create_directories(output_dir, error);
     if (error) {
@@ -215,16 +215,13 @@ std::vector<KernelRow> rows_of(const PreparedModel& prepared, const client::Prep
 
 absl::StatusOr<KernelProfile> profile_of(const RunFlags& flags, const PreparedModel& prepared,
                                          client::Instance& instance) {
-  absl::StatusOr<KernelTimes> times = measure_kernels(instance, prepared.plan, std::max(flags.repeat, 5));
-  if (!times.ok()) return times.status();
-  const absl::StatusOr<client::PrepareConfig> config = flags.model.prepare_config();
-  if (!config.ok()) return config.status();
+  HEARTH_ASSIGN_OR_RETURN(KernelTimes times, measure_kernels(instance, prepared.plan, std::max(flags.repeat, 5)));
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, flags.model.prepare_config());
   ExplainWish wish;
-  absl::StatusOr<std::vector<std::int64_t>> values = variable_values(prepared.model, flags.vars);
-  if (!values.ok()) return values.status();
-  wish.values = *std::move(values);
-  std::vector<KernelRow> rows = rows_of(prepared, *config, wish, *times);
-  KernelProfile profile{std::move(rows), *std::move(times), speed_of(prepared.plan)};
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::int64_t> values, variable_values(prepared.model, flags.vars));
+  wish.values = std::move(values);
+  std::vector<KernelRow> rows = rows_of(prepared, config, wish, times);
+  KernelProfile profile{std::move(rows), std::move(times), speed_of(prepared.plan)};
   add_times(profile.times, &profile.rows);
   return profile;
 }
@@ -237,65 +234,57 @@ absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
     }
     return prepare_model(flags.path, flags.model);
   }
-  absl::StatusOr<PlanOfFile> loaded = load_plan_of(flags.path, flags.model, flags.parameters);
-  if (!loaded.ok()) return loaded.status();
-  return PreparedModel{std::move(loaded->model), std::move(loaded->plan)};
+  HEARTH_ASSIGN_OR_RETURN(PlanOfFile loaded, load_plan_of(flags.path, flags.model, flags.parameters));
+  return PreparedModel{std::move(loaded.model), std::move(loaded.plan)};
 }
 
 absl::StatusOr<int> run(RunFlags& flags) {
   if (flags.compares && (flags.model.weights == onnx::Weights::kF32 || client::is_plan_file(flags.path))) {
     return usage_error("--compare-f32: give a model and --weights bf16 or int8, whose outputs are to be compared");
   }
-  absl::StatusOr<PreparedModel> prepared = load(flags);
-  if (!prepared.ok()) return prepared.status();
-  absl::StatusOr<Expected> named = read_expected(flags.expect, prepared->model.imported, prepared->model.files);
-  if (!named.ok()) return named.status();
-  Expected expected = *std::move(named);
-  expected.insert(prepared->model.expected.begin(), prepared->model.expected.end());
+  HEARTH_ASSIGN_OR_RETURN(PreparedModel prepared, load(flags));
+  HEARTH_ASSIGN_OR_RETURN(Expected named, read_expected(flags.expect, prepared.model.imported, prepared.model.files));
+  Expected expected = std::move(named);
+  expected.insert(prepared.model.expected.begin(), prepared.model.expected.end());
   Span instantiating("instantiate", "client");
-  absl::StatusOr<client::Instance> instance = prepared->plan.instantiate();
-  if (!instance.ok()) return instance.status();
+  HEARTH_ASSIGN_OR_RETURN(client::Instance instance, prepared.plan.instantiate());
   instantiating.end();
-  if (absl::Status set = set_variables(*instance, prepared->plan, prepared->model, flags.vars); !set.ok()) return set;
-  const auto random = fill_inputs(*instance, prepared->plan, prepared->model, flags.seed);
-  if (!random.ok()) return random.status();
+  HEARTH_RETURN_IF_ERROR(set_variables(instance, prepared.plan, prepared.model, flags.vars));
+  HEARTH_ASSIGN_OR_RETURN(const auto random, fill_inputs(instance, prepared.plan, prepared.model, flags.seed));
   std::vector<double> times;
   for (int i = 0; i < flags.repeat; ++i) {
     const Span span("replay", "replay");
     const auto start = std::chrono::steady_clock::now();
-    if (absl::Status ran = instance->execute(); !ran.ok()) return ran;
+    HEARTH_RETURN_IF_ERROR(instance.execute());
     times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
-  const auto results = read_results(*instance, prepared->model.imported);
-  if (!results.ok()) return results.status();
+  HEARTH_ASSIGN_OR_RETURN(const auto results, read_results(instance, prepared.model.imported));
   if (flags.trace.is_wanted()) {
-    if (absl::Status ran = trace_kernels(*instance, prepared->plan.device()); !ran.ok()) return ran;
+    HEARTH_RETURN_IF_ERROR(trace_kernels(instance, prepared.plan.device()));
     flags.trace.pause();
   }
-  auto outputs = write_outputs(*results, prepared->model, flags.output_dir);
-  if (!outputs.ok()) return outputs.status();
+  HEARTH_ASSIGN_OR_RETURN(auto outputs, write_outputs(results, prepared.model, flags.output_dir));
   const std::vector<Comparison> comparisons =
-      compare(expected, prepared->model.imported, *results, flags.expect.tolerance);
+      compare(expected, prepared.model.imported, results, flags.expect.tolerance);
   if (flags.compares) {
-    const auto differences = differences_from_f32(flags.path, flags.model, flags.vars, *prepared, *instance);
-    if (!differences.ok()) return differences.status();
-    for (std::size_t i = 0; i < outputs->size(); ++i) (*outputs)[i].difference = (*differences)[i];
+    HEARTH_ASSIGN_OR_RETURN(const auto differences,
+                            differences_from_f32(flags.path, flags.model, flags.vars, prepared, instance));
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i].difference = differences[i];
   }
   std::optional<KernelProfile> profile;
   if (flags.profile) {
-    absl::StatusOr<KernelProfile> profiled = profile_of(flags, *prepared, *instance);
-    if (!profiled.ok()) return profiled.status();
-    profile = *std::move(profiled);
+    HEARTH_ASSIGN_OR_RETURN(KernelProfile profiled, profile_of(flags, prepared, instance));
+    profile = std::move(profiled);
     times = profile->times.replays_us;  // the first replays were cold
   }
   const KernelProfile* shown = profile ? &*profile : nullptr;
   if (flags.model.json) {
     const onnx::Weights form = flags.model.weights;
-    const Json weights = form == onnx::Weights::kF32 ? Json() : weights_json(form, prepared->model.imported.weights);
-    print_as_json(prepared->plan, summarize(times), *outputs, *random, weights, shown, comparisons);
+    const Json weights = form == onnx::Weights::kF32 ? Json() : weights_json(form, prepared.model.imported.weights);
+    print_as_json(prepared.plan, summarize(times), outputs, random, weights, shown, comparisons);
   } else {
-    note_random_inputs(*random, flags.seed);
-    print_text(flags, prepared->plan, summarize(times), *outputs, shown);
+    note_random_inputs(random, flags.seed);
+    print_text(flags, prepared.plan, summarize(times), outputs, shown);
   }
   bool is_right = true;
   for (const Comparison& comparison : comparisons) {
@@ -323,9 +312,8 @@ absl::StatusOr<int> run_all(RunFlags& flags) {
     flags.model.test_data = set;
     if (sets->size() > 1 && !flags.model.json) print_line(set);
     flags.trace.go_on();
-    const absl::StatusOr<int> ended = run(flags);
-    if (!ended.ok()) return ended.status();
-    worst = std::max(worst, *ended);
+    HEARTH_ASSIGN_OR_RETURN(const int ended, run(flags));
+    worst = std::max(worst, ended);
   }
   return worst;
 }

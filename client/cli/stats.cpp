@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
@@ -77,44 +78,42 @@ Json to_json(const v1::StatsResponse& s) {
 }
 
 absl::StatusOr<int> stats(const StatsFlags& flags) {
-  absl::StatusOr<Channel> channel = running_daemon(flags.socket);
-  if (!channel.ok()) return channel.status();
-  const auto s = (*channel)->stats(kStatusTimeout);
-  if (!s.ok()) return s.status();
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, running_daemon(flags.socket));
+  HEARTH_ASSIGN_OR_RETURN(const auto s, channel->stats(kStatusTimeout));
   if (flags.json) {
-    print_json(to_json(*s));
+    print_json(to_json(s));
     return 0;
   }
-  if (s->without_counters()) {
-    print_facts({{"daemon", daemon_text(*s)}, {"sandbox", sandbox_text(*s)}, {"counters", kOfOthers}});
+  if (s.without_counters()) {
+    print_facts({{"daemon", daemon_text(s)}, {"sandbox", sandbox_text(s)}, {"counters", kOfOthers}});
     return 0;
   }
   print_facts({
-      {"daemon", daemon_text(*s) + ", " + human_bytes(s->rss_bytes())},
-      {"cache", s->cache_dir() + ", " + std::to_string(s->cache_entries()) + " entries, " +
-                    human_bytes(static_cast<double>(s->cache_bytes())) + " of " +
-                    human_bytes(static_cast<double>(s->cache_limit_bytes())) +
-                    (s->evicted() > 0 ? ", " + std::to_string(s->evicted()) + " files evicted" : "")},
-      {"requests", std::to_string(s->requests()) + ": " + std::to_string(s->plan_hits()) + " hits, " +
-                       std::to_string(s->plan_misses()) + " misses, " + std::to_string(s->plan_joined()) + " joined, " +
-                       std::to_string(s->plan_errors()) + " errors" +
-                       (s->sealed_misses() > 0 ? ", " + std::to_string(s->sealed_misses()) + " of them sealed" : "")},
-      {"kernels", std::to_string(s->kernels_compiled()) + " compiled, " + std::to_string(s->kernel_hits()) + " hits, " +
-                      std::to_string(s->kernel_joined()) + " joined, " + std::to_string(s->quarantined()) +
+      {"daemon", daemon_text(s) + ", " + human_bytes(s.rss_bytes())},
+      {"cache", s.cache_dir() + ", " + std::to_string(s.cache_entries()) + " entries, " +
+                    human_bytes(static_cast<double>(s.cache_bytes())) + " of " +
+                    human_bytes(static_cast<double>(s.cache_limit_bytes())) +
+                    (s.evicted() > 0 ? ", " + std::to_string(s.evicted()) + " files evicted" : "")},
+      {"requests", std::to_string(s.requests()) + ": " + std::to_string(s.plan_hits()) + " hits, " +
+                       std::to_string(s.plan_misses()) + " misses, " + std::to_string(s.plan_joined()) + " joined, " +
+                       std::to_string(s.plan_errors()) + " errors" +
+                       (s.sealed_misses() > 0 ? ", " + std::to_string(s.sealed_misses()) + " of them sealed" : "")},
+      {"kernels", std::to_string(s.kernels_compiled()) + " compiled, " + std::to_string(s.kernel_hits()) + " hits, " +
+                      std::to_string(s.kernel_joined()) + " joined, " + std::to_string(s.quarantined()) +
                       " quarantined"},
-      {"blobs", std::to_string(s->blob_requests()) + ": " + std::to_string(s->blob_hits()) + " hits, " +
-                    std::to_string(s->blob_misses()) + " misses, " + std::to_string(s->blob_joined()) + " joined, " +
-                    std::to_string(s->blob_errors()) + " errors; " + std::to_string(s->blobs_compiled()) +
-                    " compiled, " + std::to_string(s->blob_workers()) + " workers running"},
-      {"workers", std::to_string(s->workers()) + " running, " + std::to_string(s->queued_jobs()) + " jobs waiting, " +
-                      std::to_string(s->worker_crashes()) + " crashes, " + std::to_string(s->worker_timeouts()) +
+      {"blobs", std::to_string(s.blob_requests()) + ": " + std::to_string(s.blob_hits()) + " hits, " +
+                    std::to_string(s.blob_misses()) + " misses, " + std::to_string(s.blob_joined()) + " joined, " +
+                    std::to_string(s.blob_errors()) + " errors; " + std::to_string(s.blobs_compiled()) + " compiled, " +
+                    std::to_string(s.blob_workers()) + " workers running"},
+      {"workers", std::to_string(s.workers()) + " running, " + std::to_string(s.queued_jobs()) + " jobs waiting, " +
+                      std::to_string(s.worker_crashes()) + " crashes, " + std::to_string(s.worker_timeouts()) +
                       " timeouts"},
-      {"sandbox", sandbox_text(*s)},
-      {"weights", weights_text(*s)},
+      {"sandbox", sandbox_text(s)},
+      {"weights", weights_text(s)},
       {"clients",
-       std::to_string(s->sessions()) + " sessions, " + std::to_string(s->leases()) + " leases" +
-           (s->refused_connections() > 0 ? ", " + std::to_string(s->refused_connections()) + " connections refused"
-                                         : "")},
+       std::to_string(s.sessions()) + " sessions, " + std::to_string(s.leases()) + " leases" +
+           (s.refused_connections() > 0 ? ", " + std::to_string(s.refused_connections()) + " connections refused"
+                                        : "")},
   });
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "client/cli/print.h"
 #include "client/jit/request.h"
 #include "command_line/nearest.h"
@@ -18,12 +19,11 @@ namespace {
 
 absl::StatusOr<v1::Target> read_record(const std::string& path) {
   constexpr std::size_t kMaxBytes = 1 << 20;
-  const absl::StatusOr<std::string> text = runtime::read_input(path);
-  if (!text.ok()) return text.status();
-  if (text->size() > kMaxBytes)
-    return absl::InvalidArgumentError(str_cat(path, ": no target's record: it has ", text->size(), " bytes"));
+  HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_input(path));
+  if (text.size() > kMaxBytes)
+    return absl::InvalidArgumentError(str_cat(path, ": no target's record: it has ", text.size(), " bytes"));
   v1::Target target;
-  if (const auto parsed = google::protobuf::util::JsonStringToMessage(*text, &target); !parsed.ok()) {
+  if (const auto parsed = google::protobuf::util::JsonStringToMessage(text, &target); !parsed.ok()) {
     return absl::InvalidArgumentError(
         str_cat(path, ": no target's record: ", std::string_view(parsed.message().data(), parsed.message().size()),
                 "; the manifest that hearth emit writes has one under \"target\""));

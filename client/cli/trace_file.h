@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/span.h"
+#include "base/status_macros.h"
 
 namespace CLI {
 class App;
@@ -42,10 +43,10 @@ class TraceFile {
 // What `run` does, traced where --trace was given; the file is written where it gave a status of its own.
 template <class Run>
 absl::StatusOr<int> traced(TraceFile& trace, const std::string& program, const Run& run) {
-  if (absl::Status started = trace.start(program); !started.ok()) return started;
+  HEARTH_RETURN_IF_ERROR(trace.start(program));
   absl::StatusOr<int> ended = run();
   if (!ended.ok()) return ended;
-  if (absl::Status written = trace.write(); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(trace.write());
   return ended;
 }
 

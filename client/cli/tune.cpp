@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
@@ -102,38 +103,33 @@ void print_text(const v1::TuneResult& result) {
 
 // What was tuned is in the cache when this command ends, also for processes that compile nothing.
 absl::StatusOr<client::PrepareStats> prepare_again(const Model& model, const ModelFlags& flags) {
-  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
-  if (!config.ok()) return config.status();
-  const absl::StatusOr<v1::Target> target = client::target_for(*config);
-  if (!target.ok()) return target.status();
-  return client::prewarm(model.traced, *target, *config);
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, flags.prepare_config());
+  HEARTH_ASSIGN_OR_RETURN(const v1::Target target, client::target_for(config));
+  return client::prewarm(model.traced, target, config);
 }
 
 absl::StatusOr<int> tune(const Flags& flags) {
   if (client::is_plan_file(flags.path)) {
     return refuse_plan_file(flags.path, "tune the model that it was exported from, then export it again");
   }
-  absl::StatusOr<Model> model = load_model(flags.path, flags.model);
-  if (!model.ok()) return model.status();
-  const absl::StatusOr<v1::TuneResult> result = tune_model(flags.path, *model, flags.model, flags.tune);
-  if (!result.ok()) return result.status();
-  const absl::StatusOr<client::PrepareStats> again = prepare_again(*model, flags.model);
-  if (!again.ok()) return again.status();
+  HEARTH_ASSIGN_OR_RETURN(Model model, load_model(flags.path, flags.model));
+  HEARTH_ASSIGN_OR_RETURN(const v1::TuneResult result, tune_model(flags.path, model, flags.model, flags.tune));
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareStats again, prepare_again(model, flags.model));
   // Of the cache's plans, this one is among those that changed.
-  const std::uint32_t others = result->changed_plans() > 0 ? result->changed_plans() - 1 : 0;
+  const std::uint32_t others = result.changed_plans() > 0 ? result.changed_plans() - 1 : 0;
   if (flags.model.json) {
     Json kernels = Json::array();
-    for (const v1::TunedKernel& kernel : result->kernels()) kernels.push_back(to_json(kernel));
+    for (const v1::TunedKernel& kernel : result.kernels()) kernels.push_back(to_json(kernel));
     print_json({{"model", flags.path},
                 {"kernels", kernels},
-                {"prepared", {{"kernels", again->kernels}, {"compiled_kernels", again->compiled_kernels}}},
+                {"prepared", {{"kernels", again.kernels}, {"compiled_kernels", again.compiled_kernels}}},
                 {"other_plans", others}});
     return 0;
   }
-  print_text(*result);
+  print_text(result);
   print_line();
-  print_line("prepared again: ", again->kernels, again->kernels == 1 ? " kernel, " : " kernels, ",
-             again->compiled_kernels, " compiled now");
+  print_line("prepared again: ", again.kernels, again.kernels == 1 ? " kernel, " : " kernels, ", again.compiled_kernels,
+             " compiled now");
   if (others > 0) {
     print_line(others, others == 1 ? " other plan has" : " other plans have",
                " a kernel that was tuned: hearth prewarm makes them anew; until then sealed processes run them as they "

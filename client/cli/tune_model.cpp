@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/status_macros.h"
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
@@ -34,24 +35,21 @@ void TuneFlags::add_to(CLI::App& command, CLI::Option* needs) {
 
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model, const ModelFlags& flags,
                                           const TuneFlags& tune) {
-  const absl::StatusOr<client::PrepareConfig> config = flags.prepare_config();
-  if (!config.ok()) return config.status();
-  return tune_model(path, model, *config, !flags.json, tune);
+  HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig config, flags.prepare_config());
+  return tune_model(path, model, config, !flags.json, tune);
 }
 
 absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& model,
                                           const client::PrepareConfig& config, bool progress, const TuneFlags& tune) {
   if (config.sealed) return usage_error("tuning compiles, which HEARTH_SEALED forbids");
-  auto request = client::request_for<v1::TuneRequest>(model.traced, config);
-  if (!request.ok()) return request.status();
-  absl::StatusOr<Channel> channel = any_daemon(config.socket);
-  if (!channel.ok()) return channel.status();
-  request->set_budget_ms(static_cast<std::uint64_t>(std::llround(tune.budget_s * 1000)));
-  request->set_again(tune.again);
+  HEARTH_ASSIGN_OR_RETURN(auto request, client::request_for<v1::TuneRequest>(model.traced, config));
+  HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(config.socket));
+  request.set_budget_ms(static_cast<std::uint64_t>(std::llround(tune.budget_s * 1000)));
+  request.set_again(tune.again);
   ProgressBar bar(path, progress);
-  const auto budget = std::chrono::milliseconds(request->budget_ms());
-  return (*channel)->tune(*std::move(request), std::chrono::steady_clock::now() + budget + kGrace,
-                          bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)));
+  const auto budget = std::chrono::milliseconds(request.budget_ms());
+  return channel->tune(std::move(request), std::chrono::steady_clock::now() + budget + kGrace,
+                       bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)));
 }
 
 }  // namespace hearth::cli

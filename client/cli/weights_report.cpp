@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/cli/format.h"
 #include "client/cli/outputs.h"
@@ -79,38 +80,31 @@ nlohmann::ordered_json weights_json(onnx::Weights form, const onnx::WeightsRepor
 absl::StatusOr<std::vector<double>> differences_from_f32(const std::string& path, const ModelFlags& flags,
                                                          const std::vector<std::string>& vars,
                                                          const PreparedModel& prepared, client::Instance& instance) {
-  auto options = flags.import_options();
-  if (!options.ok()) return options.status();
-  options->weights = onnx::Weights::kF32;
-  for (const auto& [name, array] : prepared.model.arrays) options->input_shapes[name] = array.shape;
+  HEARTH_ASSIGN_OR_RETURN(auto options, flags.import_options());
+  options.weights = onnx::Weights::kF32;
+  for (const auto& [name, array] : prepared.model.arrays) options.input_shapes[name] = array.shape;
   for (const runtime::FixedInput& input : prepared.model.imported.fixed_inputs)
-    options->constants[input.name] = {input.dtype, input.shape, input.bytes};
-  const auto model = onnx::import_model(path, *options);
-  if (!model.ok()) return model.status();
-  const auto config = flags.prepare_config();
-  if (!config.ok()) return config.status();
-  absl::StatusOr<client::PreparedPlan> plan = client::prepare(model->outputs, *config);
-  if (!plan.ok()) return plan.status();
-  absl::StatusOr<client::Instance> f32 = plan->instantiate();
-  if (!f32.ok()) return f32.status();
-  if (absl::Status set = set_variables(*f32, *plan, prepared.model, vars); !set.ok()) return set;
-  for (const client::ValueInfo& input : plan->inputs()) {
-    const absl::StatusOr<client::MutableView> from = instance.input(input.name), to = f32->input(input.name);
-    if (!from.ok()) return from.status();
-    if (!to.ok()) return to.status();
+    options.constants[input.name] = {input.dtype, input.shape, input.bytes};
+  HEARTH_ASSIGN_OR_RETURN(const auto model, onnx::import_model(path, options));
+  HEARTH_ASSIGN_OR_RETURN(const auto config, flags.prepare_config());
+  HEARTH_ASSIGN_OR_RETURN(client::PreparedPlan plan, client::prepare(model.outputs, config));
+  HEARTH_ASSIGN_OR_RETURN(client::Instance f32, plan.instantiate());
+  HEARTH_RETURN_IF_ERROR(set_variables(f32, plan, prepared.model, vars));
+  for (const client::ValueInfo& input : plan.inputs()) {
+    const absl::StatusOr<client::MutableView> from = instance.input(input.name), to = f32.input(input.name);
+    HEARTH_RETURN_IF_ERROR(from.status());
+    HEARTH_RETURN_IF_ERROR(to.status());
     if (from->size_bytes != to->size_bytes) {
       return absl::InternalError(str_cat("input '", input.name, "' has another size with f32 weights"));
     }
     std::memcpy(to->data, from->data, to->size_bytes);
   }
-  if (absl::Status ran = f32->execute(); !ran.ok()) return ran;
-  const auto narrow_results = read_results(instance, prepared.model.imported);
-  if (!narrow_results.ok()) return narrow_results.status();
-  const auto f32_results = read_results(*f32, *model);
-  if (!f32_results.ok()) return f32_results.status();
+  HEARTH_RETURN_IF_ERROR(f32.execute());
+  HEARTH_ASSIGN_OR_RETURN(const auto narrow_results, read_results(instance, prepared.model.imported));
+  HEARTH_ASSIGN_OR_RETURN(const auto f32_results, read_results(f32, model));
   std::vector<double> differences;
-  for (std::size_t i = 0; i < f32_results->size(); ++i) {
-    differences.push_back(difference((*narrow_results)[i], (*f32_results)[i]));
+  for (std::size_t i = 0; i < f32_results.size(); ++i) {
+    differences.push_back(difference(narrow_results[i], f32_results[i]));
   }
   return differences;
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/blob_file.h"
 #include "client/connection/daemon_channel.h"
@@ -73,16 +74,14 @@ absl::StatusOr<Request> parse(const char* text) {
 }
 
 absl::StatusOr<BlobFile> acquire(const char* text) {
-  absl::StatusOr<Request> request = parse(text);
-  if (!request.ok()) return request.status();
-  absl::StatusOr<std::shared_ptr<DaemonChannel>> channel = DaemonChannel::get({.socket = request->socket});
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(Request request, parse(text));
+  HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<DaemonChannel> channel, DaemonChannel::get({.socket = request.socket}));
   absl::StatusOr<BlobFile> file = absl::InternalError("not tried");
   // Twice: between answer and fetch the daemon may have evicted the blob, or found its file damaged and put it aside.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const absl::StatusOr<hearth::v1::BlobResult> result = (*channel)->compile_blob(request->proto, request->deadline);
-    if (!result.ok()) return result.status();
-    file = hearth::client::open_blob(**channel, result->artifact(), request->deadline);
+    HEARTH_ASSIGN_OR_RETURN(const hearth::v1::BlobResult result,
+                            channel->compile_blob(request.proto, request.deadline));
+    file = hearth::client::open_blob(*channel, result.artifact(), request.deadline);
     if (!absl::IsNotFound(file.status()) && !absl::IsDataLoss(file.status())) break;
   }
   return file;

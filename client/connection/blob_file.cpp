@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::client {
@@ -47,16 +48,14 @@ absl::StatusOr<BlobFile> open_blob(DaemonChannel& channel, const v1::ArtifactRef
                                    DaemonChannel::Deadline deadline) {
   BlobFile file{artifact.path(), to_hex(artifact.digest())};
   if (!file.path.empty() && holds(file.path, artifact.digest())) return file;
-  const absl::StatusOr<std::string> folder = private_folder();
-  if (!folder.ok()) return folder.status();
-  file.path = str_cat(*folder, "/", file.sha256_hex, ".so");
+  HEARTH_ASSIGN_OR_RETURN(const std::string folder, private_folder());
+  file.path = str_cat(folder, "/", file.sha256_hex, ".so");
   if (holds(file.path, artifact.digest())) return file;
-  const absl::StatusOr<std::string> bytes = channel.fetch_artifact(artifact.digest(), deadline);
-  if (!bytes.ok()) return bytes.status();
-  if (to_bytes(sha256(*bytes)) != artifact.digest()) {
+  HEARTH_ASSIGN_OR_RETURN(const std::string bytes, channel.fetch_artifact(artifact.digest(), deadline));
+  if (to_bytes(sha256(bytes)) != artifact.digest()) {
     return absl::DataLossError(str_cat("the daemon sent other bytes than those of ", file.sha256_hex));
   }
-  if (absl::Status written = runtime::write_file(file.path, {*bytes}); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(runtime::write_file(file.path, {bytes}));
   ::chmod(file.path.c_str(), 0500);
   return file;
 }

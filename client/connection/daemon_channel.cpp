@@ -10,6 +10,7 @@
 #include "base/cancellation.h"
 #include "base/fork.h"
 #include "base/span.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/daemon_session.h"
 #include "client/connection/daemon_socket.h"
@@ -129,7 +130,7 @@ struct DaemonChannel::State {
     while (connection.next(&message) == RpcConnection::Event::kMessage) {
       typename Method::Response response;
       if (!response.ParseFromString(message)) return absl::DataLossError("the daemon's answer cannot be read");
-      if (absl::Status taken = on_response(std::move(response)); !taken.ok()) return taken;
+      HEARTH_RETURN_IF_ERROR(on_response(std::move(response)));
     }
     return connection.status();
   }
@@ -190,7 +191,7 @@ struct DaemonChannel::State {
     absl::StatusOr<std::unique_ptr<RpcConnection>> connected =
         RpcConnection::connect(admin_socket_path(socket), deadline);
     if (absl::IsNotFound(connected.status())) return unary(method, request, deadline, /*starts_daemon=*/false);
-    if (!connected.ok()) return connected.status();
+    HEARTH_RETURN_IF_ERROR(connected.status());
     std::optional<typename Method::Response> response;
     absl::Status status = exchange(**connected, method, request, deadline, [&](typename Method::Response&& answer) {
       response = std::move(answer);
@@ -251,18 +252,16 @@ absl::StatusOr<std::shared_ptr<DaemonChannel>> DaemonChannel::get(const ChannelC
     std::map<std::pair<std::string, bool>, std::shared_ptr<DaemonChannel>> by_socket;
   };
   static std::atomic<Channels*> newest{new Channels};
-  absl::StatusOr<std::string> socket = resolve_socket_path(config.socket);
-  if (!socket.ok()) return socket.status();
+  HEARTH_ASSIGN_OR_RETURN(std::string socket, resolve_socket_path(config.socket));
   Channels* channels = newest.load(std::memory_order_acquire);
   while (channels->generation != runtime::fork_generation()) {  // a forked child: the parent's lock may be held
     auto own = std::make_unique<Channels>();
     if (newest.compare_exchange_strong(channels, own.get(), std::memory_order_acq_rel)) channels = own.release();
   }
-  const absl::StatusOr<bool> auto_start = auto_start_allowed(config.auto_start);
-  if (!auto_start.ok()) return auto_start.status();
+  HEARTH_ASSIGN_OR_RETURN(const bool auto_start, auto_start_allowed(config.auto_start));
   const std::lock_guard<std::mutex> lock(channels->mutex);
-  std::shared_ptr<DaemonChannel>& channel = channels->by_socket[{*socket, *auto_start}];
-  if (!channel) channel.reset(new DaemonChannel(std::make_unique<State>(*socket, *auto_start)));
+  std::shared_ptr<DaemonChannel>& channel = channels->by_socket[{socket, auto_start}];
+  if (!channel) channel.reset(new DaemonChannel(std::make_unique<State>(socket, auto_start)));
   return channel;
 }
 
@@ -293,15 +292,13 @@ void DaemonChannel::connect_early() {
 }
 
 absl::Status DaemonChannel::start_daemon(Deadline deadline) {
-  absl::StatusOr<bool> running = daemon_is_running();
-  if (!running.ok()) return running.status();
-  return *running ? absl::OkStatus() : client::start_daemon(socket_path(), deadline);
+  HEARTH_ASSIGN_OR_RETURN(bool running, daemon_is_running());
+  return running ? absl::OkStatus() : client::start_daemon(socket_path(), deadline);
 }
 
 absl::Status DaemonChannel::have_daemon(Deadline deadline) {
-  absl::StatusOr<bool> running = daemon_is_running();
-  if (!running.ok()) return running.status();
-  if (*running) return absl::OkStatus();
+  HEARTH_ASSIGN_OR_RETURN(bool running, daemon_is_running());
+  if (running) return absl::OkStatus();
   return state().auto_start ? client::start_daemon(socket_path(), deadline) : none_listens(socket_path());
 }
 

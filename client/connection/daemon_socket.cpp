@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/cancellation.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "proto/socket_path.h"
 
@@ -55,9 +56,9 @@ absl::Status check_peer(const std::string& socket_path, const DaemonPeer& peer) 
 
 absl::StatusOr<int> connect_to_daemon(const std::string& socket_path, Clock::time_point deadline, DaemonPeer* peer,
                                       DaemonSocket which, const std::optional<DaemonPeer>& known) {
-  if (absl::Status fits = check_socket_path(socket_path); !fits.ok()) return fits;
+  HEARTH_RETURN_IF_ERROR(check_socket_path(socket_path));
   if (!known) {
-    if (absl::Status trusted = check_socket_folder(socket_path); !trusted.ok()) return trusted;
+    HEARTH_RETURN_IF_ERROR(check_socket_folder(socket_path));
   }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

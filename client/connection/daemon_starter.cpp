@@ -11,6 +11,7 @@
 #include "base/cancellation.h"
 #include "base/file_lock.h"
 #include "base/find_program.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/detached_daemon.h"
@@ -60,9 +61,8 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
   const std::string lock_path = socket_path + ".start";
   std::optional<runtime::FileLock> lock;
   while (!lock) {
-    absl::StatusOr<bool> accepts = daemon_accepts(socket_path);
-    if (!accepts.ok()) return accepts.status();
-    if (*accepts) return absl::OkStatus();
+    HEARTH_ASSIGN_OR_RETURN(bool accepts, daemon_accepts(socket_path));
+    if (accepts) return absl::OkStatus();
     absl::StatusOr<std::optional<runtime::FileLock>> locked = runtime::FileLock::try_acquire(lock_path);
     if (!locked.ok()) return absl::UnavailableError(std::string(locked.status().message()));
     lock = *std::move(locked);
@@ -75,12 +75,11 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
     sleep_jittered(5);
   }
   absl::StatusOr<bool> accepts = daemon_accepts(socket_path);  // somebody else may have been faster
-  if (!accepts.ok()) return accepts.status();
+  HEARTH_RETURN_IF_ERROR(accepts.status());
   if (*accepts) return absl::OkStatus();
   for (;;) {
-    absl::StatusOr<DetachedDaemon> daemon = DetachedDaemon::start(*program, socket_path);
-    if (!daemon.ok()) return daemon.status();
-    const absl::Status ready = daemon->wait_until_ready(deadline);
+    HEARTH_ASSIGN_OR_RETURN(DetachedDaemon daemon, DetachedDaemon::start(*program, socket_path));
+    const absl::Status ready = daemon.wait_until_ready(deadline);
     if (ready.ok()) break;
     if (absl::IsCancelled(ready)) return ready;
     // One that its starter did not wait for, or that no client started, was faster: ours ends where that one serves.
@@ -92,7 +91,7 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
   }
   while (Clock::now() < deadline) {
     accepts = daemon_accepts(socket_path);
-    if (!accepts.ok()) return accepts.status();
+    HEARTH_RETURN_IF_ERROR(accepts.status());
     if (*accepts) return absl::OkStatus();
     if (is_cancelled()) return cancelled();
     sleep_jittered(5);

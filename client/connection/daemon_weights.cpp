@@ -15,6 +15,7 @@
 #include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "proto/versions.h"
@@ -78,10 +79,10 @@ v1::WeightsRequest request_of() {
 
 absl::Status DaemonWeights::connect() {
   if (socket_) return absl::OkStatus();
-  const absl::StatusOr<int> fd = connect_to_daemon(socket_path_, std::min(deadline_, Clock::now() + kAnswerLimit),
-                                                   nullptr, DaemonSocket::kWeights, known_);
-  if (!fd.ok()) return fd.status();
-  socket_ = ProcessSocket(UniqueFd(*fd));
+  HEARTH_ASSIGN_OR_RETURN(const int fd,
+                          connect_to_daemon(socket_path_, std::min(deadline_, Clock::now() + kAnswerLimit), nullptr,
+                                            DaemonSocket::kWeights, known_));
+  socket_ = ProcessSocket(UniqueFd(fd));
   return absl::OkStatus();
 }
 
@@ -104,8 +105,8 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::ask(const v1::WeightsReques
 
 absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsRequest& request,
                                                               std::chrono::milliseconds patience, int file) {
-  if (absl::Status connected = connect(); !connected.ok()) return connected;
-  if (absl::Status sent = send_packet(socket_.get(), request.SerializeAsString(), file); !sent.ok()) return sent;
+  HEARTH_RETURN_IF_ERROR(connect());
+  HEARTH_RETURN_IF_ERROR(send_packet(socket_.get(), request.SerializeAsString(), file));
   const Clock::time_point give_up = std::min(deadline_, Clock::now() + patience);
   absl::StatusOr<PacketOfFiles> packet = receive_packet_of_files(socket_.get());
   for (const Clock::time_point end = Clock::now() + kSpin;
@@ -121,7 +122,7 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsR
     if (is_cancelled()) return absl::CancelledError("the call was cancelled");
     packet = receive_packet_of_files(socket_.get());
   }
-  if (!packet.ok()) return packet.status();
+  HEARTH_RETURN_IF_ERROR(packet.status());
   Answer answer;
   if (!answer.response.ParseFromString(packet->bytes)) return absl::DataLossError("the answer cannot be read");
   if (answer.response.outcome() == Response::REFUSED) return absl::FailedPreconditionError(answer.response.message());
@@ -130,7 +131,7 @@ absl::StatusOr<DaemonWeights::Answer> DaemonWeights::exchange(const v1::WeightsR
 }
 
 absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std::string_view>& bytes) {
-  if (absl::Status connected = connect(); !connected.ok()) return connected;  // nothing is hashed for nobody
+  HEARTH_RETURN_IF_ERROR(connect());  // nothing is hashed for nobody
   std::vector<Digest> digests(bytes.size());
   std::vector<Wanted> in_files;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -144,13 +145,12 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
     const std::size_t end = std::min(in_files.size(), begin + kRangesAtOnce);
     v1::WeightsRequest find = request_of(), store = request_of();
     for (std::size_t i = begin; i < end; ++i) *find.mutable_find_digests()->add_ranges() = in_files[i].range;
-    const absl::StatusOr<Answer> known = ask(find, kAnswerLimit);
-    if (!known.ok()) return known.status();
+    HEARTH_ASSIGN_OR_RETURN(const Answer known, ask(find, kAnswerLimit));
     for (std::size_t i = begin; i < end; ++i) {
       const int place = static_cast<int>(i - begin);
       Digest& digest = digests[in_files[i].place];
-      if (place < known->response.digests_size() && known->response.digests(place).size() == digest.size()) {
-        std::memcpy(digest.data(), known->response.digests(place).data(), digest.size());
+      if (place < known.response.digests_size() && known.response.digests(place).size() == digest.size()) {
+        std::memcpy(digest.data(), known.response.digests(place).data(), digest.size());
         continue;
       }
       const runtime::MappedFile& file = *in_files[i].file;
@@ -158,14 +158,14 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
       const bool is_settled = files::is_settled(file.stamp());
       const absl::StatusOr<Digest> hashed = runtime::sha256_mapped(in_files[i].bytes);
       file.release(in_files[i].bytes);
-      if (!hashed.ok()) return hashed.status();
+      HEARTH_RETURN_IF_ERROR(hashed.status());
       digest = *hashed;
       if (!is_settled) continue;
       *store.mutable_store_digests()->add_ranges() = in_files[i].range;
       store.mutable_store_digests()->add_digests(to_bytes(digest));
     }
     if (!store.has_store_digests()) continue;
-    if (absl::Status stored = ask(store, kAnswerLimit).status(); !stored.ok()) return stored;
+    HEARTH_RETURN_IF_ERROR(ask(store, kAnswerLimit).status());
   }
   return digests;
 }

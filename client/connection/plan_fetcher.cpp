@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/span.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/daemon_weights.h"
 #include "client/trace/encoded_graph.h"
@@ -52,9 +53,8 @@ absl::StatusOr<std::vector<runtime::ArtifactSource>> sources(DaemonChannel& chan
     if (const auto found = read.find(ref.digest()); found != read.end()) {
       source.bytes = std::move(found->second);
     } else if (source.path.empty()) {
-      absl::StatusOr<std::string> bytes = channel.fetch_artifact(ref.digest(), deadline);
-      if (!bytes.ok()) return bytes.status();
-      source.bytes = *std::move(bytes);
+      HEARTH_ASSIGN_OR_RETURN(std::string bytes, channel.fetch_artifact(ref.digest(), deadline));
+      source.bytes = std::move(bytes);
     }
     artifacts.push_back(std::move(source));
   }
@@ -74,20 +74,18 @@ absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedG
   Span reading("read kernels", "client");
   absl::StatusOr<std::vector<runtime::ArtifactSource>> artifacts = sources(channel, weights, result, by_file, deadline);
   reading.end();
-  if (!artifacts.ok()) return artifacts.status();
-  const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
-  if (!device.ok()) return device.status();
+  HEARTH_RETURN_IF_ERROR(artifacts.status());
+  HEARTH_ASSIGN_OR_RETURN(const runtime::Device* const device, runtime::find_device(config.device));
   runtime::LoadRequest request;
-  request.device = *device;
+  request.device = device;
   request.plan = result.plan();
   request.artifacts = *std::move(artifacts);
   request.threads = threads;
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
-  const bool shares = config.share_weights && (*device)->shares_weights();
+  const bool shares = config.share_weights && device->shares_weights();
   const Span loading("load the plan", "client");
-  auto plan = runtime::LoadedPlan::create(request, shares ? &weights : nullptr);
-  if (!plan.ok()) return plan.status();
-  stored.plan = *std::move(plan);
+  HEARTH_ASSIGN_OR_RETURN(auto plan, runtime::LoadedPlan::create(request, shares ? &weights : nullptr));
+  stored.plan = std::move(plan);
   stored.plan_bytes = result.plan();
   stored.source = std::move(request);
   stored.source.plan = {};
@@ -132,12 +130,10 @@ absl::StatusOr<v1::PrepareResult> ask(DaemonChannel& channel, const v1::PrepareR
 absl::StatusOr<PrepareStats> compile_plan(DaemonChannel& channel, v1::PrepareRequest request,
                                           const PrepareConfig& config, DaemonChannel::Deadline deadline) {
   PrepareStats stats;
-  const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stats);
-  if (!result.ok()) return result.status();
-  channel.release_lease(result->lease_id());
-  const absl::StatusOr<runtime::Plan> plan = runtime::parse_plan(result->plan());
-  if (!plan.ok()) return plan.status();
-  stats.kernels = static_cast<std::uint32_t>(plan->kernels.size());
+  HEARTH_ASSIGN_OR_RETURN(const v1::PrepareResult result, ask(channel, request, config, deadline, stats));
+  channel.release_lease(result.lease_id());
+  HEARTH_ASSIGN_OR_RETURN(const runtime::Plan plan, runtime::parse_plan(result.plan()));
+  stats.kernels = static_cast<std::uint32_t>(plan.kernels.size());
   return stats;
 }
 
@@ -149,18 +145,17 @@ absl::StatusOr<FetchedPlan> fetch_plan(DaemonChannel& channel, v1::PrepareReques
     FetchedPlan stored;
     DaemonWeights weights(channel.socket_path(), deadline, channel.last_peer(), channel.take_files_connection());
     if (is_others_daemon(channel.socket_path())) weights.connect_early();
-    const absl::StatusOr<v1::PrepareResult> result = ask(channel, request, config, deadline, stored.stats);
-    if (!result.ok()) return result.status();
+    HEARTH_ASSIGN_OR_RETURN(const v1::PrepareResult result, ask(channel, request, config, deadline, stored.stats));
     weights.set_known(channel.last_peer());
-    stored.lease_id = result->lease_id();
+    stored.lease_id = result.lease_id();
     if (config.progress) {
-      const auto count = static_cast<std::uint32_t>(result->artifacts_size());
+      const auto count = static_cast<std::uint32_t>(result.artifacts_size());
       config.progress({PrepareProgress::State::kLoading, count, count});
     }
-    absl::Status loaded = load(channel, weights, traced, *result, threads, config, /*by_file=*/true, deadline, stored);
+    absl::Status loaded = load(channel, weights, traced, result, threads, config, /*by_file=*/true, deadline, stored);
     if (may_be_mended(loaded)) {
       last = loaded;
-      loaded = load(channel, weights, traced, *result, threads, config, /*by_file=*/false, deadline, stored);
+      loaded = load(channel, weights, traced, result, threads, config, /*by_file=*/false, deadline, stored);
     }
     channel.keep_files_connection(weights.leave());
     if (loaded.ok()) {
@@ -171,7 +166,7 @@ absl::StatusOr<FetchedPlan> fetch_plan(DaemonChannel& channel, v1::PrepareReques
       stored.stats.weights_found = weights.found;
       return stored;
     }
-    channel.release_lease(result->lease_id());
+    channel.release_lease(result.lease_id());
     if (!may_be_mended(loaded)) return loaded;
     if (last.ok()) last = loaded;
   }

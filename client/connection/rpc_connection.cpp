@@ -14,6 +14,7 @@
 
 #include "base/cancellation.h"
 #include "base/fork.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
 #include "client/connection/deadline.h"
@@ -215,9 +216,8 @@ RpcConnection::~RpcConnection() = default;
 absl::StatusOr<std::unique_ptr<RpcConnection>> RpcConnection::connect(const std::string& socket_path,
                                                                       Deadline deadline) {
   DaemonPeer peer;
-  const absl::StatusOr<int> fd = connect_to_daemon(socket_path, deadline, &peer);
-  if (!fd.ok()) return fd.status();
-  auto state = std::make_unique<State>(*fd);
+  HEARTH_ASSIGN_OR_RETURN(const int fd, connect_to_daemon(socket_path, deadline, &peer));
+  auto state = std::make_unique<State>(fd);
   state->socket_path = socket_path;
   state->peer = peer;
   nghttp2_session_callbacks* callbacks = nullptr;

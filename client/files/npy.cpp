@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/tensor/elements.h"
 
@@ -151,9 +152,8 @@ std::string widened(DType dtype, std::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<Array> read_npy(const std::string& path) {
-  const absl::StatusOr<std::string> content = runtime::read_input(path);
-  if (!content.ok()) return content.status();
-  return parse_npy(*content, runtime::input_name(path));
+  HEARTH_ASSIGN_OR_RETURN(const std::string content, runtime::read_input(path));
+  return parse_npy(content, runtime::input_name(path));
 }
 
 absl::StatusOr<Array> parse_npy(std::string_view content, const std::string& path) {

@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/files/plan_file_contents.h"
 #include "client/files/plan_file_format.h"
@@ -76,9 +77,8 @@ class Reader {
       return damaged(str_cat(what, " needs ", size, " bytes at offset ", at_, "; the file ends at ", file_.size()));
     }
     const std::string_view bytes = file_.substr(at_, size), padding = file_.substr(at_ + size, padding_after(size));
-    const absl::StatusOr<Digest> found = runtime::sha256_mapped(bytes);
-    if (!found.ok()) return found.status();
-    if (to_bytes(*found) != digest) {
+    HEARTH_ASSIGN_OR_RETURN(const Digest found, runtime::sha256_mapped(bytes));
+    if (to_bytes(found) != digest) {
       return damaged(str_cat(what, " at offset ", at_, ", ", size, " bytes: its SHA-256 is not the one recorded"));
     }
     at_ += size;
@@ -128,20 +128,18 @@ absl::Status read_sections(const std::shared_ptr<const void>& owner, const v1::P
       return absl::InvalidArgumentError(str_cat(what, " does not belong at place ", i, " of the manifest"));
     }
     if (section.external()) {
-      auto given = external_parameter(section, config);
-      if (!given.ok()) return given.status();
-      state.source.parameters[section.name()] = *std::move(given);
+      HEARTH_ASSIGN_OR_RETURN(auto given, external_parameter(section, config));
+      state.source.parameters[section.name()] = std::move(given);
       continue;
     }
-    const auto bytes = reader.take(section.size(), section.sha256(), what);
-    if (!bytes.ok()) return bytes.status();
+    HEARTH_ASSIGN_OR_RETURN(const auto bytes, reader.take(section.size(), section.sha256(), what));
     if (is_plan) {
-      state.plan_bytes = std::string(*bytes);
+      state.plan_bytes = std::string(bytes);
     } else if (is_parameter) {
-      state.source.parameters[section.name()] = {bytes->data(), bytes->size(), owner};
+      state.source.parameters[section.name()] = {bytes.data(), bytes.size(), owner};
       held.insert(section.name());
     } else {
-      state.source.artifacts.push_back({section.sha256(), "", std::string(*bytes)});
+      state.source.artifacts.push_back({section.sha256(), "", std::string(bytes)});
     }
   }
   if (!reader.at_end()) return damaged("bytes follow the last section");
@@ -164,7 +162,7 @@ absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
       return absl::InvalidArgumentError(str_cat(what, " has no name, or dtype ", written.dtype(), ", which is none"));
     const FixedInput input{written.name(), *dtype, {written.shape().begin(), written.shape().end()}, written.data()};
     const ArrayView value(input.bytes.data(), input.bytes.size(), input.dtype, input.shape);
-    if (absl::Status checked = check_array(value, what); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_array(value, what));
     inputs.push_back(input);
   }
   return inputs;
@@ -172,14 +170,12 @@ absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
 
 // Leaves the reader at the first section.
 absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
-  const absl::StatusOr<PlanFileHeader> header = read_header(file);
-  if (!header.ok()) return header.status();
-  const std::string digest(reinterpret_cast<const char*>(header->manifest_sha256), sizeof header->manifest_sha256);
-  const auto text = reader.take(header->manifest_bytes, digest, "the manifest");
-  if (!text.ok()) return text.status();
+  HEARTH_ASSIGN_OR_RETURN(const PlanFileHeader header, read_header(file));
+  const std::string digest(reinterpret_cast<const char*>(header.manifest_sha256), sizeof header.manifest_sha256);
+  HEARTH_ASSIGN_OR_RETURN(const auto text, reader.take(header.manifest_bytes, digest, "the manifest"));
   v1::PlanFileManifest manifest;
   const google::protobuf::LogSilencer quiet;  // the status says it
-  if (!manifest.ParseFromArray(text->data(), static_cast<int>(text->size())) || manifest.sections_size() == 0) {
+  if (!manifest.ParseFromArray(text.data(), static_cast<int>(text.size())) || manifest.sections_size() == 0) {
     return absl::InvalidArgumentError("the manifest is not one this version understands");
   }
   return manifest;
@@ -189,48 +185,41 @@ absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
   PlanFileContents contents;
   contents.file_bytes = file.size();
   Reader reader(file);
-  absl::StatusOr<v1::PlanFileManifest> manifest = read_manifest(file, reader);
-  if (!manifest.ok()) return manifest.status();
-  contents.manifest = *std::move(manifest);
+  HEARTH_ASSIGN_OR_RETURN(v1::PlanFileManifest manifest, read_manifest(file, reader));
+  contents.manifest = std::move(manifest);
   const Section& first = contents.manifest.sections(0);
-  const auto plan = reader.take(first.size(), first.sha256(), label(first, 0));
-  if (!plan.ok()) return plan.status();
-  if (absl::Status checked = runtime::parse_plan(*plan).status(); !checked.ok()) return checked;
-  contents.plan.ParseFromArray(plan->data(), static_cast<int>(plan->size()));
+  HEARTH_ASSIGN_OR_RETURN(const auto plan, reader.take(first.size(), first.sha256(), label(first, 0)));
+  HEARTH_RETURN_IF_ERROR(runtime::parse_plan(plan).status());
+  contents.plan.ParseFromArray(plan.data(), static_cast<int>(plan.size()));
   return contents;
 }
 
 absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<const void>& owner,
                                   const LoadPlanConfig& config, std::chrono::steady_clock::time_point start) {
   Reader reader(file);
-  const absl::StatusOr<v1::PlanFileManifest> read = read_manifest(file, reader);
-  if (!read.ok()) return read.status();
-  const v1::PlanFileManifest& manifest = *read;
-  const absl::StatusOr<int> threads =
-      choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads()));
-  if (!threads.ok()) return threads.status();
+  HEARTH_ASSIGN_OR_RETURN(const v1::PlanFileManifest read, read_manifest(file, reader));
+  const v1::PlanFileManifest& manifest = read;
+  HEARTH_ASSIGN_OR_RETURN(const int threads,
+                          choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads())));
   auto state = std::make_shared<PreparedPlan::State>();
-  if (absl::Status status = read_sections(owner, manifest, reader, config, *state); !status.ok()) return status;
-  absl::StatusOr<FixedInputs> fixed = read_fixed(manifest);
-  if (!fixed.ok()) return fixed.status();
-  state->fixed_inputs = std::make_shared<FixedInputs>(*std::move(fixed));
+  HEARTH_RETURN_IF_ERROR(read_sections(owner, manifest, reader, config, *state));
+  HEARTH_ASSIGN_OR_RETURN(FixedInputs fixed, read_fixed(manifest));
+  state->fixed_inputs = std::make_shared<FixedInputs>(std::move(fixed));
   state->source.plan = state->plan_bytes;
-  state->source.threads = *threads;
+  state->source.threads = threads;
   if (!config.device.empty()) {
-    const absl::StatusOr<const runtime::Device*> device = runtime::find_device(config.device);
-    if (!device.ok()) return device.status();
-    state->source.device = *device;
+    HEARTH_ASSIGN_OR_RETURN(const runtime::Device* const device, runtime::find_device(config.device));
+    state->source.device = device;
   }
   state->source.find = &runtime::find_device;  // else the one for which it was saved
-  absl::StatusOr<std::shared_ptr<const runtime::LoadedPlan>> plan = runtime::LoadedPlan::create(state->source);
-  if (!plan.ok()) return plan.status();
-  state->plan = *std::move(plan);
+  HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<const runtime::LoadedPlan> plan, runtime::LoadedPlan::create(state->source));
+  state->plan = std::move(plan);
   state->carried = carried_by(state->plan->plan());
   state->stats.device_notes = state->plan->device().notes();
   state->stats.kernels = static_cast<std::uint32_t>(state->plan->plan().kernels.size());
   state->stats.once_launches = state->plan->weights().once_launches;
   state->device = state->plan->device().name();
-  state->threads = *threads;
+  state->threads = threads;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return PreparedPlan(std::move(state));
 }
@@ -249,9 +238,8 @@ absl::Status error_of(const std::string& path, const absl::Status& status) {
 
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config) {
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
-  if (!file.ok()) return file.status();
-  absl::StatusOr<PreparedPlan> plan = load((*file)->bytes(), *file, config, start);
+  HEARTH_ASSIGN_OR_RETURN(const std::shared_ptr<const runtime::MappedFile> file, runtime::MappedFile::open(path));
+  absl::StatusOr<PreparedPlan> plan = load(file->bytes(), file, config, start);
   if (plan.ok()) return plan;
   return error_of(path, plan.status());
 }
@@ -272,9 +260,8 @@ absl::StatusOr<PreparedPlan> load_plan_bytes(std::string_view bytes, const LoadP
 }
 
 absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {
-  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
-  if (!file.ok()) return file.status();
-  absl::StatusOr<PlanFileContents> contents = read_contents((*file)->bytes());
+  HEARTH_ASSIGN_OR_RETURN(const std::shared_ptr<const runtime::MappedFile> file, runtime::MappedFile::open(path));
+  absl::StatusOr<PlanFileContents> contents = read_contents(file->bytes());
   if (contents.ok()) return contents;
   return error_of(path, contents.status());
 }

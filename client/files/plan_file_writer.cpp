@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/files/plan_file_format.h"
 #include "client/jit/prepared_state.h"
@@ -76,24 +77,23 @@ absl::Status export_plan(const PreparedPlan::State& state, const ExportConfig& c
   Writer writer;
   std::vector<std::string> artifacts;
   artifacts.reserve(state.source.artifacts.size());  // the writer refers to them
-  if (absl::Status added = writer.add(Section::PLAN, "", state.plan_bytes); !added.ok()) return added;
+  HEARTH_RETURN_IF_ERROR(writer.add(Section::PLAN, "", state.plan_bytes));
   for (const runtime::ArtifactSource& source : state.source.artifacts) {
     if (source.path.empty()) {
       artifacts.push_back(source.bytes);
     } else {
-      absl::StatusOr<std::string> bytes = runtime::read_file(source.path);
-      if (!bytes.ok()) return bytes.status();
-      if (to_bytes(sha256(*bytes)) != source.digest) {
+      HEARTH_ASSIGN_OR_RETURN(std::string bytes, runtime::read_file(source.path));
+      if (to_bytes(sha256(bytes)) != source.digest) {
         return absl::DataLossError(str_cat(source.path, ": its SHA-256 is not ", to_hex(source.digest),
                                            "; run `hearth cache verify` and prepare again"));
       }
-      artifacts.push_back(*std::move(bytes));
+      artifacts.push_back(std::move(bytes));
     }
-    if (absl::Status added = writer.add(Section::ARTIFACT, "", artifacts.back()); !added.ok()) return added;
+    HEARTH_RETURN_IF_ERROR(writer.add(Section::ARTIFACT, "", artifacts.back()));
   }
   for (const auto& [name, data] : state.source.parameters) {
     const std::string_view bytes(static_cast<const char*>(data.data), data.size);
-    if (absl::Status added = writer.add(Section::PARAMETER, name, bytes, !config.parameters); !added.ok()) return added;
+    HEARTH_RETURN_IF_ERROR(writer.add(Section::PARAMETER, name, bytes, !config.parameters));
   }
   for (const FixedInput& input : *state.fixed_inputs) writer.add_fixed(input);
   return writer.write(state.threads, std::forward<Take>(take));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::client {
@@ -72,21 +73,17 @@ struct Range {
 
 absl::StatusOr<ArrayView> read_entry(const Json& entry, std::string_view data, Range* range) {
   if (!entry.is_object()) return wrong("is no object");
-  const absl::StatusOr<DType> dtype = dtype_named(entry);
-  if (!dtype.ok()) return dtype.status();
-  absl::StatusOr<std::vector<std::int64_t>> shape = numbers(entry, "shape");
-  if (!shape.ok()) return shape.status();
-  const absl::StatusOr<std::vector<std::int64_t>> offsets = numbers(entry, "data_offsets");
-  if (!offsets.ok()) return offsets.status();
-  if (offsets->size() != 2 || (*offsets)[0] > (*offsets)[1] ||
-      static_cast<std::uint64_t>((*offsets)[1]) > data.size()) {
+  HEARTH_ASSIGN_OR_RETURN(const DType dtype, dtype_named(entry));
+  HEARTH_ASSIGN_OR_RETURN(std::vector<std::int64_t> shape, numbers(entry, "shape"));
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::int64_t> offsets, numbers(entry, "data_offsets"));
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || static_cast<std::uint64_t>(offsets[1]) > data.size()) {
     return wrong(str_cat("'data_offsets' lie outside the ", data.size(), " bytes of data"));
   }
-  range->begin = (*offsets)[0];
-  range->end = (*offsets)[1];
+  range->begin = offsets[0];
+  range->end = offsets[1];
   const auto size = static_cast<std::size_t>(range->end - range->begin);
-  ArrayView view(data.data() + range->begin, size, *dtype, *std::move(shape));
-  if (absl::Status checked = check_array(view, "the tensor"); !checked.ok()) return checked;
+  ArrayView view(data.data() + range->begin, size, dtype, std::move(shape));
+  HEARTH_RETURN_IF_ERROR(check_array(view, "the tensor"));
   return view;
 }
 
@@ -153,10 +150,9 @@ absl::StatusOr<Safetensors> Safetensors::parse(std::string_view content, const s
 }
 
 absl::StatusOr<Safetensors> Safetensors::open(const std::string& path) {
-  const absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::open(path);
-  if (!file.ok()) return file.status();
-  if ((*file)->bytes().empty()) return in_file(path, wrong("is empty"));
-  return parse((*file)->bytes(), path, *file);
+  HEARTH_ASSIGN_OR_RETURN(const std::shared_ptr<const runtime::MappedFile> file, runtime::MappedFile::open(path));
+  if (file->bytes().empty()) return in_file(path, wrong("is empty"));
+  return parse(file->bytes(), path, file);
 }
 
 absl::StatusOr<ArrayView> Safetensors::find(std::string_view name) const {

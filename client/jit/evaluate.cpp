@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/jit/instance_pool.h"
 #include "client/jit/prepare_encoded.h"
@@ -150,13 +151,12 @@ absl::Status run(Instance& instance, const PreparedPlan& plan, const InputArrays
       std::memcpy(copies.back().get(), data, given.size_bytes);
       data = copies.back().get();
     }
-    if (absl::Status bound = instance.bind_input(info.name, data, given.size_bytes); !bound.ok()) return bound;
+    HEARTH_RETURN_IF_ERROR(instance.bind_input(info.name, data, given.size_bytes));
   }
-  if (absl::Status ran = instance.execute(); !ran.ok()) return ran;
+  HEARTH_RETURN_IF_ERROR(instance.execute());
   for (const ValueInfo& info : plan.outputs()) {
-    const absl::StatusOr<ConstView> view = instance.output(info.name);
-    if (!view.ok()) return view.status();
-    results->push_back(copy_of(*view));
+    HEARTH_ASSIGN_OR_RETURN(const ConstView view, instance.output(info.name));
+    results->push_back(copy_of(view));
   }
   return absl::OkStatus();
 }
@@ -168,27 +168,24 @@ absl::StatusOr<std::vector<Array>> evaluate(const std::vector<Tensor>& tensors, 
   if (tensors.empty()) return std::vector<Array>();
   NamedTensors named;
   for (const Tensor& tensor : tensors) named.emplace_back(str_cat("out", named.size()), tensor);
-  absl::StatusOr<EncodedGraph> graph = encode_graph(named);
-  if (!graph.ok()) return graph.status();
-  if (absl::Status checked = check_inputs(*graph, inputs); !checked.ok()) return checked;
-  InputArrays arrays = take_unnamed(*graph);  // `tensors` keep their bytes
+  HEARTH_ASSIGN_OR_RETURN(EncodedGraph graph, encode_graph(named));
+  HEARTH_RETURN_IF_ERROR(check_inputs(graph, inputs));
+  InputArrays arrays = take_unnamed(graph);  // `tensors` keep their bytes
   arrays.insert(inputs.begin(), inputs.end());
-  const std::string key = key_of(*graph, config);
+  const std::string key = key_of(graph, config);
   std::shared_ptr<InstancePool> pool = EvaluatedPlans::of_process().find(key);
   if (!pool) {
-    own_parameters(*graph);
+    own_parameters(graph);
     PrepareConfig own = config;
     own.carried.clear();  // there is no next run
-    absl::StatusOr<PreparedPlan> plan = prepare(*graph, own);
-    if (!plan.ok()) return plan.status();
-    pool = std::make_shared<InstancePool>(*std::move(plan));
+    HEARTH_ASSIGN_OR_RETURN(PreparedPlan plan, prepare(graph, own));
+    pool = std::make_shared<InstancePool>(std::move(plan));
     EvaluatedPlans::of_process().add(key, pool);
   }
-  absl::StatusOr<Instance> instance = pool->take();
-  if (!instance.ok()) return instance.status();
+  HEARTH_ASSIGN_OR_RETURN(Instance instance, pool->take());
   std::vector<Array> results;
-  const absl::Status ran = run(*instance, pool->plan(), arrays, &results);
-  pool->give_back(*std::move(instance));
+  const absl::Status ran = run(instance, pool->plan(), arrays, &results);
+  pool->give_back(std::move(instance));
   if (!ran.ok()) return ran;
   return results;
 }
@@ -198,9 +195,8 @@ EvaluateStats evaluate_stats() { return EvaluatedPlans::of_process().stats(); }
 absl::StatusOr<Array> Tensor::evaluate() const { return evaluate(PrepareConfig()); }
 
 absl::StatusOr<Array> Tensor::evaluate(const PrepareConfig& config) const {
-  absl::StatusOr<std::vector<Array>> results = client::evaluate({*this}, {}, config);
-  if (!results.ok()) return results.status();
-  return std::move(results->front());
+  HEARTH_ASSIGN_OR_RETURN(std::vector<Array> results, client::evaluate({*this}, {}, config));
+  return std::move(results.front());
 }
 
 }  // namespace hearth::client

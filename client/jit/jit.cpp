@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/fork.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::client {
@@ -93,11 +94,10 @@ absl::StatusOr<std::vector<Array>> JitCache::call(const TensorFunction& fn, std:
         "a jitted function is called while this thread traces: traces do not nest; call the function itself");
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (absl::Status checked = check_array(arrays[i], str_cat("argument ", i)); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_array(arrays[i], str_cat("argument ", i)));
   }
-  const absl::StatusOr<TracedFunction> function = find_or_trace(fn, arrays, scalars, loc);
-  if (!function.ok()) return function.status();
-  return (*function)(arrays);
+  HEARTH_ASSIGN_OR_RETURN(const TracedFunction function, find_or_trace(fn, arrays, scalars, loc));
+  return function(arrays);
 }
 
 void JitCache::set_device(const std::string& device) {

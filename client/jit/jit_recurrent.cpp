@@ -1,12 +1,13 @@
 #include "hearth/jit_recurrent.h"
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::client {
 
 absl::StatusOr<std::span<const float>> recurrent_output(const absl::StatusOr<ConstView>& output, std::size_t head,
                                                         const LstmState& state) {
-  if (!output.ok()) return output.status();
+  HEARTH_RETURN_IF_ERROR(output.status());
   const std::size_t elements = output->size_bytes / dtype_bytes(output->dtype);
   const std::size_t wanted = head + state.h.size() + state.c.size();
   if (output->dtype != DType::kF32 || elements != wanted) {

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "base/cancellation.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/plan_fetcher.h"
 #include "client/jit/prepare_encoded.h"
@@ -75,7 +76,7 @@ absl::StatusOr<int> choose_threads(int wanted) {
   }
   if (wanted > 0) return wanted;
   int threads = 0;
-  if (absl::Status read = read_env("HEARTH_THREADS", 0, kMaxThreads, &threads); !read.ok()) return read;
+  HEARTH_RETURN_IF_ERROR(read_env("HEARTH_THREADS", 0, kMaxThreads, &threads));
   return threads > 0 ? threads : runtime::available_cpus();
 }
 
@@ -107,7 +108,7 @@ absl::StatusOr<Instance> PreparedPlan::instantiate(const InstanceConfig& config)
   absl::StatusOr<Instance> instance = runtime::create_instance(state_->plan, own);
   for (const Carried& carried : state_->carried) {  // an older daemon's plan does not say it
     if (!instance.ok()) break;
-    if (absl::Status status = instance->carry(carried.output, carried.input); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(instance->carry(carried.output, carried.input));
   }
   return instance;
 }
@@ -121,29 +122,26 @@ void connect_early(const PrepareConfig& config) {
 // On the one device that `config` names, of a call that began at `start`.
 static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
     std::chrono::steady_clock::time_point start, const EncodedGraph& traced, const PrepareConfig& config) {
-  absl::StatusOr<v1::PrepareRequest> request = request_for<v1::PrepareRequest>(traced, config);
-  if (!request.ok()) return request.status();
-  const int threads = static_cast<int>(request->target().threads());
-  absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
-      DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<FetchedPlan> stored =
-      fetch_plan(**channel, *std::move(request), traced, config, start + config.deadline);
-  if (!stored.ok()) return stored.status();
+  HEARTH_ASSIGN_OR_RETURN(v1::PrepareRequest request, request_for<v1::PrepareRequest>(traced, config));
+  const int threads = static_cast<int>(request.target().threads());
+  HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<DaemonChannel> channel,
+                          DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start}));
+  HEARTH_ASSIGN_OR_RETURN(FetchedPlan stored,
+                          fetch_plan(*channel, std::move(request), traced, config, start + config.deadline));
   auto state = std::make_shared<PreparedPlan::State>();
-  state->plan = std::move(stored->plan);
-  state->plan_bytes = std::move(stored->plan_bytes);
-  state->source = std::move(stored->source);
+  state->plan = std::move(stored.plan);
+  state->plan_bytes = std::move(stored.plan_bytes);
+  state->source = std::move(stored.source);
   state->source.plan = state->plan_bytes;
-  state->stats = std::move(stored->stats);
+  state->stats = std::move(stored.stats);
   state->device = state->plan->device().name();
   state->stats.device_notes = state->plan->device().notes();
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
   state->carried = config.carried.empty() ? carried_by(state->plan->plan()) : config.carried;
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
-  state->channel = *channel;
-  state->lease_id = stored->lease_id;
+  state->channel = channel;
+  state->lease_id = stored.lease_id;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return state;
 }
@@ -153,10 +151,9 @@ static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::tim
                                                   const EncodedGraph& traced, const PrepareConfig& config) {
   const CancelScope scope(config.cancelled);
   std::vector<std::string> moved;
-  const absl::StatusOr<std::vector<std::string>> names = devices_in_order(config.device, &moved);
-  if (!names.ok()) return names.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> names, devices_in_order(config.device, &moved));
   std::vector<std::string> passed_over;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     PrepareConfig one = config;
     one.device = name;
     absl::StatusOr<std::shared_ptr<PreparedPlan::State>> plan = prepare_on_device(start, traced, one);
@@ -166,10 +163,9 @@ static absl::StatusOr<PreparedPlan> prepare_since(std::chrono::steady_clock::tim
       return PreparedPlan(*std::move(plan));
     }
     const bool may_go_on = !absl::IsDeadlineExceeded(plan.status()) && !absl::IsCancelled(plan.status());
-    if (names->size() == 1 || !may_go_on) return plan.status();
+    if (names.size() == 1 || !may_go_on) return plan.status();
     passed_over.push_back(str_cat(name, ": ", plan.status().message()));
-    if (passed_over.size() == names->size())
-      return absl::Status(plan.status().code(), absl::StrJoin(passed_over, "; "));
+    if (passed_over.size() == names.size()) return absl::Status(plan.status().code(), absl::StrJoin(passed_over, "; "));
   }
   return absl::InternalError("no device was tried");  // there is one
 }
@@ -185,9 +181,8 @@ absl::StatusOr<PreparedPlan> prepare(const TracedGraph& traced, const PrepareCon
 absl::StatusOr<PreparedPlan> prepare(const NamedTensors& outputs, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
   connect_early(config);
-  absl::StatusOr<EncodedGraph> traced = encode_graph(outputs);
-  if (!traced.ok()) return traced.status();
-  return prepare_since(start, *traced, config);
+  HEARTH_ASSIGN_OR_RETURN(EncodedGraph traced, encode_graph(outputs));
+  return prepare_since(start, traced, config);
 }
 
 }  // namespace hearth::client

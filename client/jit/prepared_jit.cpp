@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
@@ -177,12 +178,12 @@ absl::Status PreparedJit::set_vars(std::span<const VarValue> vars, std::string_v
 }
 
 absl::Status PreparedJit::execute_with_vars(std::span<const VarValue> vars) {
-  if (absl::Status set = set_vars(vars, "execute"); !set.ok()) return set;
+  HEARTH_RETURN_IF_ERROR(set_vars(vars, "execute"));
   return with_kind(JitErrorKind::kRuntime, state_->instance.execute());
 }
 
 absl::StatusOr<Profile> PreparedJit::execute_with_vars_profiled(std::span<const VarValue> vars) {
-  if (absl::Status set = set_vars(vars, "execute_profiled"); !set.ok()) return set;
+  HEARTH_RETURN_IF_ERROR(set_vars(vars, "execute_profiled"));
   absl::StatusOr<Profile> profile = state_->instance.execute_profiled();
   if (!profile.ok()) return with_kind(JitErrorKind::kRuntime, profile.status());
   return profile;
@@ -253,9 +254,8 @@ absl::StatusOr<std::vector<ConstView>> PreparedJit::output_buffers() const {
   if (!state_) return not_prepared("output_buffers");
   std::vector<ConstView> views;
   for (const ValueInfo& info : state_->shared->plan.outputs()) {
-    absl::StatusOr<ConstView> view = output(info.name);
-    if (!view.ok()) return view.status();
-    views.push_back(*std::move(view));
+    HEARTH_ASSIGN_OR_RETURN(ConstView view, output(info.name));
+    views.push_back(std::move(view));
   }
   return views;
 }
@@ -300,11 +300,10 @@ absl::StatusOr<PreparedJit> prepare_wrapped(
     return true;
   });
   if (!placed.ok()) return with_kind(JitErrorKind::kTensor, placed.status());
-  absl::StatusOr<NamedTensors> outputs = record(inputs, vars, build);
-  if (!outputs.ok()) return outputs.status();
-  if (absl::Status checked = check_inputs(declaration, inputs, specs, *outputs); !checked.ok()) return checked;
+  HEARTH_ASSIGN_OR_RETURN(NamedTensors outputs, record(inputs, vars, build));
+  HEARTH_RETURN_IF_ERROR(check_inputs(declaration, inputs, specs, outputs));
   if (const auto target = target_for(config); !target.ok()) return with_kind(JitErrorKind::kDevice, target.status());
-  absl::StatusOr<PreparedPlan> plan = prepare(*outputs, with_fixed);
+  absl::StatusOr<PreparedPlan> plan = prepare(outputs, with_fixed);
   if (!plan.ok()) {
     const bool graph = absl::IsInvalidArgument(plan.status());
     return with_kind(graph ? JitErrorKind::kTensor : JitErrorKind::kDevice, plan.status());

@@ -1,6 +1,7 @@
 #include "hearth/prewarm.h"
 
 #include "base/cancellation.h"
+#include "base/status_macros.h"
 #include "client/connection/plan_fetcher.h"
 #include "client/jit/prepare_encoded.h"
 #include "client/jit/request.h"
@@ -12,11 +13,10 @@ namespace hearth::client {
 absl::StatusOr<PrepareStats> prewarm(const EncodedGraph& graph, const v1::Target& target, const PrepareConfig& config) {
   const auto start = std::chrono::steady_clock::now();
   const CancelScope scope(config.cancelled);
-  const absl::StatusOr<std::shared_ptr<DaemonChannel>> channel =
-      DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start});
-  if (!channel.ok()) return channel.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::shared_ptr<DaemonChannel> channel,
+                          DaemonChannel::get({.socket = config.socket, .auto_start = config.auto_start}));
   absl::StatusOr<PrepareStats> stats =
-      compile_plan(**channel, request_for<v1::PrepareRequest>(graph, config, target), config, start + config.deadline);
+      compile_plan(*channel, request_for<v1::PrepareRequest>(graph, config, target), config, start + config.deadline);
   if (stats.ok())
     stats->prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return stats;
@@ -24,9 +24,8 @@ absl::StatusOr<PrepareStats> prewarm(const EncodedGraph& graph, const v1::Target
 
 absl::StatusOr<PrepareStats> prewarm(const TracedGraph& traced, const std::string& target,
                                      const PrepareConfig& config) {
-  const absl::StatusOr<v1::Target> named = runtime::named_target(target);
-  if (!named.ok()) return named.status();
-  return prewarm(traced.encoded(), *named, config);
+  HEARTH_ASSIGN_OR_RETURN(const v1::Target named, runtime::named_target(target));
+  return prewarm(traced.encoded(), named, config);
 }
 
 }  // namespace hearth::client

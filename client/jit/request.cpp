@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/devices/devices.h"
 
@@ -34,14 +35,12 @@ absl::StatusOr<std::vector<std::string>> devices_in_order(const std::string& lis
 }
 
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config) {
-  const absl::StatusOr<int> threads = choose_threads(config.threads);
-  if (!threads.ok()) return threads.status();
-  const absl::StatusOr<std::vector<std::string>> names = devices_in_order(config.device, nullptr);
-  if (!names.ok()) return names.status();
+  HEARTH_ASSIGN_OR_RETURN(const int threads, choose_threads(config.threads));
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> names, devices_in_order(config.device, nullptr));
   absl::Status last;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const absl::StatusOr<const runtime::Device*> device = runtime::find_device(name);
-    if (device.ok()) return (*device)->target(*threads);
+    if (device.ok()) return (*device)->target(threads);
     last = device.status();
   }
   return last;

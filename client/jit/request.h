@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/status_macros.h"
 #include "client/trace/encoded_graph.h"
 #include "hearth/prepare.h"
 #include "hearth/v1/compiler_service.pb.h"
@@ -43,9 +44,8 @@ Request request_for(const EncodedGraph& traced, const PrepareConfig& config, v1:
 
 template <class Request>
 absl::StatusOr<Request> request_for(const EncodedGraph& traced, const PrepareConfig& config) {
-  absl::StatusOr<v1::Target> target = target_for(config);
-  if (!target.ok()) return target.status();
-  return request_for<Request>(traced, config, *std::move(target));
+  HEARTH_ASSIGN_OR_RETURN(v1::Target target, target_for(config));
+  return request_for<Request>(traced, config, std::move(target));
 }
 
 }  // namespace hearth::client

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/jit/instance_pool.h"
 #include "client/tensor/op_scope.h"
@@ -72,10 +73,9 @@ absl::StatusOr<TracedGraph> Tracer::build(const std::vector<Tensor>& outputs) co
         str_cat("the traced function reads input '", node->name, "' (", node->provenance,
                 "), which is none of its arguments; pass it as one, or make it a parameter"));
   }
-  absl::StatusOr<EncodedGraph> graph = encode_graph(named);
-  if (!graph.ok()) return graph.status();
-  own_parameters(&*graph);
-  return TracedGraph(*std::move(graph));
+  HEARTH_ASSIGN_OR_RETURN(EncodedGraph graph, encode_graph(named));
+  own_parameters(&graph);
+  return TracedGraph(std::move(graph));
 }
 
 struct TracedFunction::State {
@@ -95,7 +95,7 @@ absl::Status TracedFunction::State::check_inputs(std::span<const ArrayView> give
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string what = str_cat("argument ", i);
-    if (absl::Status checked = check_array(given[i], what); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(check_array(given[i], what));
     const auto& [dtype, shape] = inputs[i];
     if (given[i].dtype != dtype || given[i].shape != shape) {
       return absl::InvalidArgumentError(
@@ -129,12 +129,12 @@ absl::StatusOr<std::vector<Array>> TracedFunction::operator()(std::span<const Ar
   }
   // Moving a short string moves its bytes: the views are taken again once the vector stands.
   for (std::size_t i = 0; i < results.size(); ++i) views[i].data = results[i].bytes.data();
-  if (absl::Status called = call_into(inputs, views); !called.ok()) return called;
+  HEARTH_RETURN_IF_ERROR(call_into(inputs, views));
   return results;
 }
 
 absl::Status TracedFunction::call_into(std::span<const ArrayView> inputs, std::span<const MutableView> outputs) const {
-  if (absl::Status checked = state_->check_inputs(inputs); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(state_->check_inputs(inputs));
   const std::vector<ValueInfo>& infos = state_->pool.plan().outputs();
   if (outputs.size() != infos.size()) {
     return absl::InvalidArgumentError(str_cat(outputs.size(), " outputs; the function gives ", infos.size()));
@@ -149,14 +149,13 @@ absl::Status TracedFunction::call_into(std::span<const ArrayView> inputs, std::s
                                                 is_input ? j : j - inputs.size(), "; give it memory of its own"));
     }
   }
-  absl::StatusOr<Instance> instance = state_->pool.take();
-  if (!instance.ok()) return instance.status();
-  absl::Status status = state_->bind(*instance, inputs);
+  HEARTH_ASSIGN_OR_RETURN(Instance instance, state_->pool.take());
+  absl::Status status = state_->bind(instance, inputs);
   for (std::size_t i = 0; i < outputs.size() && status.ok(); ++i) {
-    status = instance->bind_output(infos[i].name, outputs[i].data, outputs[i].size_bytes);
+    status = instance.bind_output(infos[i].name, outputs[i].data, outputs[i].size_bytes);
   }
-  if (status.ok()) status = instance->execute();
-  state_->pool.give_back(*std::move(instance));
+  if (status.ok()) status = instance.execute();
+  state_->pool.give_back(std::move(instance));
   return status;
 }
 
@@ -165,9 +164,8 @@ const PreparedPlan& TracedFunction::plan() const { return state_->pool.plan(); }
 
 absl::StatusOr<TracedFunction> prepare_traced(TracedGraph graph, std::span<const ArrayView> examples,
                                               const PrepareConfig& config) {
-  absl::StatusOr<PreparedPlan> plan = prepare(graph, config);
-  if (!plan.ok()) return plan.status();
-  auto state = std::make_shared<TracedFunction::State>(std::move(graph), *std::move(plan));
+  HEARTH_ASSIGN_OR_RETURN(PreparedPlan plan, prepare(graph, config));
+  auto state = std::make_shared<TracedFunction::State>(std::move(graph), std::move(plan));
   for (std::size_t i = 0; i < examples.size(); ++i) {
     state->inputs.emplace_back(examples[i].dtype, examples[i].shape);
     const std::vector<ValueInfo>& read = state->pool.plan().inputs();
@@ -178,21 +176,20 @@ absl::StatusOr<TracedFunction> prepare_traced(TracedGraph graph, std::span<const
 }
 
 absl::StatusOr<TracedGraph> trace_graph(const TensorFunction& fn, std::span<const ArrayView> examples, Loc loc) {
-  auto graph = catch_jit_error([&]() -> absl::StatusOr<TracedGraph> {
-    Tracer tracer;
-    std::vector<Tensor> inputs;
-    for (const ArrayView& example : examples) inputs.push_back(tracer.register_input(example, loc));
-    return tracer.build(fn(inputs));
-  });
-  if (!graph.ok()) return graph.status();
-  return *std::move(graph);
+  HEARTH_ASSIGN_OR_RETURN(auto graph, catch_jit_error([&]() -> absl::StatusOr<TracedGraph> {
+                            Tracer tracer;
+                            std::vector<Tensor> inputs;
+                            for (const ArrayView& example : examples)
+                              inputs.push_back(tracer.register_input(example, loc));
+                            return tracer.build(fn(inputs));
+                          }));
+  return std::move(graph);
 }
 
 absl::StatusOr<TracedFunction> trace_function(const TensorFunction& fn, std::span<const ArrayView> examples,
                                               const PrepareConfig& config, Loc loc) {
-  absl::StatusOr<TracedGraph> graph = trace_graph(fn, examples, loc);
-  if (!graph.ok()) return graph.status();
-  return prepare_traced(*std::move(graph), examples, config);
+  HEARTH_ASSIGN_OR_RETURN(TracedGraph graph, trace_graph(fn, examples, loc));
+  return prepare_traced(std::move(graph), examples, config);
 }
 
 }  // namespace hearth::client

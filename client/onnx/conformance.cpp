@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/onnx/case_data.h"
 #include "client/onnx/host_tensor.h"
@@ -117,15 +118,13 @@ absl::Status check_set(const ::hearth_onnx::ModelProto& model, const DataSet& se
     }
   }
   const ::hearth_onnx::ModelProto& given = known == Known::kNone ? model : with_known_inputs(model, set, known);
-  const auto imported = import_model_bytes(given.SerializeAsString(), result->name, options);
-  if (!imported.ok()) return imported.status();
-  const auto outputs = evaluate(*imported, arrays);
+  HEARTH_ASSIGN_OR_RETURN(const auto imported, import_model_bytes(given.SerializeAsString(), result->name, options));
+  const auto outputs = evaluate(imported, arrays);
   // What is refused after importing is no announced gap of the importer but a failure.
   if (!outputs.ok()) return absl::InternalError(str_cat("evaluation: ", outputs.status().message()));
-  const auto results = cut_to_length(*imported, *outputs);
-  if (!results.ok()) return results.status();
-  result->types_only = imported->is_random;
-  return check_results(*results, set.outputs, tolerance, result->types_only);
+  HEARTH_ASSIGN_OR_RETURN(const auto results, cut_to_length(imported, *outputs));
+  result->types_only = imported.is_random;
+  return check_results(results, set.outputs, tolerance, result->types_only);
 }
 
 // The least that has to be known for the set, or the refusal of the case as it stands.
@@ -170,9 +169,8 @@ absl::Status check_model(const fs::path& folder, const Evaluate& evaluate, const
                          CaseResult* result) {
   ::hearth_onnx::ModelProto model;
   if (!fs::exists(folder / "model.onnx")) return absl::UnimplementedError("the case comes without its model");
-  const absl::StatusOr<std::string> bytes = runtime::read_file((folder / "model.onnx").string());
-  if (!bytes.ok()) return bytes.status();
-  if (!model.ParseFromString(*bytes)) return absl::DataLossError("model.onnx is no model");
+  HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_file((folder / "model.onnx").string()));
+  if (!model.ParseFromString(bytes)) return absl::DataLossError("model.onnx is no model");
   result->operators = operators_of(model.graph());
   const std::vector<DataSet> sets = read_data_sets(folder, model.graph());
   if (sets.empty()) return absl::NotFoundError("no test_data_set_0");

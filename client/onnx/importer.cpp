@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/onnx/constant_inputs.h"
 #include "client/onnx/dim_table.h"
@@ -298,16 +299,14 @@ absl::StatusOr<ImportedModel> import_model(const ModelFilePtr& model, const Impo
 }
 
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
-  const absl::StatusOr<ModelFilePtr> model = read_model(path);
-  if (!model.ok()) return model.status();
-  return import_model(*model, options);
+  HEARTH_ASSIGN_OR_RETURN(const ModelFilePtr model, read_model(path));
+  return import_model(model, options);
 }
 
 absl::StatusOr<ImportedModel> import_model_bytes(std::string_view bytes, const std::string& path,
                                                  const ImportOptions& options) {
-  const absl::StatusOr<ModelFilePtr> model = parse_model(bytes, path);
-  if (!model.ok()) return model.status();
-  return import_model(*model, options);
+  HEARTH_ASSIGN_OR_RETURN(const ModelFilePtr model, parse_model(bytes, path));
+  return import_model(model, options);
 }
 
 }  // namespace hearth::onnx

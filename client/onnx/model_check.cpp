@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/onnx/graph_importer.h"
 #include "client/onnx/model_file.h"
@@ -97,9 +98,8 @@ absl::StatusOr<ModelCheck> check_model(const ModelFilePtr& model) {
 }
 
 absl::StatusOr<ModelCheck> check_model(const std::string& path) {
-  const absl::StatusOr<ModelFilePtr> model = read_model(path);
-  if (!model.ok()) return model.status();
-  return check_model(*model);
+  HEARTH_ASSIGN_OR_RETURN(const ModelFilePtr model, read_model(path));
+  return check_model(model);
 }
 
 }  // namespace hearth::onnx

@@ -10,6 +10,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/onnx/reject.h"
 #include "hearth/error.h"
@@ -124,10 +125,9 @@ absl::StatusOr<ModelFilePtr> read_model(const std::string& path) {
   if (const std::optional<LeanModel> lean = read_lean_model(path)) {
     return parse(lean->message, path, std::move(external), *lean);
   }
-  const absl::StatusOr<std::string> bytes = runtime::read_file(path);
-  if (!bytes.ok()) return bytes.status();
-  if (bytes->empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
-  return parse(*bytes, path, std::move(external));
+  HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_file(path));
+  if (bytes.empty()) return absl::InvalidArgumentError(str_cat(path, kNotAModel));
+  return parse(bytes, path, std::move(external));
 }
 
 absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path) {

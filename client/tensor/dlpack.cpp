@@ -1,5 +1,6 @@
 #include "hearth/dlpack.h"
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::client {
@@ -50,7 +51,7 @@ struct Exported {
 
 template <typename Tensor>
 absl::StatusOr<Tensor*> to_managed(const ArrayView& view, std::shared_ptr<const void> owner) {
-  if (absl::Status checked = check_array(view, "the array"); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(check_array(view, "the array"));
   auto* exported = new Exported<Tensor>;  // owned by the tensor's deleter
   exported->shape = view.shape;
   exported->owner = std::move(owner);
@@ -95,22 +96,21 @@ absl::StatusOr<ArrayView> view_of_dlpack(const DLTensor& tensor) {
   if (tensor.device.device_type != kDLCPU) {
     return wrong(str_cat("is on device type ", static_cast<int>(tensor.device.device_type), "; expected the CPU (1)"));
   }
-  const absl::StatusOr<DType> dtype = dtype_of_dlpack(tensor.dtype);
-  if (!dtype.ok()) return dtype.status();
+  HEARTH_ASSIGN_OR_RETURN(const DType dtype, dtype_of_dlpack(tensor.dtype));
   if (tensor.ndim < 0 || tensor.ndim > kMaxAxes)
     return wrong(str_cat("has ", tensor.ndim, " axes; expected 0 to ", kMaxAxes));
   if (tensor.ndim > 0 && tensor.shape == nullptr) return wrong("has no shape");
   std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
-  std::size_t size = dtype_bytes(*dtype);
+  std::size_t size = dtype_bytes(dtype);
   for (std::int64_t length : shape) {
     if (length < 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(length), &size)) {
       return wrong(str_cat("has the length ", length));
     }
   }
-  if (absl::Status checked = check_strides(tensor); !checked.ok()) return checked;
+  HEARTH_RETURN_IF_ERROR(check_strides(tensor));
   if (tensor.data == nullptr && size > 0) return wrong("points to null");
   const void* data = tensor.data == nullptr ? nullptr : static_cast<const char*>(tensor.data) + tensor.byte_offset;
-  return ArrayView(data, size, *dtype, std::move(shape));
+  return ArrayView(data, size, dtype, std::move(shape));
 }
 
 absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensor* managed) {
@@ -128,15 +128,13 @@ absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensorVersioned* managed
 }
 
 absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* managed) {
-  absl::StatusOr<ArrayView> view = view_of_dlpack(managed);
-  if (!view.ok()) return view.status();
-  return take_over(managed, *std::move(view));
+  HEARTH_ASSIGN_OR_RETURN(ArrayView view, view_of_dlpack(managed));
+  return take_over(managed, std::move(view));
 }
 
 absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensorVersioned* managed) {
-  absl::StatusOr<ArrayView> view = view_of_dlpack(managed);
-  if (!view.ok()) return view.status();
-  ImportedArray array = take_over(managed, *std::move(view));
+  HEARTH_ASSIGN_OR_RETURN(ArrayView view, view_of_dlpack(managed));
+  ImportedArray array = take_over(managed, std::move(view));
   array.is_read_only = (managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   return array;
 }

@@ -1,5 +1,6 @@
 #include <map>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "client/trace/encoded_graph.h"
 #include "hearth/graph.h"
@@ -15,9 +16,8 @@ TracedGraph::TracedGraph() : TracedGraph(EncodedGraph()) {}
 TracedGraph::TracedGraph(EncodedGraph graph) : encoded_(std::make_shared<const EncodedGraph>(std::move(graph))) {}
 
 absl::StatusOr<TracedGraph> traced_graph(const NamedTensors& outputs) {
-  absl::StatusOr<EncodedGraph> encoded = encode_graph(outputs);
-  if (!encoded.ok()) return encoded.status();
-  return TracedGraph(*std::move(encoded));
+  HEARTH_ASSIGN_OR_RETURN(EncodedGraph encoded, encode_graph(outputs));
+  return TracedGraph(std::move(encoded));
 }
 
 std::string TracedGraph::summary() const {

@@ -1,6 +1,7 @@
 #include "compiler/codegen/generator.h"
 
 #include "base/registry.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/spirv/codegen.h"
 #include "compiler/ir/text.h"
@@ -15,11 +16,10 @@ class LlvmGenerator final : public Generator {
  public:
   absl::StatusOr<v1::Artifact> compile(const LinearKernel& kernel, const Target& target,
                                        const v1::CompileOptions& options) const override {
-    absl::StatusOr<std::string> object = compile_cpu(kernel, target.record(), options);
-    if (!object.ok()) return object.status();
+    HEARTH_ASSIGN_OR_RETURN(std::string object, compile_cpu(kernel, target.record(), options));
     v1::Artifact artifact;
     artifact.set_format(v1::Artifact::ELF_SO);
-    artifact.set_data(*std::move(object));
+    artifact.set_data(std::move(object));
     return artifact;
   }
   absl::StatusOr<std::string> source_text(const LinearKernel& kernel, const Target& target,
@@ -36,11 +36,10 @@ class SpirvGenerator final : public Generator {
  public:
   absl::StatusOr<v1::Artifact> compile(const LinearKernel& kernel, const Target& target,
                                        const v1::CompileOptions&) const override {
-    absl::StatusOr<std::string> module = spirv::compile(kernel, target);
-    if (!module.ok()) return module.status();
+    HEARTH_ASSIGN_OR_RETURN(std::string module, spirv::compile(kernel, target));
     v1::Artifact artifact;
     artifact.set_format(v1::Artifact::SPIRV);
-    artifact.set_data(*std::move(module));
+    artifact.set_data(std::move(module));
     return artifact;
   }
   absl::StatusOr<std::string> source_text(const LinearKernel& kernel, const Target& target,

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/status_macros.h"
 #include "compiler/ir/kind_names.h"
 #include "compiler/ir/text.h"
 #include "fmt/format.h"
@@ -316,9 +317,8 @@ absl::StatusOr<std::vector<UOpRef>> parse_list(Graph& graph, std::string_view te
 }
 
 absl::StatusOr<UOpRef> parse(Graph& graph, std::string_view text) {
-  absl::StatusOr<std::vector<UOpRef>> list = parse_list(graph, text);
-  if (!list.ok()) return list.status();
-  return list->back();
+  HEARTH_ASSIGN_OR_RETURN(std::vector<UOpRef> list, parse_list(graph, text));
+  return list.back();
 }
 
 }  // namespace hearth::ir

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/ir/text.h"
 
 namespace hearth::rewrite {
@@ -32,7 +33,7 @@ class Driver {
           enter(frame.node);
           break;
         case Stage::kRebuild:
-          if (absl::Status status = rebuild(frame.node); !status.ok()) return status;
+          HEARTH_RETURN_IF_ERROR(rebuild(frame.node));
           break;
         case Stage::kAlias:
           set(frame.node, get(frame.result));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/status_macros.h"
 #include "daemon/store/request_limits.h"
 
 namespace hearth::daemon {
@@ -37,7 +38,7 @@ std::size_t bytes_of(const List& list, bool* has_null) {
 }  // namespace
 
 absl::Status check_blob_request(const v1::CompileBlobRequest& request) {
-  if (absl::Status status = check_protocol_version(request.protocol_version()); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_protocol_version(request.protocol_version()));
   const v1::BlobSpec& spec = request.blob();
   const std::string& stem = spec.stem();
   if (stem.empty()) return absl::InvalidArgumentError("the blob has no stem");

@@ -1,10 +1,11 @@
 // The checks of a CompileBlob request before any work is done for it: its sizes are finite, its paths stay below the
 // root. Which flags are allowed is the compiler's business (blobs/tools). Pure; thread-safe.
 // Errors: FAILED_PRECONDITION for another protocol version, INVALID_ARGUMENT naming blob, field and remedy.
-//   if (absl::Status status = check_blob_request(request); !status.ok()) return status;
+//   HEARTH_RETURN_IF_ERROR(check_blob_request(request));
 #pragma once
 #include <absl/status/status.h>
 
+#include "base/status_macros.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {

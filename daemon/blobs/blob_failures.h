@@ -1,6 +1,6 @@
 // BlobFailures: compiles that failed a moment ago. Until `retry_after` has passed the same request gets the same error
 // at once, so that hundreds of processes do not have a broken blob compiled again and again. Thread-safe. Example:
-//   if (absl::Status failed = failures.recent(key); !failed.ok()) return failed;
+//   HEARTH_RETURN_IF_ERROR(failures.recent(key));
 //   failures.add(key, status);
 #pragma once
 #include <absl/status/status.h>
@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/sha256.h"
+#include "base/status_macros.h"
 
 namespace hearth::daemon {
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -21,8 +23,8 @@ Prepared answer_of(FoundPlan found) {
 
 absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target) const {
   if (closed_) return absl::UnavailableError("the daemon is shutting down");
-  if (absl::Status status = check_protocol_version(protocol_version); !status.ok()) return status;
-  if (absl::Status status = check_target(target, limits_); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_protocol_version(protocol_version));
+  HEARTH_RETURN_IF_ERROR(check_target(target, limits_));
   return check_graph(graph, limits_);
 }
 

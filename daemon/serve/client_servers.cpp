@@ -5,22 +5,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace hearth::daemon {
 
 absl::StatusOr<std::unique_ptr<ClientServers::Server>> ClientServers::make() const {
   auto server = std::make_unique<Server>();
   server->services = factory_();
-  absl::StatusOr<std::unique_ptr<RpcServer>> rpc = RpcServer::start(server->services->services(), limits_);
-  if (!rpc.ok()) return rpc.status();
-  server->rpc = *std::move(rpc);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<RpcServer> rpc, RpcServer::start(server->services->services(), limits_));
+  server->rpc = std::move(rpc);
   return server;
 }
 
 absl::Status ClientServers::start() {
-  absl::StatusOr<std::unique_ptr<Server>> server = make();
-  if (!server.ok()) return server.status();
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Server> server, make());
   std::lock_guard lock(mutex_);
-  idle_.push_back(*std::move(server));
+  idle_.push_back(std::move(server));
   return absl::OkStatus();
 }
 

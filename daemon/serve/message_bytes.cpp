@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/status_macros.h"
 #include "daemon/serve/wire_cost.h"
 
 namespace hearth::daemon {
@@ -46,12 +47,12 @@ absl::StatusOr<std::uint64_t> request_cost(grpc::ByteBuffer& bytes, const google
   grpc::Slice whole;
   if (!bytes.TrySingleSlice(&whole).ok() && !bytes.DumpToSingleSlice(&whole).ok())
     return absl::InvalidArgumentError("the request cannot be read: it is compressed wrongly");
-  const absl::StatusOr<WireCost> cost = wire_cost({reinterpret_cast<const char*>(whole.begin()), whole.size()}, type);
-  if (!cost.ok()) return cost.status();
-  if (cost->bytes <= limit) return cost->bytes;
-  return absl::ResourceExhaustedError(absl::StrCat("the request would take ", cost->bytes, " bytes of memory, with ",
-                                                   cost->most_values, " of ", cost->most,
-                                                   ": that exceeds the limit of ", limit, kRemedy));
+  HEARTH_ASSIGN_OR_RETURN(const WireCost cost,
+                          wire_cost({reinterpret_cast<const char*>(whole.begin()), whole.size()}, type));
+  if (cost.bytes <= limit) return cost.bytes;
+  return absl::ResourceExhaustedError(absl::StrCat("the request would take ", cost.bytes, " bytes of memory, with ",
+                                                   cost.most_values, " of ", cost.most, ": that exceeds the limit of ",
+                                                   limit, kRemedy));
 }
 
 grpc::Status too_large(std::uint64_t bytes, std::uint64_t limit) {

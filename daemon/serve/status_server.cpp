@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "base/unique_fd.h"
 #include "daemon/sockets/unix_socket.h"
 
@@ -113,9 +114,8 @@ std::string address_of(int fd, const std::string& wanted) {
 
 absl::StatusOr<UniqueFd> listen_at(const std::string& address, bool is_public) {
   if (address.empty() || address.front() != '/') return listen_on_port(address, is_public);
-  absl::StatusOr<UnixSocket> socket = UnixSocket::open(address);
-  if (!socket.ok()) return socket.status();
-  UniqueFd fd(::fcntl(socket->fd(), F_DUPFD_CLOEXEC, 0));
+  HEARTH_ASSIGN_OR_RETURN(UnixSocket socket, UnixSocket::open(address));
+  UniqueFd fd(::fcntl(socket.fd(), F_DUPFD_CLOEXEC, 0));
   return fd ? absl::StatusOr<UniqueFd>(std::move(fd)) : not_heard(address);
 }
 
@@ -123,18 +123,17 @@ absl::StatusOr<UniqueFd> listen_at(const std::string& address, bool is_public) {
 
 absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::string& address, bool is_public,
                                                                   Pages pages) {
-  absl::StatusOr<UniqueFd> listening = listen_at(address, is_public);
-  if (!listening.ok()) return listening.status();
+  HEARTH_ASSIGN_OR_RETURN(UniqueFd listening, listen_at(address, is_public));
   std::unique_ptr<StatusServer> server(
       new StatusServer(std::move(pages), !address.empty() && address.front() == '/' ? address : std::string()));
   server->http_ = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, nullptr, nullptr, &answer,
-                                   server.get(), MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening->get()),
+                                   server.get(), MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening.get()),
                                    MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT,
                                    kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END);
   if (server->http_ == nullptr)
     return absl::UnavailableError(absl::StrCat("'", address, "': no HTTP server can be made"));
-  server->address_ = address_of(listening->get(), address);
-  listening->release();  // the server's now
+  server->address_ = address_of(listening.get(), address);
+  listening.release();  // the server's now
   return server;
 }
 

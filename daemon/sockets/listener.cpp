@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/status_macros.h"
 #include "proto/socket_path.h"
 
 namespace hearth::daemon {
@@ -23,22 +24,19 @@ constexpr std::chrono::milliseconds kAcceptPause{50};
 absl::StatusOr<std::unique_ptr<Listener>> Listener::open(const std::string& path, std::chrono::milliseconds patience,
                                                          ConnectionLimits limits, ClientPolicy policy, int activated) {
   const bool for_all = policy.is_shared();
-  if (absl::Status status = make_socket_folder(path, for_all ? 0755 : 0700); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(make_socket_folder(path, for_all ? 0755 : 0700));
   std::unique_ptr<Listener> listener(new Listener(path, limits, std::move(policy)));
-  absl::StatusOr<runtime::FileLock> lock = lock_socket(path, patience);
-  if (!lock.ok()) return lock.status();
-  listener->lock_ = *std::move(lock);
+  HEARTH_ASSIGN_OR_RETURN(runtime::FileLock lock, lock_socket(path, patience));
+  listener->lock_ = std::move(lock);
   // With the lock held no daemon of ours serves it; another program still might.
   if (activated < 0 && is_served(path))
     return absl::AlreadyExistsError(absl::StrCat("another program already serves '", path, "'"));
   // The owner's first: who finds the clients' socket finds it too.
-  absl::StatusOr<UnixSocket> owner = UnixSocket::open(admin_socket_path(path));
-  if (!owner.ok()) return owner.status();
-  listener->owner_ = *std::move(owner);
-  absl::StatusOr<UnixSocket> clients =
-      activated >= 0 ? UnixSocket::adopt(activated, path) : UnixSocket::open(path, SOCK_STREAM, for_all);
-  if (!clients.ok()) return clients.status();
-  listener->clients_ = *std::move(clients);
+  HEARTH_ASSIGN_OR_RETURN(UnixSocket owner, UnixSocket::open(admin_socket_path(path)));
+  listener->owner_ = std::move(owner);
+  HEARTH_ASSIGN_OR_RETURN(UnixSocket clients, activated >= 0 ? UnixSocket::adopt(activated, path)
+                                                             : UnixSocket::open(path, SOCK_STREAM, for_all));
+  listener->clients_ = std::move(clients);
   if (const absl::Status linked = listener->clients_->link_to(mountable_socket_path(path), for_all); !linked.ok())
     spdlog::warn("containers cannot be given the clients' socket alone: {}", std::string(linked.message()));
   listener->stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

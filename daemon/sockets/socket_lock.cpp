@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/status_macros.h"
 #include "daemon/sockets/unix_socket.h"
 
 namespace hearth::daemon {
@@ -20,11 +21,10 @@ absl::StatusOr<runtime::FileLock> lock_socket(const std::string& socket_path, st
   const auto give_up = std::chrono::steady_clock::now() + patience;
   const std::string path = socket_path + ".lock";
   for (;;) {
-    absl::StatusOr<std::optional<runtime::FileLock>> lock = runtime::FileLock::try_acquire(path);
-    if (!lock.ok()) return lock.status();
-    if (*lock) {
-      if (!(*lock)->write_text(absl::StrCat(::getpid()))) spdlog::warn("cannot write '{}'", path);  // for messages only
-      return **std::move(lock);
+    HEARTH_ASSIGN_OR_RETURN(std::optional<runtime::FileLock> lock, runtime::FileLock::try_acquire(path));
+    if (lock) {
+      if (!lock->write_text(absl::StrCat(::getpid()))) spdlog::warn("cannot write '{}'", path);  // for messages only
+      return *std::move(lock);
     }
     const std::string holder = runtime::read_lock_text(path);
     if (is_served(socket_path)) {

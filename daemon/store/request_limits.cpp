@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/status_macros.h"
 #include "proto/versions.h"
 #include "runtime/kernel_abi.h"
 
@@ -45,7 +46,7 @@ absl::Status check_nodes(const v1::Graph& graph, const RequestLimits& limits) {
   const auto num_outputs = static_cast<std::size_t>(graph.outputs_size());
   if (num_outputs > limits.outputs) return over("graph outputs", num_outputs, limits.outputs);
   for (int i = 0; i < graph.nodes_size(); ++i) {
-    if (absl::Status status = check_node(graph, i, limits); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(check_node(graph, i, limits));
   }
   for (const v1::GraphOutput& output : graph.outputs()) {
     if (output.node() >= static_cast<std::uint32_t>(graph.nodes_size())) {
@@ -107,7 +108,7 @@ absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits) {
     if (static_cast<std::size_t>(carried.storage_size()) > limits.rank)
       return over("axes of a carried output", static_cast<std::size_t>(carried.storage_size()), limits.rank);
   }
-  if (absl::Status status = check_nodes(graph, limits); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_nodes(graph, limits));
   for (int i = 0; i < graph.loops_size(); ++i) {
     if (absl::Status status = check_loop(graph.loops(i), limits); !status.ok())
       return absl::Status(status.code(), absl::StrCat("loop ", i, ": ", status.message()));

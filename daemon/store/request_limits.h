@@ -1,13 +1,14 @@
 // Request limits: cheap bounds on an untrusted graph, checked before any work is done for it. The compiler checks
 // meaning (shapes, dtypes, bounds); this file only keeps sizes finite. Stateless, thread-safe.
 // Errors: FAILED_PRECONDITION for another version, INVALID_ARGUMENT naming the node and the limit.
-//   if (absl::Status status = check_graph(request.graph(), limits); !status.ok()) return status;
+//   HEARTH_RETURN_IF_ERROR(check_graph(request.graph(), limits));
 #pragma once
 #include <absl/status/status.h>
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/status_macros.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/graph.pb.h"
 

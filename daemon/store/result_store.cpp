@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -138,9 +140,8 @@ absl::StatusOr<ResultStore::ReadArtifact> ResultStore::open_artifact(const Diges
       return entry->bytes.substr(std::min<std::uint64_t>(offset, entry->bytes.size()), max_bytes);
     };
   }
-  absl::StatusOr<cache::ArtifactReader> opened = cache_->open_artifact(digest);
-  if (!opened.ok()) return opened.status();
-  auto file = std::make_shared<const cache::ArtifactReader>(*std::move(opened));
+  HEARTH_ASSIGN_OR_RETURN(cache::ArtifactReader opened, cache_->open_artifact(digest));
+  auto file = std::make_shared<const cache::ArtifactReader>(std::move(opened));
   return [file](std::uint64_t offset, std::uint64_t max_bytes) { return file->read(offset, max_bytes); };
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "daemon/tune/worker_candidate_runner.h"
 #include "proto/launch_runs.h"
 
@@ -109,9 +110,8 @@ class Tuner::Run : public Tuner::Job {
     lower.mutable_options()->set_dump(true);
     *lower.mutable_records() = services_.tuning->snapshot(request_.target(), options_)->records;
     const std::string what = absl::StrCat("a graph of ", request_.graph().nodes_size(), " nodes");
-    absl::StatusOr<v1::WorkerReply> reply = bench_.perform(std::move(lower), what);
-    if (!reply.ok()) return reply.status();
-    tunables_ = tunables_of(reply->lowered());
+    HEARTH_ASSIGN_OR_RETURN(v1::WorkerReply reply, bench_.perform(std::move(lower), what));
+    tunables_ = tunables_of(reply.lowered());
     progress_.set_kernels_total(static_cast<std::uint32_t>(tunables_.size()));
     is_lowered_ = true;
     return absl::OkStatus();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -98,17 +100,15 @@ std::vector<absl::StatusOr<v1::Candidate>> WorkerCandidateRunner::compile(std::s
 absl::StatusOr<v1::Neighbours> WorkerCandidateRunner::neighbours(const v1::NeighboursSpec& spec) {
   v1::WorkerRequest request;
   *request.mutable_neighbours() = spec;
-  absl::StatusOr<v1::WorkerReply> reply = perform(std::move(request), "the neighbours of a candidate");
-  if (!reply.ok()) return reply.status();
-  return std::move(*reply->mutable_neighbours());
+  HEARTH_ASSIGN_OR_RETURN(v1::WorkerReply reply, perform(std::move(request), "the neighbours of a candidate"));
+  return std::move(reply->mutable_neighbours());
 }
 
 absl::StatusOr<v1::Timing> WorkerCandidateRunner::time(const v1::TimeSpec& spec) {
   v1::WorkerRequest request;
   *request.mutable_time() = spec;
-  absl::StatusOr<v1::WorkerReply> reply = perform(std::move(request), "a timing of the tuner");
-  if (!reply.ok()) return reply.status();
-  return std::move(*reply->mutable_timing());
+  HEARTH_ASSIGN_OR_RETURN(v1::WorkerReply reply, perform(std::move(request), "a timing of the tuner"));
+  return std::move(reply->mutable_timing());
 }
 
 }  // namespace hearth::daemon

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "proto/socket_path.h"
 #include "proto/versions.h"
 
@@ -54,14 +55,13 @@ bool send_outcome(int socket, v1::WeightsResponse::Outcome outcome, int file = -
 absl::StatusOr<std::unique_ptr<WeightServer>> WeightServer::open(const std::string& path, WeightLimits limits,
                                                                  ConnectionLimits connections, ClientPolicy policy,
                                                                  Sharing sharing) {
-  absl::StatusOr<UnixSocket> socket = UnixSocket::open(path, SOCK_SEQPACKET, policy.is_shared());
-  if (!socket.ok()) return socket.status();
+  HEARTH_ASSIGN_OR_RETURN(UnixSocket socket, UnixSocket::open(path, SOCK_SEQPACKET, policy.is_shared()));
   if (policy.is_shared()) {
-    const absl::Status linked = socket->link_to(mountable_weights_socket_path(path), /*for_all=*/true);
+    const absl::Status linked = socket.link_to(mountable_weights_socket_path(path), /*for_all=*/true);
     if (!linked.ok()) spdlog::warn("containers share no weights: {}", std::string(linked.message()));
   }
   return std::unique_ptr<WeightServer>(
-      new WeightServer(*std::move(socket), limits, connections, std::move(policy), sharing));
+      new WeightServer(std::move(socket), limits, connections, std::move(policy), sharing));
 }
 
 WeightServer::WeightServer(UnixSocket socket, WeightLimits limits, ConnectionLimits connections, ClientPolicy policy,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/memory_file.h"
+#include "base/status_macros.h"
 
 namespace hearth::daemon {
 namespace {
@@ -52,8 +53,8 @@ int WeightStore::find(uid_t uid, const std::string& key, std::uint64_t size_byte
 }
 
 absl::Status WeightStore::check(std::uint64_t size_bytes, int file) const {
-  if (absl::Status sealed = runtime::check_sealed(file, size_bytes); !sealed.ok()) return sealed;
-  if (absl::Status filled = check_filled(file, size_bytes); !filled.ok()) return filled;
+  HEARTH_RETURN_IF_ERROR(runtime::check_sealed(file, size_bytes));
+  HEARTH_RETURN_IF_ERROR(check_filled(file, size_bytes));
   if (takes(size_bytes)) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("weights of ", size_bytes, " bytes are more than weights_memory, ",
                                                    limits_.bytes, " bytes, allows"));
@@ -68,7 +69,7 @@ std::vector<uid_t> WeightStore::other_owners(uid_t uid, const std::string& key, 
 
 absl::Status WeightStore::put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file,
                               Time now) {
-  if (absl::Status fits = check(size_bytes, file.get()); !fits.ok()) return fits;
+  HEARTH_RETURN_IF_ERROR(check(size_bytes, file.get()));
   Account& account = accounts_[maker.uid];
   if (account.blocks.count(key) != 0) return absl::OkStatus();
   if (!make_room(account, size_bytes, maker.pid)) {

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/blob_compiler.h"
 #include "blobs/tools/toolchain.h"
@@ -49,8 +50,8 @@ absl::StatusOr<v1::CompiledBlob> to_proto(const blobs::CompiledBlob& blob, const
 }  // namespace
 
 absl::StatusOr<v1::CompiledBlob> BlobBackend::compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) {
-  const absl::StatusOr<blobs::Toolchain> toolchain = blobs::find_toolchain(spec.toolchain(), bitcode_folder(limits));
-  if (!toolchain.ok()) return toolchain.status();
+  HEARTH_ASSIGN_OR_RETURN(const blobs::Toolchain toolchain,
+                          blobs::find_toolchain(spec.toolchain(), bitcode_folder(limits)));
   blobs::BlobCompileOptions options;
   options.folder = limits.folder + "/blob";
   options.wall_limit = limits.wall_limit;
@@ -61,22 +62,22 @@ absl::StatusOr<v1::CompiledBlob> BlobBackend::compile_blob(const v1::BlobSpec& s
   if (!std::filesystem::create_directories(options.folder, error)) {
     return absl::InternalError(str_cat("cannot create '", options.folder, "': ", error.message()));
   }
-  const absl::StatusOr<blobs::CompiledBlob> blob = blobs::compile_blob(from_proto(spec), *toolchain, options);
+  const absl::StatusOr<blobs::CompiledBlob> blob = blobs::compile_blob(from_proto(spec), toolchain, options);
   absl::StatusOr<v1::CompiledBlob> result =
       blob.ok() ? to_proto(*blob, options.folder + "/") : absl::StatusOr<v1::CompiledBlob>(blob.status());
-  if (result.ok()) result->set_toolchain_digest(toolchain->digest);
+  if (result.ok()) result->set_toolchain_digest(toolchain.digest);
   std::filesystem::remove_all(options.folder, error);
   return result;
 }
 
 absl::StatusOr<v1::ToolchainInfo> BlobBackend::find_toolchain(const v1::ToolchainQuery& query,
                                                               const ProgramLimits& limits) {
-  const absl::StatusOr<blobs::Toolchain> toolchain = blobs::find_toolchain(query.kind(), bitcode_folder(limits));
-  if (!toolchain.ok()) return toolchain.status();
+  HEARTH_ASSIGN_OR_RETURN(const blobs::Toolchain toolchain,
+                          blobs::find_toolchain(query.kind(), bitcode_folder(limits)));
   v1::ToolchainInfo info;
-  info.set_compiler(toolchain->compiler);
-  info.set_version(toolchain->version);
-  info.set_digest(toolchain->digest);
+  info.set_compiler(toolchain.compiler);
+  info.set_version(toolchain.version);
+  info.set_digest(toolchain.digest);
   return info;
 }
 

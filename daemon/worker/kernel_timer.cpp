@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "daemon/worker/idle_core.h"
 #include "daemon/worker/sample_values.h"
 #include "runtime/hal/cpu/artifact_loader.h"
@@ -47,10 +48,9 @@ class Loaded {
     for (int i = 0; i < wire.buffers_size(); ++i) {
       const bool shared = i > 0 && i < static_cast<int>(inputs.size());
       if (!shared) {
-        absl::StatusOr<runtime::Buffer> own =
-            runtime::Buffer::allocate(wire.buffers(i).bytes(), "a candidate's buffer");
-        if (!own.ok()) return own.status();
-        loaded.buffers_.push_back(std::make_shared<runtime::Buffer>(*std::move(own)));
+        HEARTH_ASSIGN_OR_RETURN(runtime::Buffer own,
+                                runtime::Buffer::allocate(wire.buffers(i).bytes(), "a candidate's buffer"));
+        loaded.buffers_.push_back(std::make_shared<runtime::Buffer>(std::move(own)));
       } else {
         if (inputs[i]->size_bytes() < wire.buffers(i).bytes())
           return absl::InvalidArgumentError("two candidates with different inputs");
@@ -106,11 +106,10 @@ class Loaded {
   };
 
   absl::Status add(const v1::Candidate::Launch& launch) {
-    absl::StatusOr<std::shared_ptr<const runtime::CpuArtifact>> artifact =
-        runtime::load_cpu_artifact({to_bytes(sha256(launch.artifact())), "", launch.artifact()});
-    if (!artifact.ok()) return artifact.status();
+    HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<const runtime::CpuArtifact> artifact,
+                            runtime::load_cpu_artifact({to_bytes(sha256(launch.artifact())), "", launch.artifact()}));
     Step step;
-    step.entry = reinterpret_cast<hearth_kernel_fn>((*artifact)->symbol(launch.symbol().c_str()));
+    step.entry = reinterpret_cast<hearth_kernel_fn>(artifact->symbol(launch.symbol().c_str()));
     if (step.entry == nullptr) return absl::InternalError(absl::StrCat("no symbol '", launch.symbol(), "'"));
     for (std::uint32_t buffer : launch.buffers()) {
       if (buffer >= buffers_.size()) return absl::InvalidArgumentError("a launch of a buffer that is not there");
@@ -120,7 +119,7 @@ class Loaded {
     step.grid = static_cast<std::int64_t>(launch.grid());
     step.once = launch.once();
     steps_.push_back(std::move(step));
-    artifacts_.push_back(*std::move(artifact));
+    artifacts_.push_back(std::move(artifact));
     return absl::OkStatus();
   }
 
@@ -149,9 +148,8 @@ absl::StatusOr<Shared> sample_inputs(const v1::TimeSpec& spec) {
   Shared inputs(num_params);
   for (std::uint32_t i = 1; i < num_params; ++i) {
     const v1::Candidate::Buffer& wire = spec.baseline().buffers(static_cast<int>(i));
-    absl::StatusOr<runtime::Buffer> buffer = runtime::Buffer::allocate(wire.bytes(), "a candidate's input");
-    if (!buffer.ok()) return buffer.status();
-    inputs[i] = std::make_shared<runtime::Buffer>(*std::move(buffer));
+    HEARTH_ASSIGN_OR_RETURN(runtime::Buffer buffer, runtime::Buffer::allocate(wire.bytes(), "a candidate's input"));
+    inputs[i] = std::make_shared<runtime::Buffer>(std::move(buffer));
     fill_sample(wire.dtype(), {static_cast<unsigned char*>(inputs[i]->data()), wire.bytes()}, i);
   }
   return inputs;
@@ -174,30 +172,27 @@ absl::Status check_runs_here(const v1::Target& target) {
 }  // namespace
 
 absl::StatusOr<v1::Timing> time_candidates(const v1::TimeSpec& spec, const v1::Target& target) {
-  if (absl::Status runs = check_runs_here(target); !runs.ok()) return runs;
-  absl::StatusOr<Shared> inputs = sample_inputs(spec);
-  if (!inputs.ok()) return inputs.status();
-  absl::StatusOr<Loaded> baseline = Loaded::load(spec.baseline(), *inputs);
-  if (!baseline.ok()) return baseline.status();
-  absl::StatusOr<Loaded> candidate = Loaded::load(spec.candidate(), *inputs);
-  if (!candidate.ok()) return candidate.status();
+  HEARTH_RETURN_IF_ERROR(check_runs_here(target));
+  HEARTH_ASSIGN_OR_RETURN(Shared inputs, sample_inputs(spec));
+  HEARTH_ASSIGN_OR_RETURN(Loaded baseline, Loaded::load(spec.baseline(), inputs));
+  HEARTH_ASSIGN_OR_RETURN(Loaded candidate, Loaded::load(spec.candidate(), inputs));
   const PinnedToIdleCore pinned;
   v1::Timing timing;
-  baseline->prepare();
-  candidate->prepare();
-  timing.set_difference(difference(baseline->dtype(), baseline->result(), candidate->result()));
+  baseline.prepare();
+  candidate.prepare();
+  timing.set_difference(difference(baseline.dtype(), baseline.result(), candidate.result()));
   if (!timing.difference().empty()) return timing;
   auto once = [](const Loaded& loaded) {
     const double begin = now_ns();
     loaded.run();
     return std::max(1.0, now_ns() - begin);
   };
-  const double baseline_ns = once(*baseline), candidate_ns = once(*candidate);
+  const double baseline_ns = once(baseline), candidate_ns = once(candidate);
   const double round_ns = std::max(kBatchNs, baseline_ns) + std::max(kBatchNs, candidate_ns);
   const auto most = static_cast<std::uint32_t>(std::clamp(kMaxNs / round_ns, 1.0, double{kMaxRounds}));
   for (std::uint32_t round = 0; round < std::clamp(spec.rounds(), 1u, most); ++round) {
-    timing.add_baseline_ns(baseline->time_ns(baseline_ns));
-    timing.add_candidate_ns(candidate->time_ns(candidate_ns));
+    timing.add_baseline_ns(baseline.time_ns(baseline_ns));
+    timing.add_candidate_ns(candidate.time_ns(candidate_ns));
     if (round == 0 && spec.give_up_ratio() > 0 &&
         timing.candidate_ns(0) > spec.give_up_ratio() * timing.baseline_ns(0)) {
       timing.set_gave_up(true);

@@ -1,5 +1,6 @@
 // LlvmBackend: the compiler library behind the worker loop. Tests derive from it to script what timing finds.
 #pragma once
+#include "base/status_macros.h"
 #include "compiler/candidate.h"
 #include "compiler/compile.h"
 #include "daemon/worker/compiler_backend.h"
@@ -12,9 +13,8 @@ class LlvmBackend : public CompilerBackend {
   absl::StatusOr<v1::LoweredPlan> lower(const v1::WorkerRequest& request) override {
     compiler::BlobLibraries libraries;
     for (const v1::BlobLibraryRef& ref : request.blob_libraries()) {
-      auto library = blobs::load_library(ref.folder(), ref.digest());
-      if (!library.ok()) return library.status();
-      libraries.push_back(*std::move(library));
+      HEARTH_ASSIGN_OR_RETURN(auto library, blobs::load_library(ref.folder(), ref.digest()));
+      libraries.push_back(std::move(library));
     }
     return compiler::lower(request.lower(), request.target(), request.options(), request.records(), libraries);
   }

@@ -13,6 +13,7 @@
 #include <map>
 #include <system_error>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "daemon/worker_pool/real_path.h"
 
@@ -43,7 +44,7 @@ absl::Status make_place(const std::string& place, bool folder) {
 absl::Status mount_tree(const std::string& from, const std::string& to, const std::string& name) {
   struct stat info{};
   if (::stat(from.c_str(), &info) != 0) return failed("looking at " + name);
-  if (absl::Status place = make_place(to, S_ISDIR(info.st_mode)); !place.ok()) return place;
+  HEARTH_RETURN_IF_ERROR(make_place(to, S_ISDIR(info.st_mode)));
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return failed("mounting " + name);
   return absl::OkStatus();
 }
@@ -111,13 +112,13 @@ absl::Status add_trees(const PrivateRoot& wanted, Links& links, const std::strin
     if (entry.second.is_cover == comes_along) {  // a tree that is not there yet, or a cover over something that is
       if (entry.second.is_cover) {
         covers.push_back(root + place);
-        if (absl::Status covered = cover(covers.back()); !covered.ok()) return covered;
+        HEARTH_RETURN_IF_ERROR(cover(covers.back()));
       } else {
         const int fd = entry.second.tree.get();
         const std::string from = fd < 0 ? place : "/proc/self/fd/" + std::to_string(fd);
-        if (absl::Status bound = mount_tree(from, root + place, place); !bound.ok()) return bound;
+        HEARTH_RETURN_IF_ERROR(mount_tree(from, root + place, place));
         constexpr std::uint64_t kSafe = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-        if (absl::Status status = restrict_mount(root + place, kSafe, AT_RECURSIVE); !status.ok()) return status;
+        HEARTH_RETURN_IF_ERROR(restrict_mount(root + place, kSafe, AT_RECURSIVE));
       }
     }
     done.push_back(&entry);
@@ -138,7 +139,7 @@ absl::Status make_links(const Links& links, const std::string& root) {
 
 absl::Status add_devices(const std::string& root) {
   for (const char* name : {"/dev/null", "/dev/full", "/dev/random", "/dev/urandom"}) {
-    if (absl::Status bound = mount_tree(name, root + name); !bound.ok()) return bound;
+    HEARTH_RETURN_IF_ERROR(mount_tree(name, root + name));
   }
   // What shells and compilers know by these names.
   constexpr std::pair<const char*, const char*> kLinks[] = {{"/dev/fd", "/proc/self/fd"},
@@ -155,14 +156,14 @@ absl::Status add_devices(const std::string& root) {
 // then it is the same as outside.
 absl::Status add_proc(const std::string& root) {
   const std::string place = root + "/proc";
-  if (absl::Status made = make_place(place, true); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(make_place(place, true));
   if (::mount("proc", place.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0) return absl::OkStatus();
   return mount_tree("/proc", place);
 }
 
 absl::Status add_folder(const PrivateRoot& wanted, const std::string& root) {
   const std::string place = root + wanted.folder;
-  if (absl::Status made = make_place(place, true); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(make_place(place, true));
   std::string options = "mode=0700";
   if (wanted.folder_bytes > 0) {
     const std::uint64_t mebibytes = std::max<std::uint64_t>(1, wanted.folder_bytes >> 20);
@@ -175,13 +176,13 @@ absl::Status add_folder(const PrivateRoot& wanted, const std::string& root) {
 
 absl::Status fill(const PrivateRoot& wanted, Links links, const std::string& root) {
   std::vector<std::string> covers;
-  if (absl::Status status = add_trees(wanted, links, root, covers); !status.ok()) return status;
-  if (absl::Status status = make_links(links, root); !status.ok()) return status;
-  if (absl::Status status = add_devices(root); !status.ok()) return status;
-  if (absl::Status status = add_proc(root); !status.ok()) return status;
-  if (absl::Status status = add_folder(wanted, root); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(add_trees(wanted, links, root, covers));
+  HEARTH_RETURN_IF_ERROR(make_links(links, root));
+  HEARTH_RETURN_IF_ERROR(add_devices(root));
+  HEARTH_RETURN_IF_ERROR(add_proc(root));
+  HEARTH_RETURN_IF_ERROR(add_folder(wanted, root));
   for (const std::string& covered : covers) {
-    if (absl::Status status = restrict_mount(covered, MOUNT_ATTR_RDONLY, 0); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(restrict_mount(covered, MOUNT_ATTR_RDONLY, 0));
   }
   return restrict_mount(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, 0);
 }

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/status_macros.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -23,7 +25,7 @@ absl::Status send_all(int fd, const char* data, std::size_t size, WaitFunction w
       data += sent;
       size -= static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (absl::Status status = wait(fd, POLLOUT); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(wait(fd, POLLOUT));
     } else if (errno != EINTR) {
       return absl::UnavailableError(absl::StrCat("cannot write a frame: ", std::strerror(errno)));
     }
@@ -41,7 +43,7 @@ absl::Status receive_all(int fd, char* data, std::size_t size, std::size_t* got,
     } else if (received == 0) {
       return absl::UnavailableError("the peer closed the connection");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (absl::Status status = wait(fd, POLLIN); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(wait(fd, POLLIN));
     } else if (errno != EINTR) {
       return absl::UnavailableError(absl::StrCat("cannot read a frame: ", std::strerror(errno)));
     }
@@ -87,7 +89,7 @@ absl::Status read_frame(int fd, google::protobuf::MessageLite& message, std::uin
     const std::size_t begin = bytes.size();
     const std::size_t step = std::min<std::size_t>(kReadStepBytes, size - begin);
     bytes.resize(begin + step);
-    if (absl::Status status = receive_all(fd, bytes.data() + begin, step, &got, wait); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(receive_all(fd, bytes.data() + begin, step, &got, wait));
   }
   if (!message.ParseFromString(bytes)) return absl::DataLossError("a frame does not hold the expected message");
   return absl::OkStatus();

@@ -2,7 +2,7 @@
 // (the serialized WorkerRequest, for `hearth-worker --replay FILE`).
 //
 // Thread-safe. check() answers FAILED_PRECONDITION naming the bundle. A success forgets earlier deaths. Example:
-//   if (absl::Status refused = poison.check(key); !refused.ok()) return refused;
+//   HEARTH_RETURN_IF_ERROR(poison.check(key));
 //   poison.record_death(key, "kernel 'sum_4'", request.SerializeAsString());
 #pragma once
 #include <absl/status/status.h>
@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/sha256.h"
+#include "base/status_macros.h"
 
 namespace hearth::daemon {
 

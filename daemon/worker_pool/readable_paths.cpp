@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/status_macros.h"
 #include "daemon/worker_pool/real_path.h"
 
 namespace hearth::daemon {
@@ -149,7 +150,7 @@ absl::Status check_blob_root(const v1::BlobSpec& spec, const SecretFolders& secr
 }
 
 absl::StatusOr<std::vector<ReadableTree>> blob_paths(const v1::BlobSpec& spec, const SecretFolders& secrets) {
-  if (absl::Status status = check_blob_root(spec, secrets); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_blob_root(spec, secrets));
   PathList list(secrets);
   list.add_with_links(spec.root());
   list.add(fs::path(real(spec.root() + "/" + spec.source())).parent_path());

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -87,7 +89,7 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::StatusOr<std::uint64_t> WorkerPool::submit(CompileJob job) {
-  if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
+  HEARTH_RETURN_IF_ERROR(poison_->check(job.key));
   {
     std::lock_guard lock(mutex_);
     job.id = ++last_id_;
@@ -227,8 +229,8 @@ void WorkerPool::drop_worker(Slot& slot) {
 
 absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job) {
   // Identical jobs that were queued before the key was refused.
-  if (absl::Status refused = poison_->check(job.key); !refused.ok()) return refused;
-  if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(poison_->check(job.key));
+  HEARTH_RETURN_IF_ERROR(ensure_worker(slot, job));
   if (job.started) job.started();
   const Clock::time_point started = Clock::now();
   metrics_->took(Timed::kQueue, started - job.queued_at);
@@ -238,7 +240,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     drop_worker(slot);
     metrics_->worker_crashed();
     spdlog::warn("a compiler worker {} while compiling {}: trying once more", exchange.detail, job.what);
-    if (absl::Status status = ensure_worker(slot, job); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(ensure_worker(slot, job));
     exchange = slot.worker->exchange(job.request, slot.wake_fd);
   }
   if (exchange.end != WorkerEnd::kReply) {

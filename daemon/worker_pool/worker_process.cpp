@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "daemon/worker_pool/framing.h"
 #include "daemon/worker_pool/sandbox_layers.h"
 #include "daemon/worker_pool/worker_launch.h"
@@ -52,17 +53,15 @@ bool reap_until(pid_t pid, std::chrono::steady_clock::time_point give_up, int* s
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const WorkerCommand& command, int wake_fd) {
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(command));
-  absl::StatusOr<WorkerFolder> folder = WorkerFolder::create(command.temp_folder);
-  if (!folder.ok()) return folder.status();
-  worker->folder_ = *std::move(folder);
-  absl::StatusOr<LaunchedWorker> launched = launch_worker(command, worker->folder_.files());
-  if (!launched.ok()) return launched.status();
-  worker->pid_ = worker->worker_pid_ = launched->pid;
-  worker->socket_ = launched->socket;
-  worker->output_ = std::move(launched->output);
-  worker->keeper_end_ = static_cast<int>(::syscall(SYS_pidfd_open, launched->pid, 0));
+  HEARTH_ASSIGN_OR_RETURN(WorkerFolder folder, WorkerFolder::create(command.temp_folder));
+  worker->folder_ = std::move(folder);
+  HEARTH_ASSIGN_OR_RETURN(LaunchedWorker launched, launch_worker(command, worker->folder_.files()));
+  worker->pid_ = worker->worker_pid_ = launched.pid;
+  worker->socket_ = launched.socket;
+  worker->output_ = std::move(launched.output);
+  worker->keeper_end_ = static_cast<int>(::syscall(SYS_pidfd_open, launched.pid, 0));
   worker->watch_.emplace(command.limits, worker->pid_, &worker->folder_);
-  if (absl::Status status = worker->greet(wake_fd); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(worker->greet(wake_fd));
   return worker;
 }
 

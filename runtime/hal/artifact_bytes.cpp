@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -57,10 +58,9 @@ absl::StatusOr<ArtifactBytes> read_from_file(const ArtifactSource& source) {
   if (info.st_size <= 0 || info.st_size > kMaxArtifactBytes) {
     return absl::DataLossError(str_cat(shown, " has ", info.st_size, " bytes"));
   }
-  absl::StatusOr<std::string> bytes = read_all(fd.get(), static_cast<std::size_t>(info.st_size), shown);
-  if (!bytes.ok()) return bytes.status();
-  if (absl::Status status = check_digest(*bytes, source.digest, shown); !status.ok()) return status;
-  return ArtifactBytes{*std::move(bytes), std::move(fd), std::move(shown)};
+  HEARTH_ASSIGN_OR_RETURN(std::string bytes, read_all(fd.get(), static_cast<std::size_t>(info.st_size), shown));
+  HEARTH_RETURN_IF_ERROR(check_digest(bytes, source.digest, shown));
+  return ArtifactBytes{std::move(bytes), std::move(fd), std::move(shown)};
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ absl::StatusOr<ArtifactBytes> read_from_file(const ArtifactSource& source) {
 absl::StatusOr<ArtifactBytes> read_artifact(const ArtifactSource& source) {
   if (!source.path.empty()) return read_from_file(source);
   std::string shown = str_cat("artifact ", to_hex(source.digest));
-  if (absl::Status status = check_digest(source.bytes, source.digest, shown); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_digest(source.bytes, source.digest, shown));
   return ArtifactBytes{source.bytes, UniqueFd(), std::move(shown)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -77,7 +78,7 @@ absl::Status Rows::set_values(const std::vector<std::int64_t>& now) {
     for (View& view : loop.views) {
       const PlanView& of = *plan->buffers[view.buffer].view;
       view.stride = plan->buffers[view.buffer].size_bytes(now.data());
-      if (absl::Status status = check_seen(view.buffer, of, view.stride, loop.count, now); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(check_seen(view.buffer, of, view.stride, loop.count, now));
     }
   }
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = now[step_vars[i]];
@@ -110,7 +111,7 @@ absl::Status Rows::check_seen(std::uint32_t view, const PlanView& of, std::size_
     const bool fits = !__builtin_mul_overflow(size, static_cast<std::size_t>(count), &all);
     return has(of.buffer, fits ? all : std::numeric_limits<std::size_t>::max());
   }
-  if (absl::Status status = has(of.buffer, size); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(has(of.buffer, size));
   return of.kind == v1::LoopView::CARRIED ? has(of.other, size)
                                           : check_seen(view, *plan->buffers[of.other].view, size, count, now);
 }

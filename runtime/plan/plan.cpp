@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "proto/versions.h"
 #include "runtime/plan/fork_limit.h"
@@ -188,9 +189,9 @@ absl::Status check_buffers(const v1::Plan& wire, Plan& plan) {
     if (!dtype) return invalid_plan(place, ": dtype ", static_cast<int>(from.dtype()), " is unknown to this version");
     buffer.dtype = *dtype;
     buffer.offset = from.offset();
-    if (absl::Status status = check_shape(from, buffer, plan.vars, place); !status.ok()) return status;
-    if (absl::Status status = check_kind(from, buffer, plan, names, place); !status.ok()) return status;
-    if (absl::Status status = check_storage(from, buffer, place); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(check_shape(from, buffer, plan.vars, place));
+    HEARTH_RETURN_IF_ERROR(check_kind(from, buffer, plan, names, place));
+    HEARTH_RETURN_IF_ERROR(check_storage(from, buffer, place));
     plan.buffers.push_back(std::move(buffer));
   }
   return check_carried(wire, plan);
@@ -366,12 +367,12 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   plan.arena_bytes = wire.arena_bytes();
   plan.persistent_bytes = wire.persistent_bytes();
   if (plan.target.device().empty()) return invalid_plan("target: the device is not named");
-  if (absl::Status status = check_vars(wire, plan); !status.ok()) return status;
-  if (absl::Status status = check_buffers(wire, plan); !status.ok()) return status;
-  if (absl::Status status = check_loops(wire, plan); !status.ok()) return status;
-  if (absl::Status status = check_kernels(wire, plan); !status.ok()) return status;
-  if (absl::Status status = check_launches(wire, plan); !status.ok()) return status;
-  if (absl::Status status = check_regions(wire, plan); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_vars(wire, plan));
+  HEARTH_RETURN_IF_ERROR(check_buffers(wire, plan));
+  HEARTH_RETURN_IF_ERROR(check_loops(wire, plan));
+  HEARTH_RETURN_IF_ERROR(check_kernels(wire, plan));
+  HEARTH_RETURN_IF_ERROR(check_launches(wire, plan));
+  HEARTH_RETURN_IF_ERROR(check_regions(wire, plan));
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/plan/plan_loops.h"
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/plan/invalid_plan.h"
 
@@ -35,7 +36,7 @@ absl::Status check_view(const Plan& plan, const PlanBuffer& buffer, const std::s
     }
     case v1::LoopView::CARRIED:
       if (view.buffer == view.other) return invalid_plan(place, ": both halves are buffer ", view.buffer);
-      if (absl::Status status = check_memory(view.other, needed); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(check_memory(view.other, needed));
       return check_memory(view.buffer, needed);
     case v1::LoopView::PREVIOUS: {
       const bool exists = view.other < plan.buffers.size() && plan.buffers[view.other].view;
@@ -77,7 +78,7 @@ absl::Status check_loops(const v1::Plan& wire, Plan& plan) {
   }
   for (std::uint32_t i = 0; i < plan.buffers.size(); ++i) {
     if (!plan.buffers[i].view) continue;
-    if (absl::Status status = check_view(plan, plan.buffers[i], str_cat("buffer ", i)); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(check_view(plan, plan.buffers[i], str_cat("buffer ", i)));
   }
   return absl::OkStatus();
 }

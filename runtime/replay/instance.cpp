@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/replay/instance_state.h"
@@ -114,12 +115,11 @@ absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan,
   (void)rows.set_values(state->values);
   rows.place();
   const int threads = config.threads > 0 ? config.threads : available_cpus();
-  absl::StatusOr<std::unique_ptr<Program>> program = state->plan->executable().program(rows, threads);
-  if (!program.ok()) return program.status();
-  state->program = *std::move(program);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, state->plan->executable().program(rows, threads));
+  state->program = std::move(program);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
     if (!wire.buffers[i].carried_to) continue;
-    if (absl::Status carried = state->add_carry(i, *wire.buffers[i].carried_to); !carried.ok()) return carried;
+    HEARTH_RETURN_IF_ERROR(state->add_carry(i, *wire.buffers[i].carried_to));
   }
   return Instance(std::move(state));
 }
@@ -173,24 +173,21 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
     const FixedInput& input = *fixed->input;
     return MutableView{const_cast<void*>(fixed->address), input.bytes.size(), input.dtype, input.shape, input.name};
   }
-  absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::INPUT);
-  if (!index.ok()) return index.status();
-  const PlanBuffer& buffer = state_->wire().buffers[*index];
-  if (state_->carry_of(*index)) {
+  HEARTH_ASSIGN_OR_RETURN(std::uint32_t index, state_->find(name, v1::PlanBuffer::INPUT));
+  const PlanBuffer& buffer = state_->wire().buffers[index];
+  if (state_->carry_of(index)) {
     return absl::FailedPreconditionError(
         str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
   }
-  return MutableView{state_->slots[*index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
+  return MutableView{state_->slots[index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
                      state_->shape_of(buffer), buffer.name};
 }
 
 absl::StatusOr<ConstView> Instance::output(std::string_view name) const {
-  absl::StatusOr<std::uint32_t> index = state_->find(name, v1::PlanBuffer::OUTPUT);
-  if (!index.ok()) return index.status();
-  const PlanBuffer& buffer = state_->wire().buffers[*index];
-  const absl::StatusOr<const void*> address = state_->read_io(*index);
-  if (!address.ok()) return address.status();
-  return ConstView{*address, buffer.size_bytes(state_->values.data()), buffer.dtype, state_->shape_of(buffer),
+  HEARTH_ASSIGN_OR_RETURN(std::uint32_t index, state_->find(name, v1::PlanBuffer::OUTPUT));
+  const PlanBuffer& buffer = state_->wire().buffers[index];
+  HEARTH_ASSIGN_OR_RETURN(const void* const address, state_->read_io(index));
+  return ConstView{address, buffer.size_bytes(state_->values.data()), buffer.dtype, state_->shape_of(buffer),
                    buffer.name};
 }
 
@@ -264,7 +261,7 @@ absl::Status Instance::State::refresh() {
                                                    needed, "; bind a larger buffer"));
     }
   }
-  if (absl::Status status = rows->set_values(values); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(rows->set_values(values));
   rows->place();
   rows_stale = true;
   copied.clear();
@@ -280,7 +277,7 @@ absl::Status Instance::State::refresh() {
 // Carried outputs of the execute before become inputs.
 absl::Status Instance::State::begin() {
   for (const Carry& carry : carries) {
-    if (absl::Status status = check_carried(carry); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(check_carried(carry));
   }
   for (Carry& carry : carries) {
     if (carry.is_due && !wire().buffers[carry.output].in_place) {
@@ -315,12 +312,12 @@ void Instance::State::copy_out() const {
 
 absl::Status Instance::execute() {
   if (!state_->fixed.empty()) {
-    if (absl::Status status = state_->check_fixed(); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(state_->check_fixed());
   }
   if (state_->slots_stale || state_->values_stale) {
-    if (absl::Status status = state_->refresh(); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(state_->refresh());
   }
-  if (absl::Status status = state_->begin(); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(state_->begin());
   if (state_->copied.empty()) return state_->program->run();
   state_->copy_in();
   absl::Status ran = state_->program->run();
@@ -329,15 +326,15 @@ absl::Status Instance::execute() {
 }
 
 absl::StatusOr<Profile> Instance::execute_profiled() {
-  if (absl::Status status = state_->check_fixed(); !status.ok()) return status;
-  if (absl::Status status = state_->refresh(); !status.ok()) return status;
-  if (absl::Status status = state_->begin(); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(state_->check_fixed());
+  HEARTH_RETURN_IF_ERROR(state_->refresh());
+  HEARTH_RETURN_IF_ERROR(state_->begin());
   Profile profile;
   for (const Rows::Step& step : state_->rows->steps)
     profile.launches.push_back({state_->wire().kernels[step.kernel].symbol, 0, 0, step.grid, 0});
   const auto start = std::chrono::steady_clock::now();
   state_->copy_in();
-  if (absl::Status ran = state_->program->run_profiled(profile); !ran.ok()) return ran;
+  HEARTH_RETURN_IF_ERROR(state_->program->run_profiled(profile));
   state_->copy_out();
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
   profile.total_ns = static_cast<std::uint64_t>(time.count());

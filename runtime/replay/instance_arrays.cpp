@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/replay/instance_state.h"
 
@@ -17,9 +18,9 @@ absl::Status check_count(std::size_t given, std::size_t wanted, std::string_view
 }  // namespace
 
 absl::Status Instance::set_vars(std::span<const std::int64_t> values) {
-  if (absl::Status all = check_count(values.size(), state_->values.size(), "values"); !all.ok()) return all;
+  HEARTH_RETURN_IF_ERROR(check_count(values.size(), state_->values.size(), "values"));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (absl::Status set = state_->set_var(i, values[i]); !set.ok()) return set;
+    HEARTH_RETURN_IF_ERROR(state_->set_var(i, values[i]));
   }
   return absl::OkStatus();
 }
@@ -135,9 +136,9 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
                                   std::span<const std::optional<std::int64_t>> given) {
   State& state = *state_;
   const std::vector<PlanVariable>& vars = state.wire().vars;
-  if (absl::Status all = check_count(shapes.size(), state.inputs_in_order.size(), "shapes"); !all.ok()) return all;
+  HEARTH_RETURN_IF_ERROR(check_count(shapes.size(), state.inputs_in_order.size(), "shapes"));
   if (!given.empty()) {
-    if (absl::Status all = check_count(given.size(), vars.size(), "values"); !all.ok()) return all;
+    HEARTH_RETURN_IF_ERROR(check_count(given.size(), vars.size(), "values"));
   }
   if (!state.sources) state.find_sources();
   const auto left_out = [&](std::size_t input) {
@@ -148,7 +149,7 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
   for (std::size_t v = 0; v < vars.size(); ++v) {
     const bool is_said = !given.empty() && given[v];
     if (is_said) {
-      if (absl::Status set = state.set_var(v, *given[v]); !set.ok()) return set;
+      HEARTH_RETURN_IF_ERROR(state.set_var(v, *given[v]));
     }
     state.wanted[v] = is_said ? *given[v] : vars[v].min == vars[v].max ? vars[v].min : kOpen;
   }
@@ -158,7 +159,7 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
     if (std::any_of(source.needs.begin(), source.needs.end(), is_open)) continue;
     const ShapeView shape = shapes[source.input];
     if (source.axis >= shape.size()) continue;  // the check of all says it
-    if (absl::Status read = state.read_value(source, shape[source.axis]); !read.ok()) return read;
+    HEARTH_RETURN_IF_ERROR(state.read_value(source, shape[source.axis]));
   }
   for (std::size_t v = 0; v < vars.size(); ++v) {
     if (state.wanted[v] != kOpen) continue;
@@ -171,7 +172,7 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (left_out(i)) continue;
-    if (absl::Status checked = state.check_shape(i, shapes[i]); !checked.ok()) return checked;
+    HEARTH_RETURN_IF_ERROR(state.check_shape(i, shapes[i]));
   }
   return set_vars(state.wanted);
 }
@@ -189,8 +190,8 @@ std::size_t Instance::output_bytes(std::size_t index) const {
 }
 
 absl::Status Instance::execute(std::span<const InputArray> inputs, std::span<const OutputArray> outputs) {
-  if (absl::Status all = check_count(inputs.size(), state_->inputs_in_order.size(), "inputs"); !all.ok()) return all;
-  if (absl::Status all = check_count(outputs.size(), state_->outputs_in_order.size(), "outputs"); !all.ok()) return all;
+  HEARTH_RETURN_IF_ERROR(check_count(inputs.size(), state_->inputs_in_order.size(), "inputs"));
+  HEARTH_RETURN_IF_ERROR(check_count(outputs.size(), state_->outputs_in_order.size(), "outputs"));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].data == nullptr) continue;
     absl::Status bound =

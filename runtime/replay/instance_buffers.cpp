@@ -1,4 +1,5 @@
 // Instance::buffer: any buffer of the plan, intermediates included.
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/replay/instance_state.h"
@@ -66,10 +67,9 @@ absl::StatusOr<const void*> Instance::State::read_intermediate(std::uint32_t id)
       static_cast<std::size_t>(static_cast<char*>(rows->memory[id]) - static_cast<char*>(arena.address()));
   if (arena.data() != nullptr) return static_cast<const char*>(arena.data()) + offset;
   const std::size_t size = wire().buffers[id].size_bytes(executed_values.data());
-  absl::StatusOr<Buffer> copy = Buffer::allocate(size, str_cat("buffer ", id));
-  if (!copy.ok()) return copy.status();
-  if (absl::Status read = plan->device().read(arena, offset, copy->data(), size); !read.ok()) return read;
-  return (read_back[id] = *std::move(copy)).data();
+  HEARTH_ASSIGN_OR_RETURN(Buffer copy, Buffer::allocate(size, str_cat("buffer ", id)));
+  HEARTH_RETURN_IF_ERROR(plan->device().read(arena, offset, copy.data(), size));
+  return (read_back[id] = std::move(copy)).data();
 }
 
 absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
@@ -83,16 +83,16 @@ absl::StatusOr<ConstView> Instance::buffer(std::uint32_t id) const {
         str_cat("buffer ", id, " is what a step of a loop sees; read buffer ", buffer.view->buffer));
   }
   if (buffer.kind == v1::PlanBuffer::ARENA) {
-    if (absl::Status intact = state_->check_intact(id); !intact.ok()) return intact;
+    HEARTH_RETURN_IF_ERROR(state_->check_intact(id));
   }
   // The caller may have bound other memory to an input or output since, for the present values.
   const bool is_io = buffer.kind == v1::PlanBuffer::INPUT || buffer.kind == v1::PlanBuffer::OUTPUT;
   const std::vector<std::int64_t>& values = is_io ? state_->values : state_->executed_values;
-  const absl::StatusOr<const void*> address = is_io                                  ? state_->read_io(id)
-                                              : buffer.kind == v1::PlanBuffer::ARENA ? state_->read_intermediate(id)
-                                                                                     : state_->plan->host_address(id);
-  if (!address.ok()) return address.status();
-  return ConstView{*address, buffer.size_bytes(values.data()), buffer.dtype, State::shape_at(buffer, values),
+  HEARTH_ASSIGN_OR_RETURN(const void* const address, is_io ? state_->read_io(id)
+                                                     : buffer.kind == v1::PlanBuffer::ARENA
+                                                         ? state_->read_intermediate(id)
+                                                         : state_->plan->host_address(id));
+  return ConstView{address, buffer.size_bytes(values.data()), buffer.dtype, State::shape_at(buffer, values),
                    buffer.name.empty() ? str_cat(id) : buffer.name};
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/replay/instance_state.h"
 #include "runtime/replay/loaded_plan.h"
@@ -60,11 +61,10 @@ void Instance::State::measure(Carry& carry) const {
 absl::Status Instance::State::give_room(std::uint32_t buffer, std::size_t room) {
   Slot& slot = slots[buffer];
   if (wire().buffers[buffer].max_bytes < room) {
-    absl::StatusOr<Buffer> larger = plan->device().allocate(room, "what is carried", MemoryUse::kShared);
-    if (!larger.ok()) return larger.status();
-    slot.own = larger->data();
-    slot.own_address = larger->address();
-    carried.push_back(*std::move(larger));
+    HEARTH_ASSIGN_OR_RETURN(Buffer larger, plan->device().allocate(room, "what is carried", MemoryUse::kShared));
+    slot.own = larger.data();
+    slot.own_address = larger.address();
+    carried.push_back(std::move(larger));
   }
   slot.host = slot.own;
   slot.size_bytes = room;
@@ -75,7 +75,7 @@ absl::Status Instance::State::give_room(std::uint32_t buffer, std::size_t room) 
 
 absl::Status Instance::State::add_carry(std::uint32_t output, std::uint32_t input) {
   const PlanBuffer &from = wire().buffers[output], &to = wire().buffers[input];
-  if (absl::Status status = check_alike(from, to); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_alike(from, to));
   Carry carry;
   carry.output = output, carry.input = input;
   carry.is_planned = from.carried_to == input;
@@ -90,7 +90,7 @@ absl::Status Instance::State::add_carry(std::uint32_t output, std::uint32_t inpu
     }
     const std::size_t room = std::max(from.max_bytes, to.max_bytes);
     for (const std::uint32_t buffer : {output, input}) {
-      if (absl::Status status = give_room(buffer, room); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(give_room(buffer, room));
     }
     std::memset(slots[input].host, 0, room);
   }
@@ -101,8 +101,8 @@ absl::Status Instance::State::add_carry(std::uint32_t output, std::uint32_t inpu
 
 absl::Status Instance::carry(std::string_view output, std::string_view input) {
   const auto from = state_->find(output, v1::PlanBuffer::OUTPUT), to = state_->find(input, v1::PlanBuffer::INPUT);
-  if (!from.ok()) return from.status();
-  if (!to.ok()) return to.status();
+  HEARTH_RETURN_IF_ERROR(from.status());
+  HEARTH_RETURN_IF_ERROR(to.status());
   const State::Carry *of_output = state_->carry_of(*from), *of_input = state_->carry_of(*to);
   if (of_output != nullptr && of_output == of_input && of_output->is_planned) return absl::OkStatus();
   if (of_output) return absl::FailedPreconditionError(str_cat("output '", output, "' is carried already"));
@@ -111,18 +111,17 @@ absl::Status Instance::carry(std::string_view output, std::string_view input) {
 }
 
 absl::Status Instance::set_carried(std::string_view input, const void* data, std::size_t size_bytes) {
-  const auto index = state_->find(input, v1::PlanBuffer::INPUT);
-  if (!index.ok()) return index.status();
-  const PlanBuffer& buffer = state_->wire().buffers[*index];
+  HEARTH_ASSIGN_OR_RETURN(const auto index, state_->find(input, v1::PlanBuffer::INPUT));
+  const PlanBuffer& buffer = state_->wire().buffers[index];
   for (State::Carry& carry : state_->carries) {
-    if (carry.input != *index) continue;
+    if (carry.input != index) continue;
     const std::size_t needed = buffer.size_bytes(state_->values.data());
     if (data && size_bytes != needed) {
       return absl::InvalidArgumentError(
           str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
     }
     carry.is_due = false;
-    auto* to = static_cast<char*>(state_->slots[*index].host);
+    auto* to = static_cast<char*>(state_->slots[index].host);
     if (data) {
       StoredRows(buffer, state_->values).each([&](std::size_t given, std::size_t stored, std::size_t bytes) {
         std::memcpy(to + stored, static_cast<const char*>(data) + given, bytes);
@@ -143,9 +142,9 @@ absl::StatusOr<const void*> Instance::State::read_io(std::uint32_t id) {
   if (buffer.storage.empty() || rows_of.are_side_by_side()) return host;
   Buffer& copy = read_back[id];
   if (copy.data() == nullptr) {
-    absl::StatusOr<Buffer> made = Buffer::allocate(buffer.max_bytes, str_cat("'", buffer.name, "' as it is read"));
-    if (!made.ok()) return made.status();
-    copy = *std::move(made);
+    HEARTH_ASSIGN_OR_RETURN(Buffer made,
+                            Buffer::allocate(buffer.max_bytes, str_cat("'", buffer.name, "' as it is read")));
+    copy = std::move(made);
   }
   rows_of.each([&](std::size_t given, std::size_t stored, std::size_t bytes) {
     std::memcpy(static_cast<char*>(copy.data()) + given, host + stored, bytes);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
 #include "runtime/plan/plan_loops.h"
 
 namespace hearth::runtime {
@@ -71,24 +72,22 @@ void LoadedPlan::describe_buffers() {
 
 absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadRequest& request,
                                                                      WeightSharing* sharing) {
-  absl::StatusOr<Plan> plan = parse_plan(request.plan);
-  if (!plan.ok()) return plan.status();
+  HEARTH_ASSIGN_OR_RETURN(Plan plan, parse_plan(request.plan));
   std::shared_ptr<LoadedPlan> loaded(new LoadedPlan);
-  loaded->plan_ = *std::move(plan);
+  loaded->plan_ = std::move(plan);
   loaded->device_ = request.device;
   if (loaded->device_ == nullptr) {
     if (request.find == nullptr) return absl::InvalidArgumentError("the request names no device");
-    const absl::StatusOr<const Device*> device = request.find(loaded->plan_.target.device());
-    if (!device.ok()) return device.status();
-    loaded->device_ = *device;
+    HEARTH_ASSIGN_OR_RETURN(const Device* const device, request.find(loaded->plan_.target.device()));
+    loaded->device_ = device;
   }
-  absl::StatusOr<std::unique_ptr<Executable>> executable = loaded->device_->load(loaded->plan_, request.artifacts);
-  if (!executable.ok()) return executable.status();
-  loaded->executable_ = *std::move(executable);
-  absl::StatusOr<std::unique_ptr<BoundWeights>> weights = BoundWeights::bind(
-      request.parameters, {&loaded->plan_, *loaded->device_, *loaded->executable_, request.threads, sharing});
-  if (!weights.ok()) return weights.status();
-  loaded->weights_ = *std::move(weights);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                          loaded->device_->load(loaded->plan_, request.artifacts));
+  loaded->executable_ = std::move(executable);
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<BoundWeights> weights,
+                          BoundWeights::bind(request.parameters, {&loaded->plan_, *loaded->device_,
+                                                                  *loaded->executable_, request.threads, sharing}));
+  loaded->weights_ = std::move(weights);
   loaded->describe_buffers();
   for (const PlanVariable& variable : loaded->plan_.vars) {
     loaded->variables_.push_back({variable.name, variable.min, variable.max, variable.unit});

@@ -5,6 +5,7 @@
 
 #include "base/cancellation.h"
 #include "base/mapped_file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/weights/device_weights.h"
 #include "runtime/weights/host_weights.h"
@@ -35,8 +36,8 @@ absl::StatusOr<std::unique_ptr<BoundWeights>> BoundWeights::bind(
     const std::map<std::string, ParameterBytes>& parameters, const To& to) {
   std::unique_ptr<BoundWeights> bound(
       new BoundWeights(to, to.device.reaches_host_memory() ? host_weights(to.sharing) : device_weights(to.device)));
-  if (absl::Status status = bound->bind_parameters(parameters); !status.ok()) return status;
-  if (absl::Status status = bound->bind_block(); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(bound->bind_parameters(parameters));
+  HEARTH_RETURN_IF_ERROR(bound->bind_block());
   bound->place_ = nullptr;
   return bound;
 }
@@ -76,21 +77,19 @@ absl::Status BoundWeights::bind_block() {
   }
   layout_ = weight_layout(plan_, fits, place_->least_bytes());
   facts_.block_bytes = layout_.bytes;
-  absl::StatusOr<WeightPlace::Taken> taken = place_->take({plan_, layout_, given_});
-  if (!taken.ok()) return taken.status();
-  block_ = std::move(taken->block);
-  facts_.found = taken->found;
+  HEARTH_ASSIGN_OR_RETURN(WeightPlace::Taken taken, place_->take({plan_, layout_, given_}));
+  block_ = std::move(taken.block);
+  facts_.found = taken.found;
   for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
     if (layout_.offsets[i] != WeightLayout::kNone)
       addresses_[i] = static_cast<char*>(block_->address()) + layout_.offsets[i];
   }
-  if (absl::Status copied = copy_to_memory(); !copied.ok()) return copied;
+  HEARTH_RETURN_IF_ERROR(copy_to_memory());
   if (!facts_.found) {
-    if (absl::Status ran = run_once_launches(threads_); !ran.ok()) return ran;
+    HEARTH_RETURN_IF_ERROR(run_once_launches(threads_));
   }
-  absl::StatusOr<std::shared_ptr<const void>> hold = place_->give(block_, facts_);
-  if (!hold.ok()) return hold.status();
-  hold_ = *std::move(hold);
+  HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<const void> hold, place_->give(block_, facts_));
+  hold_ = std::move(hold);
   return absl::OkStatus();
 }
 
@@ -100,8 +99,8 @@ absl::Status BoundWeights::copy_into(const Buffer* to, std::size_t offset, void*
   std::vector<char> piece(std::min(bytes.size(), kPieceBytes));
   for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
     const std::size_t size = std::min(bytes.size() - at, kPieceBytes);
-    if (absl::Status copied = copy_mapped(bytes.data() + at, size, piece.data()); !copied.ok()) return copied;
-    if (absl::Status written = device_.write(*to, offset + at, piece.data(), size); !written.ok()) return written;
+    HEARTH_RETURN_IF_ERROR(copy_mapped(bytes.data() + at, size, piece.data()));
+    HEARTH_RETURN_IF_ERROR(device_.write(*to, offset + at, piece.data(), size));
   }
   return absl::OkStatus();
 }
@@ -115,10 +114,9 @@ absl::Status BoundWeights::copy_to_memory() {
                is_alone = layout_.offsets[i] == WeightLayout::kNone;
     const std::string what = is_constant ? str_cat("constant buffer ", i) : str_cat("parameter '", buffer.name, "'");
     if (is_alone) {
-      absl::StatusOr<Buffer> own = Buffer::allocate(buffer.max_bytes, what);
-      if (!own.ok()) return own.status();
-      addresses_[i] = own->data();
-      copies_[i] = *std::move(own);
+      HEARTH_ASSIGN_OR_RETURN(Buffer own, Buffer::allocate(buffer.max_bytes, what));
+      addresses_[i] = own.data();
+      copies_[i] = std::move(own);
     }
     const std::string_view bytes = is_constant ? std::string_view(buffer.data) : given_[i];
     if (is_alone || !facts_.found) {
@@ -150,9 +148,8 @@ absl::StatusOr<const void*> BoundWeights::host_address(std::uint32_t buffer) con
   const std::lock_guard lock(copies_mutex_);
   const auto known = copies_.find(buffer);
   if (known != copies_.end()) return known->second.data();
-  absl::StatusOr<Buffer> copy = copy_for_host(buffer);
-  if (!copy.ok()) return copy.status();
-  return (copies_[buffer] = *std::move(copy)).data();
+  HEARTH_ASSIGN_OR_RETURN(Buffer copy, copy_for_host(buffer));
+  return (copies_[buffer] = std::move(copy)).data();
 }
 
 // Of what the device holds, or of a parameter as it was given.
@@ -163,7 +160,7 @@ absl::StatusOr<Buffer> BoundWeights::copy_for_host(std::uint32_t buffer) const {
       is_in_block ? str_cat("buffer ", buffer) : str_cat("parameter '", plan_.buffers[buffer].name, "'");
   const std::size_t size = is_in_block ? plan_.buffers[buffer].max_bytes : given_[buffer].size();
   absl::StatusOr<Buffer> copy = Buffer::allocate(size, what);
-  if (!copy.ok()) return copy.status();
+  HEARTH_RETURN_IF_ERROR(copy.status());
   const absl::Status copied = is_in_block ? device_.read(block_->buffer(), offset, copy->data(), size)
                                           : copy_mapped(given_[buffer].data(), size, copy->data());
   if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
@@ -174,14 +171,14 @@ absl::StatusOr<Buffer> BoundWeights::copy_for_host(std::uint32_t buffer) const {
 absl::StatusOr<Buffer> BoundWeights::copy_for_kernels(std::uint32_t buffer) const {
   const std::string what = str_cat("parameter '", plan_.buffers[buffer].name, "'");
   absl::StatusOr<Buffer> copy = device_.allocate(given_[buffer].size(), what, MemoryUse::kDevice);
-  if (!copy.ok()) return copy.status();
+  HEARTH_RETURN_IF_ERROR(copy.status());
   const absl::Status copied = copy_into(&*copy, 0, copy->data(), given_[buffer]);
   if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
   return copy;
 }
 
 absl::Status BoundWeights::run_once(Rows& rows, int threads) const {
-  if (absl::Status fits = rows.set_values({}); !fits.ok()) return fits;
+  HEARTH_RETURN_IF_ERROR(rows.set_values({}));
   rows.place();
   absl::StatusOr<std::unique_ptr<Program>> program = executable_.program(rows, threads);
   return program.ok() ? (*program)->run() : program.status();
@@ -200,14 +197,13 @@ absl::Status BoundWeights::run_once_launches(int threads) {
       const bool is_parameter = plan_.buffers[buffer].kind == v1::PlanBuffer::PARAMETER;
       const bool is_staged = is_parameter && !layout_.is_copied[buffer] && fit_of(buffer) != ParameterFit::kFits;
       if (is_staged && staged.count(buffer) == 0) {
-        absl::StatusOr<Buffer> copy = copy_for_kernels(buffer);
-        if (!copy.ok()) return copy.status();
-        staged[buffer] = *std::move(copy);
+        HEARTH_ASSIGN_OR_RETURN(Buffer copy, copy_for_kernels(buffer));
+        staged[buffer] = std::move(copy);
       }
       rows.memory[buffer] = is_staged ? staged[buffer].address() : addresses_[buffer];
     }
     if (launch.grid.max() > 0) {
-      if (absl::Status ran = run_once(rows, threads); !ran.ok()) return ran;
+      HEARTH_RETURN_IF_ERROR(run_once(rows, threads));
       ++facts_.once_launches;
     }
     for (const std::uint32_t buffer : launch.buffers) {

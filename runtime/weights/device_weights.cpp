@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -54,9 +55,9 @@ class DeviceWeights final : public WeightPlace {
         if (std::shared_ptr<WeightBlock> block = found->second.lock()) return Taken{std::move(block), true};
       }
     }
-    absl::StatusOr<Buffer> memory = device_.allocate(source.layout.bytes, "the plan's weights", MemoryUse::kDevice);
-    if (!memory.ok()) return memory.status();
-    return Taken{std::make_shared<WeightBlock>(WeightBlock::of(*std::move(memory))), false};
+    HEARTH_ASSIGN_OR_RETURN(Buffer memory,
+                            device_.allocate(source.layout.bytes, "the plan's weights", MemoryUse::kDevice));
+    return Taken{std::make_shared<WeightBlock>(WeightBlock::of(std::move(memory))), false};
   }
 
   absl::StatusOr<std::shared_ptr<const void>> give(const std::shared_ptr<WeightBlock>& block,

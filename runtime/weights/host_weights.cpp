@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mapped_file.h"
+#include "base/status_macros.h"
 
 namespace hearth::runtime {
 namespace {
@@ -26,7 +27,7 @@ class HostWeights final : public WeightPlace {
     if (offer.kind == WeightOffer::kMake) block = WeightBlock::create_shareable(source.layout.bytes);
     is_ours_to_give_ = offer.kind == WeightOffer::kMake && block.ok();
     if (!block.ok()) block = WeightBlock::allocate(source.layout.bytes);
-    if (!block.ok()) return block.status();
+    HEARTH_RETURN_IF_ERROR(block.status());
     return Taken{std::make_shared<WeightBlock>(*std::move(block)), is_found};
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/memory_file.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/memory/huge_page.h"
 
@@ -27,9 +28,8 @@ void ask_for_huge_pages(char* data, std::size_t size_bytes) {
 }  // namespace
 
 absl::StatusOr<WeightBlock> WeightBlock::allocate(std::size_t size_bytes) {
-  absl::StatusOr<Buffer> buffer = Buffer::allocate(size_bytes, "the persistent block");
-  if (!buffer.ok()) return buffer.status();
-  return of(*std::move(buffer));
+  HEARTH_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(size_bytes, "the persistent block"));
+  return of(std::move(buffer));
 }
 
 WeightBlock WeightBlock::of(Buffer buffer) {
@@ -40,13 +40,12 @@ WeightBlock WeightBlock::of(Buffer buffer) {
 }
 
 absl::StatusOr<WeightBlock> WeightBlock::create_shareable(std::size_t size_bytes) {
-  absl::StatusOr<UniqueFd> file = create_memory_file("hearth-weights", size_bytes);
-  if (!file.ok()) return file.status();
+  HEARTH_ASSIGN_OR_RETURN(UniqueFd file, create_memory_file("hearth-weights", size_bytes));
   WeightBlock block;
   block.size_bytes_ = size_bytes;
-  block.file_ = *std::move(file);
-  if (absl::Status reserved = block.reserve(); !reserved.ok()) return reserved;
-  if (absl::Status mapped = block.map_file(PROT_READ | PROT_WRITE); !mapped.ok()) return mapped;
+  block.file_ = std::move(file);
+  HEARTH_RETURN_IF_ERROR(block.reserve());
+  HEARTH_RETURN_IF_ERROR(block.map_file(PROT_READ | PROT_WRITE));
   // A child that is forked meanwhile would keep it writable, and so from being sealed.
   ::madvise(block.data_, size_bytes, MADV_DONTFORK);
   ask_for_huge_pages(static_cast<char*>(block.data_), size_bytes);
@@ -54,12 +53,12 @@ absl::StatusOr<WeightBlock> WeightBlock::create_shareable(std::size_t size_bytes
 }
 
 absl::StatusOr<WeightBlock> WeightBlock::map(UniqueFd file, std::size_t size_bytes) {
-  if (absl::Status sealed = check_sealed(file.get(), size_bytes); !sealed.ok()) return sealed;
+  HEARTH_RETURN_IF_ERROR(check_sealed(file.get(), size_bytes));
   WeightBlock block;
   block.size_bytes_ = size_bytes;
   block.file_ = std::move(file);
-  if (absl::Status reserved = block.reserve(); !reserved.ok()) return reserved;
-  if (absl::Status mapped = block.map_file(PROT_READ); !mapped.ok()) return mapped;
+  HEARTH_RETURN_IF_ERROR(block.reserve());
+  HEARTH_RETURN_IF_ERROR(block.map_file(PROT_READ));
   return block;
 }
 
@@ -74,12 +73,12 @@ absl::Status WeightBlock::seal() {
     return absl::ResourceExhaustedError(str_cat("cannot unmap weights: ", std::strerror(errno)));
   }
   const absl::Status sealed = seal_memory_file(file_.get());
-  if (absl::Status mapped = map_file(PROT_READ); !mapped.ok()) return mapped;
+  HEARTH_RETURN_IF_ERROR(map_file(PROT_READ));
   return sealed;
 }
 
 absl::Status WeightBlock::replace_file(UniqueFd file) {
-  if (absl::Status sealed = check_sealed(file.get(), size_bytes_); !sealed.ok()) return sealed;
+  HEARTH_RETURN_IF_ERROR(check_sealed(file.get(), size_bytes_));
   std::swap(file_, file);
   absl::Status mapped = map_file(PROT_READ);
   if (!mapped.ok()) std::swap(file_, file);

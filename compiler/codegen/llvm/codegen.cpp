@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/linker.h"
 #include "compiler/codegen/llvm/streaming.h"
@@ -42,9 +43,8 @@ class Compilation {
   static absl::StatusOr<std::unique_ptr<Compilation>> start(const passes::LinearKernel& kernel,
                                                             const v1::Target& target,
                                                             const v1::CompileOptions& options) {
-    absl::StatusOr<TargetDescription> description = describe_target(target, options);
-    if (!description.ok()) return description.status();
-    std::unique_ptr<Compilation> result(new Compilation(kernel, *std::move(description)));
+    HEARTH_ASSIGN_OR_RETURN(TargetDescription description, describe_target(target, options));
+    std::unique_ptr<Compilation> result(new Compilation(kernel, std::move(description)));
     absl::Status status = result->emit(target, options);
     if (!status.ok()) return status;
     return result;
@@ -97,11 +97,11 @@ class Compilation {
     const std::optional<std::uint32_t> streamed = streamed_slot(kernel_, target_.traits);
     Emitter emitter(kernel_, module_, target_.traits,
                     {.fast_math = options.fast_math(), .suffix = streamed ? ".cached" : "", .stream_slot = {}});
-    if (absl::Status status = emitter.run(); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(emitter.run());
     if (streamed) {
       Emitter streaming(kernel_, module_, target_.traits,
                         {.fast_math = options.fast_math(), .suffix = ".streaming", .stream_slot = streamed});
-      if (absl::Status status = streaming.run(); !status.ok()) return status;
+      HEARTH_RETURN_IF_ERROR(streaming.run());
       choose_at_entry(module_, kernel_.symbol, *streamed, streaming.function(), emitter.function());
     }
     for (llvm::Function& function : module_) {
@@ -133,30 +133,26 @@ class Compilation {
 
 absl::StatusOr<std::string> emit_llvm_ir(const passes::LinearKernel& kernel, const v1::Target& target,
                                          const v1::CompileOptions& options) {
-  auto compilation = Compilation::start(kernel, target, options);
-  if (!compilation.ok()) return compilation.status();
+  HEARTH_ASSIGN_OR_RETURN(auto compilation, Compilation::start(kernel, target, options));
   std::string text;
   llvm::raw_string_ostream stream(text);
-  (*compilation)->module().print(stream, nullptr);
+  compilation->module().print(stream, nullptr);
   return text;
 }
 
 absl::StatusOr<std::string> emit_assembly(const passes::LinearKernel& kernel, const v1::Target& target,
                                           const v1::CompileOptions& options) {
-  auto compilation = Compilation::start(kernel, target, options);
-  if (!compilation.ok()) return compilation.status();
-  if (options.opt_level() > 0) (*compilation)->optimise(options.opt_level());
-  return (*compilation)->generate(llvm::CodeGenFileType::AssemblyFile);
+  HEARTH_ASSIGN_OR_RETURN(auto compilation, Compilation::start(kernel, target, options));
+  if (options.opt_level() > 0) compilation->optimise(options.opt_level());
+  return compilation->generate(llvm::CodeGenFileType::AssemblyFile);
 }
 
 absl::StatusOr<std::string> compile_cpu(const passes::LinearKernel& kernel, const v1::Target& target,
                                         const v1::CompileOptions& options) {
-  auto compilation = Compilation::start(kernel, target, options);
-  if (!compilation.ok()) return compilation.status();
-  if (options.opt_level() > 0) (*compilation)->optimise(options.opt_level());
-  absl::StatusOr<std::string> object = (*compilation)->generate(llvm::CodeGenFileType::ObjectFile);
-  if (!object.ok()) return object.status();
-  return link_shared(*object);
+  HEARTH_ASSIGN_OR_RETURN(auto compilation, Compilation::start(kernel, target, options));
+  if (options.opt_level() > 0) compilation->optimise(options.opt_level());
+  HEARTH_ASSIGN_OR_RETURN(std::string object, compilation->generate(llvm::CodeGenFileType::ObjectFile));
+  return link_shared(object);
 }
 
 }  // namespace hearth::codegen

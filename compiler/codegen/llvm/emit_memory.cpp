@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/lane_offsets.h"
 #include "compiler/codegen/llvm/masked_load.h"
@@ -64,20 +65,18 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
     if (slot >= slots_.size() || !slots_[slot].used) return malformed(param, "used before it is defined");
     memory = &slots_[slot];
   }
-  absl::StatusOr<Value*> position = value(index->source(1));
-  if (!position.ok()) return position.status();
+  HEARTH_ASSIGN_OR_RETURN(Value * position, value(index->source(1)));
   Value* gate = nullptr;
   if (index->sources.size() == 3) {
     UOpRef condition = index->source(2);
     if (!ir::is_bool(condition->dtype)) return malformed(index, "the gate must be bool");
     UOpRef known = condition->op == Op::Broadcast ? condition->source(0) : condition;
     if (!known->is_const() || known->int_value() == 0) {
-      absl::StatusOr<Value*> computed = value(condition);
-      if (!computed.ok()) return computed.status();
-      gate = *computed;
+      HEARTH_ASSIGN_OR_RETURN(Value * computed, value(condition));
+      gate = computed;
     }
   }
-  return Access{memory, *position, gate};
+  return Access{memory, position, gate};
 }
 
 llvm::Value* Emitter::element_pointer(const Access& access, bool in_bounds) {
@@ -126,18 +125,16 @@ bool is_vector(llvm::Value* v) { return v && v->getType()->isVectorTy(); }
 }  // namespace
 
 absl::Status Emitter::load(UOpRef node) {
-  absl::StatusOr<Access> found = access_of(node->source(0));
-  if (!found.ok()) return found.status();
-  const Access& access = *found;
+  HEARTH_ASSIGN_OR_RETURN(Access found, access_of(node->source(0)));
+  const Access& access = found;
   DType dtype = node->dtype;
   if (dtype.element() != access.slot->element) return malformed(node, "dtype differs from its param's");
   llvm::Type* type = arithmetic_.memory_type(dtype);
   llvm::Align align(static_cast<std::uint64_t>(ir::byte_size(dtype)));
   Value* otherwise = llvm::Constant::getNullValue(arithmetic_.value_type(dtype));
   if (node->sources.size() == 2) {
-    absl::StatusOr<Value*> given = value(node->source(1));
-    if (!given.ok()) return given.status();
-    otherwise = *given;
+    HEARTH_ASSIGN_OR_RETURN(Value * given, value(node->source(1)));
+    otherwise = given;
     if (dtype.lanes > 1 && !is_vector(otherwise)) otherwise = b_.CreateVectorSplat(dtype.lanes, otherwise);
   }
   auto finish = [&](llvm::Instruction* instruction) {
@@ -265,14 +262,12 @@ llvm::GlobalVariable* Emitter::zeros(bool is_row) {
 
 absl::Status Emitter::store(UOpRef node) {
   if (node->sources.size() != 2) return malformed(node, "ranges among the sources of a linear store");
-  absl::StatusOr<Access> found = access_of(node->source(0));
-  if (!found.ok()) return found.status();
-  const Access& access = *found;
-  absl::StatusOr<Value*> given = value(node->source(1));
-  if (!given.ok()) return given.status();
+  HEARTH_ASSIGN_OR_RETURN(Access found, access_of(node->source(0)));
+  const Access& access = found;
+  HEARTH_ASSIGN_OR_RETURN(Value * given, value(node->source(1)));
   DType dtype = node->source(1)->dtype;
   if (dtype.element() != access.slot->element) return malformed(node, "dtype differs from its param's");
-  Value* stored = arithmetic_.to_memory(dtype, *given);
+  Value* stored = arithmetic_.to_memory(dtype, given);
   llvm::Align align(static_cast<std::uint64_t>(ir::byte_size(dtype)));
   values_[node] = nullptr;
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/ir/text.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/MDBuilder.h"
@@ -28,9 +29,9 @@ absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
 }
 
 absl::Status Emitter::run() {
-  if (absl::Status status = prologue(); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(prologue());
   for (UOpRef node : kernel_.body) {
-    if (absl::Status status = emit(node); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(emit(node));
   }
   if (!loops_.empty()) return malformed(loops_.back().range, "this range has no end");
   b_.CreateRetVoid();
@@ -168,9 +169,8 @@ absl::Status Emitter::emit(UOpRef node) {
   }
   std::vector<Value*> operands;
   for (UOpRef source : node->sources) {
-    absl::StatusOr<Value*> operand = value(source);
-    if (!operand.ok()) return operand.status();
-    operands.push_back(*operand);
+    HEARTH_ASSIGN_OR_RETURN(Value * operand, value(source));
+    operands.push_back(operand);
   }
   switch (node->op) {
     case Op::Broadcast:
@@ -204,25 +204,22 @@ absl::Status Emitter::emit(UOpRef node) {
       return malformed(node, "operands of different lane counts");
     }
   }
-  absl::StatusOr<Value*> result = arithmetic_.elementwise(node, operands);
-  if (!result.ok()) return result.status();
-  values_[node] = *result;
+  HEARTH_ASSIGN_OR_RETURN(Value * result, arithmetic_.elementwise(node, operands));
+  values_[node] = result;
   return absl::OkStatus();
 }
 
 absl::Status Emitter::gather_lanes(UOpRef node) {
   if (node->sources.size() != node->dtype.lanes) return malformed(node, "needs one source a lane");
   if (node->dtype.lanes == 1) {
-    absl::StatusOr<Value*> only = value(node->source(0));
-    if (!only.ok()) return only.status();
-    values_[node] = *only;
+    HEARTH_ASSIGN_OR_RETURN(Value * only, value(node->source(0)));
+    values_[node] = only;
     return absl::OkStatus();
   }
   Value* vector = llvm::PoisonValue::get(arithmetic_.value_type(node->dtype));
   for (std::size_t i = 0; i < node->sources.size(); ++i) {
-    absl::StatusOr<Value*> lane = value(node->source(i));
-    if (!lane.ok()) return lane.status();
-    vector = b_.CreateInsertElement(vector, *lane, std::uint64_t{i});
+    HEARTH_ASSIGN_OR_RETURN(Value * lane, value(node->source(i)));
+    vector = b_.CreateInsertElement(vector, lane, std::uint64_t{i});
   }
   values_[node] = vector;
   return absl::OkStatus();
@@ -234,9 +231,8 @@ absl::Status Emitter::open_range(UOpRef node) {
   if (info.kind == ir::RangeKind::Unroll || info.kind == ir::RangeKind::Lanes) {
     return malformed(node, "unroll and lanes ranges are gone after the expand pass");
   }
-  absl::StatusOr<Value*> size = value(node->source(0));
-  if (!size.ok()) return size.status();
-  Value *begin = b_.getInt64(0), *end = *size;
+  HEARTH_ASSIGN_OR_RETURN(Value * size, value(node->source(0)));
+  Value *begin = b_.getInt64(0), *end = size;
   if (info.kind == ir::RangeKind::Grid) {
     if (has_grid_) return malformed(node, "a kernel has one grid range");
     has_grid_ = true;
@@ -313,20 +309,18 @@ absl::Status Emitter::close_range(UOpRef node) {
 absl::Status Emitter::accumulate(UOpRef node) {
   llvm::Type* type = arithmetic_.value_type(node->source(0)->dtype);
   if (node->op == Op::Acc) {
-    absl::StatusOr<Value*> initial = value(node->source(0));
-    if (!initial.ok()) return initial.status();
+    HEARTH_ASSIGN_OR_RETURN(Value * initial, value(node->source(0)));
     llvm::BasicBlock& entry = function_->getEntryBlock();
     llvm::IRBuilder<> at_entry(&entry, entry.begin());
     Value* cell = at_entry.CreateAlloca(type, nullptr, absl::StrCat("acc", node->as<ir::AccInfo>().id));
-    b_.CreateStore(*initial, cell);
+    b_.CreateStore(initial, cell);
     values_[node] = cell;
     return absl::OkStatus();
   }
   if (node->source(0)->op != Op::Acc) return malformed(node, "the first source must be an acc");
   if (node->is(Op::AccUpdate) && !loops_.empty()) ++loops_.back().updates;
-  absl::StatusOr<Value*> cell = value(node->source(0));
-  if (!cell.ok()) return cell.status();
-  Value* current = b_.CreateLoad(type, *cell);
+  HEARTH_ASSIGN_OR_RETURN(Value * cell, value(node->source(0)));
+  Value* current = b_.CreateLoad(type, cell);
   if (node->op == Op::AccResult) {
     values_[node] = current;
     return absl::OkStatus();
@@ -334,18 +328,17 @@ absl::Status Emitter::accumulate(UOpRef node) {
   if (UOpRef product = node->source(1); only_summed_.contains(product)) {
     if (product->dtype != node->source(0)->dtype) return malformed(node, "value and accumulator differ in dtype");
     absl::StatusOr<Value*> a = value(product->source(0)), b = value(product->source(1));
-    if (!a.ok()) return a.status();
-    if (!b.ok()) return b.status();
+    HEARTH_RETURN_IF_ERROR(a.status());
+    HEARTH_RETURN_IF_ERROR(b.status());
     absl::StatusOr<Value*> sum = arithmetic_.wmma(product, *a, *b, current);
     if (!sum.ok()) return malformed(product, std::string(sum.status().message()));
-    b_.CreateStore(*sum, *cell);
+    b_.CreateStore(*sum, cell);
     values_[node] = nullptr;
     return absl::OkStatus();
   }
-  absl::StatusOr<Value*> update = value(node->source(1));
-  if (!update.ok()) return update.status();
-  if ((*update)->getType() != type) return malformed(node, "value and accumulator differ in dtype");
-  b_.CreateStore(arithmetic_.combine(node->as<ir::ReduceInfo>().kind, node->source(0)->dtype, current, *update), *cell);
+  HEARTH_ASSIGN_OR_RETURN(Value * update, value(node->source(1)));
+  if (update->getType() != type) return malformed(node, "value and accumulator differ in dtype");
+  b_.CreateStore(arithmetic_.combine(node->as<ir::ReduceInfo>().kind, node->source(0)->dtype, current, update), cell);
   values_[node] = nullptr;
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "base/unique_fd.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ObjectFile.h"
@@ -68,13 +69,13 @@ absl::Status check_undefined(const std::string& object) {
 }  // namespace
 
 absl::StatusOr<std::string> link_shared(const std::string& object) {
-  if (absl::Status status = check_undefined(object); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_undefined(object));
 
   // lld takes paths only. It maps its input, so that is an anonymous file; its output goes through a pipe, which lld
   // writes in one piece at the end and for which it makes no temporary file.
   UniqueFd input(memfd_create("kernel.o", MFD_CLOEXEC));
   if (!input) return system_error("memfd_create");
-  if (absl::Status status = write_all(input.get(), object); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(write_all(input.get(), object));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe2");
   UniqueFd output(ends[0]), output_writer(ends[1]);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "compiler/target/cpu_capabilities.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -113,7 +114,7 @@ absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, cons
   TargetDescription result;
   result.cpu = triple.isAArch64() ? "generic" : "x86-64";
   std::unique_ptr<llvm::MCSubtargetInfo> baseline(backend->createMCSubtargetInfo(triple.str(), result.cpu, ""));
-  if (absl::Status status = check_features(target, *baseline); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(check_features(target, *baseline));
   result.features = absl::StrJoin(
       target.features(), ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });
 

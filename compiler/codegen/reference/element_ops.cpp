@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace hearth::codegen::reference {
 namespace {
@@ -281,10 +282,9 @@ absl::StatusOr<Element> evaluate(Op op, Scalar result, Scalar operand, std::span
   const bool unary = ir::op_class(op) == ir::OpClass::Unary;
   if (!ir::is_float(operand))
     return unary ? int_unary(op, operand, args[0]) : int_binary(op, operand, args[0], args[1]);
-  absl::StatusOr<double> value =
-      unary ? float_unary(op, operand, args[0].f) : float_binary(op, operand, args[0].f, args[1].f);
-  if (!value.ok()) return value.status();
-  return Element::of_float(round_float(result, *value));
+  HEARTH_ASSIGN_OR_RETURN(
+      double value, unary ? float_unary(op, operand, args[0].f) : float_binary(op, operand, args[0].f, args[1].f));
+  return Element::of_float(round_float(result, value));
 }
 
 Element reduce_identity(ir::ReduceKind kind, Scalar scalar) {

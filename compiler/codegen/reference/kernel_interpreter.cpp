@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/reference/element_ops.h"
 #include "compiler/ir/text.h"
 
@@ -106,9 +107,8 @@ class KernelInterpreter {
       return absl::InvalidArgumentError(absl::StrCat("reference: not a range: ", ir::describe(range.node)));
     if (range.bound)
       return absl::InvalidArgumentError(absl::StrCat("reference: nested twice: ", ir::describe(range.node)));
-    absl::StatusOr<Value> size = value_of(*range.sources[0]);
-    if (!size.ok()) return size.status();
-    std::int64_t begin = 0, end = (*size)[0].i;
+    HEARTH_ASSIGN_OR_RETURN(Value size, value_of(*range.sources[0]));
+    std::int64_t begin = 0, end = size[0].i;
     if (run_.grid && range.node->as<ir::RangeInfo>().kind == ir::RangeKind::Grid) {
       begin = run_.grid->begin;
       end = std::min(end, run_.grid->end);
@@ -124,13 +124,11 @@ class KernelInterpreter {
 
   absl::Status execute_store(State& store) {
     State& index = *store.sources[0];
-    absl::StatusOr<Value> value = value_of(*store.sources[1]);
-    if (!value.ok()) return value.status();
-    absl::StatusOr<Access> access = access_of(index);
-    if (!access.ok()) return access.status();
+    HEARTH_ASSIGN_OR_RETURN(Value value, value_of(*store.sources[1]));
+    HEARTH_ASSIGN_OR_RETURN(Access access, access_of(index));
     index.sources[0]->changed_at = ++now_;
-    return memory_.store(index.sources[0]->node, store.sources[1]->node->dtype, access->index, access->gate, *value,
-                         index.node, access->instance);
+    return memory_.store(index.sources[0]->node, store.sources[1]->node->dtype, access.index, access.gate, value,
+                         index.node, access.instance);
   }
 
   struct Access {
@@ -147,18 +145,15 @@ class KernelInterpreter {
     }
     Access access;
     if (count == 3) {
-      absl::StatusOr<Value> gate = value_of(*index.sources[2]);
-      if (!gate.ok()) return gate.status();
-      access.gate = *std::move(gate);
+      HEARTH_ASSIGN_OR_RETURN(Value gate, value_of(*index.sources[2]));
+      access.gate = std::move(gate);
     }
-    absl::StatusOr<Value> position = value_of(*index.sources[1]);
-    if (!position.ok()) return position.status();
-    access.index = *std::move(position);
+    HEARTH_ASSIGN_OR_RETURN(Value position, value_of(*index.sources[1]));
+    access.index = std::move(position);
     if (index.sources[0]->is(Op::Allocate)) {
       for (State* source : index.sources[0]->sources) {
-        absl::StatusOr<Value> value = value_of(*source);
-        if (!value.ok()) return value.status();
-        access.instance.push_back((*value)[0].i);
+        HEARTH_ASSIGN_OR_RETURN(Value value, value_of(*source));
+        access.instance.push_back(value[0].i);
       }
     }
     return access;
@@ -170,15 +165,13 @@ class KernelInterpreter {
       return absl::InvalidArgumentError(absl::StrCat("reference: load of ", ir::describe(index.node)));
     Value alternative = {Element{}};
     if (load.sources.size() == 2) {
-      absl::StatusOr<Value> given = value_of(*load.sources[1]);
-      if (!given.ok()) return given.status();
-      alternative = *std::move(given);
+      HEARTH_ASSIGN_OR_RETURN(Value given, value_of(*load.sources[1]));
+      alternative = std::move(given);
     }
     if (index.sources[0]->is(Op::Stage)) return read_stage(index, alternative);
-    absl::StatusOr<Access> access = access_of(index);
-    if (!access.ok()) return access.status();
-    return memory_.load(index.sources[0]->node, load.node->dtype, access->index, access->gate, alternative, index.node,
-                        access->instance);
+    HEARTH_ASSIGN_OR_RETURN(Access access, access_of(index));
+    return memory_.load(index.sources[0]->node, load.node->dtype, access.index, access.gate, alternative, index.node,
+                        access.instance);
   }
 
   // Index(stage(value, ranges...), one index a range...[, gate]): the value at those range values.
@@ -186,20 +179,17 @@ class KernelInterpreter {
     State& stage = *index.sources[0];
     const std::span<State* const> ranges = ranges_of(stage);
     if (index.sources.size() > ranges.size() + 1) {
-      absl::StatusOr<Value> gate = value_of(*index.sources.back());
-      if (!gate.ok()) return gate.status();
-      if ((*gate)[0].i == 0) return alternative;
+      HEARTH_ASSIGN_OR_RETURN(Value gate, value_of(*index.sources.back()));
+      if (gate[0].i == 0) return alternative;
     }
     std::vector<std::int64_t> wanted;
     for (std::size_t k = 0; k < ranges.size(); ++k) {
-      absl::StatusOr<Value> position = value_of(*index.sources[1 + k]);
-      if (!position.ok()) return position.status();
-      absl::StatusOr<Value> size = value_of(*ranges[k]->sources[0]);
-      if (!size.ok()) return size.status();
-      wanted.push_back((*position)[0].i);
-      if (wanted[k] < 0 || wanted[k] >= (*size)[0].i) {
+      HEARTH_ASSIGN_OR_RETURN(Value position, value_of(*index.sources[1 + k]));
+      HEARTH_ASSIGN_OR_RETURN(Value size, value_of(*ranges[k]->sources[0]));
+      wanted.push_back(position[0].i);
+      if (wanted[k] < 0 || wanted[k] >= size[0].i) {
         return absl::OutOfRangeError(absl::StrCat("reference: index ", wanted[k], " of axis ", k,
-                                                  " of a stage with length ", (*size)[0].i, ": ",
+                                                  " of a stage with length ", size[0].i, ": ",
                                                   ir::describe(index.node, 6)));
       }
     }
@@ -216,10 +206,9 @@ class KernelInterpreter {
     const ir::Scalar scalar = state.node->dtype.scalar;
     Value accumulator(state.node->dtype.lanes, reduce_identity(kind, scalar));
     absl::Status status = loop(ranges_of(state), 0, [&]() -> absl::Status {
-      absl::StatusOr<Value> value = value_of(*state.sources[0]);
-      if (!value.ok()) return value.status();
+      HEARTH_ASSIGN_OR_RETURN(Value value, value_of(*state.sources[0]));
       for (std::size_t lane = 0; lane < accumulator.size(); ++lane) {
-        accumulator[lane] = reduce_step(kind, accumulator_scalar(scalar), accumulator[lane], (*value)[lane]);
+        accumulator[lane] = reduce_step(kind, accumulator_scalar(scalar), accumulator[lane], value[lane]);
       }
       return absl::OkStatus();
     });
@@ -251,9 +240,8 @@ class KernelInterpreter {
   absl::StatusOr<Value> compute(State& state) {
     switch (state.node->op) {
       case Op::Var: {
-        absl::StatusOr<std::int64_t> value = memory_.variable(state.node);
-        if (!value.ok()) return value.status();
-        return Value{Element::of_int(*value)};
+        HEARTH_ASSIGN_OR_RETURN(std::int64_t value, memory_.variable(state.node));
+        return Value{Element::of_int(value)};
       }
       case Op::Load:
         return load(state);
@@ -267,9 +255,8 @@ class KernelInterpreter {
     }
     absl::InlinedVector<Value, 3> values;
     for (State* source : state.sources) {
-      absl::StatusOr<Value> value = value_of(*source);
-      if (!value.ok()) return value.status();
-      values.push_back(*std::move(value));
+      HEARTH_ASSIGN_OR_RETURN(Value value, value_of(*source));
+      values.push_back(std::move(value));
     }
     absl::InlinedVector<const Value*, 3> sources;
     for (const Value& value : values) sources.push_back(&value);

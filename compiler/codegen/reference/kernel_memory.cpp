@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/ir/text.h"
 
 namespace hearth::codegen::reference {
@@ -41,9 +42,8 @@ absl::StatusOr<HostTensor*> KernelMemory::buffer_of(ir::UOpRef param, const Inst
 absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, const Instance& instance, ir::DType dtype,
                                                     const Value& indices, std::size_t lane, const char* verb,
                                                     ir::UOpRef where) {
-  absl::StatusOr<HostTensor*> found = buffer_of(param, instance);
-  if (!found.ok()) return found.status();
-  HostTensor& buffer = **found;
+  HEARTH_ASSIGN_OR_RETURN(HostTensor * found, buffer_of(param, instance));
+  HostTensor& buffer = *found;
   const auto name = [param] {
     return param->is(ir::Op::Allocate) ? absl::StrCat("allocation ", param->as<ir::AllocationInfo>().id)
                                        : absl::StrCat("slot ", param->as<ir::ParamInfo>().slot);
@@ -72,9 +72,8 @@ absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, cons
       result[lane] = lane_of(alternative, lane);
       continue;
     }
-    absl::StatusOr<std::uint8_t*> at = address(param, instance, dtype, indices, lane, "load", where);
-    if (!at.ok()) return at.status();
-    result[lane] = read_element(dtype.scalar, *at);
+    HEARTH_ASSIGN_OR_RETURN(std::uint8_t* at, address(param, instance, dtype, indices, lane, "load", where));
+    result[lane] = read_element(dtype.scalar, at);
   }
   return result;
 }
@@ -84,9 +83,8 @@ absl::Status KernelMemory::store(ir::UOpRef param, ir::DType dtype, const Value&
   if (!fits(indices, value.size()) || !fits(gate, value.size())) return wrong_lanes_in(where);
   for (std::size_t lane = 0; lane < value.size(); ++lane) {
     if (lane_of(gate, lane).i == 0) continue;
-    absl::StatusOr<std::uint8_t*> at = address(param, instance, dtype, indices, lane, "store", where);
-    if (!at.ok()) return at.status();
-    write_element(dtype.scalar, value[lane], *at);
+    HEARTH_ASSIGN_OR_RETURN(std::uint8_t* at, address(param, instance, dtype, indices, lane, "store", where));
+    write_element(dtype.scalar, value[lane], at);
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "compiler/codegen/reference/lane_ops.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/reference/element_ops.h"
 
 namespace hearth::codegen::reference {
@@ -22,9 +23,8 @@ absl::StatusOr<Value> elementwise(ir::UOpRef node, std::span<const Value* const>
       if (sources[i]->size() != result.size()) return wrong_lanes(node);
       args[i] = (*sources[i])[lane];
     }
-    absl::StatusOr<Element> value = evaluate(node->op, node->dtype.scalar, operand, args);
-    if (!value.ok()) return value.status();
-    result[lane] = *value;
+    HEARTH_ASSIGN_OR_RETURN(Element value, evaluate(node->op, node->dtype.scalar, operand, args));
+    result[lane] = value;
   }
   return result;
 }
@@ -61,9 +61,8 @@ absl::StatusOr<Value> wmma(ir::UOpRef node, const Value& a, const Value& b) {
       for (std::size_t p = 0; p < k / group; ++p) {
         for (std::size_t q = 0; q < group; ++q) {
           const Element args[] = {a[i * k + p * group + q], b[(p * n + j) * group + q]};
-          absl::StatusOr<Element> product = evaluate(Op::Mul, exact, exact, args);
-          if (!product.ok()) return product.status();
-          sum = reduce_step(ir::ReduceKind::Sum, exact, sum, *product);
+          HEARTH_ASSIGN_OR_RETURN(Element product, evaluate(Op::Mul, exact, exact, args));
+          sum = reduce_step(ir::ReduceKind::Sum, exact, sum, product);
         }
       }
       result.push_back(normalize(scalar, sum));

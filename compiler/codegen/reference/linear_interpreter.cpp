@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/reference/element_ops.h"
 #include "compiler/ir/text.h"
 
@@ -101,9 +102,8 @@ class LinearInterpreter {
   }
 
   absl::StatusOr<std::size_t> enter(Line& line, std::size_t at) {
-    absl::StatusOr<const Value*> size = value_of(line, 0);
-    if (!size.ok()) return size.status();
-    std::int64_t begin = 0, limit = (**size)[0].i;
+    HEARTH_ASSIGN_OR_RETURN(const Value* size, value_of(line, 0));
+    std::int64_t begin = 0, limit = (*size)[0].i;
     if (run_.grid && line.node->as<ir::RangeInfo>().kind == ir::RangeKind::Grid) {
       begin = run_.grid->begin;
       limit = run_.grid->end;
@@ -134,52 +134,43 @@ class LinearInterpreter {
     KernelMemory::Instance instance;  // values of an Allocate's sources
   };
   absl::StatusOr<Access> access_of(const Line& line) {
-    absl::StatusOr<Line*> index = source_of(line, 0);
-    if (!index.ok()) return index.status();
-    if (!(*index)->node->is(Op::Index) || (*index)->sources.size() > 3)
+    HEARTH_ASSIGN_OR_RETURN(Line * index, source_of(line, 0));
+    if (!index->node->is(Op::Index) || index->sources.size() > 3)
       return absl::InvalidArgumentError("reference: not index(param, i, gate)");
     Access access;
-    access.memory = (*index)->node->source(0);
-    absl::StatusOr<const Value*> position = value_of(**index, 1);
-    if (!position.ok()) return position.status();
-    access.position = **position;
-    if ((*index)->sources.size() == 3) {
-      absl::StatusOr<const Value*> gate = value_of(**index, 2);
-      if (!gate.ok()) return gate.status();
-      access.gate = **gate;
+    access.memory = index->node->source(0);
+    HEARTH_ASSIGN_OR_RETURN(const Value* position, value_of(*index, 1));
+    access.position = *position;
+    if (index->sources.size() == 3) {
+      HEARTH_ASSIGN_OR_RETURN(const Value* gate, value_of(*index, 2));
+      access.gate = *gate;
     }
     if (!access.memory->is(Op::Allocate)) return access;
-    absl::StatusOr<Line*> allocation = source_of(**index, 0);
-    if (!allocation.ok()) return allocation.status();
-    for (std::size_t k = 0; k < (*allocation)->sources.size(); ++k) {
-      absl::StatusOr<const Value*> value = value_of(**allocation, k);
-      if (!value.ok()) return value.status();
-      access.instance.push_back((**value)[0].i);
+    HEARTH_ASSIGN_OR_RETURN(Line * allocation, source_of(*index, 0));
+    for (std::size_t k = 0; k < allocation->sources.size(); ++k) {
+      HEARTH_ASSIGN_OR_RETURN(const Value* value, value_of(*allocation, k));
+      access.instance.push_back((*value)[0].i);
     }
     return access;
   }
 
   absl::StatusOr<Value> load(const Line& line) {
-    absl::StatusOr<Access> access = access_of(line);
-    if (!access.ok()) return access.status();
+    HEARTH_ASSIGN_OR_RETURN(Access access, access_of(line));
     Value alternative = {Element{}};
     if (line.sources.size() == 2) {
-      absl::StatusOr<const Value*> given = value_of(line, 1);
-      if (!given.ok()) return given.status();
-      alternative = **given;
+      HEARTH_ASSIGN_OR_RETURN(const Value* given, value_of(line, 1));
+      alternative = *given;
     }
-    return memory_.load(access->memory, line.node->dtype, access->position, access->gate, alternative,
-                        line.node->source(0), access->instance);
+    return memory_.load(access.memory, line.node->dtype, access.position, access.gate, alternative,
+                        line.node->source(0), access.instance);
   }
 
   absl::Status store(const Line& line) {
     if (line.sources.size() != 2) return absl::InvalidArgumentError("reference: a linear store has no ranges");
-    absl::StatusOr<Access> access = access_of(line);
-    if (!access.ok()) return access.status();
-    absl::StatusOr<const Value*> value = value_of(line, 1);
-    if (!value.ok()) return value.status();
-    return memory_.store(access->memory, line.node->source(1)->dtype, access->position, access->gate, **value,
-                         line.node->source(0), access->instance);
+    HEARTH_ASSIGN_OR_RETURN(Access access, access_of(line));
+    HEARTH_ASSIGN_OR_RETURN(const Value* value, value_of(line, 1));
+    return memory_.store(access.memory, line.node->source(1)->dtype, access.position, access.gate, *value,
+                         line.node->source(0), access.instance);
   }
 
   absl::StatusOr<Value*> accumulator_of(const Line& line) {
@@ -190,17 +181,14 @@ class LinearInterpreter {
   }
 
   absl::Status update(const Line& line) {
-    absl::StatusOr<const Value*> value = value_of(line, 1);
-    if (!value.ok()) return value.status();
-    absl::StatusOr<Value*> accumulator = accumulator_of(line);
-    if (!accumulator.ok()) return accumulator.status();
-    if ((*accumulator)->size() != (*value)->size())
-      return absl::InvalidArgumentError("reference: lane counts do not agree");
+    HEARTH_ASSIGN_OR_RETURN(const Value* value, value_of(line, 1));
+    HEARTH_ASSIGN_OR_RETURN(Value * accumulator, accumulator_of(line));
+    if (accumulator->size() != value->size()) return absl::InvalidArgumentError("reference: lane counts do not agree");
     const ir::ReduceKind kind = line.node->as<ir::ReduceInfo>().kind;
     const ir::Scalar scalar = line.node->source(0)->dtype.scalar;
-    for (std::size_t lane = 0; lane < (*accumulator)->size(); ++lane) {
-      Element& element = (**accumulator)[lane];
-      element = reduce_step(kind, scalar, element, (**value)[lane]);
+    for (std::size_t lane = 0; lane < accumulator->size(); ++lane) {
+      Element& element = (*accumulator)[lane];
+      element = reduce_step(kind, scalar, element, (*value)[lane]);
     }
     return absl::OkStatus();
   }
@@ -208,9 +196,8 @@ class LinearInterpreter {
   absl::StatusOr<Value> compute(Line& line) {
     absl::InlinedVector<const Value*, 3> sources;
     for (std::size_t k = 0; k < line.sources.size(); ++k) {
-      absl::StatusOr<const Value*> value = value_of(line, k);
-      if (!value.ok()) return value.status();
-      sources.push_back(*value);
+      HEARTH_ASSIGN_OR_RETURN(const Value* value, value_of(line, k));
+      sources.push_back(value);
     }
     if (line.node->is(Op::Acc)) {
       line.accumulated = *sources[0];
@@ -218,9 +205,8 @@ class LinearInterpreter {
       return Value{};
     }
     if (line.node->is(Op::AccResult)) {
-      absl::StatusOr<Value*> accumulator = accumulator_of(line);
-      if (!accumulator.ok()) return accumulator.status();
-      return **accumulator;
+      HEARTH_ASSIGN_OR_RETURN(Value * accumulator, accumulator_of(line));
+      return *accumulator;
     }
     return evaluate_lanes(line.node, sources);
   }
@@ -249,9 +235,8 @@ class LinearInterpreter {
         return at + 1;
       }
       case Op::Var: {
-        absl::StatusOr<std::int64_t> var = memory_.variable(line.node);
-        if (!var.ok()) return var.status();
-        value = Value{Element::of_int(*var)};
+        HEARTH_ASSIGN_OR_RETURN(std::int64_t var, memory_.variable(line.node));
+        value = Value{Element::of_int(var)};
         break;
       }
       case Op::Load:
@@ -261,7 +246,7 @@ class LinearInterpreter {
         value = compute(line);
         break;
     }
-    if (!value.ok()) return value.status();
+    HEARTH_RETURN_IF_ERROR(value.status());
     set(line, *std::move(value));
     return at + 1;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "compiler/codegen/reference/element_ops.h"
 
 namespace hearth::codegen::reference {
@@ -29,9 +30,8 @@ absl::StatusOr<HostTensor> elementwise(ir::Op op, ir::Scalar result, std::span<c
   const std::int64_t count = out.num_elements();
   for (std::int64_t k = 0; k < count; ++k) {
     for (std::size_t i = 0; i < operands.size(); ++i) args[i] = operands[i]->get(operands[i]->shape.empty() ? 0 : k);
-    absl::StatusOr<Element> value = evaluate(op, result, operand_dtype, args);
-    if (!value.ok()) return value.status();
-    out.set(k, *value);
+    HEARTH_ASSIGN_OR_RETURN(Element value, evaluate(op, result, operand_dtype, args));
+    out.set(k, value);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/reference/wire_expr.h"
 #include "compiler/codegen/reference/wire_node.h"
 
@@ -50,10 +51,9 @@ absl::StatusOr<std::vector<HostTensor>> run_loop(const v1::Graph& graph, const v
         bindings[names[i]] = *operands[i];
       }
     }
-    auto values = interpret_wire(body, bindings, vars);
-    if (!values.ok()) return values.status();
-    for (std::size_t i = 0; i < carried; ++i) state[i] = (*values)[i];
-    made[at] = *std::move(values);
+    HEARTH_ASSIGN_OR_RETURN(auto values, interpret_wire(body, bindings, vars));
+    for (std::size_t i = 0; i < carried; ++i) state[i] = values[i];
+    made[at] = std::move(values);
   }
   std::vector<HostTensor> results;
   for (std::size_t r = 0; r < made[0].size(); ++r) {
@@ -106,9 +106,9 @@ absl::StatusOr<std::vector<HostTensor>> interpret_wire(const v1::Graph& graph, c
         return bad(absl::StrCat("oracle: node ", i, " names no loop"));
       auto [results, is_new] = of_loops.try_emplace(node.axes(0));
       if (is_new) {
-        auto computed = run_loop(graph, graph.loops(static_cast<int>(node.axes(0))), inputs, vars);
-        if (!computed.ok()) return computed.status();
-        results->second = *std::move(computed);
+        HEARTH_ASSIGN_OR_RETURN(auto computed,
+                                run_loop(graph, graph.loops(static_cast<int>(node.axes(0))), inputs, vars));
+        results->second = std::move(computed);
       }
       if (node.axes(1) < 0 || node.axes(1) >= static_cast<std::int64_t>(results->second.size()))
         return bad(absl::StrCat("oracle: node ", i, " names no result of its loop"));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/reference/element_ops.h"
 #include "compiler/codegen/reference/tensor_ops.h"
 
@@ -169,13 +170,12 @@ class NodeValue {
   }
 
   absl::StatusOr<HostTensor> bound(const WireBindings& bindings) const {
-    const auto scalar = dtype();
-    if (!scalar.ok()) return scalar.status();
+    HEARTH_ASSIGN_OR_RETURN(const auto scalar, dtype());
     const auto found = bindings.find(node_.name());
     if (found == bindings.end()) return bad(absl::StrCat("'", node_.name(), "' is not bound"));
     const HostTensor& value = found->second;
-    if (value.dtype != *scalar || value.shape != args_ ||
-        value.bytes.size() != static_cast<std::size_t>(value.num_elements() * ir::byte_size(*scalar))) {
+    if (value.dtype != scalar || value.shape != args_ ||
+        value.bytes.size() != static_cast<std::size_t>(value.num_elements() * ir::byte_size(scalar))) {
       return bad(absl::StrCat("'", node_.name(), "' has shape [", absl::StrJoin(args_, ", "), "], bound is [",
                               absl::StrJoin(value.shape, ", "), "] or another dtype"));
     }
@@ -183,11 +183,10 @@ class NodeValue {
   }
 
   absl::StatusOr<HostTensor> constant() const {
-    const auto scalar = dtype();
-    if (!scalar.ok()) return scalar.status();
-    if (absl::Status status = fits_memory(args_); !status.ok()) return status;
-    HostTensor value(*scalar, args_);
-    const auto width = static_cast<std::size_t>(ir::byte_size(*scalar));
+    HEARTH_ASSIGN_OR_RETURN(const auto scalar, dtype());
+    HEARTH_RETURN_IF_ERROR(fits_memory(args_));
+    HostTensor value(scalar, args_);
+    const auto width = static_cast<std::size_t>(ir::byte_size(scalar));
     if (node_.data().size() == value.bytes.size()) {
       std::copy(node_.data().begin(), node_.data().end(), value.bytes.begin());  // of no elements, too
     } else if (node_.data().size() == width) {
@@ -201,11 +200,10 @@ class NodeValue {
   }
 
   absl::StatusOr<HostTensor> iota() const {
-    const auto scalar = dtype();
-    if (!scalar.ok()) return scalar.status();
-    if (absl::Status status = fits_memory(args_); !status.ok()) return status;
+    HEARTH_ASSIGN_OR_RETURN(const auto scalar, dtype());
+    HEARTH_RETURN_IF_ERROR(fits_memory(args_));
     if (node_.axes_size() != 1 || !is_axis(node_.axes(0), args_)) return bad("one axis");
-    return reference::iota(*scalar, args_, node_.axes(0));
+    return reference::iota(scalar, args_, node_.axes(0));
   }
 
   absl::StatusOr<HostTensor> elementwise(const Elementwise& row) const {
@@ -215,9 +213,8 @@ class NodeValue {
     }
     Scalar result = gives_bool(node_.op()) ? Scalar::Bool : in_.back()->dtype;
     if (node_.op() == v1::CAST || node_.op() == v1::BITCAST) {
-      const auto scalar = dtype();
-      if (!scalar.ok()) return scalar.status();
-      result = *scalar;
+      HEARTH_ASSIGN_OR_RETURN(const auto scalar, dtype());
+      result = scalar;
     }
     return reference::elementwise(row.op, result, in_);
   }
@@ -247,7 +244,7 @@ class NodeValue {
         return reference::reshape(x, args_);
       case v1::EXPAND: {
         if (args_.size() != rank) return bad("another rank");
-        if (absl::Status status = fits_memory(args_); !status.ok()) return status;
+        HEARTH_RETURN_IF_ERROR(fits_memory(args_));
         for (std::size_t axis = 0; axis < rank; ++axis) {
           if (x.shape[axis] != 1 && x.shape[axis] != args_[axis]) return bad("expands an axis longer than 1");
         }

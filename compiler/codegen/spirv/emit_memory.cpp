@@ -1,5 +1,6 @@
 // Loads and stores of Emitter, and the memory that they go to.
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/codegen/spirv/emitter.h"
 
 namespace hearth::codegen::spirv {
@@ -38,8 +39,8 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
   if (!memory->is(Op::Param) && !memory->is(Op::Allocate))
     return malformed(index, "only params and allocations have an address here");
   const absl::StatusOr<Id> base = value(memory), position = value(index->source(1));
-  if (!base.ok()) return base.status();
-  if (!position.ok()) return position.status();
+  HEARTH_RETURN_IF_ERROR(base.status());
+  HEARTH_RETURN_IF_ERROR(position.status());
   Access access;
   access.element = memory->dtype.scalar;
   access.is_allocation = memory->is(Op::Allocate);
@@ -47,9 +48,8 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
     UOpRef gate = index->source(2);
     if (!ir::is_bool(gate->dtype)) return malformed(index, "the gate must be bool");
     if (!gate->is_const() || gate->int_value() == 0) {
-      const absl::StatusOr<Id> computed = value(gate);
-      if (!computed.ok()) return computed.status();
-      access.gate = *computed;
+      HEARTH_ASSIGN_OR_RETURN(const Id computed, value(gate));
+      access.gate = computed;
     }
   }
   if (access.is_allocation) {
@@ -74,24 +74,22 @@ spv::Id Emitter::read(const Access& access) {
 }
 
 absl::Status Emitter::load(UOpRef node) {
-  const absl::StatusOr<Access> access = access_of(node->source(0));
-  if (!access.ok()) return access.status();
-  if (node->dtype.scalar != access->element) return malformed(node, "dtype differs from its param's");
-  if (access->gate == spv::NoResult) {
-    values_[node] = read(*access);
+  HEARTH_ASSIGN_OR_RETURN(const Access access, access_of(node->source(0)));
+  if (node->dtype.scalar != access.element) return malformed(node, "dtype differs from its param's");
+  if (access.gate == spv::NoResult) {
+    values_[node] = read(access);
     return absl::OkStatus();
   }
-  const Id type = m_.value_type(access->element);
+  const Id type = m_.value_type(access.element);
   Id otherwise = b_.makeNullConstant(type);
   if (node->sources.size() == 2) {
-    const absl::StatusOr<Id> given = value(node->source(1));
-    if (!given.ok()) return given.status();
-    otherwise = *given;
+    HEARTH_ASSIGN_OR_RETURN(const Id given, value(node->source(1)));
+    otherwise = given;
   }
   const Id result = variable(type, "gated");
   b_.createStore(otherwise, result);
-  spv::Builder::If if_on(access->gate, spv::SelectionControlMaskNone, b_);
-  b_.createStore(read(*access), result);
+  spv::Builder::If if_on(access.gate, spv::SelectionControlMaskNone, b_);
+  b_.createStore(read(access), result);
   if_on.makeEndIf();
   values_[node] = b_.createLoad(result, spv::NoPrecision);
   return absl::OkStatus();
@@ -100,23 +98,21 @@ absl::Status Emitter::load(UOpRef node) {
 absl::Status Emitter::store(UOpRef node) {
   if (node->sources.size() != 2) return malformed(node, "ranges among the sources of a linear store");
   if (!in_grid_) return malformed(node, "a store outside of the grid, which every invocation would do");
-  const absl::StatusOr<Access> access = access_of(node->source(0));
-  if (!access.ok()) return access.status();
-  const absl::StatusOr<Id> given = value(node->source(1));
-  if (!given.ok()) return given.status();
-  if (node->source(1)->dtype.scalar != access->element) return malformed(node, "dtype differs from its param's");
+  HEARTH_ASSIGN_OR_RETURN(const Access access, access_of(node->source(0)));
+  HEARTH_ASSIGN_OR_RETURN(const Id given, value(node->source(1)));
+  if (node->source(1)->dtype.scalar != access.element) return malformed(node, "dtype differs from its param's");
   values_[node] = spv::NoResult;
   const auto write = [&] {
-    if (access->is_allocation) return b_.createStore(*given, access->pointer);
-    const auto bytes = static_cast<unsigned>(ir::byte_size(access->element));
-    b_.createStore(arithmetic_.to_memory(access->element, *given), access->pointer, spv::MemoryAccessAlignedMask,
+    if (access.is_allocation) return b_.createStore(given, access.pointer);
+    const auto bytes = static_cast<unsigned>(ir::byte_size(access.element));
+    b_.createStore(arithmetic_.to_memory(access.element, given), access.pointer, spv::MemoryAccessAlignedMask,
                    spv::ScopeMax, bytes);
   };
-  if (access->gate == spv::NoResult) {
+  if (access.gate == spv::NoResult) {
     write();
     return absl::OkStatus();
   }
-  spv::Builder::If if_on(access->gate, spv::SelectionControlMaskNone, b_);
+  spv::Builder::If if_on(access.gate, spv::SelectionControlMaskNone, b_);
   write();
   if_on.makeEndIf();
   return absl::OkStatus();

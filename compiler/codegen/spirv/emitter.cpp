@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "compiler/ir/text.h"
 
 namespace hearth::codegen::spirv {
@@ -43,7 +44,7 @@ absl::StatusOr<std::vector<std::uint32_t>> Emitter::run() {
 absl::Status Emitter::body() {
   for (UOpRef node : kernel_.body) {
     m_.set_node(node);
-    if (absl::Status status = emit(node); !status.ok()) return status;
+    HEARTH_RETURN_IF_ERROR(emit(node));
     if (!m_.refused().ok())
       return absl::Status(m_.refused().code(),
                           absl::StrCat("kernel ", kernel_.symbol, ": ", std::string(m_.refused().message())));
@@ -160,9 +161,8 @@ absl::Status Emitter::emit(UOpRef node) {
 absl::Status Emitter::compute(UOpRef node) {
   std::vector<Id> operands;
   for (UOpRef source : node->sources) {
-    const absl::StatusOr<Id> operand = value(source);
-    if (!operand.ok()) return operand.status();
-    operands.push_back(*operand);
+    HEARTH_ASSIGN_OR_RETURN(const Id operand, value(source));
+    operands.push_back(operand);
   }
   switch (node->op) {
     case Op::Broadcast:
@@ -176,9 +176,8 @@ absl::Status Emitter::compute(UOpRef node) {
       break;
   }
   if (!ir::is_elementwise(node->op)) return malformed(node, "this op belongs to an earlier stage");
-  const absl::StatusOr<Id> result = arithmetic_.elementwise(node, operands);
-  if (!result.ok()) return result.status();
-  values_[node] = *result;
+  HEARTH_ASSIGN_OR_RETURN(const Id result, arithmetic_.elementwise(node, operands));
+  values_[node] = result;
   return absl::OkStatus();
 }
 
@@ -187,8 +186,7 @@ absl::Status Emitter::open_range(UOpRef node) {
   const auto& info = node->as<ir::RangeInfo>();
   if (info.kind != ir::RangeKind::Loop && info.kind != ir::RangeKind::Reduce && info.kind != ir::RangeKind::Grid)
     return malformed(node, "this range is gone after the expand pass");
-  const absl::StatusOr<Id> size = value(node->source(0));
-  if (!size.ok()) return size.status();
+  HEARTH_ASSIGN_OR_RETURN(const Id size, value(node->source(0)));
   const bool is_grid = info.kind == ir::RangeKind::Grid;
   if (is_grid && in_grid_) return malformed(node, "a kernel has one grid range");
   in_grid_ |= is_grid;
@@ -203,7 +201,7 @@ absl::Status Emitter::open_range(UOpRef node) {
   b_.createBranch(&test);
   b_.setBuildPoint(&test);
   const Id now = b_.createLoad(counter, spv::NoPrecision);
-  const Id goes_on = b_.createBinOp(spv::OpSLessThan, m_.boolean(), now, is_grid ? units_ : *size);
+  const Id goes_on = b_.createBinOp(spv::OpSLessThan, m_.boolean(), now, is_grid ? units_ : size);
   b_.createConditionalBranch(goes_on, &blocks.body, &blocks.merge);
   b_.setBuildPoint(&blocks.body);
   values_[node] = now;
@@ -228,28 +226,25 @@ absl::Status Emitter::close_range(UOpRef node) {
 
 absl::Status Emitter::accumulate(UOpRef node) {
   if (node->is(Op::Acc)) {
-    const absl::StatusOr<Id> initial = value(node->source(0));
-    if (!initial.ok()) return initial.status();
+    HEARTH_ASSIGN_OR_RETURN(const Id initial, value(node->source(0)));
     const Id cell =
         variable(m_.value_type(node->source(0)->dtype.scalar), absl::StrCat("acc", node->as<ir::AccInfo>().id));
-    b_.createStore(*initial, cell);
+    b_.createStore(initial, cell);
     values_[node] = cell;
     return absl::OkStatus();
   }
   UOpRef acc = node->source(0);
   if (!acc->is(Op::Acc)) return malformed(node, "the first source must be an acc");
-  const absl::StatusOr<Id> cell = value(acc);
-  if (!cell.ok()) return cell.status();
-  const Id current = b_.createLoad(*cell, spv::NoPrecision);
+  HEARTH_ASSIGN_OR_RETURN(const Id cell, value(acc));
+  const Id current = b_.createLoad(cell, spv::NoPrecision);
   if (node->is(Op::AccResult)) {
     values_[node] = current;
     return absl::OkStatus();
   }
-  const absl::StatusOr<Id> update = value(node->source(1));
-  if (!update.ok()) return update.status();
+  HEARTH_ASSIGN_OR_RETURN(const Id update, value(node->source(1)));
   if (node->source(1)->dtype != acc->source(0)->dtype) return malformed(node, "value and accumulator differ in dtype");
-  const Id next = arithmetic_.combine(node->as<ir::ReduceInfo>().kind, acc->source(0)->dtype.scalar, current, *update);
-  b_.createStore(next, *cell);
+  const Id next = arithmetic_.combine(node->as<ir::ReduceInfo>().kind, acc->source(0)->dtype.scalar, current, update);
+  b_.createStore(next, cell);
   values_[node] = spv::NoResult;
   return absl::OkStatus();
 }

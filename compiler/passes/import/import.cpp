@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/status_macros.h"
 #include "base/utf8.h"
 #include "compiler/ir/length.h"
 #include "compiler/ir/text.h"
@@ -265,9 +266,8 @@ Result Importer::import_node(int i) {
     case v1::CONSTANT:
     case v1::IOTA: {
       if (auto s = need_inputs(n, 0); !s.ok()) return s;
-      auto dtype = wire_dtype(n.dtype());
-      if (!dtype.ok()) return dtype.status();
-      return leaf(n, *dtype);
+      HEARTH_ASSIGN_OR_RETURN(auto dtype, wire_dtype(n.dtype()));
+      return leaf(n, dtype);
     }
     case v1::RESHAPE:
     case v1::EXPAND:
@@ -318,15 +318,14 @@ UOpRef Importer::filled(UOpRef value, const Shape& shape) {
 }
 
 Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
-  auto shape = exprs(n);
-  if (!shape.ok()) return shape.status();
+  HEARTH_ASSIGN_OR_RETURN(auto shape, exprs(n));
   const bool is_stored = n.op() == v1::INPUT || n.op() == v1::PARAMETER;
-  if (auto s = is_stored ? check_stored(*shape, dtype) : check_size(*shape, dtype); !s.ok()) return s;
+  if (auto s = is_stored ? check_stored(shape, dtype) : check_size(shape, dtype); !s.ok()) return s;
   if (n.op() == v1::IOTA) {
     if (n.axes_size() != 1) return InvalidArgumentError("exactly one axis is needed");
-    if (auto s = need_axes(n, static_cast<int>(shape->size())); !s.ok()) return s;
+    if (auto s = need_axes(n, static_cast<int>(shape.size())); !s.ok()) return s;
     if (is_bool(dtype)) return InvalidArgumentError("dtype bool has no positions");
-    return g_.make(Op::Iota, dtype, *shape, ir::Axes{{n.axes(0)}});
+    return g_.make(Op::Iota, dtype, shape, ir::Axes{{n.axes(0)}});
   }
   if (n.op() == v1::CONSTANT) {
     std::size_t element = byte_size(dtype);
@@ -337,12 +336,12 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
     }
     if (n.data().size() == element) {  // filled
       UOpRef value = import_scalar(g_, dtype, n.data());
-      return filled(value, *shape);
+      return filled(value, shape);
     }
-    UOpRef count = num_elements(g_, *shape);
+    UOpRef count = num_elements(g_, shape);
     if (!count->is_const() || static_cast<std::size_t>(count->int_value()) * element != n.data().size()) {
       return InvalidArgumentError(
-          fmt::format("{} data bytes do not fill shape {} of {}", n.data().size(), text(*shape), to_string(dtype)));
+          fmt::format("{} data bytes do not fill shape {} of {}", n.data().size(), text(shape), to_string(dtype)));
     }
   } else {
     if (n.name().empty() || n.name().size() > kMaxNameBytes)
@@ -350,10 +349,10 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
     if (!names_.insert(n.name()).second)
       return InvalidArgumentError(fmt::format("the name '{}' is used twice", n.name()));
   }
-  const bool is_fixed = std::ranges::all_of(*shape, [](UOpRef length) { return length->is_const(); });
+  const bool is_fixed = std::ranges::all_of(shape, [](UOpRef length) { return length->is_const(); });
   if (n.op() != v1::INPUT && !is_fixed)
     return InvalidArgumentError(fmt::format("a {}'s shape is constant and {} depends on a variable",
-                                            n.op() == v1::PARAMETER ? "parameter" : "constant", text(*shape)));
+                                            n.op() == v1::PARAMETER ? "parameter" : "constant", text(shape)));
   const std::size_t number = out_.buffers.size() - num_constants_;
   if (n.op() == v1::CONSTANT) ++num_constants_;
   if (is_body_ && n.op() == v1::PARAMETER) return InvalidArgumentError("a loop's body takes parameters as operands");
@@ -362,10 +361,10 @@ Result Importer::leaf(const v1::Node& n, ir::DType dtype) {
                         : n.op() == v1::PARAMETER ? ir::BufferKind::Parameter
                                                   : ir::BufferKind::Constant;
   auto id = static_cast<std::uint32_t>(out_.buffers.size());
-  out_.buffers.push_back({kind, n.name(), dtype, *shape, n.op() == v1::CONSTANT ? n.data() : std::string()});
+  out_.buffers.push_back({kind, n.name(), dtype, shape, n.op() == v1::CONSTANT ? n.data() : std::string()});
   const auto carried = carried_into_.find(static_cast<int>(values_.size()));
-  if (carried != carried_into_.end()) return with_room(*carried->second, dtype, *shape, {kind, id});
-  return g_.make(Op::Buffer, dtype, *shape, ir::BufferInfo{kind, id});
+  if (carried != carried_into_.end()) return with_room(*carried->second, dtype, shape, {kind, id});
+  return g_.make(Op::Buffer, dtype, shape, ir::BufferInfo{kind, id});
 }
 
 absl::StatusOr<ImportedGraph> import_graph(ir::Graph& graph, const v1::Graph& proto) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/status_macros.h"
 #include "compiler/ir/length.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import_expr.h"
@@ -40,19 +41,18 @@ Result Importer::elementwise(const v1::Node& n, Op op) {
     return InvalidArgumentError(fmt::format("dtype {} where {} is needed", to_string(dtype), want));
   };
   if (op == Op::Cast || op == Op::Bitcast) {
-    auto target = wire_dtype(n.dtype());
-    if (!target.ok()) return target.status();
-    if (op == Op::Bitcast && byte_size(*target) != byte_size(dtype)) {
-      return InvalidArgumentError(fmt::format("{} and {} differ in width", to_string(dtype), to_string(*target)));
+    HEARTH_ASSIGN_OR_RETURN(auto target, wire_dtype(n.dtype()));
+    if (op == Op::Bitcast && byte_size(target) != byte_size(dtype)) {
+      return InvalidArgumentError(fmt::format("{} and {} differ in width", to_string(dtype), to_string(target)));
     }
-    if (*target == dtype) return x_[0];
-    if (op == Op::Bitcast && (is_bool(dtype) || is_bool(*target))) return wrong("a number");
+    if (target == dtype) return x_[0];
+    if (op == Op::Bitcast && (is_bool(dtype) || is_bool(target))) return wrong("a number");
     const bool is_exact = op == Op::Cast && n.axes_size() == 1 && n.axes(0) == 1;
     const auto rounded = [&](UOpRef x) {
       const bool is_half = x->dtype == ir::Scalar::F16 || x->dtype == ir::Scalar::BF16;
       return is_exact && is_half && !lies_in_memory(x) ? g_.unary(Op::Rounded, x) : x;
     };
-    return rounded(g_.make(op, *target, {rounded(x_[0])}));
+    return rounded(g_.make(op, target, {rounded(x_[0])}));
   }
   if (op == Op::Where) {
     if (!is_bool(x_[0]->dtype))
@@ -110,34 +110,32 @@ Result Importer::elementwise(const v1::Node& n, Op op) {
 }
 
 Result Importer::movement(const v1::Node& n) {
-  auto args = exprs(n);
-  if (!args.ok()) return args.status();
+  HEARTH_ASSIGN_OR_RETURN(auto args, exprs(n));
   UOpRef x = x_[0];
   const Shape shape = shapes_.of(x);
   std::size_t rank = shape.size();
   auto with_args = [&](Op op, ir::Payload payload = {}) {
     std::vector<UOpRef> sources = {x};
-    sources.insert(sources.end(), args->begin(), args->end());
+    sources.insert(sources.end(), args.begin(), args.end());
     return g_.make(op, x->dtype, sources, std::move(payload));
   };
   switch (n.op()) {
     case v1::CONTIGUOUS:
       return g_.make(Op::Contiguous, x->dtype, {x});
     case v1::RESHAPE: {
-      if (auto s = check_size(*args, x->dtype); !s.ok()) return s;
-      if (!same_count(g_, shape, *args))
+      if (auto s = check_size(args, x->dtype); !s.ok()) return s;
+      if (!same_count(g_, shape, args))
         return InvalidArgumentError(
-            fmt::format("{} and {} are not proved to hold equally many elements", text(shape), text(*args)));
+            fmt::format("{} and {} are not proved to hold equally many elements", text(shape), text(args)));
       return with_args(Op::Reshape);
     }
     case v1::EXPAND: {
-      if (auto s = check_size(*args, x->dtype); !s.ok()) return s;
-      if (args->size() != rank)
-        return InvalidArgumentError(fmt::format("new rank {} instead of {}", args->size(), rank));
+      if (auto s = check_size(args, x->dtype); !s.ok()) return s;
+      if (args.size() != rank) return InvalidArgumentError(fmt::format("new rank {} instead of {}", args.size(), rank));
       for (std::size_t i = 0; i < rank; ++i) {
-        if (shape[i] != (*args)[i] && shape[i] != g_.index(1))
+        if (shape[i] != args[i] && shape[i] != g_.index(1))
           return InvalidArgumentError(
-              fmt::format("axis {}: {} cannot become {}", i, text({shape[i]}), text({(*args)[i]})));
+              fmt::format("axis {}: {} cannot become {}", i, text({shape[i]}), text({args[i]})));
       }
       return with_args(Op::Expand);
     }
@@ -155,8 +153,8 @@ Result Importer::movement(const v1::Node& n) {
       return g_.make(Op::Flip, x->dtype, {x}, ir::Axes{{n.axes().begin(), n.axes().end()}});
     case v1::PAD:
     case v1::SHRINK: {
-      if (args->size() != 2 * rank)
-        return InvalidArgumentError(fmt::format("{} arguments instead of {}", args->size(), 2 * rank));
+      if (args.size() != 2 * rank)
+        return InvalidArgumentError(fmt::format("{} arguments instead of {}", args.size(), 2 * rank));
       std::vector<UOpRef> sources = {x};
       if (n.op() == v1::PAD) {
         if (!n.data().empty() && n.data().size() != static_cast<std::size_t>(byte_size(x->dtype))) {
@@ -169,10 +167,10 @@ Result Importer::movement(const v1::Node& n) {
       bool pad = n.op() == v1::PAD;
       for (std::size_t side = 0; side < 2; ++side) {
         for (std::size_t i = 0; i < rank; ++i)
-          sources.push_back((*args)[2 * i + side]);  // pairs an axis -> all befores, all afters
+          sources.push_back(args[2 * i + side]);  // pairs an axis -> all befores, all afters
       }
       for (std::size_t i = 0; i < rank; ++i) {
-        UOpRef begin = (*args)[2 * i], end = (*args)[2 * i + 1];
+        UOpRef begin = args[2 * i], end = args[2 * i + 1];
         if (!is_at_least(begin, g_.index(0)) || !is_at_least(end, g_.index(0)))
           return InvalidArgumentError(fmt::format("axis {}: negative argument", i));
         if (pad) continue;
@@ -185,16 +183,15 @@ Result Importer::movement(const v1::Node& n) {
       return g_.make(pad ? Op::Pad : Op::Shrink, x->dtype, sources);
     }
     default: {  // UNFOLD
-      if (n.axes_size() != 1 || args->size() != 3)
+      if (n.axes_size() != 1 || args.size() != 3)
         return InvalidArgumentError("one axis and three arguments (size, step, dilation) are needed");
       if (auto s = need_axes(n, static_cast<int>(rank)); !s.ok()) return s;
-      for (UOpRef a : *args) {
+      for (UOpRef a : args) {
         if (a->bounds.min < 1) return InvalidArgumentError("size, step and dilation must be at least 1");
       }
-      if (__int128{(*args)[2]->bounds.max} * (*args)[0]->bounds.max > kMaxExtent)
+      if (__int128{args[2]->bounds.max} * args[0]->bounds.max > kMaxExtent)
         return InvalidArgumentError("the window's span overflows");
-      UOpRef span =
-          ir::fold_add(g_, ir::fold_mul(g_, (*args)[2], ir::fold_add(g_, (*args)[0], g_.index(-1))), g_.index(1));
+      UOpRef span = ir::fold_add(g_, ir::fold_mul(g_, args[2], ir::fold_add(g_, args[0], g_.index(-1))), g_.index(1));
       if (ir::fold_sub(g_, shape[n.axes(0)], span)->bounds.min < 0) {
         return InvalidArgumentError(
             fmt::format("a window of {} is not proved to fit length {}", text({span}), text({shape[n.axes(0)]})));

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/status_macros.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/rules/polynomial.h"
@@ -38,9 +39,8 @@ class Applier {
       if (opt.amount < (opt.kind == Opt::Kind::Split ? 1 : 2))
         return absl::InvalidArgumentError(fmt::format("opt {}: the amount is too small", to_string(opt)));
       apply(opt);
-      auto simple = rules::simplify(g_, root_);
-      if (!simple.ok()) return simple.status();
-      root_ = *simple;
+      HEARTH_ASSIGN_OR_RETURN(auto simple, rules::simplify(g_, root_));
+      root_ = simple;
     }
     return root_;
   }

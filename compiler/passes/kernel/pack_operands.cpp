@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/status_macros.h"
 #include "compiler/ir/affine.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
@@ -49,16 +50,14 @@ class Packer {
         map_[index] = g_.make(Op::Index, ir::Scalar::Void, {param, position, g_.boolean(true)});
       }
       for (UOpRef& kernel : packed.kernels) {
-        auto simple = rules::simplify(g_, kernel);
-        if (!simple.ok()) return simple.status();
-        kernel = *simple;
+        HEARTH_ASSIGN_OR_RETURN(auto simple, rules::simplify(g_, kernel));
+        kernel = simple;
       }
       result.packed.push_back(std::move(packed));
       ++next_slot;
     }
-    auto simple = rules::simplify(g_, replaced());
-    if (!simple.ok()) return simple.status();
-    result.kernel = *simple;
+    HEARTH_ASSIGN_OR_RETURN(auto simple, rules::simplify(g_, replaced()));
+    result.kernel = simple;
     return result;
   }
 

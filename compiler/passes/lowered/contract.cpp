@@ -1,5 +1,6 @@
 #include "compiler/passes/lowered/contract.h"
 
+#include "base/status_macros.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 #include "compiler/schedule/matrix_units.h"
@@ -47,11 +48,9 @@ absl::StatusOr<std::optional<Contraction>> contract(ir::Graph& g, UOpRef reduce,
   const std::pair<UOpRef, UOpRef> a_map[] = {{group, c.a_lanes}};
   const std::pair<UOpRef, UOpRef> b_map[] = {{c.lanes, g.binary(Op::FloorDiv, c.b_lanes, g.index(q))},
                                              {group, g.binary(Op::FloorMod, c.b_lanes, g.index(q))}};
-  auto a = rules::simplify(g, substitute(g, c.a, a_map));
-  if (!a.ok()) return a.status();
-  auto b = rules::simplify(g, substitute(g, c.b, b_map));
-  if (!b.ok()) return b.status();
-  c.a = *a, c.b = *b;
+  HEARTH_ASSIGN_OR_RETURN(auto a, rules::simplify(g, substitute(g, c.a, a_map)));
+  HEARTH_ASSIGN_OR_RETURN(auto b, rules::simplify(g, substitute(g, c.b, b_map)));
+  c.a = a, c.b = b;
   return c;
 }
 

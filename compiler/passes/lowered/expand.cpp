@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/status_macros.h"
 #include "compiler/ir/affine.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/lowered/contract.h"
@@ -129,9 +130,8 @@ class Vectorizer {
         }
       }
       if (is_range(x, RangeKind::Lanes)) lanes = x;
-      auto value = lanes ? vectorize(x, lanes) : rebuild(x);
-      if (!value.ok()) return value.status();
-      done_[x] = *value;
+      HEARTH_ASSIGN_OR_RETURN(auto value, lanes ? vectorize(x, lanes) : rebuild(x));
+      done_[x] = value;
       bool closes = x->is(Op::Store) || (x->is(Op::Reduce) && find_range(x, 1, RangeKind::Lanes));
       lanes_of_[x] = closes ? nullptr : lanes;
     }
@@ -147,13 +147,12 @@ class Vectorizer {
     }
     for (UOpRef x : toposort(root_)) {
       if (!x->is(Op::Reduce)) continue;
-      auto found = contract(g_, x, next_axis);
-      if (!found.ok()) return found.status();
-      if (!*found) continue;
-      const Contraction& c = **found;
+      HEARTH_ASSIGN_OR_RETURN(auto found, contract(g_, x, next_axis));
+      if (!found) continue;
+      const Contraction& c = *found;
       auto a = vector_of(c.a, c.a_lanes), b = vector_of(c.b, c.b_lanes);
-      if (!a.ok()) return a.status();
-      if (!b.ok()) return b.status();
+      HEARTH_RETURN_IF_ERROR(a.status());
+      HEARTH_RETURN_IF_ERROR(b.status());
       UOpRef value = x->source(0);
       done_[value] = g_.make(Op::Wmma, value->dtype.with_lanes(count(c.lanes)), {*a, *b}, c.info);
       lanes_of_[value] = c.lanes;
@@ -165,8 +164,7 @@ class Vectorizer {
   // `x` with a lane for every value of `lanes`.
   absl::StatusOr<UOpRef> vector_of(UOpRef x, UOpRef lanes) {
     Vectorizer inner(g_, x);
-    auto value = inner.run();
-    if (!value.ok()) return value.status();
+    HEARTH_ASSIGN_OR_RETURN(auto value, inner.run());
     return inner.widened(x, count(lanes));
   }
 
@@ -200,9 +198,8 @@ class Vectorizer {
   // index(param, position, gate) for a vector access: scalar position if contiguous.
   absl::StatusOr<UOpRef> vector_index(UOpRef index, UOpRef lanes) {
     std::uint16_t n = count(lanes);
-    auto base = contiguous_base(index->source(1), lanes);
-    if (!base.ok()) return base.status();
-    UOpRef position = *base ? *base : widened(index->source(1), n);
+    HEARTH_ASSIGN_OR_RETURN(auto base, contiguous_base(index->source(1), lanes));
+    UOpRef position = base ? base : widened(index->source(1), n);
     return g_.make(Op::Index, ir::Scalar::Void, {done_.at(index->source(0)), position, done_.at(index->source(2))});
   }
 
@@ -217,16 +214,14 @@ class Vectorizer {
       case Op::Index:
         return x;  // made by its load or store
       case Op::Load: {
-        auto index = vector_index(x->source(0), lanes);
-        if (!index.ok()) return index.status();
-        std::vector<UOpRef> sources = {*index};
+        HEARTH_ASSIGN_OR_RETURN(auto index, vector_index(x->source(0), lanes));
+        std::vector<UOpRef> sources = {index};
         if (x->sources.size() > 1) sources.push_back(widened(x->source(1), n));
         return g_.make(Op::Load, x->dtype.with_lanes(n), sources);
       }
       case Op::Store: {
-        auto index = vector_index(x->source(0), lanes);
-        if (!index.ok()) return index.status();
-        std::vector<UOpRef> sources = {*index, widened(x->source(1), n)};
+        HEARTH_ASSIGN_OR_RETURN(auto index, vector_index(x->source(0), lanes));
+        std::vector<UOpRef> sources = {index, widened(x->source(1), n)};
         for (std::size_t i = 2; i < x->sources.size(); ++i) {
           if (x->source(i) != lanes) sources.push_back(done_.at(x->source(i)));
         }

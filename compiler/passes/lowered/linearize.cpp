@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/status_macros.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/lowered/own_ranges.h"
 #include "compiler/passes/lowered/reduce_kind.h"
@@ -163,9 +164,8 @@ class Linearizer {
     } else if (nest.members[0]->is(Op::Reduce)) {
       std::vector<UOpRef> around;
       for (UOpRef m : nest.members) around.insert(around.end(), free_.at(m).begin(), free_.at(m).end());
-      auto deepest = innermost(around);
-      if (!deepest.ok()) return deepest.status();
-      parent = *deepest;
+      HEARTH_ASSIGN_OR_RETURN(auto deepest, innermost(around));
+      parent = deepest;
     } else {
       parent = store_parent_.at(range);
     }
@@ -186,9 +186,8 @@ class Linearizer {
     for (UOpRef r : ranges) {
       if (!nest_of_.contains(r))
         return absl::InternalError(fmt::format("linearize: {} is closed by nothing", ir::describe(r)));
-      auto d = depth(r);
-      if (!d.ok()) return d.status();
-      if (*d > best_depth) best = r, best_depth = *d;
+      HEARTH_ASSIGN_OR_RETURN(auto d, depth(r));
+      if (d > best_depth) best = r, best_depth = d;
     }
     // All of them must be loops around the innermost one.
     std::unordered_set<UOpRef> path;
@@ -210,20 +209,19 @@ class Linearizer {
       if (auto d = depth(r); !d.ok()) return d.status();
     }
     if (x->is(Op::Store)) ranges.insert(ranges.end(), own.begin(), own.end());
-    auto scope = innermost(ranges);
-    if (!scope.ok()) return scope.status();
-    if (x->is(Op::Reduce) && !own.empty() && *scope != parent_.at(own[0])) {
+    HEARTH_ASSIGN_OR_RETURN(auto scope, innermost(ranges));
+    if (x->is(Op::Reduce) && !own.empty() && scope != parent_.at(own[0])) {
       for (UOpRef other : nests_.at(nest_of_.at(own[0])).reduces) {
         auto place_of_other = innermost(free_.at(other));
-        if (place_of_other.ok() && *place_of_other == *scope) conflicting_loops_.push_back(other);
+        if (place_of_other.ok() && *place_of_other == scope) conflicting_loops_.push_back(other);
       }
       return absl::OkStatus();
     }
-    scope_[x] = *scope;
+    scope_[x] = scope;
     if (x->is(Op::Range)) {
       if (nest_of_.at(x) == x) children_[parent_.at(x)].push_back(x);
     } else {
-      items_[*scope].push_back(x);
+      items_[scope].push_back(x);
     }
     return absl::OkStatus();
   }

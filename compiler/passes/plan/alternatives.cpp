@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "fmt/format.h"
 
 namespace hearth::passes {
@@ -77,13 +78,12 @@ void narrow(google::protobuf::Message& message, const std::vector<Part>& parts) 
 absl::StatusOr<std::vector<Alternative>> alternatives_of(const v1::Graph& graph) {
   std::vector<Alternative> all(1);
   for (const v1::Variable& variable : graph.vars()) {
-    const absl::StatusOr<std::vector<Part>> parts = parts_of(variable);
-    if (!parts.ok()) return parts.status();
-    if (all.size() * parts->size() > kMaxAlternatives)
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(variable));
+    if (all.size() * parts.size() > kMaxAlternatives)
       return refuse(variable, fmt::format("parts of all variables make more than {} plans", kMaxAlternatives));
     std::vector<Alternative> more;
     for (const Alternative& one : all) {
-      for (const Part& part : *parts) more.emplace_back(one).parts.push_back(part);
+      for (const Part& part : parts) more.emplace_back(one).parts.push_back(part);
     }
     all = std::move(more);
   }

@@ -1,5 +1,6 @@
 #include "compiler/passes/plan/check_limits.h"
 
+#include "base/status_macros.h"
 #include "compiler/passes/import/import_expr.h"
 #include "fmt/format.h"
 
@@ -58,9 +59,9 @@ absl::Status check_buffers(const Schedule& schedule, const MemoryPlan& memory, c
 }  // namespace
 
 absl::Status check_limits(const Schedule& schedule, const MemoryPlan& memory, const target::Target& target) {
-  if (absl::Status fit = check_blocks(memory); !fit.ok()) return fit;
+  HEARTH_RETURN_IF_ERROR(check_blocks(memory));
   if (target.max_buffer_bytes() > 0) {
-    if (absl::Status fit = check_buffers(schedule, memory, target); !fit.ok()) return fit;
+    HEARTH_RETURN_IF_ERROR(check_buffers(schedule, memory, target));
   }
   if (target.max_units() == 0) return absl::OkStatus();
   for (const PlannedLaunch& launch : schedule.launches) {

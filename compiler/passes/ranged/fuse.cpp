@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/status_macros.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/ranged/contraction_reuse.h"
 #include "compiler/passes/ranged/injective.h"
@@ -370,9 +371,8 @@ class Fuser {
       Body& consumer = *use->consumer;
       absl::flat_hash_map<UOpRef, UOpRef> values, done;  // by index, by load
       for (; use != uses.end() && use->consumer == &consumer; ++use) {
-        auto value = value_at(body, position(use->index), use->index->sources.back());
-        if (!value.ok()) return value.status();
-        values[use->index] = *value;
+        HEARTH_ASSIGN_OR_RETURN(auto value, value_at(body, position(use->index), use->index->sources.back()));
+        values[use->index] = value;
       }
       for (UOpRef x : consumer.nodes) {
         auto value = x->is(Op::Load) ? values.find(x->source(0)) : values.end();
@@ -407,9 +407,8 @@ class Fuser {
       }
       UOpRef copy = changed ? g_.with_sources(x, sources) : x;
       if (changed && is_index(x->dtype) && (x->is(Op::FloorDiv) || x->is(Op::FloorMod) || x->is(Op::Add))) {
-        auto simpler = rules::simplify(g_, copy);
-        if (!simpler.ok()) return simpler.status();
-        copy = *simpler;
+        HEARTH_ASSIGN_OR_RETURN(auto simpler, rules::simplify(g_, copy));
+        copy = simpler;
       }
       done[x] = copy;
     }

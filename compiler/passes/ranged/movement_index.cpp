@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/status_macros.h"
 #include "compiler/rules/rules.h"
 
 namespace hearth::passes {
@@ -21,16 +22,14 @@ absl::Status split_flat(ir::Graph& g, UOpRef flat, const Shape& dims, std::vecto
     }
     bool outermost = true;
     for (std::size_t j = 0; j < i; ++j) outermost &= dims[j] == g.index(1);
-    auto digit = rules::simplify(g, outermost ? flat : ir::fold_floormod(g, flat, dims[i]));
-    if (!digit.ok()) return digit.status();
-    reversed.push_back(*digit);
+    HEARTH_ASSIGN_OR_RETURN(auto digit, rules::simplify(g, outermost ? flat : ir::fold_floormod(g, flat, dims[i])));
+    reversed.push_back(digit);
     if (outermost) {
       flat = g.index(0);
       continue;
     }
-    auto rest = rules::simplify(g, ir::fold_floordiv(g, flat, dims[i]));
-    if (!rest.ok()) return rest.status();
-    flat = *rest;
+    HEARTH_ASSIGN_OR_RETURN(auto rest, rules::simplify(g, ir::fold_floordiv(g, flat, dims[i])));
+    flat = rest;
   }
   out.insert(out.end(), reversed.rbegin(), reversed.rend());
   return absl::OkStatus();
@@ -76,9 +75,8 @@ absl::Status reshape_index(ir::Graph& g, const Shape& from, const Shape& to, con
     while (j < to.size() && to[j] == g.index(1) && (i >= from.size() || from[i] != g.index(1))) ++j;
     Shape group(to.begin() + j0, to.begin() + j);
     std::vector<UOpRef> digits(index.begin() + j0, index.begin() + j);
-    auto flat = rules::simplify(g, flat_index(g, group, digits));
-    if (!flat.ok()) return flat.status();
-    if (auto s = split_flat(g, *flat, Shape(from.begin() + i0, from.begin() + i), out); !s.ok()) return s;
+    HEARTH_ASSIGN_OR_RETURN(auto flat, rules::simplify(g, flat_index(g, group, digits)));
+    if (auto s = split_flat(g, flat, Shape(from.begin() + i0, from.begin() + i), out); !s.ok()) return s;
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/status_macros.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/ranged/movement_index.h"
@@ -34,10 +35,9 @@ class Rangeify {
     for (UOpRef node : toposort(bases)) {
       auto found = realize_.find(node);
       if (found == realize_.end() || found->second == Realize::No) continue;
-      auto stage = make_stage(node, found->second == Realize::Forced);
-      if (!stage.ok()) return stage.status();
-      stages_.emplace(node, *stage);
-      stage_node_.emplace(*stage, node);
+      HEARTH_ASSIGN_OR_RETURN(auto stage, make_stage(node, found->second == Realize::Forced));
+      stages_.emplace(node, stage);
+      stage_node_.emplace(stage, node);
     }
     std::vector<UOpRef> roots;
     absl::flat_hash_set<UOpRef> taken;
@@ -45,9 +45,8 @@ class Rangeify {
       UOpRef stage = stages_.at(bases[i]);
       // A buffer of its own for every output, also when two outputs name one value.
       if (!taken.insert(stage).second) {
-        auto copy = make_stage(bases[i], true, stage);
-        if (!copy.ok()) return copy.status();
-        stage = *copy;
+        HEARTH_ASSIGN_OR_RETURN(auto copy, make_stage(bases[i], true, stage));
+        stage = copy;
       }
       roots.push_back(stage);
     }
@@ -72,9 +71,8 @@ class Rangeify {
   // Its length is simple from the start: where a gate is simplified before the rest, its ranges must stay the nodes
   // that stages and reductions close.
   absl::StatusOr<UOpRef> range_over(UOpRef length, ir::RangeKind kind) {
-    auto simple = rules::simplify(g_, length);
-    if (!simple.ok()) return simple.status();
-    return g_.range(*simple, g_.fresh_id(), kind);
+    HEARTH_ASSIGN_OR_RETURN(auto simple, rules::simplify(g_, length));
+    return g_.range(simple, g_.fresh_id(), kind);
   }
 
   absl::StatusOr<UOpRef> make_stage(UOpRef node, bool forced, UOpRef copied = nullptr) {
@@ -85,15 +83,14 @@ class Rangeify {
       if (dim == g_.index(1)) {
         index.push_back(g_.index(0));
       } else {
-        auto range = range_over(dim, ir::RangeKind::Loop);
-        if (!range.ok()) return range.status();
-        index.push_back(*range);
-        sources.push_back(*range);
+        HEARTH_ASSIGN_OR_RETURN(auto range, range_over(dim, ir::RangeKind::Loop));
+        index.push_back(range);
+        sources.push_back(range);
       }
     }
-    auto value = copied ? read(copied, index, g_.boolean(true)) : compute(node, index, g_.boolean(true));
-    if (!value.ok()) return value.status();
-    sources[0] = *value;
+    HEARTH_ASSIGN_OR_RETURN(auto value,
+                            copied ? read(copied, index, g_.boolean(true)) : compute(node, index, g_.boolean(true)));
+    sources[0] = value;
     return g_.make(Op::Stage, node->dtype, sources, ir::StageInfo{g_.fresh_id(), forced});
   }
 
@@ -148,20 +145,16 @@ class Rangeify {
         break;
     }
     if (ir::op_class(node->op) == ir::OpClass::Movement) {
-      auto at = source_index(shapes_, node, index);
-      if (!at.ok()) return at.status();
-      if (!at->inside) return lower(node->source(0), at->index, gate);
-      auto inner_gate = rules::simplify(g_, ir::fold_and(g_, gate, at->inside));
-      if (!inner_gate.ok()) return inner_gate.status();
-      auto value = lower(node->source(0), at->index, *inner_gate);
-      if (!value.ok()) return value.status();
-      return g_.where(at->inside, *value, node->source(1));
+      HEARTH_ASSIGN_OR_RETURN(auto at, source_index(shapes_, node, index));
+      if (!at.inside) return lower(node->source(0), at.index, gate);
+      HEARTH_ASSIGN_OR_RETURN(auto inner_gate, rules::simplify(g_, ir::fold_and(g_, gate, at.inside)));
+      HEARTH_ASSIGN_OR_RETURN(auto value, lower(node->source(0), at.index, inner_gate));
+      return g_.where(at.inside, value, node->source(1));
     }
     std::vector<UOpRef> sources;
     for (UOpRef s : node->sources) {
-      auto value = lower(s, shapes_.of(s).empty() ? Index{} : index, gate);
-      if (!value.ok()) return value.status();
-      sources.push_back(*value);
+      HEARTH_ASSIGN_OR_RETURN(auto value, lower(s, shapes_.of(s).empty() ? Index{} : index, gate));
+      sources.push_back(value);
     }
     return g_.with_sources(node, sources);
   }
@@ -179,9 +172,8 @@ class Rangeify {
           begin == g_.index(0)
               ? before_end
               : ir::fold_and(g_, ir::fold_lt(g_, ir::fold_add(g_, begin, g_.index(-1)), index[axis]), before_end);
-      auto value = lower(s, at, ir::fold_and(g_, gate, inside));
-      if (!value.ok()) return value.status();
-      parts.emplace_back(*value, before_end);
+      HEARTH_ASSIGN_OR_RETURN(auto value, lower(s, at, ir::fold_and(g_, gate, inside)));
+      parts.emplace_back(value, before_end);
       begin = end;
     }
     UOpRef result = parts.back().first;
@@ -194,10 +186,9 @@ class Rangeify {
     std::int64_t axis = node->as<ir::Axes>().axes[0];
     std::size_t index_rank = shapes_.of(indices).size();
     Index at(index.begin() + axis, index.begin() + axis + index_rank);
-    auto position = lower(indices, at, gate);
-    if (!position.ok()) return position.status();
+    HEARTH_ASSIGN_OR_RETURN(auto position, lower(indices, at, gate));
     UOpRef length = shapes_.of(data)[axis];
-    UOpRef p = as_index(g_, *position);
+    UOpRef p = as_index(g_, position);
     if (!is_unsigned_int(indices->dtype)) p = g_.where(g_.lt(p, g_.index(0)), g_.add(p, length), p);
     UOpRef last = ir::fold_add(g_, length, g_.index(-1));
     p = g_.binary(Op::Max, g_.binary(Op::Min, p, last), g_.index(0));
@@ -212,9 +203,9 @@ class Rangeify {
     std::vector<UOpRef> values;
     for (std::size_t i = 0; i < num_operands(node); ++i) {
       UOpRef operand = stored_operand(node->source(i));
-      auto value = lower(operand, Index(shapes_.of(operand).size(), g_.index(0)), g_.boolean(true));
-      if (!value.ok()) return value.status();
-      values.push_back(*value);
+      HEARTH_ASSIGN_OR_RETURN(auto value,
+                              lower(operand, Index(shapes_.of(operand).size(), g_.index(0)), g_.boolean(true)));
+      values.push_back(value);
     }
     if (!node->is(Op::Scatter)) return g_.make(node->op, node->dtype, values, node->payload);
     const Shape& shape = shapes_.of(node);
@@ -234,10 +225,9 @@ class Rangeify {
       if (shape[axis] == g_.index(1)) {
         at[axis] = g_.index(0);
       } else {
-        auto range = range_over(shape[axis], ir::RangeKind::Reduce);
-        if (!range.ok()) return range.status();
-        at[axis] = *range;
-        sources.push_back(*range);
+        HEARTH_ASSIGN_OR_RETURN(auto range, range_over(shape[axis], ir::RangeKind::Reduce));
+        at[axis] = range;
+        sources.push_back(range);
       }
     }
     auto value = lower(x, at, gate);

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "runtime/hal/artifact_bytes.h"
@@ -85,10 +86,9 @@ absl::StatusOr<std::shared_ptr<const CpuArtifact>> load_cpu_artifact(const Artif
   const std::lock_guard<std::mutex> lock(cache().mutex);
   std::weak_ptr<const CpuArtifact>& known = cache().by_digest[source.digest];
   if (std::shared_ptr<const CpuArtifact> artifact = known.lock()) return artifact;
-  const absl::StatusOr<ArtifactBytes> read = read_artifact(source);
-  if (!read.ok()) return read.status();
-  absl::StatusOr<std::shared_ptr<const CpuArtifact>> artifact = load_sealed(read->bytes, read->file.get(), read->shown);
-  if (!artifact.ok()) return artifact.status();
+  HEARTH_ASSIGN_OR_RETURN(const ArtifactBytes read, read_artifact(source));
+  absl::StatusOr<std::shared_ptr<const CpuArtifact>> artifact = load_sealed(read.bytes, read.file.get(), read.shown);
+  HEARTH_RETURN_IF_ERROR(artifact.status());
   known = *artifact;
   return artifact;
 }

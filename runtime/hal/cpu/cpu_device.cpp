@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/artifact_bytes.h"
 #include "runtime/hal/cpu/artifact_loader.h"
@@ -57,16 +58,15 @@ absl::Status check_cpu_target(const v1::Target& target) {
 
 absl::StatusOr<std::unique_ptr<Executable>> CpuDevice::load(const Plan& plan,
                                                             const std::vector<ArtifactSource>& artifacts) const {
-  if (absl::Status status = check_cpu_target(plan.target); !status.ok()) return status;
-  const absl::StatusOr<std::vector<const ArtifactSource*>> sources = sources_of(plan, artifacts);
-  if (!sources.ok()) return sources.status();
+  HEARTH_RETURN_IF_ERROR(check_cpu_target(plan.target));
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<const ArtifactSource*> sources, sources_of(plan, artifacts));
   std::map<std::string, std::shared_ptr<const CpuArtifact>> loaded;
   auto executable = std::make_unique<CpuExecutable>();
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const PlanKernel& kernel = plan.kernels[i];
     std::shared_ptr<const CpuArtifact>& artifact = loaded[kernel.artifact];
     if (!artifact) {
-      absl::StatusOr<std::shared_ptr<const CpuArtifact>> opened = load_cpu_artifact(*(*sources)[i]);
+      absl::StatusOr<std::shared_ptr<const CpuArtifact>> opened = load_cpu_artifact(*sources[i]);
       if (!opened.ok()) {
         return absl::Status(opened.status().code(),
                             str_cat("kernel '", kernel.symbol, "': ", std::string(opened.status().message())));

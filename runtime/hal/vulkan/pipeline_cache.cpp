@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/vulkan/cache_file.h"
 
@@ -31,8 +32,8 @@ absl::Status PipelineCache::open() {
 
 absl::StatusOr<VulkanPipeline> PipelineCache::make_pipeline(std::string_view module) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
-  if (absl::Status opened = open(); !opened.ok()) return opened;
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  HEARTH_RETURN_IF_ERROR(open());
   const VolkDeviceTable& table = context_->table();
   std::vector<std::uint32_t> words(module.size() / sizeof(std::uint32_t));
   if (words.empty() || module.size() % sizeof(std::uint32_t) != 0)
@@ -42,7 +43,7 @@ absl::StatusOr<VulkanPipeline> PipelineCache::make_pipeline(std::string_view mod
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = module.size(), .pCode = words.data()};
   VkShaderModule shader = VK_NULL_HANDLE;
   VkResult result = table.vkCreateShaderModule(context_->device(), &create, nullptr, &shader);
-  if (absl::Status made = context_->check(result, "vkCreateShaderModule"); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(context_->check(result, "vkCreateShaderModule"));
   const VulkanObject<VkShaderModule, &VolkDeviceTable::vkDestroyShaderModule> owner(context_, shader);
   VkPipelineCreationFeedback feedback = {}, stage = {};
   const VkPipelineCreationFeedbackCreateInfo asked = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/fork.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -50,18 +51,17 @@ absl::StatusOr<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanD
                                                                    const EntryPointHook& hook) {
   if (!info.unusable.empty())
     return absl::FailedPreconditionError(str_cat("Vulkan device ", info.index, ", ", info.name, ": ", info.unusable));
-  const absl::StatusOr<VkInstance> instance = vulkan_instance();
-  if (!instance.ok()) return instance.status();
+  HEARTH_ASSIGN_OR_RETURN(const VkInstance instance, vulkan_instance());
   std::uint32_t count = 0;
-  vkEnumeratePhysicalDevices(*instance, &count, nullptr);
+  vkEnumeratePhysicalDevices(instance, &count, nullptr);
   std::vector<VkPhysicalDevice> devices(count);
-  const VkResult listed = vkEnumeratePhysicalDevices(*instance, &count, devices.data());
+  const VkResult listed = vkEnumeratePhysicalDevices(instance, &count, devices.data());
   if (listed != VK_SUCCESS || info.index >= count)
     return absl::UnavailableError(str_cat("Vulkan device ", info.index, ", ", info.name, ": it is there no more"));
   std::shared_ptr<VulkanContext> context(new VulkanContext(info));
   context->fork_generation_ = runtime::fork_generation();
   context->timeout_ = timeout_from_environment();
-  if (absl::Status made = context->make_device(devices[info.index], hook); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(context->make_device(devices[info.index], hook));
   return context;
 }
 
@@ -91,7 +91,7 @@ absl::Status VulkanContext::find_queue(VkPhysicalDevice physical) {
 }
 
 absl::Status VulkanContext::make_device(VkPhysicalDevice physical, const EntryPointHook& hook) {
-  if (absl::Status found = find_queue(physical); !found.ok()) return found;
+  HEARTH_RETURN_IF_ERROR(find_queue(physical));
   vkGetPhysicalDeviceMemoryProperties(physical, &memory_);
   const v1::Target& target = info_.target;
   VkPhysicalDeviceVulkan13Features v13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
@@ -212,7 +212,7 @@ absl::StatusOr<VulkanSemaphore> make_timeline(const std::shared_ptr<const Vulkan
   const VkSemaphoreCreateInfo create = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
   VkSemaphore semaphore = VK_NULL_HANDLE;
   const VkResult made = context->table().vkCreateSemaphore(context->device(), &create, nullptr, &semaphore);
-  if (absl::Status status = context->check(made, "vkCreateSemaphore"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(context->check(made, "vkCreateSemaphore"));
   return VulkanSemaphore(context, semaphore);
 }
 
@@ -221,14 +221,14 @@ absl::StatusOr<VulkanCommands> make_commands(const std::shared_ptr<const VulkanC
                                           .queueFamilyIndex = context->queue_family()};
   VkCommandPool pool = VK_NULL_HANDLE;
   const VkResult made = context->table().vkCreateCommandPool(context->device(), &create, nullptr, &pool);
-  if (absl::Status status = context->check(made, "vkCreateCommandPool"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(context->check(made, "vkCreateCommandPool"));
   VulkanCommands commands{VulkanCommandPool(context, pool), VK_NULL_HANDLE};
   const VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                                 .commandPool = pool,
                                                 .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                                 .commandBufferCount = 1};
   const VkResult allocated = context->table().vkAllocateCommandBuffers(context->device(), &allocate, &commands.buffer);
-  if (absl::Status status = context->check(allocated, "vkAllocateCommandBuffers"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(context->check(allocated, "vkAllocateCommandBuffers"));
   return commands;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "base/sha256.h"
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
 #include "runtime/kernel_abi.h"
@@ -82,12 +83,11 @@ VulkanDevice::VulkanDevice(VulkanDeviceInfo info, VulkanOptions options)
 absl::StatusOr<VulkanDevice::Opened*> VulkanDevice::opened() const {
   const std::lock_guard lock(mutex_);
   if (opened_.context) return &opened_;
-  absl::StatusOr<std::shared_ptr<VulkanContext>> context = VulkanContext::open(info_, options_.hook);
-  if (!context.ok()) return context.status();
-  opened_.memory = std::make_shared<VulkanMemory>(*context, options_.always_stage);
-  opened_.pipelines = std::make_unique<PipelineCache>(*context);
+  HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<VulkanContext> context, VulkanContext::open(info_, options_.hook));
+  opened_.memory = std::make_shared<VulkanMemory>(context, options_.always_stage);
+  opened_.pipelines = std::make_unique<PipelineCache>(context);
   opened_.trials = std::make_unique<PipelineTrials>(info_);
-  opened_.context = *std::move(context);
+  opened_.context = std::move(context);
   return &opened_;
 }
 
@@ -120,13 +120,12 @@ absl::Status VulkanDevice::read(const Buffer& from, std::size_t offset, void* to
 
 absl::StatusOr<std::unique_ptr<Executable>> VulkanDevice::load(const Plan& plan,
                                                                const std::vector<ArtifactSource>& artifacts) const {
-  if (absl::Status fits = check_target(plan.target, info_); !fits.ok()) return fits;
-  const absl::StatusOr<Opened*> device = opened();
-  if (!device.ok()) return device.status();
-  absl::StatusOr<std::unique_ptr<VulkanExecutable>> executable = VulkanExecutable::load(
-      (*device)->context, (*device)->memory, *(*device)->pipelines, *(*device)->trials, plan, artifacts);
-  if (!executable.ok()) return executable.status();
-  return std::unique_ptr<Executable>(*std::move(executable));
+  HEARTH_RETURN_IF_ERROR(check_target(plan.target, info_));
+  HEARTH_ASSIGN_OR_RETURN(Opened* const device, opened());
+  HEARTH_ASSIGN_OR_RETURN(
+      std::unique_ptr<VulkanExecutable> executable,
+      VulkanExecutable::load(device->context, device->memory, *device->pipelines, *device->trials, plan, artifacts));
+  return std::unique_ptr<Executable>(std::move(executable));
 }
 
 PipelineCache::Counts VulkanDevice::pipelines() const {
@@ -137,18 +136,16 @@ PipelineCache::Counts VulkanDevice::pipelines() const {
 absl::StatusOr<const Device*> find_vulkan_device(std::string_view which) {
   static std::mutex& mutex = *new std::mutex;
   static auto& devices = *new std::map<std::uint32_t, std::unique_ptr<VulkanDevice>>;  // by number; never destroyed
-  const absl::StatusOr<std::vector<VulkanDeviceInfo>> infos = vulkan_devices();
-  if (!infos.ok()) return infos.status();
-  const absl::StatusOr<VulkanDeviceInfo> info = choose(*infos, std::string(which));
-  if (!info.ok()) return info.status();
-  if (!info->unusable.empty())
-    return absl::FailedPreconditionError(str_cat("device 'vulkan:", which, "', ", info->name, ": ", info->unusable));
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<VulkanDeviceInfo> infos, vulkan_devices());
+  HEARTH_ASSIGN_OR_RETURN(const VulkanDeviceInfo info, choose(infos, std::string(which)));
+  if (!info.unusable.empty())
+    return absl::FailedPreconditionError(str_cat("device 'vulkan:", which, "', ", info.name, ": ", info.unusable));
   const std::lock_guard lock(mutex);
-  std::unique_ptr<VulkanDevice>& device = devices[info->index];
+  std::unique_ptr<VulkanDevice>& device = devices[info.index];
   if (!device) {
     const char* const staging = std::getenv("HEARTH_VULKAN_STAGING");
     device = std::make_unique<VulkanDevice>(
-        *info, VulkanOptions{.always_stage = staging != nullptr && std::string_view(staging) == "1"});
+        info, VulkanOptions{.always_stage = staging != nullptr && std::string_view(staging) == "1"});
   }
   return device.get();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/vulkan/vulkan_instance.h"
 #include "runtime/kernel_abi.h"
@@ -182,12 +183,11 @@ VulkanDeviceInfo info_of(std::uint32_t index, VkPhysicalDevice device) {
 }  // namespace
 
 absl::StatusOr<std::vector<VulkanDeviceInfo>> vulkan_devices() {
-  const absl::StatusOr<VkInstance> instance = vulkan_instance();
-  if (!instance.ok()) return instance.status();
+  HEARTH_ASSIGN_OR_RETURN(const VkInstance instance, vulkan_instance());
   std::uint32_t count = 0;
-  VkResult listed = vkEnumeratePhysicalDevices(*instance, &count, nullptr);
+  VkResult listed = vkEnumeratePhysicalDevices(instance, &count, nullptr);
   std::vector<VkPhysicalDevice> devices(count);
-  if (listed == VK_SUCCESS) listed = vkEnumeratePhysicalDevices(*instance, &count, devices.data());
+  if (listed == VK_SUCCESS) listed = vkEnumeratePhysicalDevices(instance, &count, devices.data());
   if (listed != VK_SUCCESS && listed != VK_INCOMPLETE)
     return absl::UnavailableError(str_cat("Vulkan: vkEnumeratePhysicalDevices: ", to_string(listed)));
   devices.resize(count);

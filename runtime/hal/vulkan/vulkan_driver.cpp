@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "base/status_macros.h"
 #include "runtime/hal/vulkan/vulkan_device.h"
 #include "runtime/kernel_abi.h"
 
@@ -53,10 +54,9 @@ class VulkanDriver final : public Driver {
   }
 
   absl::StatusOr<std::vector<DeviceInfo>> devices() const override {
-    const absl::StatusOr<std::vector<VulkanDeviceInfo>> infos = vulkan_devices();
-    if (!infos.ok()) return infos.status();
-    if (infos->empty()) return absl::NotFoundError("the Vulkan loader knows no device; install a driver");
-    return std::vector<DeviceInfo>(infos->begin(), infos->end());
+    HEARTH_ASSIGN_OR_RETURN(const std::vector<VulkanDeviceInfo> infos, vulkan_devices());
+    if (infos.empty()) return absl::NotFoundError("the Vulkan loader knows no device; install a driver");
+    return std::vector<DeviceInfo>(infos.begin(), infos.end());
   }
 
   absl::StatusOr<const Device*> find(std::string_view which) const override { return find_vulkan_device(which); }

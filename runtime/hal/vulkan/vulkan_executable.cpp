@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/artifact_bytes.h"
 #include "runtime/hal/vulkan/vulkan_program.h"
@@ -12,8 +13,7 @@ namespace hearth::runtime {
 absl::StatusOr<std::unique_ptr<VulkanExecutable>> VulkanExecutable::load(
     const std::shared_ptr<const VulkanContext>& context, const std::shared_ptr<VulkanMemory>& memory,
     PipelineCache& cache, PipelineTrials& trials, const Plan& plan, const std::vector<ArtifactSource>& artifacts) {
-  const absl::StatusOr<std::vector<const ArtifactSource*>> sources = sources_of(plan, artifacts);
-  if (!sources.ok()) return sources.status();
+  HEARTH_ASSIGN_OR_RETURN(const std::vector<const ArtifactSource*> sources, sources_of(plan, artifacts));
   auto executable = std::make_unique<VulkanExecutable>();
   executable->context_ = context;
   executable->memory_ = memory;
@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<VulkanExecutable>> VulkanExecutable::load(
     const auto [place, is_new] = known.try_emplace(plan.kernels[i].artifact, modules.size());
     executable->place_.push_back(place->second);
     if (!is_new) continue;
-    absl::StatusOr<ArtifactBytes> code = read_artifact(*(*sources)[i]);
+    absl::StatusOr<ArtifactBytes> code = read_artifact(*sources[i]);
     if (!code.ok()) return failed(i, code.status());
     first_kernels.push_back(i);
     modules.push_back(std::move(code->bytes));
@@ -47,9 +47,9 @@ absl::StatusOr<std::unique_ptr<VulkanExecutable>> VulkanExecutable::load(
 }
 
 absl::StatusOr<std::unique_ptr<Program>> VulkanExecutable::program(Rows& rows, int) const {
-  absl::StatusOr<std::unique_ptr<VulkanProgram>> program = VulkanProgram::record(context_, memory_, *this, rows);
-  if (!program.ok()) return program.status();
-  return std::unique_ptr<Program>(*std::move(program));
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<VulkanProgram> program,
+                          VulkanProgram::record(context_, memory_, *this, rows));
+  return std::unique_ptr<Program>(std::move(program));
 }
 
 }  // namespace hearth::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -96,33 +97,30 @@ absl::StatusOr<Buffer> VulkanMemory::make(std::size_t size_bytes, std::string_vi
 }
 
 absl::StatusOr<Buffer> VulkanMemory::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) {
-  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
   absl::StatusOr<Buffer> made = make(size_bytes, what, use);
-  if (!made.ok()) return made.status();
-  if (absl::Status cleared = clear(*made); !cleared.ok()) return cleared;
+  HEARTH_RETURN_IF_ERROR(made.status());
+  HEARTH_RETURN_IF_ERROR(clear(*made));
   return made;
 }
 
 absl::Status VulkanMemory::make_staging() {
   if (staging_.data() != nullptr) return absl::OkStatus();
-  absl::StatusOr<VulkanSemaphore> done = make_timeline(context_);
-  if (!done.ok()) return done.status();
-  absl::StatusOr<VulkanCommands> commands = make_commands(context_);
-  if (!commands.ok()) return commands.status();
-  absl::StatusOr<Buffer> staging = make(kStagingBytes, "copies to and from the device", MemoryUse::kShared);
-  if (!staging.ok()) return staging.status();
-  done_ = *std::move(done);
-  commands_ = *std::move(commands);
-  staging_ = *std::move(staging);
+  HEARTH_ASSIGN_OR_RETURN(VulkanSemaphore done, make_timeline(context_));
+  HEARTH_ASSIGN_OR_RETURN(VulkanCommands commands, make_commands(context_));
+  HEARTH_ASSIGN_OR_RETURN(Buffer staging, make(kStagingBytes, "copies to and from the device", MemoryUse::kShared));
+  done_ = std::move(done);
+  commands_ = std::move(commands);
+  staging_ = std::move(staging);
   return absl::OkStatus();
 }
 
 template <typename Record>
 absl::Status VulkanMemory::run(const Record& record) {
-  if (absl::Status made = make_staging(); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(make_staging());
   const VolkDeviceTable& table = context_->table();
   const VkResult reset = table.vkResetCommandPool(context_->device(), commands_.pool.get(), 0);
-  if (absl::Status status = context_->check(reset, "vkResetCommandPool"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(context_->check(reset, "vkResetCommandPool"));
   const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                           .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
   absl::Status status = context_->check(table.vkBeginCommandBuffer(commands_.buffer, &begin), "vkBeginCommandBuffer");
@@ -158,13 +156,13 @@ absl::Status VulkanMemory::clear(const Buffer& buffer) {
 }
 
 absl::Status VulkanMemory::write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) {
-  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
   if (to.data() != nullptr) {
     if (size_bytes > 0) std::memcpy(static_cast<char*>(to.data()) + offset, from, size_bytes);
     return absl::OkStatus();
   }
   const std::lock_guard lock(mutex_);
-  if (absl::Status made = make_staging(); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(make_staging());
   for (std::size_t at = 0; at < size_bytes; at += kStagingBytes) {
     const std::size_t size = std::min(size_bytes - at, kStagingBytes);
     std::memcpy(staging_.data(), static_cast<const char*>(from) + at, size);
@@ -179,13 +177,13 @@ absl::Status VulkanMemory::write(const Buffer& to, std::size_t offset, const voi
 }
 
 absl::Status VulkanMemory::read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) {
-  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
   if (from.data() != nullptr) {
     if (size_bytes > 0) std::memcpy(to, static_cast<const char*>(from.data()) + offset, size_bytes);
     return absl::OkStatus();
   }
   const std::lock_guard lock(mutex_);
-  if (absl::Status made = make_staging(); !made.ok()) return made;
+  HEARTH_RETURN_IF_ERROR(make_staging());
   for (std::size_t at = 0; at < size_bytes; at += kStagingBytes) {
     const std::size_t size = std::min(size_bytes - at, kStagingBytes);
     const absl::Status ran = run([&](const VolkDeviceTable& table, VkCommandBuffer commands) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/barriers.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
@@ -21,12 +22,12 @@ constexpr std::size_t kMaxLaunches = std::size_t{1} << 20;
 absl::StatusOr<std::unique_ptr<VulkanProgram>> VulkanProgram::record(std::shared_ptr<const VulkanContext> context,
                                                                      const std::shared_ptr<VulkanMemory>& memory,
                                                                      const VulkanExecutable& executable, Rows& rows) {
-  if (absl::Status usable = context->check_usable(); !usable.ok()) return usable;
+  HEARTH_RETURN_IF_ERROR(context->check_usable());
   std::unique_ptr<VulkanProgram> program(new VulkanProgram(std::move(context), executable, rows));
-  if (absl::Status allocated = program->allocate(*memory); !allocated.ok()) return allocated;
+  HEARTH_RETURN_IF_ERROR(program->allocate(*memory));
   absl::Status recorded = program->record_into(program->commands_.buffer, VK_NULL_HANDLE);
   if (!recorded.ok()) return recorded;
-  if (absl::Status written = program->rows_changed(); !written.ok()) return written;
+  HEARTH_RETURN_IF_ERROR(program->rows_changed());
   return program;
 }
 
@@ -46,16 +47,13 @@ absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
   std::vector<std::uint32_t> launches;
   for (const std::uint32_t step : steps_) launches.push_back(rows_.steps[step].launch);
   waits_ = barriers(*rows_.plan, launches);
-  absl::StatusOr<Buffer> rows =
-      memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kWritten);
-  if (!rows.ok()) return rows.status();
-  row_memory_ = *std::move(rows);
-  absl::StatusOr<VulkanSemaphore> done = make_timeline(context_);
-  if (!done.ok()) return done.status();
-  done_ = *std::move(done);
-  absl::StatusOr<VulkanCommands> commands = make_commands(context_);
-  if (!commands.ok()) return commands.status();
-  commands_ = *std::move(commands);
+  HEARTH_ASSIGN_OR_RETURN(Buffer rows,
+                          memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kWritten));
+  row_memory_ = std::move(rows);
+  HEARTH_ASSIGN_OR_RETURN(VulkanSemaphore done, make_timeline(context_));
+  done_ = std::move(done);
+  HEARTH_ASSIGN_OR_RETURN(VulkanCommands commands, make_commands(context_));
+  commands_ = std::move(commands);
   return absl::OkStatus();
 }
 
@@ -124,8 +122,8 @@ absl::Status VulkanProgram::rows_changed() {
 }
 
 absl::Status VulkanProgram::submit(VkCommandBuffer commands) {
-  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
-  if (absl::Status sent = context_->submit(commands, done_.get(), runs_ + 1); !sent.ok()) return sent;
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  HEARTH_RETURN_IF_ERROR(context_->submit(commands, done_.get(), runs_ + 1));
   return context_->wait(done_.get(), ++runs_);
 }
 
@@ -142,25 +140,24 @@ absl::Status VulkanProgram::prepare_to_profile() {
                                         .queryCount = static_cast<std::uint32_t>(steps_.size() + 1)};
   VkQueryPool pool = VK_NULL_HANDLE;
   const VkResult made = context_->table().vkCreateQueryPool(context_->device(), &create, nullptr, &pool);
-  if (absl::Status status = context_->check(made, "vkCreateQueryPool"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(context_->check(made, "vkCreateQueryPool"));
   VulkanQueryPool queries(context_, pool);
-  absl::StatusOr<VulkanCommands> commands = make_commands(context_);
-  if (!commands.ok()) return commands.status();
-  if (absl::Status recorded = record_into(commands->buffer, pool); !recorded.ok()) return recorded;
-  profiled_ = *std::move(commands);
+  HEARTH_ASSIGN_OR_RETURN(VulkanCommands commands, make_commands(context_));
+  HEARTH_RETURN_IF_ERROR(record_into(commands.buffer, pool));
+  profiled_ = std::move(commands);
   queries_ = std::move(queries);
   return absl::OkStatus();
 }
 
 absl::Status VulkanProgram::run_profiled(Profile& profile) {
-  if (absl::Status usable = context_->check_usable(); !usable.ok()) return usable;
-  if (absl::Status prepared = prepare_to_profile(); !prepared.ok()) return prepared;
-  if (absl::Status ran = submit(profiled_.buffer); !ran.ok()) return ran;
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  HEARTH_RETURN_IF_ERROR(prepare_to_profile());
+  HEARTH_RETURN_IF_ERROR(submit(profiled_.buffer));
   std::vector<std::uint64_t> ticks(steps_.size() + 1);
   const VkResult got = context_->table().vkGetQueryPoolResults(
       context_->device(), queries_.get(), 0, static_cast<std::uint32_t>(ticks.size()), ticks.size() * sizeof ticks[0],
       ticks.data(), sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-  if (absl::Status status = context_->check(got, "vkGetQueryPoolResults"); !status.ok()) return status;
+  HEARTH_RETURN_IF_ERROR(context_->check(got, "vkGetQueryPoolResults"));
   std::size_t i = 0;
   rows_.for_each_launch([&](std::uint32_t step, bool runs) {
     const std::uint64_t time = ticks[i + 1] - ticks[i];
