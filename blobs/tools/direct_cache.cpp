@@ -175,13 +175,13 @@ absl::StatusOr<DirectHit> obtain(const BlobSpec& spec, const DirectOptions& opti
   HEARTH_RETURN_IF_ERROR(prepare_folder(options.cache_dir));
   for (;;) {
     if (auto hit = find(spec, want.digest, options.cache_dir)) return *std::move(hit);
-    if (!want.toolchain.ok()) return want.toolchain.status();
+    HEARTH_RETURN_IF_ERROR(want.toolchain.status());
     HEARTH_ASSIGN_OR_RETURN(auto lock, StemLock::take(options.cache_dir, spec.stem, 2 * options.limits.wall_limit));
     if (const auto failure = failure_of(want.identity, lock.words())) return *failure;
     if (!lock.ours()) continue;
     // Made between the look and the lock.
     if (auto hit = find(spec, want.digest, options.cache_dir)) return *std::move(hit);
-    auto made = compile_and_keep(spec, want->toolchain, options);
+    auto made = compile_and_keep(spec, *want.toolchain, options);
     if (!made.ok()) lock.leave(failure_words(want.identity, made.status()));
     return made;
   }

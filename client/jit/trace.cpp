@@ -183,7 +183,7 @@ absl::StatusOr<TracedGraph> trace_graph(const TensorFunction& fn, std::span<cons
                               inputs.push_back(tracer.register_input(example, loc));
                             return tracer.build(fn(inputs));
                           }));
-  return std::move(graph);
+  return graph;
 }
 
 absl::StatusOr<TracedFunction> trace_function(const TensorFunction& fn, std::span<const ArrayView> examples,

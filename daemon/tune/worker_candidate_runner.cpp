@@ -101,14 +101,14 @@ absl::StatusOr<v1::Neighbours> WorkerCandidateRunner::neighbours(const v1::Neigh
   v1::WorkerRequest request;
   *request.mutable_neighbours() = spec;
   HEARTH_ASSIGN_OR_RETURN(v1::WorkerReply reply, perform(std::move(request), "the neighbours of a candidate"));
-  return std::move(reply->mutable_neighbours());
+  return std::move(*reply.mutable_neighbours());
 }
 
 absl::StatusOr<v1::Timing> WorkerCandidateRunner::time(const v1::TimeSpec& spec) {
   v1::WorkerRequest request;
   *request.mutable_time() = spec;
   HEARTH_ASSIGN_OR_RETURN(v1::WorkerReply reply, perform(std::move(request), "a timing of the tuner"));
-  return std::move(reply->mutable_timing());
+  return std::move(*reply.mutable_timing());
 }
 
 }  // namespace hearth::daemon

@@ -164,7 +164,7 @@ class Vectorizer {
   // `x` with a lane for every value of `lanes`.
   absl::StatusOr<UOpRef> vector_of(UOpRef x, UOpRef lanes) {
     Vectorizer inner(g_, x);
-    HEARTH_ASSIGN_OR_RETURN(auto value, inner.run());
+    HEARTH_RETURN_IF_ERROR(inner.run().status());
     return inner.widened(x, count(lanes));
   }
 

@@ -79,6 +79,7 @@ class Program {
                       codegen::reference::GridPart part);
   absl::Status fork(int first, int end, const Feed& feed, Execution execution, const Memory& memory);
   bool is_refused_by_right() const;
+  double work(const Feed& feed);  // arithmetic of one run, about
   v1::Graph graph_;
   v1::Target target_;
   TuningRecords records_;

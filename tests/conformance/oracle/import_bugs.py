@@ -7,8 +7,8 @@ BUGS = [
      "if (BUG) { for (std::size_t i = 0; i < rank; ++i) sorted[axes[i]] = static_cast<std::int64_t>(i); axes = sorted; }"
      " return g_.make(Op::Permute, x->dtype, {x}, ir::Axes{axes});"),
     ("import_ops.cpp", "pad on the other side",
-     "sources.push_back((*args)[2 * i + side]);",
-     "sources.push_back((*args)[2 * i + (BUG && pad ? 1 - side : side)]);"),
+     "sources.push_back(args[2 * i + side]);",
+     "sources.push_back(args[2 * i + (BUG && pad ? 1 - side : side)]);"),
     ("import_ops.cpp", "pad with zero whatever the fill",
      "sources.push_back(n.data().empty() ?", "sources.push_back(BUG || n.data().empty() ?"),
     ("import_ops.cpp", "shrink begins one too early",
@@ -21,7 +21,7 @@ BUGS = [
      "return g_.make(Op::Flip, x->dtype, {x}, ir::Axes{{n.axes().begin(), n.axes().end() - (BUG && n.axes_size() > 1)}});"),
     ("import_ops.cpp", "unfold takes step for dilation",
      "return with_args(Op::Unfold, ir::Axes{{n.axes(0)}});",
-     "if (BUG) std::swap((*args)[1], (*args)[2]); return with_args(Op::Unfold, ir::Axes{{n.axes(0)}});"),
+     "if (BUG) std::swap(args[1], args[2]); return with_args(Op::Unfold, ir::Axes{{n.axes(0)}});"),
     ("import_ops.cpp", "cat in reverse order",
      "return g_.make(Op::Cat, x_[0]->dtype, x_, ir::Axes{{n.axes(0)}});",
      "if (BUG) std::ranges::reverse(x_); return g_.make(Op::Cat, x_[0]->dtype, x_, ir::Axes{{n.axes(0)}});"),
@@ -45,9 +45,9 @@ BUGS = [
     ("import.cpp", "a maximum read as a minimum",
      "return reduce(n, ir::ReduceKind::Max);", "return reduce(n, BUG ? ir::ReduceKind::Min : ir::ReduceKind::Max);"),
     ("import.cpp", "positions along the last axis",
-     "return g_.make(Op::Iota, dtype, *shape, ir::Axes{{n.axes(0)}});",
-     "return g_.make(Op::Iota, dtype, *shape,"
-     " ir::Axes{{BUG ? static_cast<std::int64_t>(shape->size()) - 1 : n.axes(0)}});"),
+     "return g_.make(Op::Iota, dtype, shape, ir::Axes{{n.axes(0)}});",
+     "return g_.make(Op::Iota, dtype, shape,"
+     " ir::Axes{{BUG ? static_cast<std::int64_t>(shape.size()) - 1 : n.axes(0)}});"),
     ("import.cpp", "outputs in reverse order",
      "return std::move(out_);", "if (BUG) std::ranges::reverse(out_.outputs); return std::move(out_);"),
     ("import_expr.cpp", "a difference read as a sum",

@@ -3,7 +3,7 @@ FOLDER = "kernels_cache"
 FILES = ["cas_store.cpp", "kernels_cache.cpp", "action_cache.cpp"]
 BUGS = [
     ("cas_store.cpp", "a file is renamed before it is written through",
-     "if (status.ok()) status = file_system_.sync(*fd);", "if (status.ok() && !BUG) status = file_system_.sync(*fd);"),
+     "if (status.ok()) status = file_system_.sync(fd);", "if (status.ok() && !BUG) status = file_system_.sync(fd);"),
     ("cas_store.cpp", "the folder is not written through after the rename",
      "status = file_system_.sync_dir(shard_dir(digest[0]));",
      "if (!BUG) status = file_system_.sync_dir(shard_dir(digest[0]));"),
