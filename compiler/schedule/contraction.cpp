@@ -8,19 +8,21 @@
 
 #include "compiler/schedule/lengths.h"
 #include "compiler/schedule/tile_cost.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::schedule {
 namespace {
 
+using target::kCore;
+
 using ir::Op;
 using ir::UOpRef;
 
-constexpr int kAccumulatorsThatHideLatency = 8;  // kFmaPerCycle * kFmaLatency
-constexpr std::int64_t kMinPiece = 4;            // of a reduced axis that is split, elements
-constexpr std::size_t kMaxConditions = 6;        // places where one is split
-constexpr double kMaxWrittenOut = 64;            // elements of a sum without a loop
-constexpr double kMinDepthOfIdle = 32;           // elements of a sum whose vectors are mostly idle
-constexpr double kMaxCopies = 896;               // multiply-adds of vectors without a loop
+constexpr std::int64_t kMinPiece = 4;      // of a reduced axis that is split, elements
+constexpr std::size_t kMaxConditions = 6;  // places where one is split
+constexpr double kMaxWrittenOut = 64;      // elements of a sum without a loop
+constexpr double kMinDepthOfIdle = 32;     // elements of a sum whose vectors are mostly idle
+constexpr double kMaxCopies = 896;         // multiply-adds of vectors without a loop
 
 class Contraction {
  public:
@@ -123,10 +125,11 @@ class Contraction {
   double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) const {
     if (!group_) return schedule::tile_cycles(rows, columns, row_gates, column_gates);
     const auto r = static_cast<double>(rows), c = static_cast<double>(columns);
-    const double load = (r + c * (1 + column_gates * kGatedVector)) / kLoadsPerCycle;
-    const double gates = r * row_gates * kGatedScalar, masks = c * column_gates * kGateOps / kFmaPerCycle;
+    const double load = (r + c * (1 + column_gates * kCore.masked_load_share)) / kCore.loads_per_cycle;
+    const double gates = r * row_gates * kCore.gated_scalar_share,
+                 masks = c * column_gates * kCore.mask_ops / kCore.fma_per_cycle;
     const double multiply = r * c * f_.unit->cycles + (r + c) * f_.unit->widen_cycles + masks;
-    return (std::max({multiply, load, f_.unit->latency}) + kLoopCycles + gates * f_.unit->group) / f_.unit->group;
+    return (std::max({multiply, load, f_.unit->latency}) + kCore.loop_cycles + gates * f_.unit->group) / f_.unit->group;
   }
 
   // Vector registers beside the accumulators.
@@ -174,8 +177,8 @@ class Contraction {
     const auto of = [&](std::int64_t tile) { return tile_cycles(tile, columns, row_gates, column_gates); };
     if (KernelFacts::size(rows_axis) > 0)
       return static_cast<double>(m / rows) * of(rows) + (m % rows ? of(m % rows) : 0);
-    const bool is_far = depth_ * static_cast<double>(f_.lanes) * 4 * columns > kNearBytes;
-    const double least = is_far ? columns * kFarVectorCycles : 0;
+    const bool is_far = depth_ * static_cast<double>(f_.lanes) * 4 * columns > kCore.l1_bytes;
+    const double least = is_far ? columns * kCore.l2_vector_cycles : 0;
     double cycles = static_cast<double>(m / rows) * std::max(of(rows), least);
     for (std::int64_t left = m % rows, tile = rows; left > 0; left %= tile) {
       tile = tile < 4 ? 1 : tile % 4 == 0 ? tile / 2 : 2;
@@ -209,11 +212,11 @@ class Contraction {
         // Panels of a wide matrix are rows far apart: worth a copy when each is read many times.
         if (can_pack && panels > 1 && reuse(a) >= 48 && depth_ >= 64) {
           choice.packed.push_back(slot(a));
-          copies += elements * kCopyCycles;
+          copies += elements * kCore.copy_cycles;
         }
       } else if (can_pack && reuse(a) >= 16) {
         choice.packed.push_back(slot(a));
-        copies += elements * kTransposeCycles;
+        copies += elements * kCore.gathered_copy_cycles;
       } else {
         return;
       }
@@ -232,7 +235,7 @@ class Contraction {
       tiles_across = static_cast<double>(n / lanes) / columns + static_cast<double>(n % lanes) / columns;
     }
     choice.cycles = tiles_across * tiles * others * depth_ + copies;
-    if (axis != f_.contiguous_output()) choice.cycles += results() / static_cast<double>(lanes) * kScatterCycles;
+    if (axis != f_.contiguous_output()) choice.cycles += results() / static_cast<double>(lanes) * kCore.scatter_cycles;
     if (choice.cycles < best_.cycles * 0.999) best_ = choice;
   }
 
@@ -294,7 +297,7 @@ class Contraction {
     const std::int64_t size = KernelFacts::size(reduce_->sources.back());
     if (!conditions_.empty()) return 1;
     for (std::int64_t sums : {8, 4, 2}) {
-      if (size > sums && size % sums == 0 && c.rows * c.columns * sums <= kAccumulatorsThatHideLatency) return sums;
+      if (size > sums && size % sums == 0 && c.rows * c.columns * sums <= kCore.sums_that_hide_latency()) return sums;
     }
     return 1;
   }

@@ -3,7 +3,7 @@
 //
 // One output axis becomes `columns` vectors, another one `rows` scalars: rows*columns independent accumulators that
 // read columns vectors and rows broadcast scalars an iteration (the outer-product micro-kernel of GotoBLAS and BLIS).
-// Axis and tile are those of the least estimated cycles on a core with two multiply-adds and two loads a cycle.
+// Axis and tile are those of the least estimated cycles on the core of target/core_model.h.
 // Operands that do not run along the vector axis, or would be read in panels from many places, are packed
 // (passes/kernel/pack_operands).
 #pragma once

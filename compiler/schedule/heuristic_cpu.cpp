@@ -9,19 +9,19 @@
 #include "compiler/schedule/op_cost.h"
 #include "compiler/schedule/opts.h"
 #include "compiler/schedule/windows.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::schedule {
 namespace {
 
+using target::kCore;
+
 using ir::Op;
 using ir::UOpRef;
 
-constexpr double kWorkWorthThreads = 60'000;
 constexpr std::int64_t kMaxUnrolled = 16;  // elements of a reduction
 constexpr std::int64_t kBlock = 1024;      // elements of a one-dimensional block: a multiple of every vector length
-constexpr double kOpsOfAGather = 4;        // of an element, in units of op_cost
 constexpr std::int64_t kMaxChoices = 36;   // of a loop that only chooses
-constexpr std::int64_t kPageBytes = 4096;  // beyond which hardware does not prefetch
 constexpr double kOpsOfParts = 64;         // in units of op_cost: of all values that are concatenated
 constexpr std::size_t kManyParts = 3;      // places where one ends
 constexpr std::size_t kMaxPieces = 40;     // of a store that is split where its conditions change
@@ -47,8 +47,8 @@ class Heuristic {
     UOpRef store_axis = f_.contiguous_output();
     if (reduces_.empty()) {
       const bool is_tile = unroll_choices();
-      bool divided =
-          f_.is_only_store && outputs_.size() == 1 && work_ >= kWorkWorthThreads && size(outputs_[0]) >= 2 * kBlock;
+      bool divided = f_.is_only_store && outputs_.size() == 1 && work_ >= kCore.work_worth_dividing &&
+                     size(outputs_[0]) >= 2 * kBlock;
       if (divided) add(Opt::Kind::Tile, outputs_[0], kBlock);
       if (UOpRef rows = store_axis ? rows_of_parts(store_axis) : nullptr) {
         vectorize(rows);
@@ -155,7 +155,7 @@ class Heuristic {
     const auto gathers =
         std::ranges::count_if(accesses_, [&](const Access& a) { return !f_.is_unit_or_zero_stride(a, range); });
     return f_.is_unit_or_zero_stride({store_->source(0), ir::to_affine(store_->source(0)->source(1))}, range) &&
-           arithmetic() >= kOpsOfAGather * static_cast<double>(gathers);
+           arithmetic() >= kCore.gather_ops * static_cast<double>(gathers);
   }
 
   void vectorize_reductions() {
@@ -333,7 +333,7 @@ class Heuristic {
       return a.in_reduction && a.affine.coefficient_of(vector_axis) == 1 &&
              std::ranges::any_of(reduces_, [&](UOpRef reduce) {
                return std::ranges::any_of(reduce->sources.subspan(1), [&](UOpRef r) {
-                 return size(r) > 1 && std::abs(a.affine.coefficient_of(r)) * bytes >= kPageBytes;
+                 return size(r) > 1 && std::abs(a.affine.coefficient_of(r)) * bytes >= kCore.page_bytes;
                });
              });
     };

@@ -4,15 +4,19 @@
 #include <cmath>
 
 #include "compiler/schedule/kernel_facts.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::schedule {
 
+using target::kCore;
+
 double tile_cycles(std::int64_t rows, std::int64_t columns, double row_gates, double column_gates) {
   const auto r = static_cast<double>(rows), c = static_cast<double>(columns);
-  const double load = (r + c * (1 + column_gates * kGatedVector)) / kLoadsPerCycle;
-  const double gates = r * row_gates * kGatedScalar, masks = c * column_gates * kGateOps / kFmaPerCycle;
+  const double load = (r + c * (1 + column_gates * kCore.masked_load_share)) / kCore.loads_per_cycle;
+  const double gates = r * row_gates * kCore.gated_scalar_share,
+               masks = c * column_gates * kCore.mask_ops / kCore.fma_per_cycle;
   // Each accumulator once an iteration: the next one waits for it.
-  return std::max({r * c / kFmaPerCycle + masks, load, kFmaLatency}) + kLoopCycles + gates;
+  return std::max({r * c / kCore.fma_per_cycle + masks, load, kCore.fma_latency}) + kCore.loop_cycles + gates;
 }
 
 double plane_cycles(const target::Target& target, std::int64_t n, std::int64_t m, double row_gates,

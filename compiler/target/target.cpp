@@ -1,5 +1,6 @@
 #include "compiler/target/target.h"
 
+#include "compiler/target/core_model.h"
 #include "compiler/target/target_kind.h"
 
 namespace hearth::target {
@@ -26,7 +27,7 @@ std::optional<MatrixUnit> Target::vector_unit(ir::Scalar a, ir::Scalar b) const 
 }
 
 std::int64_t Target::l2_bytes() const {
-  return record_.l2_bytes() > 0 ? static_cast<std::int64_t>(record_.l2_bytes()) : 1 << 20;
+  return record_.l2_bytes() > 0 ? static_cast<std::int64_t>(record_.l2_bytes()) : kCore.l2_bytes;
 }
 
 std::int64_t Target::max_loop_rounds() const {
@@ -39,6 +40,6 @@ std::string Target::name() const {
   return record_.arch().empty() ? record_.device() : record_.device() + ":" + record_.arch();
 }
 
-double Target::fork_work() const { return record_.fork_work() > 0 ? record_.fork_work() : 40'000; }
+double Target::fork_work() const { return record_.fork_work() > 0 ? record_.fork_work() : kCore.fork_work; }
 
 }  // namespace hearth::target

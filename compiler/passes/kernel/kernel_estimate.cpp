@@ -8,9 +8,12 @@
 #include "compiler/ir/affine.h"
 #include "compiler/schedule/op_cost.h"
 #include "compiler/schedule/tile_cost.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
+
+using target::kCore;
 
 using ir::Op;
 using ir::RangeKind;
@@ -47,7 +50,7 @@ class Estimate {
     }
     for (UOpRef x : order_) {
       if (counted.contains(x)) continue;
-      cycles += times(open_.at(x)) * (arithmetic(x) / schedule::kFmaPerCycle + accesses(x) / schedule::kLoadsPerCycle);
+      cycles += times(open_.at(x)) * (arithmetic(x) / kCore.fma_per_cycle + accesses(x) / kCore.loads_per_cycle);
     }
     return cycles;
   }
@@ -111,8 +114,8 @@ class Estimate {
       loads += accesses(x) * times(open);
     }
     counted.insert(seen.begin(), seen.end());
-    const double limit = std::max(operations / schedule::kFmaPerCycle, loads / schedule::kLoadsPerCycle) / iterations;
-    return iterations * (std::max(limit, schedule::kFmaLatency) + schedule::kLoopCycles);
+    const double limit = std::max(operations / kCore.fma_per_cycle, loads / kCore.loads_per_cycle) / iterations;
+    return iterations * (std::max(limit, kCore.fma_latency) + kCore.loop_cycles);
   }
 
   std::vector<UOpRef> order_;
@@ -125,7 +128,7 @@ class Estimate {
 double estimated_cycles(UOpRef kernel) { return Estimate(kernel).run(); }
 
 double ops_per_cycle(const target::Target& target) {
-  return 2 * schedule::kFmaPerCycle * std::max<double>(1, static_cast<double>(target.lanes(4)));
+  return 2 * kCore.fma_per_cycle * std::max<double>(1, static_cast<double>(target.lanes(4)));
 }
 
 }  // namespace hearth::passes

@@ -5,9 +5,12 @@
 #include <unordered_map>
 
 #include "compiler/ir/shape.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
+
+using target::kCore;
 
 using ir::Op;
 using ir::UOpRef;
@@ -16,9 +19,7 @@ struct MarkedGrid {
   UOpRef kernel = nullptr, units = nullptr;
 };
 
-constexpr double kWorkWorthDividing = 60'000;  // a parked thread wakes in tens of microseconds
-constexpr double kWorkOfAUnit = 4'000;         // of several loops: two divisions find its place
-constexpr double kEven = 1.05;                 // the longest share over the average
+constexpr double kEven = 1.05;  // the longest share over the average
 
 // The loop at place `depth` of every store; null when they do not share it or it is none.
 UOpRef shared_loop(UOpRef kernel, std::size_t depth) {
@@ -179,13 +180,13 @@ MarkedGrid marked(ir::Graph& graph, UOpRef kernel, const target::Target& target,
   UOpRef outer = shared_loop(kernel, 0);
   const std::int64_t threads = std::max<std::int64_t>(1, target.threads());
   // Not copies: what they read lies in one core's cache, and reading it from another one's takes longer.
-  if (!outer && num_ops >= kWorkWorthDividing && threads > 1 && kernel->sources.size() > 1) {
+  if (!outer && num_ops >= kCore.work_worth_dividing && threads > 1 && kernel->sources.size() > 1) {
     if (std::optional<MarkedGrid> shares = with_shares(graph, kernel, nullptr, threads)) return *shares;
   }
-  const bool is_divided = work >= kWorkWorthDividing || (threads > 1 && has_loop_within(kernel, outer));
+  const bool is_divided = work >= kCore.work_worth_dividing || (threads > 1 && has_loop_within(kernel, outer));
   if (!outer || !is_divided || outer->source(0)->bounds.max < 2) return {kernel, graph.index(1)};
   bool is_even = false;  // at the least lengths that variables may have
-  while (work >= kWorkWorthDividing) {
+  while (work >= kCore.work_worth_dividing) {
     const ir::Bounds& turns = outer->source(0)->bounds;
     const std::int64_t least = std::max<std::int64_t>(1, turns.min);
     is_even = unevenness(least, threads) <= kEven;
@@ -193,7 +194,7 @@ MarkedGrid marked(ir::Graph& graph, UOpRef kernel, const target::Target& target,
     if (is_even || !inner || inner->source(0)->bounds.min < 1 || inner->source(0)->bounds.max < 2) break;
     const std::int64_t more = inner->source(0)->bounds.max;
     const double most_units = static_cast<double>(turns.max) * static_cast<double>(more);
-    if (unevenness(least * more, threads) >= unevenness(least, threads) || work / most_units < kWorkOfAUnit ||
+    if (unevenness(least * more, threads) >= unevenness(least, threads) || work / most_units < kCore.work_of_a_unit ||
         !may_be_one(kernel, outer, inner))
       break;
     kernel = with_one_loop(graph, kernel, outer, inner);
@@ -201,7 +202,7 @@ MarkedGrid marked(ir::Graph& graph, UOpRef kernel, const target::Target& target,
   }
   const double turns = static_cast<double>(outer->source(0)->bounds.max);
   const bool has_shares = !outer->source(0)->is_const() && !is_even && !shared_loop(kernel, 1) &&
-                          num_ops / turns / static_cast<double>(threads) >= kWorkOfAUnit;
+                          num_ops / turns / static_cast<double>(threads) >= kCore.work_of_a_unit;
   if (has_shares) {
     if (std::optional<MarkedGrid> shares = with_shares(graph, kernel, outer, threads)) return *shares;
   }

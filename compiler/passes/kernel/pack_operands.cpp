@@ -12,6 +12,7 @@
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 #include "compiler/schedule/opts.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
@@ -20,7 +21,7 @@ using ir::Op;
 using ir::RangeKind;
 using ir::UOpRef;
 
-constexpr std::int64_t kRegionAlignment = 16;  // elements: a cache line of f32
+constexpr std::int64_t kRegionAlignment = target::kCore.line_bytes / 4;  // elements of f32
 
 bool same_affine(UOpRef a, UOpRef b) {
   const ir::Affine left = ir::to_affine(a), right = ir::to_affine(b);

@@ -7,14 +7,15 @@
 #include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
 #include "compiler/schedule/kernel_facts.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
 
+using target::kCore;
+
 using ir::Op;
 using ir::UOpRef;
-
-constexpr std::int64_t kLineBytes = 64;  // threads write no line together
 
 enum Slot : std::uint32_t { kResult, kData, kIndices, kUpdates };
 enum Axis : std::uint32_t { kBlock, kDataRow, kDataColumn, kUpdate, kUpdateColumn };
@@ -66,7 +67,7 @@ class ScatterKernel {
   std::int64_t blocks() const {
     const std::int64_t threads = target_.threads();
     if (threads < 2 || !row_->is_const()) return 1;
-    const std::int64_t line = kLineBytes / byte_size(dtype_);
+    const std::int64_t line = kCore.line_bytes / byte_size(dtype_);
     for (std::int64_t blocks = threads; blocks > 1; --blocks) {
       if (row_->int_value() % (blocks * line) == 0) return blocks;
     }

@@ -1,4 +1,5 @@
 #include "compiler/passes/plan/parallel_regions.h"
+#include "compiler/target/core_model.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -6,9 +7,7 @@
 namespace hearth::passes {
 namespace {
 
-// Operations or elements of a launch (Kernel::work). A longer one takes tens of microseconds, so a fork of its own
-// is a few percent of it, and its operands would be read again for each share of the units.
-constexpr double kMaxWork = 2'000'000;
+using target::kCore;
 
 class Region {
  public:
@@ -35,7 +34,7 @@ class Region {
 
   bool may_begin(const PlannedLaunch& launch) const {
     const PlannedKernel& kernel = schedule_.kernels[launch.kernel];
-    return !launch.once && launch.grid->bounds.max > 1 && kernel.work <= kMaxWork &&
+    return !launch.once && launch.grid->bounds.max > 1 && kernel.work <= kCore.work_of_a_region &&
            kernel.accesses.size() == launch.buffers.size();
   }
   bool is_worth_a_fork(double least_work) const { return num_launches_ > 1 && work_ >= least_work; }

@@ -14,16 +14,18 @@
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/ranged/winograd_cost.h"
 #include "compiler/passes/ranged/winograd_transform.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
+
+using target::kCore;
 
 using ir::Op;
 using ir::UOpRef;
 
 constexpr std::int64_t kMinLanes = 4;
 constexpr double kWorthMoving = 0.98;  // of the cycles as they are
-constexpr double kCopyOutCycles = 1;   // of an element, in squares of vectors
 
 // The one range that a position is, but for a distance; null when it is anything else.
 UOpRef single_range(const ir::Affine& at) {
@@ -262,7 +264,7 @@ class Chooser {
     if (*stage.channels + 1 >= stage.facts.loops.size() || stage.moved || is_read_in_place(stage)) return;
     const double stored = cycles(stage);
     stage.moved = true;
-    stage.copied_out = cycles(stage) + kCopyOutCycles * extent(stage.facts.loops) < kWorthMoving * stored;
+    stage.copied_out = cycles(stage) + kCore.square_copy_cycles * extent(stage.facts.loops) < kWorthMoving * stored;
     stage.moved = stage.copied_out;
   }
 

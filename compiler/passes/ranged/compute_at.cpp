@@ -10,15 +10,17 @@
 #include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/schedule/kernel_facts.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
+
+using target::kCore;
 
 using ir::Op;
 using ir::UOpRef;
 
 constexpr std::int64_t kMinRows = 8;  // of a block: each value read serves as many multiply-adds
-constexpr double kFarInL2s = 16;      // bytes of a stage that lives beyond the caches, in L2s
 constexpr double kMaxReread = 256;    // in rows: four times what 16 stored rows are in four passes over them
 
 class Keeper {
@@ -120,7 +122,7 @@ class Keeper {
   bool reading_pays(UOpRef stage, double bytes, double reread) {
     if (reread <= l2_bytes_ * 3 / 4) return true;
     const double row = extent(stage->sources.back()) * byte_size(stage->dtype);
-    return bytes > kFarInL2s * l2_bytes_ && reread <= kMaxReread * row;
+    return bytes > kCore.far_in_l2s * l2_bytes_ && reread <= kMaxReread * row;
   }
 
   // A block of rows on the stack. Rows of one length are mostly computed in place (passes/kernel/share_allocations); if

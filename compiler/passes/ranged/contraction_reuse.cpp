@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "compiler/passes/ranged/stages.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
 
+using target::kCore;
+
 using ir::Op;
 using ir::UOpRef;
 
-constexpr double kMinReuse = 4;           // products an element that is read
-constexpr double kMinProducts = 1 << 16;  // below, a kernel's launch costs more than what a tile saves
+constexpr double kMinReuse = 4;  // products an element that is read
 
 bool is_contraction_with_reuse(UOpRef reduce) {
   if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum) return false;
@@ -26,7 +28,7 @@ bool is_contraction_with_reuse(UOpRef reduce) {
     const UOpRef index = x->source(0);
     elements += extent(free_ranges({index->sources.begin() + 1, index->sources.end() - 1}));
   }
-  return multiplies && num_loads >= 2 && products >= kMinProducts && products >= kMinReuse * elements;
+  return multiplies && num_loads >= 2 && products >= kCore.products_worth_a_launch && products >= kMinReuse * elements;
 }
 
 bool reads(UOpRef value) {

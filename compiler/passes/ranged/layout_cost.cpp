@@ -6,14 +6,15 @@
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/schedule/opts.h"
 #include "compiler/schedule/tile_cost.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
 
+using target::kCore;
+
 using ir::Op;
 using ir::UOpRef;
-
-constexpr double kVectorCycles = 0.5;  // of a vector that is loaded or stored
 
 // How a read moves along an axis of vectors.
 enum class Along { Same, Next, Elsewhere };
@@ -80,8 +81,7 @@ class Cost {
   double scatter_cycles(UOpRef axis) const {
     const auto at = std::ranges::find(s_.loops, axis);
     const double apart = extent({at + 1, s_.loops.end()}) * byte_size(s_.stage->dtype);
-    return static_cast<std::int64_t>(apart) % schedule::kAliasBytes == 0 ? schedule::kAliasCycles
-                                                                         : schedule::kScatterCycles;
+    return static_cast<std::int64_t>(apart) % kCore.alias_bytes == 0 ? kCore.alias_cycles : kCore.scatter_cycles;
   }
 
   double vectors(UOpRef axis) const { return std::ceil(extent(axis) / lanes_); }
@@ -89,18 +89,18 @@ class Cost {
   double load_cycles(const StageRead& read, UOpRef axis) const {
     switch (along(read, axis)) {
       case Along::Same:
-        return kVectorCycles / 2;  // mostly kept in a register
+        return kCore.vector_move_cycles / 2;  // mostly kept in a register
       case Along::Next:
-        return kVectorCycles * (is_gated(read, axis) ? 2 : 1);
+        return kCore.vector_move_cycles * (is_gated(read, axis) ? 2 : 1);
       case Along::Elsewhere:
         break;
     }
-    return layouts_.is_once(read.from()) ? kVectorCycles : lanes_;
+    return layouts_.is_once(read.from()) ? kCore.vector_move_cycles : lanes_;
   }
 
   // Vectors along a loop, one after the other.
   double rows(UOpRef axis) const {
-    double cycles = is_contiguous(axis) ? kVectorCycles : scatter_cycles(axis);
+    double cycles = is_contiguous(axis) ? kCore.vector_move_cycles : scatter_cycles(axis);
     for (const StageRead& read : s_.reads) cycles += load_cycles(read, axis) * (read.in_reduction ? depth_ : 1);
     return cycles * results_ / extent(axis) * vectors(axis);
   }
@@ -157,11 +157,11 @@ class Cost {
         row_gates += is_gated(read);
       } else if (how == Along::Next) {
         column_gates += is_gated(read, axis);
-        copies += 2 * schedule::kCopyCycles * elements(read);
+        copies += 2 * kCore.copy_cycles * elements(read);
       } else if (!layouts_.is_once(read.from())) {
         const double copied = extent(read.ranges);  // in the order of the kernel
         if (is_gated(read) || !schedule::is_small_copy(copied, elements(read))) return INFINITY;
-        others += schedule::kTransposeCycles * copied;
+        others += kCore.gathered_copy_cycles * copied;
       }
     }
     UOpRef row = rows_axis(axis);

@@ -7,16 +7,16 @@
 #include "compiler/passes/ranged/winograd_transform.h"
 #include "compiler/schedule/kernel_facts.h"
 #include "compiler/schedule/tile_cost.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
 
+using target::kCore;
+
 constexpr double kProductsOfTile = kWinogradInputs * kWinogradInputs;
 constexpr double kTaps = kWinogradTaps * kWinogradTaps;
 constexpr std::int64_t kMinChannels = 16;
-// Of one tile and vector of channels: its arithmetic, loads and stores.
-constexpr double kInputCycles = 150, kOutputCycles = 110;
-constexpr double kBytesPerCycle = 8;  // of what does not stay in the second-level cache, each way
 
 constexpr double kWorthAChoice = 1.1;  // times as slow at an end of a range: a second kernel costs its compile
 constexpr int kPlaces = 48;            // of a range that are looked at, as far from each other by their logarithms
@@ -64,13 +64,14 @@ double winograd_cycles(const Convolution& convolution, const target::Target& tar
   if (lanes < 4 || !is_f32 || s.in < kMinChannels || s.out < kMinChannels) return INFINITY;
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out), tiles = static_cast<double>(s.tiles());
   const double products = kProductsOfTile * in * schedule::plane_cycles(target, s.out, s.tiles(), 0, 0);
-  const double transforms = tiles * (kInputCycles * std::ceil(in / lanes) + kOutputCycles * std::ceil(out / lanes));
+  const double transforms = tiles * (kCore.winograd_input_cycles * std::ceil(in / lanes) +
+                                     kCore.winograd_output_cycles * std::ceil(out / lanes));
   const double near = static_cast<double>(target.l2_bytes()) / 2;
   double moved = 0;  // bytes
   if (const double operands = kProductsOfTile * tiles * (in + out) * sizeof(float); operands > near)
     moved += 2 * operands;
   if (const double weights = kProductsOfTile * in * out * sizeof(float); weights > near) moved += weights;
-  return products + transforms + moved / kBytesPerCycle;
+  return products + transforms + moved / kCore.memory_bytes_per_cycle;
 }
 
 }  // namespace

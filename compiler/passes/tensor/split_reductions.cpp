@@ -8,16 +8,16 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
+#include "compiler/target/core_model.h"
 
 namespace hearth::passes {
 namespace {
 
+using target::kCore;
+
 using ir::Op;
 using ir::Shape;
 using ir::UOpRef;
-
-constexpr std::int64_t kMinElements = 1 << 18;  // a MiB of f32: what is faster by more than a fork costs
-constexpr std::int64_t kPartsPerThread = 8;     // so that a slower core gets fewer
 
 UOpRef reshaped(ir::Graph& g, UOpRef x, const Shape& shape) {
   std::vector<UOpRef> sources = {x};
@@ -42,9 +42,9 @@ std::optional<Cut> cut_of(const Shape& shape, const std::vector<std::int64_t>& r
     if (!first) first = i;
     elements *= n;
   }
-  if (!first || elements < kMinElements) return std::nullopt;
+  if (!first || elements < kCore.elements_worth_parts) return std::nullopt;
   const std::int64_t n = shape[*first]->int_value();
-  for (std::int64_t parts = kPartsPerThread * threads; parts >= threads; --parts) {
+  for (std::int64_t parts = kCore.parts_per_thread * threads; parts >= threads; --parts) {
     if (n % parts == 0) return Cut{*first, parts};
   }
   return std::nullopt;
