@@ -60,7 +60,8 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   }
   const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
   passes::BlobChoices blobs;
-  HEARTH_PASS(choose_blobs, Level::Tensor, passes::choose_blobs(g, root, imported, target, lowering.libraries, blobs));
+  HEARTH_PASS(choose_blobs, Level::Tensor,
+              passes::choose_blobs(g, root, {target, lowering.libraries, imported}, blobs));
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));

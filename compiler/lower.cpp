@@ -107,7 +107,7 @@ absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
   HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
   v1::LoweredPlan plan =
-      log.time("plan", [&] { return passes::build_plan(g, schedule, memory, imported, graph, target); });
+      log.time("plan", [&] { return passes::build_plan(g, {schedule, memory, imported, graph}, target); });
   if (options.dump() || options.pass_times()) plan.mutable_passes()->Swap(&reports);
   if (options.dump()) {
     plan.mutable_notes()->Assign(lowering.notes.begin(), lowering.notes.end());

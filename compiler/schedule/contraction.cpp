@@ -170,11 +170,19 @@ class Contraction {
     }
   }
 
-  // Of m rows of an element of the reduction, in tiles of `rows`; passes/kernel/apply_opts halves what is left over
-  // where m is not known. A small tile of a panel beyond L1 waits for L2.
-  double rows_cycles(UOpRef rows_axis, std::int64_t m, std::int64_t rows, int columns, double row_gates,
-                     double column_gates) const {
-    const auto of = [&](std::int64_t tile) { return tile_cycles(tile, columns, row_gates, column_gates); };
+  struct Tile {
+    std::int64_t rows = 1;
+    int columns = 1;
+    double row_gates = 0, column_gates = 0;  // operands that are read under a condition
+  };
+
+  // Of m rows of an element of the reduction, in tiles; passes/kernel/apply_opts halves what is left over where m is not
+  // known. A small tile of a panel beyond L1 waits for L2.
+  double rows_cycles(UOpRef rows_axis, std::int64_t m, const Tile& whole) const {
+    const auto [rows, columns, row_gates, column_gates] = whole;
+    const auto of = [&, c = columns, r = row_gates, g = column_gates](std::int64_t tile) {
+      return tile_cycles(tile, c, r, g);
+    };
     if (KernelFacts::size(rows_axis) > 0)
       return static_cast<double>(m / rows) * of(rows) + (m % rows ? of(m % rows) : 0);
     const bool is_far = depth_ * static_cast<double>(f_.lanes) * 4 * columns > kCore.l1_bytes;
@@ -224,9 +232,8 @@ class Contraction {
     const double others = results() / static_cast<double>(n) / (rows_axis ? static_cast<double>(length(rows_axis)) : 1);
     double tiles = tile_cycles(rows, columns, row_gates, column_gates);
     if (rows_axis) {
-      const auto cycles = [&](std::int64_t m) {
-        return rows_cycles(rows_axis, m, rows, columns, row_gates, column_gates);
-      };
+      const Tile tile = {rows, columns, row_gates, column_gates};
+      const auto cycles = [&](std::int64_t m) { return rows_cycles(rows_axis, m, tile); };
       tiles = f_.size(rows_axis) > 0 ? cycles(f_.size(rows_axis)) : mean_over_lengths(rows_axis, cycles);
     }
     double tiles_across = static_cast<double>(panels);

@@ -12,7 +12,7 @@ class CpuScheduler final : public Scheduler {
   }
   std::vector<std::vector<Opt>> neighbours(ir::UOpRef kernel, const target::Target& target,
                                            const Neighbourhood& of) const override {
-    return schedule::neighbours(kernel, of.slots, of.may_pack, target, of.opts);
+    return schedule::neighbours(kernel, target, of);
   }
 };
 

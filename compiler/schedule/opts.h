@@ -45,6 +45,13 @@ struct SlotFacts {
   bool constant_shape = false;  // else it may be smaller than what the kernel could read of it: never packed
 };
 
+// What a search begins from.
+struct Neighbourhood {
+  const std::vector<SlotFacts>& slots;
+  bool may_pack = false;
+  const std::vector<Opt>& opts;
+};
+
 // Choices for CPUs: vectors along the axis that loads and stores run along, a register tile of independent accumulators
 // for reductions, blocks so that one-dimensional work can be divided between threads. `work`: as
 // passes/kernel/kernel has it.

@@ -25,11 +25,7 @@ class Scheduler {
 
   // Opts one change away from `opts`, distinct, likely gains first; none where nothing is tuned. Not every one is
   // legal; the ones that are compute the same (passes/kernel/apply_opts). Without `may_pack`, none packs.
-  struct Neighbourhood {
-    const std::vector<SlotFacts>& slots;
-    bool may_pack = false;
-    const std::vector<Opt>& opts;
-  };
+  using Neighbourhood = schedule::Neighbourhood;
   virtual std::vector<std::vector<Opt>> neighbours(ir::UOpRef kernel, const target::Target& target,
                                                    const Neighbourhood& of) const = 0;
 };

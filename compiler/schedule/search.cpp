@@ -18,15 +18,14 @@ constexpr std::int64_t kMaxTriedCopies = 256, kMaxUnrolled = 16, kMinBlock = 4, 
 
 class NeighbourGenerator {
  public:
-  NeighbourGenerator(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack, const target::Target& target,
-                     const Opts& opts)
+  NeighbourGenerator(UOpRef flat, const target::Target& target, const Neighbourhood& of)
       : flat_(flat),
-        slots_(slots),
-        may_pack_(may_pack),
-        opts_(opts),
-        most_copies_(std::max(kMaxTriedCopies, num_copies(flat, opts))) {
+        slots_(of.slots),
+        may_pack_(of.may_pack),
+        opts_(of.opts),
+        most_copies_(std::max(kMaxTriedCopies, num_copies(flat, of.opts))) {
     for (UOpRef store : flat->sources) facts_.emplace_back(flat, store, target);
-    seen_.insert(key(opts));
+    seen_.insert(key(of.opts));
   }
 
   std::vector<Opts> run() {
@@ -315,9 +314,8 @@ class NeighbourGenerator {
 
 }  // namespace
 
-std::vector<std::vector<Opt>> neighbours(UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack,
-                                         const target::Target& target, const std::vector<Opt>& opts) {
-  std::vector<Opts> found = NeighbourGenerator(flat, slots, may_pack, target, opts).run();
+std::vector<std::vector<Opt>> neighbours(UOpRef flat, const target::Target& target, const Neighbourhood& of) {
+  std::vector<Opts> found = NeighbourGenerator(flat, target, of).run();
   std::erase_if(found, [&](const Opts& o) { return !check_opts(flat, o).ok(); });
   return found;
 }

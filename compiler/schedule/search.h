@@ -5,7 +5,7 @@
 // Deterministic: the same kernel, target and opts give the same list in the same order, likely gains first. Not every
 // candidate is legal; the ones that are compute the same (passes/kernel/apply_opts).
 //
-//   for (const std::vector<Opt>& candidate : neighbours(flat, slots, target, opts)) …
+//   for (const std::vector<Opt>& candidate : neighbours(flat, target, {slots, may_pack, opts})) …
 #pragma once
 #include <vector>
 
@@ -14,8 +14,7 @@
 
 namespace hearth::schedule {
 
-// Distinct, without `opts` itself. `slots` without `may_pack`: none is packed.
-std::vector<std::vector<Opt>> neighbours(ir::UOpRef flat, const std::vector<SlotFacts>& slots, bool may_pack,
-                                         const target::Target& target, const std::vector<Opt>& opts);
+// Distinct, without `of.opts` itself. Without `of.may_pack` no slot is packed.
+std::vector<std::vector<Opt>> neighbours(ir::UOpRef flat, const target::Target& target, const Neighbourhood& of);
 
 }  // namespace hearth::schedule

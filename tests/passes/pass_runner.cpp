@@ -174,7 +174,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
                          memory.persistent_bytes) +
              print_schedule(schedule);
     }
-    v1::LoweredPlan plan = passes::build_plan(w.g, schedule, memory, w.imported, w.proto, v1::Target());
+    v1::LoweredPlan plan = passes::build_plan(w.g, {schedule, memory, w.imported, w.proto}, v1::Target());
     std::string out;
     google::protobuf::TextFormat::PrintToString(plan.plan(), &out);
     return out;
@@ -188,7 +188,8 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     v1::Target target = small_target();
     target.set_device("cpu");
     target.set_triple("x86_64-unknown-linux-gnu");
-    root = passes::choose_blobs(g, root, imported, target, {toy_library()}, choices);
+    const passes::BlobLibraries libraries = {toy_library()};
+    root = passes::choose_blobs(g, root, {target, libraries, imported}, choices);
     std::string out = ir::print(root);
     for (const passes::BlobKernel& kernel : choices.kernels)
       out += fmt::format("{} grid {} ops {}\n", kernel.spec.stem(), ir::describe(kernel.grid, 4), kernel.num_ops);

@@ -7,11 +7,11 @@ namespace {
 
 class Appender {
  public:
-  Appender(Schedule& schedule, const ImportedLoop& loop, const Schedule& body, const LoopBuffers& buffers)
-      : out_(schedule),
+  Appender(const LoopPlace& place, const ImportedLoop& loop, const Schedule& body)
+      : out_(place.schedule),
         loop_(loop),
         body_(body),
-        around_(buffers),
+        around_(place),
         at_(body.buffers.size()),
         differs_(body.buffers.size()) {}
 
@@ -104,7 +104,7 @@ class Appender {
   Schedule& out_;
   const ImportedLoop& loop_;
   const Schedule& body_;
-  const LoopBuffers& around_;
+  const LoopPlace& around_;
   std::vector<std::uint32_t> at_;       // buffer of the body -> of the schedule around
   std::vector<bool> differs_;           // buffers of the body: from step to step
   std::vector<std::uint32_t> carried_;  // views of what the body makes of its carried values
@@ -113,14 +113,15 @@ class Appender {
 
 }  // namespace
 
-void append_loop(Schedule& schedule, const ImportedLoop& loop, const Schedule& body, const LoopBuffers& buffers,
+void append_loop(const LoopPlace& place, const ImportedLoop& loop, const Schedule& body,
                  const std::function<std::uint32_t(const PlannedKernel&)>& kernel_of) {
+  Schedule& schedule = place.schedule;
   schedule.bounds.add(body.bounds);
   const auto makes_result = [&](const PlannedLaunch& launch) {
     return body.buffers[launch.buffers[0]].kind == ir::BufferKind::Output;
   };
   if (std::ranges::none_of(body.launches, makes_result)) return;  // all results are empty
-  Appender appender(schedule, loop, body, buffers);
+  Appender appender(place, loop, body);
   appender.place_buffers();
   std::vector<PlannedLaunch> steps;
   for (const PlannedLaunch& launch : body.launches) {

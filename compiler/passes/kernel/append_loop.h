@@ -11,14 +11,15 @@
 
 namespace hearth::passes {
 
-// Buffers of the schedule around.
-struct LoopBuffers {
+// Where a loop stands: in the schedule around, whose buffers these are.
+struct LoopPlace {
+  Schedule& schedule;
   std::vector<std::uint32_t> operands;                // by number
   std::vector<std::optional<std::uint32_t>> results;  // by number; none for what nobody reads
 };
 
 // `kernel_of` finds or adds a kernel of the schedule around.
-void append_loop(Schedule& schedule, const ImportedLoop& loop, const Schedule& body, const LoopBuffers& buffers,
+void append_loop(const LoopPlace& place, const ImportedLoop& loop, const Schedule& body,
                  const std::function<std::uint32_t(const PlannedKernel&)>& kernel_of);
 
 }  // namespace hearth::passes

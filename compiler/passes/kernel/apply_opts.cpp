@@ -67,7 +67,7 @@ class Applier {
       } else if (opt.kind == Opt::Kind::Tile) {
         stores.push_back(block(store, range, opt.amount));
       } else {
-        split_store(store, range, opt, stores);
+        append(&stores, split_store(store, range, opt));
       }
     }
     root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
@@ -214,8 +214,13 @@ class Applier {
     return ir::fold_mul(g_, simple(ir::fold_floordiv(g_, size, g_.index(amount))), g_.index(amount));
   }
 
-  void split_store(UOpRef store, UOpRef range, const Opt& opt, std::vector<UOpRef>& out,
-                   std::optional<Whole> whole = std::nullopt) {
+  static void append(std::vector<UOpRef>* to, const std::vector<UOpRef>& more) {
+    to->insert(to->end(), more.begin(), more.end());
+  }
+
+  std::vector<UOpRef> split_store(UOpRef store, UOpRef range, const Opt& opt,
+                                  std::optional<Whole> whole = std::nullopt) {
+    std::vector<UOpRef> out;
     Pieces p = pieces(range, opt);
     // Begins behind all groups of the whole, so that it is plainly a multiple.
     if (whole && p.tail_position && whole->amount % opt.amount == 0) {
@@ -237,7 +242,7 @@ class Applier {
       out.push_back(g_.with_sources(source, sources));
     };
     if (p.main_position) piece(store, p.main_position, p.main_range, p.inner);
-    if (!p.tail_position) return;
+    if (!p.tail_position) return out;
     // Copies in a row, of the remainder too: one pass over the other loops makes all of them, as long as no sums
     // compete for registers.
     const bool share_loops =
@@ -247,6 +252,7 @@ class Applier {
     if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
     if (p.tail_range && contains_op(p.tail_range->source(0), Op::Var))
       split_remainder(out, p.tail_range, opt, whole ? whole->size : range->source(0));
+    return out;
   }
 
   // Copies of a sum read less than one copy does: what an unknown length leaves over is unrolled too, by half as many
@@ -255,8 +261,8 @@ class Applier {
     if (opt.kind != Opt::Kind::Unroll || opt.amount < 4 || !contains_op(out.back(), Op::Reduce)) return;
     const UOpRef store = out.back();
     out.pop_back();
-    split_store(store, range, Opt{Opt::Kind::Unroll, opt.axis, opt.amount % 4 == 0 ? opt.amount / 2 : 2}, out,
-                Whole{size, opt.amount});
+    const Opt half{Opt::Kind::Unroll, opt.axis, opt.amount % 4 == 0 ? opt.amount / 2 : 2};
+    append(&out, split_store(store, range, half, Whole{size, opt.amount}));
   }
 
   UOpRef padded(UOpRef store, UOpRef range, std::int64_t amount) {
@@ -339,19 +345,24 @@ class Applier {
       if (!pieces_of.contains(key)) pieces_of.emplace(key, pieces(range, opt, fills_up));
       const Pieces& p = pieces_of.at(key);
       UOpRef main = nullptr, tail = nullptr;
-      if (p.main_position) main = reduce_piece(copy, range, p.main_position, p.main_range, p.inner, nullptr);
+      if (p.main_position) main = reduce_piece(copy, range, {p.main_position, p.main_range, p.inner}, nullptr);
       if (p.tail_position)
-        tail =
-            reduce_piece(copy, range, p.tail_position, p.tail_range, p.tail_inner, main ? &tail_ranges[key] : nullptr);
+        tail = reduce_piece(copy, range, {p.tail_position, p.tail_range, p.tail_inner},
+                            main ? &tail_ranges[key] : nullptr);
       if (p.tail_gate) tail = gated(tail, p.tail_inner, p.tail_gate);
       done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
     }
     root_ = done.at(root_);
   }
 
+  // Where in a range's place a piece of it is, and its own loops, if it has them.
+  struct Place {
+    UOpRef position, outer, inner;
+  };
+
   // `others`: replace the remaining ranges by ranges of the piece's own (made on first use).
-  UOpRef reduce_piece(UOpRef reduce, UOpRef range, UOpRef position, UOpRef outer, UOpRef inner,
-                      std::vector<UOpRef>* others) {
+  UOpRef reduce_piece(UOpRef reduce, UOpRef range, const Place& place, std::vector<UOpRef>* others) {
+    const auto [position, outer, inner] = place;
     std::vector<std::pair<UOpRef, UOpRef>> map = {{range, position}};
     std::vector<UOpRef> ranges;
     std::size_t made = 0;

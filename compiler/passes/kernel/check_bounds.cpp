@@ -26,9 +26,15 @@ bool inside_by_bounds(UOpRef position, UOpRef size) {
   return position->bounds.min >= 0 && position->bounds.max < size->bounds.min;
 }
 
+struct Access {
+  UOpRef index;
+  UOpRef size;           // elements of its memory; null: there is none
+  const Loops* running;  // around it; null: none
+};
+
 // Nothing when the access is proved.
-std::optional<UnprovedAccess> decide(ir::Graph& g, UOpRef index, UOpRef size, const Loops* running,
-                                     BoundsCount& count) {
+std::optional<UnprovedAccess> decide(ir::Graph& g, const Access& of, BoundsCount& count) {
+  const auto [index, size, running] = of;
   UOpRef position = index->source(1), gate = index->sources.back();
   ++count.accesses;
   const bool never = gate->is_const() && gate->int_value() == 0;
@@ -94,8 +100,8 @@ std::vector<UnprovedAccess> unproved_accesses(ir::Graph& g, UOpRef kernel, std::
   for (UOpRef index : order) {
     if (!index->is(Op::Index)) continue;
     auto loops = running.find(index);
-    auto access =
-        decide(g, index, size_of(g, index->source(0), sizes), loops == running.end() ? nullptr : &loops->second, count);
+    const Loops* const around = loops == running.end() ? nullptr : &loops->second;
+    auto access = decide(g, {index, size_of(g, index->source(0), sizes), around}, count);
     if (access) unproved.push_back(*access);
   }
   return unproved;

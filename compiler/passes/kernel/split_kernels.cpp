@@ -44,8 +44,10 @@ class Splitter {
   Splitter& operator=(const Splitter&) = delete;
 
   absl::StatusOr<Schedule> run() {
-    for (const ImportedBuffer& b : imported_.buffers)
-      out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape, b.data));
+    for (const ImportedBuffer& b : imported_.buffers) {
+      out_.buffers.push_back(planned(b.kind, b.name, b.dtype, b.shape));
+      out_.buffers.back().data = b.data;
+    }
     std::vector<UOpRef> stages = stages_in_order(sink_);
     place_outputs();
     for (std::uint32_t i = 0; i < imported_.carried.size(); ++i) place_carried(i);
@@ -73,9 +75,8 @@ class Splitter {
     return fmt::format("{}", fmt::join(texts, "; "));
   }
 
-  static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape,
-                               std::string data = {}) {
-    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), {}, 0, 0, std::move(data), {}, {}};
+  static PlannedBuffer planned(ir::BufferKind kind, std::string name, ir::DType dtype, std::vector<UOpRef> shape) {
+    PlannedBuffer b{kind, std::move(name), dtype, std::move(shape), {}, 0, 0, {}, {}, {}};
     b.max_bytes = byte_size(dtype);
     for (UOpRef dim : b.shape) b.max_bytes *= dim->bounds.max;
     return b;
@@ -236,7 +237,7 @@ class Splitter {
       if (value->is(Op::Loop)) return add_loop(value->as<ir::LoopInfo>().id, kernel);
       Copies copies;
       for (const Kernel::Packing& packing : kernel.packings) copies[packing.copy] = add_copy(packing, runs_if, main);
-      add_kernel(kernel, copies, once, runs_if, main);
+      add_kernel(kernel, copies, {once, runs_if}, main);
     }
   }
 
@@ -261,7 +262,7 @@ class Splitter {
     }
     out_.buffers.push_back(planned(once ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", packing.source->dtype,
                                    {g_.index(packing.elements)}));
-    for (const Kernel& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, once, runs_if, main);
+    for (const Kernel& kernel : packing.kernels) add_kernel(kernel, {{packing.copy, next}}, {once, runs_if}, main);
     return next;
   }
 
@@ -289,16 +290,16 @@ class Splitter {
   // All results of a loop are made where the first of them is.
   void add_loop(std::uint32_t id, const Kernel& built) {
     if (!placed_loops_.insert(id).second) return;
-    LoopBuffers buffers;
-    for (std::size_t i = 1; i < built.buffers.size(); ++i) buffers.operands.push_back(buffer_id(built.buffers[i], {}));
+    LoopPlace place{out_, {}, {}};
+    for (std::size_t i = 1; i < built.buffers.size(); ++i) place.operands.push_back(buffer_id(built.buffers[i], {}));
     const ImportedLoop& loop = imported_.loops[id];
-    buffers.results.resize(loop.results.empty() ? 0 : loop.results.back() + 1);
+    place.results.resize(loop.results.empty() ? 0 : loop.results.back() + 1);
     for (UOpRef stage : order_) {
       UOpRef value = stage->source(0);
       if (value->is(Op::Loop) && value->as<ir::LoopInfo>().id == id)
-        buffers.results[value->as<ir::LoopInfo>().result] = buffer_of_.at(stage);
+        place.results[value->as<ir::LoopInfo>().result] = buffer_of_.at(stage);
     }
-    append_loop(out_, loop, stages_.bodies[id], buffers, [this](const PlannedKernel& kernel) {
+    append_loop(place, loop, stages_.bodies[id], [this](const PlannedKernel& kernel) {
       auto [found, added] = kernel_of_.emplace(kernel.text, out_.kernels.size());
       if (added) out_.kernels.push_back(kernel);
       PlannedKernel& same = out_.kernels[found->second];
@@ -307,8 +308,15 @@ class Splitter {
     });
   }
 
+  // When a kernel runs: once when the plan is loaded, or where `runs_if` (null: always) is 1.
+  struct When {
+    bool once = false;
+    UOpRef runs_if = nullptr;
+  };
+
   // `main`: the source that most of its work is for.
-  void add_kernel(const Kernel& built, const Copies& copies, bool once, UOpRef runs_if, const std::string& main) {
+  void add_kernel(const Kernel& built, const Copies& copies, const When& when, const std::string& main) {
+    const auto [once, runs_if] = when;
     out_.bounds.add(built.bounds);
     PlannedLaunch launch;
     for (UOpRef b : built.buffers) launch.buffers.push_back(buffer_id(b, copies));

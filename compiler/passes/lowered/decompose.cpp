@@ -40,13 +40,14 @@ Value lower(Op op, Value x, Value y, bool scaleb) {
   }
 }
 
-UOpRef lower_node(ir::Graph& graph, Op op, DType dtype, std::span<const UOpRef> sources, const target::Target& target) {
+UOpRef lower_node(ir::Graph& graph, UOpRef node, std::span<const UOpRef> sources, const target::Target& target) {
+  const DType dtype = node->dtype;
   bool narrow = dtype.scalar != Scalar::F32 && dtype.scalar != Scalar::F64;
   DType compute = narrow ? DType(Scalar::F32, dtype.lanes) : dtype;
   Value x{&graph, graph.cast(sources[0], compute)};
   Value y = sources.size() > 1 ? Value{&graph, graph.cast(sources[1], compute)} : x;
   const bool scaleb = compute.lanes * ir::bit_width(compute) == 512 && target.has_scaleb();
-  return graph.cast(lower(op, x, y, scaleb).node, dtype);
+  return graph.cast(lower(node->op, x, y, scaleb).node, dtype);
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ UOpRef decompose(ir::Graph& graph, UOpRef root, const target::Target& target) {
     }
     ir::ProvenanceScope provenance(graph, node->provenance);
     if (ir::is_transcendental(node->op) && ir::is_float(node->dtype)) {
-      lowered[node] = lower_node(graph, node->op, node->dtype, sources, target);
+      lowered[node] = lower_node(graph, node, sources, target);
     } else {
       lowered[node] = changed ? graph.with_sources(node, sources) : node;
     }

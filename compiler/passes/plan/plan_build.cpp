@@ -56,8 +56,8 @@ v1::Expr export_length(ir::UOpRef length) {
   return expr;
 }
 
-v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryPlan& memory,
-                           const ImportedGraph& imported, const v1::Graph& graph, const target::Target& target) {
+v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::Target& target) {
+  const auto& [schedule, memory, imported, graph] = parts;
   const auto fork_work = static_cast<std::int64_t>(target.fork_work());
   v1::LoweredPlan out;
   v1::Plan& plan = *out.mutable_plan();

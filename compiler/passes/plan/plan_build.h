@@ -11,8 +11,15 @@ namespace hearth::passes {
 // so itself.
 v1::Expr export_length(ir::UOpRef length);
 
+// What a plan is made of.
+struct PlanParts {
+  const Schedule& schedule;
+  const MemoryPlan& memory;
+  const ImportedGraph& imported;
+  const v1::Graph& graph;  // as it came
+};
+
 // `g`: that the schedule's lengths are of.
-v1::LoweredPlan build_plan(ir::Graph& g, const Schedule& schedule, const MemoryPlan& memory,
-                           const ImportedGraph& imported, const v1::Graph& graph, const target::Target& target);
+v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -168,7 +168,7 @@ class Cost {
     const double n = extent(axis), m = row ? extent(row) : 1;
     if (column_gates > 0) others += copies;  // padded in memory
     const double plane =
-        schedule::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m), row_gates, 0);
+        schedule::plane_cycles(target_, static_cast<std::int64_t>(n), static_cast<std::int64_t>(m), row_gates);
     if (!is_contiguous(axis)) others += results_ / lanes_ * scatter_cycles(axis);
     return plane * results_ / n / m * depth_ + others;
   }

@@ -39,8 +39,9 @@ UOpRef product(ir::Graph& g, const Shape& shape, std::size_t begin, std::size_t 
   return num_elements(g, Shape(shape.begin() + begin, shape.begin() + end));
 }
 
-absl::Status reshape_index(ir::Graph& g, const Shape& from, const Shape& to, const std::vector<UOpRef>& index,
-                           std::vector<UOpRef>& out) {
+absl::StatusOr<std::vector<UOpRef>> reshape_index(ir::Graph& g, const Shape& from, const Shape& to,
+                                                  const std::vector<UOpRef>& index) {
+  std::vector<UOpRef> out;
   std::size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     std::size_t i0 = i, j0 = j;
@@ -78,7 +79,7 @@ absl::Status reshape_index(ir::Graph& g, const Shape& from, const Shape& to, con
     HEARTH_ASSIGN_OR_RETURN(auto flat, rules::simplify(g, flat_index(g, group, digits)));
     if (auto s = split_flat(g, flat, Shape(from.begin() + i0, from.begin() + i), out); !s.ok()) return s;
   }
-  return absl::OkStatus();
+  return out;
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ absl::StatusOr<SourceIndex> source_index(ir::ShapeCache& shapes, UOpRef node, co
   switch (node->op) {
     case Op::Reshape: {
       const Shape to = shapes.of(node);
-      if (auto s = reshape_index(g, from, to, index, out.index); !s.ok()) return s;
+      HEARTH_ASSIGN_OR_RETURN(out.index, reshape_index(g, from, to, index));
       return out;
     }
     case Op::Expand:

@@ -55,7 +55,7 @@ bool is_narrow(ir::UOpRef weights) {
 }
 
 double direct_cycles(const target::Target& target, const Size& s) {
-  return schedule::plane_cycles(target, s.out, s.columns, 1, 0) * static_cast<double>(s.batch * s.rows * s.in) * kTaps;
+  return schedule::plane_cycles(target, s.out, s.columns, 1) * static_cast<double>(s.batch * s.rows * s.in) * kTaps;
 }
 
 double winograd_cycles(const Convolution& convolution, const target::Target& target, const Size& s) {
@@ -63,7 +63,7 @@ double winograd_cycles(const Convolution& convolution, const target::Target& tar
   const bool is_f32 = convolution.reduce->dtype == ir::DType(ir::Scalar::F32) && !is_narrow(convolution.weights);
   if (lanes < 4 || !is_f32 || s.in < kMinChannels || s.out < kMinChannels) return INFINITY;
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out), tiles = static_cast<double>(s.tiles());
-  const double products = kProductsOfTile * in * schedule::plane_cycles(target, s.out, s.tiles(), 0, 0);
+  const double products = kProductsOfTile * in * schedule::plane_cycles(target, s.out, s.tiles(), 0);
   const double transforms = tiles * (kCore.winograd_input_cycles * std::ceil(in / lanes) +
                                      kCore.winograd_output_cycles * std::ceil(out / lanes));
   const double near = static_cast<double>(target.l2_bytes()) / 2;

@@ -33,9 +33,8 @@ blobs::Length length_of(UOpRef dim) { return {dim->bounds.min, dim->bounds.max};
 
 class Chooser {
  public:
-  Chooser(ir::Graph& g, ImportedGraph& imported, const target::Target& target, const BlobLibraries& libraries,
-          BlobChoices& out)
-      : g_(g), shapes_(g), imported_(imported), target_(target), libraries_(libraries), out_(out) {}
+  Chooser(ir::Graph& g, const BlobOffer& offer, BlobChoices& out)
+      : g_(g), shapes_(g), imported_(offer.imported), target_(offer.target), libraries_(offer.libraries), out_(out) {}
 
   UOpRef run(UOpRef sink) {
     absl::flat_hash_map<UOpRef, UOpRef> done;
@@ -242,9 +241,8 @@ class Chooser {
 
 }  // namespace
 
-UOpRef choose_blobs(ir::Graph& graph, UOpRef sink, ImportedGraph& imported, const target::Target& target,
-                    const BlobLibraries& libraries, BlobChoices& choices) {
-  return Chooser(graph, imported, target, libraries, choices).run(sink);
+UOpRef choose_blobs(ir::Graph& graph, UOpRef sink, const BlobOffer& offer, BlobChoices& choices) {
+  return Chooser(graph, offer, choices).run(sink);
 }
 
 }  // namespace hearth::passes

@@ -50,8 +50,12 @@ struct BlobChoices {
 // Immutable and shared by all compiles of a worker.
 using BlobLibraries = std::vector<std::shared_ptr<const blobs::BlobLibrary>>;
 
-// Adds the arrays of numbers to `imported`.
-ir::UOpRef choose_blobs(ir::Graph& graph, ir::UOpRef sink, ImportedGraph& imported, const target::Target& target,
-                        const BlobLibraries& libraries, BlobChoices& choices);
+struct BlobOffer {
+  const target::Target& target;
+  const BlobLibraries& libraries;
+  ImportedGraph& imported;  // gets the arrays of numbers
+};
+
+ir::UOpRef choose_blobs(ir::Graph& graph, ir::UOpRef sink, const BlobOffer& offer, BlobChoices& choices);
 
 }  // namespace hearth::passes

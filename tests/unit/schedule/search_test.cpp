@@ -21,7 +21,7 @@ std::vector<Opt> heuristic(const Product& p, const v1::Target& target) {
 
 std::vector<std::vector<Opt>> near(const Product& p, const v1::Target& target, const std::vector<Opt>& opts) {
   ir::Graph g;
-  return schedule::neighbours(kernel_of(g, p), kFacts, true, target, opts);
+  return schedule::neighbours(kernel_of(g, p), target, {kFacts, true, opts});
 }
 
 }  // namespace
