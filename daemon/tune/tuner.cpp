@@ -11,6 +11,7 @@
 
 #include "base/status_macros.h"
 #include "daemon/tune/worker_candidate_runner.h"
+#include "daemon/worker/kernel_timer.h"
 #include "proto/launch_runs.h"
 
 namespace hearth::daemon {
@@ -262,8 +263,7 @@ Tuner::Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::millis
 
 std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller caller) {
   absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
-  // Workers time what runs on this host's processors, whose code has a triple.
-  if (status.ok() && request.target().triple().empty()) {
+  if (status.ok() && !is_timed(request.target())) {
     status =
         absl::UnimplementedError(absl::StrCat("device '", request.target().device(), "' is not tuned for; use cpu"));
   }
