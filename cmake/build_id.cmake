@@ -1,11 +1,11 @@
-# The compiler build id: SHA-256 over compiler/, proto/, blobs/library/, runtime/kernel_abi.h and the LLVM version. Two
+# The compiler build id: SHA-256 over compiler/, proto/, blobs/library/, base/kernel_abi.h and the LLVM version. Two
 # builds with one id produce the same plans and artifacts, so the id is part of every key. Regenerated at build when any
 # input changes.
 # Included, this file makes target hearth_build_id (runtime/build_id.h); run with -P it writes the source file.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(GLOB_RECURSE _files RELATIVE ${ROOT} ${ROOT}/compiler/*.cpp ${ROOT}/compiler/*.h ${ROOT}/compiler/*.def
        ${ROOT}/compiler/*.c ${ROOT}/compiler/*.txt ${ROOT}/proto/*.proto ${ROOT}/blobs/library/*.cpp ${ROOT}/blobs/library/*.h
-       ${ROOT}/runtime/kernel_abi.h)
+       ${ROOT}/base/kernel_abi.h)
   list(SORT _files COMPARE STRING)
   set(_llvm "none")
   if(EXISTS ${LLVM_DIR}/include/llvm/Config/llvm-config.h)
@@ -28,7 +28,7 @@ endif()
 file(GLOB_RECURSE _inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/compiler/*.cpp ${PROJECT_SOURCE_DIR}/compiler/*.h
      ${PROJECT_SOURCE_DIR}/compiler/*.def ${PROJECT_SOURCE_DIR}/compiler/*.c ${PROJECT_SOURCE_DIR}/compiler/*.txt
      ${PROJECT_SOURCE_DIR}/proto/*.proto ${PROJECT_SOURCE_DIR}/blobs/library/*.cpp
-     ${PROJECT_SOURCE_DIR}/blobs/library/*.h ${PROJECT_SOURCE_DIR}/runtime/kernel_abi.h)
+     ${PROJECT_SOURCE_DIR}/blobs/library/*.h ${PROJECT_SOURCE_DIR}/base/kernel_abi.h)
 if(EXISTS ${HEARTH_LLVM_DIR}/include/llvm/Config/llvm-config.h)
   list(APPEND _inputs ${HEARTH_LLVM_DIR}/include/llvm/Config/llvm-config.h)
 endif()

@@ -157,14 +157,14 @@ const v1::PassReport* find_pass(const v1::ExplainedKernel& kernel, const std::st
 // A text of a kernel's code that can be asked for.
 struct CodeText {
   const char* name;
-  const char* format;  // of code that has it (runtime/hal/driver.h)
-  const char* pass;    // after which it is
+  std::vector<std::string_view> formats;  // of code that has it (runtime/hal/driver.h)
+  const char* pass;                       // after which it is
 };
 
 CodeText code_text(const std::string& what) {
-  if (what == "spirv") return {"SPIR-V", "spirv", "codegen"};
-  if (what == "asm") return {"assembly", "elf", "assembly"};
-  return {"LLVM IR", "elf", "codegen"};
+  if (what == "spirv") return {"SPIR-V", {"spirv"}, "codegen"};
+  if (what == "asm") return {"assembly", {"elf", "ptx", "hsaco"}, "assembly"};
+  return {"LLVM IR", {"elf", "ptx", "hsaco"}, "codegen"};
 }
 
 }  // namespace
@@ -277,7 +277,7 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
     const CodeText text = code_text(what);
     const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
     const runtime::Driver* const driver = runtime::find_driver(plan.target().device());
-    const bool has_text = driver != nullptr && driver->format().name == text.format;
+    const bool has_text = driver != nullptr && std::ranges::count(text.formats, driver->format().name) > 0;
     const v1::PassReport* pass = has_text ? find_pass(kernel, text.pass) : nullptr;
     if (pass == nullptr || pass->text().empty()) {
       return absl::UnimplementedError(str_cat("kernel '", kernel.symbol(), "' has no ", text.name, " to show: ",

@@ -16,11 +16,7 @@ class LlvmGenerator final : public Generator {
  public:
   absl::StatusOr<v1::Artifact> compile(const LinearKernel& kernel, const Target& target,
                                        const v1::CompileOptions& options) const override {
-    HEARTH_ASSIGN_OR_RETURN(std::string object, compile_cpu(kernel, target.record(), options));
-    v1::Artifact artifact;
-    artifact.set_format(v1::Artifact::ELF_SO);
-    artifact.set_data(std::move(object));
-    return artifact;
+    return codegen::compile(kernel, target.record(), options);
   }
   absl::StatusOr<std::string> source_text(const LinearKernel& kernel, const Target& target,
                                           const v1::CompileOptions& options) const override {

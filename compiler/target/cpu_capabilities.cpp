@@ -12,7 +12,7 @@ constexpr MatrixUnit kBf16Pairs = {"bf16 pairs", 2, 1, 8, 1, 2};  // shift, mask
 constexpr MatrixUnit kVnni = {"vnni", 4, 0.5, 5, 0, 1};
 constexpr MatrixUnit kVnniOffset = {"vnni with an offset", 4, 1, 6, 0.5, 2};  // operands of one signedness
 
-// Bytes: callers may have small stacks (runtime/kernel_abi.h).
+// Bytes: callers may have small stacks (base/kernel_abi.h).
 constexpr std::int64_t kMaxAllocationBytes = 128 << 10;
 
 bool has_feature(const v1::Target& record, std::string_view name) {

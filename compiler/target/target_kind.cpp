@@ -2,6 +2,7 @@
 
 #include "base/registry.h"
 #include "compiler/target/cpu_capabilities.h"
+#include "compiler/target/gpu_capabilities.h"
 #include "compiler/target/vulkan_capabilities.h"
 
 namespace hearth::target {
@@ -10,21 +11,15 @@ namespace {
 // Records launches; kernels are scalar.
 Capabilities null_capabilities(const v1::Target&) { return {}; }
 
-// Blobs alone.
-Capabilities hip_capabilities(const v1::Target&) {
-  Capabilities can;
-  can.blob_toolchain = "hip";
-  return can;
-}
-
 constexpr TargetKind kCpu = {cpu_capabilities, nullptr};
 constexpr TargetKind kNull = {null_capabilities, nullptr};
-constexpr TargetKind kHip = {hip_capabilities, nullptr};
+constexpr TargetKind kCuda = {cuda_capabilities, check_gpu_record};
+constexpr TargetKind kHip = {hip_capabilities, check_gpu_record};
 constexpr TargetKind kVulkan = {vulkan_capabilities, check_vulkan_record};
 
 Registry<TargetKind>& registry() {
-  static Registry<TargetKind>& all =
-      *new Registry<TargetKind>{{"cpu", &kCpu}, {"null", &kNull}, {"hip", &kHip}, {"vulkan", &kVulkan}};
+  static Registry<TargetKind>& all = *new Registry<TargetKind>{
+      {"cpu", &kCpu}, {"null", &kNull}, {"cuda", &kCuda}, {"hip", &kHip}, {"vulkan", &kVulkan}};
   return all;
 }
 

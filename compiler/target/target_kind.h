@@ -21,7 +21,7 @@ struct TargetKind {
 // Of v1::Target.device; null where it is not known.
 const TargetKind* find_target_kind(std::string_view device);
 
-// "cpu, null, hip, vulkan"
+// "cpu, null, cuda, hip, vulkan"
 std::string target_kind_names();
 
 // Borrowed, until the process ends.

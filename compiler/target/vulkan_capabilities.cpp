@@ -1,10 +1,9 @@
 #include "compiler/target/vulkan_capabilities.h"
 
-#include <absl/strings/str_cat.h>
-
 #include <algorithm>
-#include <bit>
-#include <string_view>
+
+#include "base/status_macros.h"
+#include "compiler/target/gpu_capabilities.h"
 
 namespace hearth::target {
 namespace {
@@ -13,13 +12,6 @@ namespace {
 constexpr std::int64_t kMaxInvocationsOfLaunch = std::int64_t{1} << 32;
 // maxComputeWorkGroupCount[0] is nowhere less.
 constexpr std::int64_t kMaxWorkgroups = 65'535;
-constexpr std::uint64_t kMinRounds = 1024;
-constexpr std::uint32_t kMaxInvocationsOfWorkgroup = 1u << 16;
-
-template <typename... Parts>
-absl::Status wrong(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat("target.gpu.", parts...));
-}
 
 }  // namespace
 
@@ -36,18 +28,9 @@ absl::Status check_vulkan_record(const v1::Target& record) {
   if (std::ranges::count(record.features(), "bufferDeviceAddress") == 0)
     return absl::UnimplementedError(
         "target.features: kernels for Vulkan need bufferDeviceAddress, which the record lacks");
-  const v1::GpuLimits& gpu = record.gpu();
-  const std::uint32_t most = gpu.max_workgroup_invocations();
-  if (most < 1 || most > kMaxInvocationsOfWorkgroup)
-    return wrong("max_workgroup_invocations: ", most, " is not from 1 to ", kMaxInvocationsOfWorkgroup);
-  if (gpu.workgroup_size() < 1 || gpu.workgroup_size() > most)
-    return wrong("workgroup_size: ", gpu.workgroup_size(), " is not from 1 to max_workgroup_invocations, ", most);
-  if (!std::has_single_bit(gpu.subgroup_size()) || gpu.subgroup_size() > 128)
-    return wrong("subgroup_size: ", gpu.subgroup_size(), " is no power of two up to 128");
-  if (gpu.max_loop_rounds() > 0 && gpu.max_loop_rounds() < kMinRounds)
-    return wrong("max_loop_rounds: ", gpu.max_loop_rounds(), " is less than ", kMinRounds,
-                 ", with which no kernel goes far; 0 stands for any number");
-  if (gpu.max_buffer_bytes() < 1) return wrong("max_buffer_bytes: no buffer fits in 0 bytes");
+  HEARTH_RETURN_IF_ERROR(check_gpu_limits(record.gpu()));
+  if (record.gpu().max_buffer_bytes() < 1)
+    return absl::InvalidArgumentError("target.gpu.max_buffer_bytes: no buffer fits in 0 bytes");
   return absl::OkStatus();
 }
 

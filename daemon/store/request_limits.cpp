@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "proto/versions.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::daemon {
 namespace {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "base/kernel_abi.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "daemon/worker/idle_core.h"
 #include "daemon/worker/sample_values.h"
 #include "runtime/hal/cpu/artifact_loader.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/kernel_abi.h"
 #include "runtime/memory/buffer.h"
 
 namespace hearth::daemon {

@@ -4,6 +4,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "runtime/hal/cpu/cpu_driver.h"
+#include "runtime/hal/gpu/compiled_only.h"
 #include "runtime/hal/null/null_driver.h"
 #include "runtime/hal/vulkan/vulkan_driver.h"
 
@@ -11,8 +12,11 @@ namespace hearth::runtime {
 namespace {
 
 Registry<Driver>& registry() {
-  static Registry<Driver>& all =
-      *new Registry<Driver>{{"cpu", &cpu_driver()}, {"null", &null_driver()}, {"vulkan", &vulkan_driver()}};
+  static Registry<Driver>& all = *new Registry<Driver>{{"cpu", &cpu_driver()},
+                                                       {"null", &null_driver()},
+                                                       {"vulkan", &vulkan_driver()},
+                                                       {"cuda", &cuda_driver()},
+                                                       {"hip", &hip_driver()}};
   return all;
 }
 

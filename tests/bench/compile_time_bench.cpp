@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/kernel_abi.h"
 #include "compiler/compile.h"
-#include "runtime/kernel_abi.h"
 #include "tests/bench/compile_time_graphs.h"
 
 namespace {

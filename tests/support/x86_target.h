@@ -2,8 +2,8 @@
 //
 //   compiler::lower(graph, test::x86_target(256), options);
 #pragma once
+#include "base/kernel_abi.h"
 #include "hearth/v1/artifact.pb.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::test {
 

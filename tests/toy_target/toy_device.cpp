@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/kernel_abi.h"
 #include "compiler/codegen/reference/linear_interpreter.h"
 #include "compiler/ir/text.h"
 #include "runtime/devices/devices.h"
 #include "runtime/hal/artifact_bytes.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::toy {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/llvm/emitter.h"
@@ -51,6 +52,7 @@ class Compilation {
   }
 
   llvm::Module& module() { return module_; }
+  const llvm::Triple& triple() const { return target_.machine->getTargetTriple(); }
 
   void optimise(std::uint32_t level) {
     llvm::TargetMachine* machine = target_.machine.get();
@@ -90,16 +92,23 @@ class Compilation {
     context_.setDiagnosticHandler(std::make_unique<Diagnostics>(errors_));
     module_.setTargetTriple(target_.machine->getTargetTriple().str());
     module_.setDataLayout(target_.machine->createDataLayout());
-    module_.setPICLevel(llvm::PICLevel::BigPIC);
+    const llvm::Triple& triple = target_.machine->getTargetTriple();
+    if (!triple.isNVPTX()) module_.setPICLevel(llvm::PICLevel::BigPIC);
+    if (triple.isAMDGPU()) {  // of a generic name only version 6 speaks
+      const std::uint32_t version = absl::EndsWith(target_.cpu, "-generic") ? 600 : 500;
+      module_.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", version);
+    }
   }
 
   absl::Status emit(const v1::Target& target, const v1::CompileOptions& options) {
-    const std::optional<std::uint32_t> streamed = streamed_slot(kernel_, target_.traits);
-    Emitter emitter(kernel_, module_, target_.traits,
+    const target::Target facts(target);
+    const bool has_vectors = facts.lanes(1) > 0;
+    const std::optional<std::uint32_t> streamed = has_vectors ? streamed_slot(kernel_, target_.traits) : std::nullopt;
+    Emitter emitter(kernel_, module_, {facts, target_.traits},
                     {.fast_math = options.fast_math(), .suffix = streamed ? ".cached" : "", .stream_slot = {}});
     HEARTH_RETURN_IF_ERROR(emitter.run());
     if (streamed) {
-      Emitter streaming(kernel_, module_, target_.traits,
+      Emitter streaming(kernel_, module_, {facts, target_.traits},
                         {.fast_math = options.fast_math(), .suffix = ".streaming", .stream_slot = streamed});
       HEARTH_RETURN_IF_ERROR(streaming.run());
       choose_at_entry(module_, kernel_.symbol, *streamed, streaming.function(), emitter.function());
@@ -147,12 +156,27 @@ absl::StatusOr<std::string> emit_assembly(const passes::LinearKernel& kernel, co
   return compilation->generate(llvm::CodeGenFileType::AssemblyFile);
 }
 
-absl::StatusOr<std::string> compile_cpu(const passes::LinearKernel& kernel, const v1::Target& target,
-                                        const v1::CompileOptions& options) {
+absl::StatusOr<v1::Artifact> compile(const passes::LinearKernel& kernel, const v1::Target& target,
+                                     const v1::CompileOptions& options) {
   HEARTH_ASSIGN_OR_RETURN(auto compilation, Compilation::start(kernel, target, options));
   if (options.opt_level() > 0) compilation->optimise(options.opt_level());
-  HEARTH_ASSIGN_OR_RETURN(std::string object, compilation->generate(llvm::CodeGenFileType::ObjectFile));
-  return link_shared(object);
+  const llvm::Triple triple = compilation->triple();
+  v1::Artifact artifact;
+  if (triple.isNVPTX()) {
+    HEARTH_ASSIGN_OR_RETURN(*artifact.mutable_data(), compilation->generate(llvm::CodeGenFileType::AssemblyFile));
+    artifact.set_format(v1::Artifact::PTX);
+    return artifact;
+  }
+  HEARTH_ASSIGN_OR_RETURN(const std::string object, compilation->generate(llvm::CodeGenFileType::ObjectFile));
+  HEARTH_ASSIGN_OR_RETURN(*artifact.mutable_data(), link_shared(object));
+  artifact.set_format(triple.isAMDGPU() ? v1::Artifact::HSACO : v1::Artifact::ELF_SO);
+  return artifact;
+}
+
+absl::StatusOr<std::string> compile_cpu(const passes::LinearKernel& kernel, const v1::Target& target,
+                                        const v1::CompileOptions& options) {
+  HEARTH_ASSIGN_OR_RETURN(v1::Artifact artifact, compile(kernel, target, options));
+  return std::move(*artifact.mutable_data());
 }
 
 }  // namespace hearth::codegen

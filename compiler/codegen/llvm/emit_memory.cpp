@@ -189,12 +189,12 @@ absl::Status Emitter::load(UOpRef node) {
     return absl::OkStatus();
   }
   if (!access.gate) {
-    prefetch(node->source(0), access, dtype);
+    if (traits_.prefetches) prefetch(node->source(0), access, dtype);
     values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
     return absl::OkStatus();
   }
   const bool fits_zeros = dtype.lanes > 1 && static_cast<std::int64_t>(ir::byte_size(dtype)) <= kZeroBytes;
-  if ((only_splat_.contains(node) || fits_zeros) && node->sources.size() == 1) {
+  if (traits_.chooses_addresses && (only_splat_.contains(node) || fits_zeros) && node->sources.size() == 1) {
     prefetch(node->source(0), access, dtype);
     values_[node] = finish(b_.CreateAlignedLoad(type, address_or_zero(access, node), align));
     return absl::OkStatus();

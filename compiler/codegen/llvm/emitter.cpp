@@ -1,11 +1,11 @@
 #include "compiler/codegen/llvm/emitter.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/ir/text.h"
-#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace hearth::codegen {
@@ -14,15 +14,16 @@ using ir::DType;
 using ir::Op;
 using ir::UOpRef;
 
-Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, Options options)
+Emitter::Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const On& on, Options options)
     : kernel_(kernel),
       module_(module),
       b_(module.getContext()),
       options_(std::move(options)),
-      arithmetic_(b_, traits, options_.fast_math),
+      hooks_(hooks_for(on.target, kernel, module, b_)),
+      arithmetic_(b_, on.traits, options_.fast_math),
       transposed_(kernel.body),
       kept_(kernel.body),
-      traits_(traits) {}
+      traits_(on.traits) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -30,10 +31,14 @@ absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
 
 absl::Status Emitter::run() {
   HEARTH_RETURN_IF_ERROR(prologue());
+  const bool has_grid =
+      std::ranges::any_of(kernel_.body, [](UOpRef node) { return is_range(node, ir::RangeKind::Grid); });
+  if (!has_grid) hooks_->enter_without_grid();
   for (UOpRef node : kernel_.body) {
     HEARTH_RETURN_IF_ERROR(emit(node));
   }
   if (!loops_.empty()) return malformed(loops_.back().range, "this range has no end");
+  if (!has_grid) hooks_->leave_without_grid();
   b_.CreateRetVoid();
   return absl::OkStatus();
 }
@@ -42,22 +47,7 @@ absl::Status Emitter::run() {
 absl::Status Emitter::prologue() {
   if (kernel_.symbol.empty()) return absl::InternalError("codegen: a kernel without a symbol");
   llvm::LLVMContext& context = module_.getContext();
-  llvm::Type *ptr = b_.getPtrTy(), *i64 = b_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, i64, i64}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.symbol + options_.suffix, module_);
-  function_->addFnAttr(llvm::Attribute::NoUnwind);
-  function_->addFnAttr(llvm::Attribute::MustProgress);
-  function_->addFnAttr(llvm::Attribute::WillReturn);
-  function_->addFnAttr(llvm::Attribute::NoFree);
-  function_->addFnAttr(llvm::Attribute::NoSync);
-  const char* names[] = {"buffers", "vars", "grid_begin", "grid_end"};
-  for (unsigned i = 0; i < 4; ++i) function_->getArg(i)->setName(names[i]);
-  for (unsigned i = 0; i < 2; ++i) {
-    function_->addParamAttr(i, llvm::Attribute::NoCapture);
-    function_->addParamAttr(i, llvm::Attribute::NoUndef);
-    function_->addParamAttr(i, llvm::Attribute::ReadOnly);
-  }
-  b_.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
+  function_ = hooks_->declare(kernel_.symbol + options_.suffix);
 
   slots_.resize(static_cast<std::size_t>(std::max(kernel_.num_buffers, 0)));
   for (UOpRef node : kernel_.body) {
@@ -95,7 +85,6 @@ absl::Status Emitter::prologue() {
     scopes[i] = metadata.createAliasScope(absl::StrCat("buffer", i), domain);
     slots_[i].scope = llvm::MDNode::get(context, {scopes[i]});
   }
-  llvm::MDNode* empty = llvm::MDNode::get(context, {});
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     if (!slot.used) continue;
@@ -104,11 +93,7 @@ absl::Status Emitter::prologue() {
       if (k != i && slots_[k].used) others.push_back(scopes[k]);
     }
     slot.others = others.empty() ? nullptr : llvm::MDNode::get(context, others);
-    auto* load = b_.CreateAlignedLoad(ptr, b_.CreateConstInBoundsGEP1_64(ptr, function_->getArg(0), i), llvm::Align(8),
-                                      absl::StrCat("buffer", i));
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
-    load->setMetadata(llvm::LLVMContext::MD_noundef, empty);
-    slot.pointer = load;
+    slot.pointer = hooks_->buffer(static_cast<unsigned>(i));
   }
   return absl::OkStatus();
 }
@@ -138,10 +123,8 @@ absl::Status Emitter::emit(UOpRef node) {
       if (static_cast<int>(var.slot) >= kernel_.num_vars) {
         return malformed(node, absl::StrCat("the kernel has ", kernel_.num_vars, " variables"));
       }
-      Value* address = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(1), var.slot);
-      auto* load = b_.CreateAlignedLoad(b_.getInt64Ty(), address, llvm::Align(8), absl::StrCat("var", var.slot));
+      llvm::LoadInst* load = hooks_->variable(var.slot);
       llvm::LLVMContext& context = module_.getContext();
-      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
       if (var.min <= var.max && var.max < std::numeric_limits<std::int64_t>::max()) {
         llvm::APInt low(64, static_cast<std::uint64_t>(var.min), true),
             high(64, static_cast<std::uint64_t>(var.max) + 1, true);
@@ -232,19 +215,11 @@ absl::Status Emitter::open_range(UOpRef node) {
     return malformed(node, "unroll and lanes ranges are gone after the expand pass");
   }
   HEARTH_ASSIGN_OR_RETURN(Value * size, value(node->source(0)));
-  Value *begin = b_.getInt64(0), *end = size;
+  UnitHooks::Grid steps = {b_.getInt64(0), size, b_.getInt64(1)};
   if (info.kind == ir::RangeKind::Grid) {
     if (has_grid_) return malformed(node, "a kernel has one grid range");
     has_grid_ = true;
-    begin = function_->getArg(2), end = function_->getArg(3);
-    // The launch divides [0, size): both ends lie in it.
-    std::int64_t most = node->source(0)->bounds.max;
-    if (most >= 0 && most < std::numeric_limits<std::int64_t>::max() - 1) {
-      llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, static_cast<std::uint64_t>(most) + 1));
-      for (unsigned arg : {2u, 3u}) {
-        function_->addParamAttr(arg, llvm::Attribute::get(module_.getContext(), llvm::Attribute::Range, range));
-      }
-    }
+    steps = hooks_->grid(node->source(0)->bounds.max);
   }
   llvm::LLVMContext& context = module_.getContext();
   std::string name = absl::StrCat("axis", info.axis);
@@ -255,12 +230,12 @@ absl::Status Emitter::open_range(UOpRef node) {
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2, name);
-  counter->addIncoming(begin, before);
-  b_.CreateCondBr(b_.CreateICmpSLT(counter, end), body, exit);
+  counter->addIncoming(steps.begin, before);
+  b_.CreateCondBr(b_.CreateICmpSLT(counter, steps.end), body, exit);
   b_.SetInsertPoint(body);
-  loops_.push_back({node, header, exit, counter});
+  loops_.push_back({node, header, exit, counter, steps.step});
   values_[node] = counter;
-  prefetch_written();
+  if (traits_.prefetches) prefetch_written();
   return absl::OkStatus();
 }
 
@@ -291,8 +266,7 @@ absl::Status Emitter::close_range(UOpRef node) {
   }
   Loop loop = loops_.back();
   loops_.pop_back();
-  Value* next =
-      b_.CreateAdd(loop.counter, b_.getInt64(1), absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
+  Value* next = b_.CreateAdd(loop.counter, loop.step, absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
   loop.counter->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateBr(loop.header);
   const bool is_tile = !loop.holds_loop && loop.updates >= kTile;

@@ -1,7 +1,8 @@
-// Linear kernel body -> one LLVM function of kernel_abi.h's type, straight from the list in one pass.
+// Linear kernel body -> one LLVM function, whose signature is the target's (unit_hooks.h), straight from the list in one
+// pass.
 // INTERNAL names the node of a malformed body (use before definition, unclosed range, an op of an earlier stage).
 //
-//   Emitter emitter(kernel, module, traits, options.fast_math());
+//   Emitter emitter(kernel, module, target, {.fast_math = options.fast_math()});
 //   absl::Status status = emitter.run();
 #pragma once
 #include <optional>
@@ -16,6 +17,7 @@
 #include "compiler/codegen/llvm/arithmetic.h"
 #include "compiler/codegen/llvm/kept_rows.h"
 #include "compiler/codegen/llvm/transposed_blocks.h"
+#include "compiler/codegen/llvm/unit_hooks.h"
 #include "compiler/ir/affine.h"
 #include "compiler/passes/lowered/linearize.h"
 #include "llvm/IR/IRBuilder.h"
@@ -31,7 +33,11 @@ class Emitter {
     std::optional<std::uint32_t> stream_slot;  // whose aligned vectors are stored past the caches
   };
 
-  Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const TargetTraits& traits, Options options);
+  struct On {
+    const target::Target& target;
+    const TargetTraits& traits;
+  };
+  Emitter(const passes::LinearKernel& kernel, llvm::Module& module, const On& on, Options options);
   absl::Status run();
   llvm::Function* function() const { return function_; }
 
@@ -48,6 +54,7 @@ class Emitter {
     ir::UOpRef range;
     llvm::BasicBlock *header, *exit;
     llvm::PHINode* counter;
+    Value* step;
     bool holds_loop = false;
     int updates = 0;  // of accumulators, in the loop itself
   };
@@ -90,6 +97,7 @@ class Emitter {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   const Options options_;
+  const std::unique_ptr<UnitHooks> hooks_;
   Arithmetic arithmetic_;
   llvm::Function* function_ = nullptr;
   std::vector<Slot> slots_;
@@ -107,7 +115,7 @@ class Emitter {
   // Param, innermost loop, terms of the position and line: what is asked for already.
   std::set<std::tuple<ir::UOpRef, ir::UOpRef, std::vector<std::pair<std::uint32_t, std::int64_t>>, std::int64_t>>
       prefetched_;
-  bool has_grid_ = false;
+  bool has_grid_ = false;  // it is open, or was
 };
 
 }  // namespace hearth::codegen

@@ -12,7 +12,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Triple.h"
 
-// Declared by hand: LLVM's AArch64 and X86 initialisers without the other back ends of InitializeAllTargets.
+// Declared by hand: these initialisers without the other back ends of InitializeAllTargets.
 extern "C" {
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
@@ -22,6 +22,14 @@ void LLVMInitializeAArch64TargetInfo();
 void LLVMInitializeAArch64Target();
 void LLVMInitializeAArch64TargetMC();
 void LLVMInitializeAArch64AsmPrinter();
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTarget();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUAsmPrinter();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
 }
 
 namespace hearth::codegen {
@@ -38,6 +46,14 @@ void initialize_llvm_once() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
   });
 }
 
@@ -60,8 +76,15 @@ absl::Status check_features(const v1::Target& target, const llvm::MCSubtargetInf
 // times). 16 MiB is half of an L3 of 32 MiB: with an operand of that size the rest is full.
 constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
 
+bool is_gpu(const llvm::Triple& triple) { return triple.isNVPTX() || triple.isAMDGPU(); }
+
+// Of all GPUs: kernels are scalar, and what an invocation waits for others hide.
+constexpr TargetTraits kGpuTraits = {
+    .has_fma = true, .has_round = true, .has_half_convert = true, .prefetches = false, .chooses_addresses = false};
+
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
   const target::Target facts(target);
+  if (is_gpu(triple)) return kGpuTraits;
   if (triple.isAArch64())
     return {.has_fma = true, .has_round = true, .has_half_convert = true, .vector_registers = facts.vector_registers()};
   const bool has_vl = subtarget.checkFeatures("+avx512vl");
@@ -79,13 +102,14 @@ TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& 
     traits.streams_rows = true;
     traits.prefetches_streams = false;
   }
+  traits.prefetches = traits.chooses_addresses = facts.unit() == target::Unit::Share;
   return traits;
 }
 
 // The processor whose scheduling model fits the features best: only the order of instructions depends on it. The
 // generic model hoists loads until wide register tiles spill.
 std::string tuned_for(const llvm::Triple& triple, const v1::Target& target) {
-  if (triple.isAArch64()) return "";
+  if (triple.isAArch64() || is_gpu(triple)) return "";
   auto has = [&](std::string_view feature) {
     return std::any_of(target.features().begin(), target.features().end(),
                        [&](const std::string& f) { return f == feature; });
@@ -101,19 +125,24 @@ std::string tuned_for(const llvm::Triple& triple, const v1::Target& target) {
 absl::StatusOr<TargetDescription> describe_target(const v1::Target& target, const v1::CompileOptions& options) {
   initialize_llvm_once();
   llvm::Triple triple(llvm::Triple::normalize(target.triple()));
-  bool known_arch = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64;
-  if (!known_arch || !triple.isOSLinux() || !triple.isOSBinFormatELF()) {
+  const bool is_processor = (triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64) &&
+                            triple.isOSLinux() && triple.isOSBinFormatELF();
+  if (!is_processor && !is_gpu(triple)) {
     return absl::InvalidArgumentError(absl::StrCat("target.triple: \"", target.triple(),
-                                                   "\" is not supported; give x86_64-unknown-linux-gnu or "
-                                                   "aarch64-unknown-linux-gnu"));
+                                                   "\" is not supported; give x86_64-unknown-linux-gnu, "
+                                                   "aarch64-unknown-linux-gnu, nvptx64-nvidia-cuda or "
+                                                   "amdgcn-amd-amdhsa"));
   }
   std::string error;
   const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple.str(), error);
   if (!backend) return absl::InvalidArgumentError(absl::StrCat("target.triple: \"", target.triple(), "\": ", error));
 
   TargetDescription result;
-  result.cpu = triple.isAArch64() ? "generic" : "x86-64";
+  result.cpu = is_gpu(triple) ? target.arch() : triple.isAArch64() ? "generic" : "x86-64";
   std::unique_ptr<llvm::MCSubtargetInfo> baseline(backend->createMCSubtargetInfo(triple.str(), result.cpu, ""));
+  // LLVM itself goes on with a generic processor.
+  if (!baseline->isCPUStringValid(result.cpu))
+    return absl::InvalidArgumentError(absl::StrCat("target.arch: LLVM has no \"", result.cpu, "\" of ", triple.str()));
   HEARTH_RETURN_IF_ERROR(check_features(target, *baseline));
   result.features = absl::StrJoin(
       target.features(), ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });

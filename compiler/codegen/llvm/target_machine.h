@@ -22,6 +22,9 @@ struct TargetTraits {
   // rather than asked for in time (kept_rows.h).
   std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
   bool streams_rows = false;
+  // Whether what is read or written next is asked for, and an address is chosen where a branch would stand in a tile:
+  // of processors, whose kernels are vectors.
+  bool prefetches = true, chooses_addresses = true;
   // Whether vectors that a reduction reads next are worth asking for; the next channel of a window always is.
   bool prefetches_streams = true;
   std::int64_t vector_registers = 16;

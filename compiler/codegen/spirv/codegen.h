@@ -1,5 +1,5 @@
 // SPIR-V code generator for Vulkan targets: a linear kernel body -> one module with the entry point "main", a compute
-// shader of the GPU kernel ABI (runtime/kernel_abi.h). Output depends on the arguments only. Thread-safe.
+// shader of the GPU kernel ABI (base/kernel_abi.h). Output depends on the arguments only. Thread-safe.
 //
 // Errors: UNIMPLEMENTED names the op or type and the feature that the target lacks; INTERNAL for a malformed body, with
 // the node, and for a module that SPIRV-Tools' validator refuses.

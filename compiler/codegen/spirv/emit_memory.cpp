@@ -1,5 +1,6 @@
 // Loads and stores of Emitter, and the memory that they go to.
 #include "absl/strings/str_cat.h"
+#include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/spirv/emitter.h"
 
@@ -13,7 +14,7 @@ absl::Status Emitter::declare_param(UOpRef node) {
   const std::uint32_t slot = node->as<ir::ParamInfo>().slot;
   if (static_cast<int>(slot) >= kernel_.num_buffers)
     return malformed(node, absl::StrCat("the kernel has ", kernel_.num_buffers, " buffers"));
-  values_[node] = row_word(1 + slot);
+  values_[node] = row_word(HEARTH_ROW_BUFFER(slot));
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "compiler/ir/text.h"
 
@@ -95,7 +96,7 @@ void Emitter::prologue() {
   const Id place =
       b_.createOp(spv::OpAccessChain, b_.makePointer(spv::StorageClassPushConstant, u64), {push, m_.integer(32, 0)});
   row_ = b_.createLoad(place, spv::NoPrecision);
-  units_ = row_word(0);
+  units_ = row_word(HEARTH_ROW_UNITS);
 }
 
 spv::Id Emitter::row_word(std::uint64_t place) {
@@ -138,7 +139,7 @@ absl::Status Emitter::emit(UOpRef node) {
       const auto& var = node->as<ir::VarInfo>();
       if (static_cast<int>(var.slot) >= kernel_.num_vars)
         return malformed(node, absl::StrCat("the kernel has ", kernel_.num_vars, " variables"));
-      values_[node] = row_word(1 + static_cast<std::uint64_t>(kernel_.num_buffers) + var.slot);
+      values_[node] = row_word(HEARTH_ROW_VAR(static_cast<unsigned>(kernel_.num_buffers), var.slot));
       return absl::OkStatus();
     }
     case Op::Range:

@@ -1,4 +1,4 @@
-// Emitter: linear kernel body -> one compute shader of the GPU kernel ABI (runtime/kernel_abi.h): each invocation takes
+// Emitter: linear kernel body -> one compute shader of the GPU kernel ABI (base/kernel_abi.h): each invocation takes
 // units of the launch, from its own number on, in steps of all invocations. INTERNAL names the node of a malformed
 // body, UNIMPLEMENTED the feature that a node needs and the target lacks.
 //

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_join.h"
+#include "base/kernel_abi.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/text.h"
@@ -11,7 +12,6 @@
 #include "runtime/hal/cpu/artifact_loader.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/hal/host_program.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 namespace {

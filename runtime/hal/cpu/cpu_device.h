@@ -1,4 +1,4 @@
-// The CPU device: kernels are functions of ELF shared objects (runtime/kernel_abi.h). Thread-safe.
+// The CPU device: kernels are functions of ELF shared objects (base/kernel_abi.h). Thread-safe.
 // Errors: FailedPrecondition naming the features this CPU lacks or a wrong ABI version; DataLoss for an artifact whose
 // digest differs; NotFound for a missing symbol.
 //

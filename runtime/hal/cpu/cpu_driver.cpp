@@ -2,9 +2,9 @@
 
 #include <initializer_list>
 
+#include "base/kernel_abi.h"
 #include "base/text.h"
 #include "runtime/hal/cpu/cpu_device.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_split.h"
 #include "base/cgroup_limits.h"
-#include "runtime/kernel_abi.h"
+#include "base/kernel_abi.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,8 +1,8 @@
 #include "runtime/hal/null/null_device.h"
 
+#include "base/kernel_abi.h"
 #include "runtime/hal/barriers.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 

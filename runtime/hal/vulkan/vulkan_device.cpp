@@ -8,11 +8,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
+#include "base/kernel_abi.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/vulkan/vulkan_instance.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <initializer_list>
 
+#include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "runtime/hal/vulkan/vulkan_device.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::runtime {
 namespace {

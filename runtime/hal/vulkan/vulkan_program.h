@@ -1,5 +1,5 @@
 // A plan's launches as one command buffer, recorded once: each dispatch reads what it works on from its row in memory
-// that the host writes (runtime/kernel_abi.h), so that other addresses, values and counts record nothing anew. A run is
+// that the host writes (base/kernel_abi.h), so that other addresses, values and counts record nothing anew. A run is
 // one submission. Used by one thread at a time.
 #pragma once
 #include <memory>

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/kernel_abi.h"
 #include "compiler/compile.h"
-#include "runtime/kernel_abi.h"
 #include "tests/support/skip.h"
 #include "tests/unit/memory_plan/models.h"
 

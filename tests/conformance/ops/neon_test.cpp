@@ -3,8 +3,8 @@
 #include <cstring>
 #include <set>
 
+#include "base/kernel_abi.h"
 #include "compiler/compile.h"
-#include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/graph_builder.h"
 
 namespace hearth::conformance {

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "base/kernel_abi.h"
 #include "compiler/codegen/reference/graph_interpreter.h"
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/codegen/reference/linear_interpreter.h"
@@ -18,7 +19,6 @@
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import.h"
-#include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/guarded_block.h"
 
 namespace hearth::conformance {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/kernel_abi.h"
 #include "runtime/devices/named_target.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/kernel_abi.h"
 #include "tests/conformance/ops/program.h"
 #include "tests/support/skip.h"
 

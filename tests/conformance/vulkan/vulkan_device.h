@@ -1,5 +1,5 @@
 // VulkanDevice: one device and queue, whose memory the host sees, as the test's child process uses it: launches of the
-// GPU kernel ABI (runtime/kernel_abi.h), one submission a run, every launch behind a full barrier. Errors:
+// GPU kernel ABI (base/kernel_abi.h), one submission a run, every launch behind a full barrier. Errors:
 // std::runtime_error.
 #pragma once
 #include <volk.h>

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/kernel_abi.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/graph.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::codegen {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "base/kernel_abi.h"
 #include "hearth/v1/compiler_service.pb.h"
 #include "proto/versions.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::daemon {
 

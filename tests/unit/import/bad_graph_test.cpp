@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include "base/kernel_abi.h"
 #include "compiler/compile.h"
-#include "runtime/kernel_abi.h"
 #include "runtime/plan/plan.h"
 #include "tests/conformance/ops/graph_builder.h"
 

@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/kernel_abi.h"
 #include "base/sha256.h"
 #include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/artifact_loader.h"
 #include "runtime/hal/cpu/cpu_device.h"
 #include "runtime/hal/cpu/cpu_target.h"
-#include "runtime/kernel_abi.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"
 

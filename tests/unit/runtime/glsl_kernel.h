@@ -1,4 +1,4 @@
-// Hand-made kernels for GPUs (the GPU ABI of runtime/kernel_abi.h), from GLSL by glslang. Not thread-safe. Failures
+// Hand-made kernels for GPUs (the GPU ABI of base/kernel_abi.h), from GLSL by glslang. Not thread-safe. Failures
 // throw std::runtime_error with glslang's words.
 #pragma once
 #include <string>

@@ -53,7 +53,7 @@ TEST_CASE("a record with nonsense limits is refused by field before anything is 
       {"cpu:x86-64-v3", [](v1::Target& t) { t.set_vector_bits(100); },
        "target.vector_bits: 100 is no multiple of 32 up to 2048"},
       {"cpu:x86-64-v3", [](v1::Target& t) { t.set_device("tpu\n"); },
-       "target.device: 'tpu\\n' is not known; it is one of cpu, null, hip, vulkan"},
+       "target.device: 'tpu\\n' is not known; it is one of cpu, null, cuda, hip, vulkan"},
   };
   for (const Case& c : cases) {
     v1::Target target = known_record(c.name);

@@ -9,8 +9,8 @@
 //
 // A kernel allocates nothing, makes no system call, keeps no state, uses at most 160 KiB of stack and returns when its
 // part is done.
-#ifndef HEARTH_RUNTIME_KERNEL_ABI_H_
-#define HEARTH_RUNTIME_KERNEL_ABI_H_
+#ifndef HEARTH_BASE_KERNEL_ABI_H_
+#define HEARTH_BASE_KERNEL_ABI_H_
 #include <stdint.h>
 
 #define HEARTH_KERNEL_ABI_VERSION 1
@@ -24,11 +24,16 @@
 //
 // Invocation i of all computes units i, i + all, i + 2 all, ...: any number of workgroups is right. The row may change
 // between submissions of what was recorded once.
+#define HEARTH_ROW_UNITS 0u
+#define HEARTH_ROW_BUFFER(slot) (1u + (slot))
+#define HEARTH_ROW_VAR(num_buffers, slot) (1u + (num_buffers) + (slot))
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 typedef void (*hearth_kernel_fn)(void* const* buffers, const int64_t* vars, int64_t grid_begin, int64_t grid_end);
+// A GPU kernel compiled for this host's processor, to be run where no such GPU is: one invocation of it a call.
+typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t invocation, int64_t invocations);
 #ifdef __cplusplus
 }
 #endif

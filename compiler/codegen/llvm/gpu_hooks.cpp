@@ -1,0 +1,182 @@
+#include "compiler/codegen/llvm/gpu_hooks.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/TargetParser/Triple.h"
+#include "runtime/kernel_abi.h"
+
+namespace hearth::codegen {
+namespace {
+
+constexpr unsigned kGlobal = 1;  // address space of device memory, of NVPTX and AMDGPU
+
+class GpuHooks : public UnitHooks {
+ public:
+  GpuHooks(const passes::LinearKernel& kernel, llvm::Module& module, llvm::IRBuilder<>& builder, unsigned space)
+      : module_(module), b_(builder), num_buffers_(static_cast<unsigned>(kernel.num_buffers)), space_(space) {}
+
+  llvm::Function* declare(const std::string& name) override {
+    std::vector<llvm::Type*> arguments = {b_.getPtrTy(space_)};
+    for (unsigned i = 0; i < more_arguments(); ++i) arguments.push_back(b_.getInt64Ty());
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), arguments, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
+    add_kernel_attributes(*function_);
+    function_->getArg(0)->setName("row");
+    add_row_attributes(*function_, 0);
+    make_kernel(*function_);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function_));
+    return function_;
+  }
+
+  llvm::Value* buffer(unsigned slot) override {
+    llvm::Value* address = word(HEARTH_ROW_BUFFER(slot), absl::StrCat("address", slot));
+    return b_.CreateIntToPtr(address, b_.getPtrTy(space_), absl::StrCat("buffer", slot));
+  }
+
+  llvm::LoadInst* variable(unsigned slot) override {
+    return word(HEARTH_ROW_VAR(num_buffers_, slot), absl::StrCat("var", slot));
+  }
+
+  Grid grid(std::int64_t most) override { return {invocation(), units(most), invocations()}; }
+
+  void enter_without_grid() override {
+    llvm::LLVMContext& context = module_.getContext();
+    llvm::Value* runs = b_.CreateICmpSGT(units(std::numeric_limits<std::int64_t>::max()), b_.getInt64(0));
+    llvm::Value* is_first = b_.CreateICmpEQ(invocation(), b_.getInt64(0));
+    auto* body = llvm::BasicBlock::Create(context, "first", function_);
+    exit_ = llvm::BasicBlock::Create(context, "exit", function_);
+    b_.CreateCondBr(b_.CreateAnd(runs, is_first), body, exit_);
+    b_.SetInsertPoint(body);
+  }
+  void leave_without_grid() override {
+    b_.CreateBr(exit_);
+    if (&function_->back() != exit_) exit_->moveAfter(&function_->back());
+    b_.SetInsertPoint(exit_);
+  }
+
+ protected:
+  // Of 64 bits.
+  virtual llvm::Value* invocation() = 0;
+  virtual llvm::Value* invocations() = 0;
+  virtual void make_kernel(llvm::Function& function) = 0;
+  virtual unsigned more_arguments() const { return 0; }
+
+  llvm::Module& module_;
+  llvm::IRBuilder<>& b_;
+  llvm::Function* function_ = nullptr;
+
+ private:
+  llvm::LoadInst* word(unsigned place, const std::string& name) {
+    llvm::Value* address = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(0), place);
+    return invariant(b_.CreateAlignedLoad(b_.getInt64Ty(), address, llvm::Align(8), name), true);
+  }
+
+  llvm::Value* units(std::int64_t most) {
+    llvm::LoadInst* load = word(HEARTH_ROW_UNITS, "units");
+    if (most >= 0 && most < std::numeric_limits<std::int64_t>::max()) {
+      const llvm::APInt low(64, 0), high(64, static_cast<std::uint64_t>(most) + 1);
+      load->setMetadata(llvm::LLVMContext::MD_range, llvm::MDBuilder(module_.getContext()).createRange(low, high));
+    }
+    return load;
+  }
+
+  const unsigned num_buffers_, space_;
+  llvm::BasicBlock* exit_ = nullptr;
+};
+
+// A kernel for workgroups of a constant number of invocations, of one dimension.
+class WorkgroupHooks : public GpuHooks {
+ public:
+  WorkgroupHooks(const target::Target& target, const passes::LinearKernel& kernel, llvm::Module& module,
+                 llvm::IRBuilder<>& builder)
+      : GpuHooks(kernel, module, builder, kGlobal), size_(target.workgroup_size()) {}
+
+ protected:
+  llvm::Value* invocation() override {
+    return b_.CreateAdd(b_.CreateMul(wide(workgroup()), b_.getInt64(size_)), wide(local()), "invocation");
+  }
+  llvm::Value* invocations() override { return b_.CreateMul(wide(workgroups()), b_.getInt64(size_), "invocations"); }
+  // Of 32 bits, unsigned.
+  virtual llvm::Value* workgroup() = 0;
+  virtual llvm::Value* workgroups() = 0;
+  virtual llvm::Value* local() = 0;
+
+  llvm::Value* wide(llvm::Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); }
+  llvm::Value* call(llvm::Intrinsic::ID id) { return b_.CreateIntrinsic(id, {}, {}); }
+
+  const std::uint32_t size_;
+};
+
+class NvptxHooks final : public WorkgroupHooks {
+ public:
+  using WorkgroupHooks::WorkgroupHooks;
+
+ private:
+  void make_kernel(llvm::Function& function) override {
+    function.setCallingConv(llvm::CallingConv::PTX_Kernel);
+    llvm::NamedMDNode* annotations = module_.getOrInsertNamedMetadata("nvvm.annotations");
+    const auto add = [&](const char* what, std::uint32_t value) {
+      llvm::LLVMContext& context = module_.getContext();
+      annotations->addOperand(
+          llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, what),
+                                      llvm::ConstantAsMetadata::get(b_.getInt32(value))}));
+    };
+    add("kernel", 1);
+    add("reqntidx", size_);
+    add("reqntidy", 1);
+    add("reqntidz", 1);
+  }
+  llvm::Value* workgroup() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x); }
+  llvm::Value* workgroups() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x); }
+  llvm::Value* local() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x); }
+};
+
+class AmdgpuHooks final : public WorkgroupHooks {
+ public:
+  using WorkgroupHooks::WorkgroupHooks;
+
+ private:
+  void make_kernel(llvm::Function& function) override {
+    function.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
+    function.addFnAttr("amdgpu-flat-work-group-size", absl::StrCat(size_, ",", size_));
+    function.addFnAttr("uniform-work-group-size", "true");
+  }
+  llvm::Value* workgroup() override { return call(llvm::Intrinsic::amdgcn_workgroup_id_x); }
+  // hidden_block_count_x, which whoever launches the kernel fills in by the code object's notes.
+  llvm::Value* workgroups() override {
+    llvm::Value* hidden = call(llvm::Intrinsic::amdgcn_implicitarg_ptr);
+    return invariant(b_.CreateAlignedLoad(b_.getInt32Ty(), hidden, llvm::Align(4), "workgroups"), true);
+  }
+  llvm::Value* local() override { return call(llvm::Intrinsic::amdgcn_workitem_id_x); }
+};
+
+class SimtHooks final : public GpuHooks {
+ public:
+  SimtHooks(const passes::LinearKernel& kernel, llvm::Module& module, llvm::IRBuilder<>& builder)
+      : GpuHooks(kernel, module, builder, 0) {}
+
+ private:
+  unsigned more_arguments() const override { return 2; }
+  void make_kernel(llvm::Function& function) override {
+    function.getArg(1)->setName("invocation");
+    function.getArg(2)->setName("invocations");
+  }
+  llvm::Value* invocation() override { return function_->getArg(1); }
+  llvm::Value* invocations() override { return function_->getArg(2); }
+};
+
+}  // namespace
+
+std::unique_ptr<UnitHooks> gpu_hooks(const target::Target& target, const passes::LinearKernel& kernel,
+                                     llvm::Module& module, llvm::IRBuilder<>& builder) {
+  const llvm::Triple triple(target.record().triple());
+  if (triple.isNVPTX()) return std::make_unique<NvptxHooks>(target, kernel, module, builder);
+  if (triple.isAMDGPU()) return std::make_unique<AmdgpuHooks>(target, kernel, module, builder);
+  return std::make_unique<SimtHooks>(kernel, module, builder);
+}
+
+}  // namespace hearth::codegen

@@ -1,0 +1,44 @@
+// UnitHooks: how a kernel's function meets its launch: its signature, where it finds its buffers and variables, and
+// which units of the grid one call computes. One object for each function that is emitted; everything else of the
+// emitter is the same for all targets. Whoever emits calls declare() first. No errors.
+//
+//   CPU     (buffers, vars, begin, end): a thread's share of the units (hearth_kernel_fn of runtime/kernel_abi.h)
+//   NVPTX, AMDGPU   a kernel of one argument, the row of its launch: an invocation takes units in strides of all
+//   simt    the same for a processor, which is given the invocation and how many there are (hearth_simt_fn)
+//
+//   std::unique_ptr<UnitHooks> hooks = hooks_for(target, kernel, module, builder);
+//   llvm::Function* function = hooks->declare(kernel.symbol);
+#pragma once
+#include <memory>
+#include <string>
+
+#include "compiler/passes/lowered/linearize.h"
+#include "compiler/target/target.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace hearth::codegen {
+
+class UnitHooks {
+ public:
+  // for (i = begin; i < end; i += step)
+  struct Grid {
+    llvm::Value *begin, *end, *step;
+  };
+
+  virtual ~UnitHooks() = default;
+  // Makes the function; the builder stands in its entry block.
+  virtual llvm::Function* declare(const std::string& name) = 0;
+  virtual llvm::Value* buffer(unsigned slot) = 0;
+  virtual llvm::LoadInst* variable(unsigned slot) = 0;
+  // Of a grid of at most `most` units.
+  virtual Grid grid(std::int64_t most) = 0;
+  // Around the body of a kernel without a grid, which one call alone computes.
+  virtual void enter_without_grid() {}
+  virtual void leave_without_grid() {}
+};
+
+std::unique_ptr<UnitHooks> hooks_for(const target::Target& target, const passes::LinearKernel& kernel,
+                                     llvm::Module& module, llvm::IRBuilder<>& builder);
+
+}  // namespace hearth::codegen

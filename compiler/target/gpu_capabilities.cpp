@@ -1,0 +1,73 @@
+#include "compiler/target/gpu_capabilities.h"
+
+#include <absl/strings/escaping.h>
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+
+#include <bit>
+
+#include "compiler/target/gpu_arch.h"
+
+namespace hearth::target {
+namespace {
+
+constexpr std::uint64_t kMinRounds = 1024;
+constexpr std::uint32_t kMaxInvocationsOfWorkgroup = 1u << 16;
+
+template <typename... Parts>
+absl::Status wrong(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("target.", parts...));
+}
+
+// gridDim.x of CUDA and HIP.
+constexpr std::int64_t kMaxWorkgroups = (std::int64_t{1} << 31) - 1;
+
+// A launch strides by 64 bits: any number of units.
+Capabilities invocations() {
+  Capabilities can;
+  can.unit = Unit::Invocation;
+  can.max_workgroups = kMaxWorkgroups;
+  return can;
+}
+
+}  // namespace
+
+Capabilities cuda_capabilities(const v1::Target&) { return invocations(); }
+
+Capabilities hip_capabilities(const v1::Target&) {
+  Capabilities can = invocations();
+  can.blob_toolchain = "hip";
+  return can;
+}
+
+absl::Status check_gpu_limits(const v1::GpuLimits& gpu) {
+  const std::uint32_t most = gpu.max_workgroup_invocations();
+  if (most < 1 || most > kMaxInvocationsOfWorkgroup)
+    return wrong("gpu.max_workgroup_invocations: ", most, " is not from 1 to ", kMaxInvocationsOfWorkgroup);
+  if (gpu.workgroup_size() < 1 || gpu.workgroup_size() > most)
+    return wrong("gpu.workgroup_size: ", gpu.workgroup_size(), " is not from 1 to max_workgroup_invocations, ", most);
+  if (!std::has_single_bit(gpu.subgroup_size()) || gpu.subgroup_size() > 128)
+    return wrong("gpu.subgroup_size: ", gpu.subgroup_size(), " is no power of two up to 128");
+  if (gpu.max_loop_rounds() > 0 && gpu.max_loop_rounds() < kMinRounds)
+    return wrong("gpu.max_loop_rounds: ", gpu.max_loop_rounds(), " is less than ", kMinRounds,
+                 ", with which no kernel goes far; 0 stands for any number");
+  return absl::OkStatus();
+}
+
+absl::Status check_gpu_record(const v1::Target& record) {
+  const bool is_cuda = record.device() == "cuda";
+  const std::string_view triple = is_cuda ? "nvptx64-nvidia-cuda" : "amdgcn-amd-amdhsa";
+  if (record.triple() != triple && !absl::EndsWith(record.triple(), "-linux-gnu"))
+    return wrong("triple: \"", absl::CHexEscape(record.triple().substr(0, 64)), "\" is not ", triple,
+                 ", nor a processor's that stands in for it");
+  const GpuArch* const arch = find_gpu_arch(record.device(), record.arch());
+  if (arch == nullptr)
+    return wrong("arch: '", absl::CHexEscape(record.arch().substr(0, 64)), "' is not known; it is one of ",
+                 gpu_arch_names(record.device()));
+  if (!arch->unknown_to_llvm.empty())
+    return absl::UnimplementedError(absl::StrCat("target.arch: ", record.arch(), ": ", arch->unknown_to_llvm));
+  if (record.vector_bits() != 0) return wrong("vector_bits: kernels of a GPU are scalar; leave it out");
+  return check_gpu_limits(record.gpu());
+}
+
+}  // namespace hearth::target
