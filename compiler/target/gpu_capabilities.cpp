@@ -2,10 +2,10 @@
 
 #include <absl/strings/escaping.h>
 #include <absl/strings/match.h>
-#include <absl/strings/str_cat.h>
 
 #include <bit>
 
+#include "base/text.h"
 #include "compiler/target/gpu_arch.h"
 
 namespace hearth::target {
@@ -16,7 +16,7 @@ constexpr std::uint32_t kMaxInvocationsOfWorkgroup = 1u << 16;
 
 template <typename... Parts>
 absl::Status wrong(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat("target.", parts...));
+  return absl::InvalidArgumentError(str_cat("target.", parts...));
 }
 
 // gridDim.x of CUDA and HIP.
@@ -65,7 +65,7 @@ absl::Status check_gpu_record(const v1::Target& record) {
     return wrong("arch: '", absl::CHexEscape(record.arch().substr(0, 64)), "' is not known; it is one of ",
                  gpu_arch_names(record.device()));
   if (!arch->unknown_to_llvm.empty())
-    return absl::UnimplementedError(absl::StrCat("target.arch: ", record.arch(), ": ", arch->unknown_to_llvm));
+    return absl::UnimplementedError(str_cat("target.arch: ", record.arch(), ": ", arch->unknown_to_llvm));
   if (record.vector_bits() != 0) return wrong("vector_bits: kernels of a GPU are scalar; leave it out");
   return check_gpu_limits(record.gpu());
 }

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/kernel_abi.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/TargetParser/Triple.h"
-#include "runtime/kernel_abi.h"
 
 namespace hearth::codegen {
 namespace {
