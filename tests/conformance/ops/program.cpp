@@ -37,8 +37,8 @@ struct Program::Kernel {
   std::vector<ir::Scalar> slots;  // dtype of every buffer slot
   int file = -1;                  // stays open while the library is: dlopen tells libraries apart by name
   void* library = nullptr;
-  hearth_kernel_fn entry = nullptr;
-  std::string module;  // SPIR-V
+  void* entry = nullptr;  // a hearth_kernel_fn, or of a GPU's target a hearth_simt_fn
+  std::string module;     // SPIR-V
   Kernel() = default;
   Kernel(const Kernel&) = delete;
   ~Kernel() {
@@ -49,15 +49,28 @@ struct Program::Kernel {
 
 namespace {
 
+// As many as no grid is a multiple of, in an order that must not matter: odd ones first.
+void run_invocations(void* entry, const v1::Launch& launch, const std::vector<std::uint8_t*>& addresses,
+                     const std::vector<std::int64_t>& vars, std::int64_t units) {
+  constexpr std::int64_t kInvocations = 67;
+  std::vector<std::uint64_t> row = {static_cast<std::uint64_t>(units)};
+  for (const std::uint32_t buffer : launch.buffers()) row.push_back(reinterpret_cast<std::uint64_t>(addresses[buffer]));
+  for (const std::int64_t value : vars) row.push_back(static_cast<std::uint64_t>(value));
+  const auto kernel = reinterpret_cast<hearth_simt_fn>(entry);
+  for (const std::int64_t first : {1, 0}) {
+    for (std::int64_t i = first; i < kInvocations; i += 2) kernel(row.data(), i, kInvocations);
+  }
+}
+
 absl::Status open_artifact(const std::string& bytes, const std::string& symbol, int* file, void** library,
-                           hearth_kernel_fn* entry) {
+                           void** entry) {
   *file = memfd_create("kernel", MFD_CLOEXEC);
   if (*file < 0 || write(*file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     return absl::InternalError("cannot write an artifact to memory");
   }
   *library = dlopen(absl::StrCat("/proc/self/fd/", *file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (*library == nullptr) return absl::InternalError(absl::StrCat("dlopen: ", dlerror()));
-  *entry = reinterpret_cast<hearth_kernel_fn>(dlsym(*library, symbol.c_str()));
+  *entry = dlsym(*library, symbol.c_str());
   return *entry != nullptr ? absl::OkStatus() : absl::InternalError(absl::StrCat("no symbol ", symbol));
 }
 
@@ -107,7 +120,7 @@ void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::
 
 }  // namespace
 
-Program::Program(v1::Graph graph) : Program(std::move(graph), on_vulkan() ? vulkan_target() : host_target()) {}
+Program::Program(v1::Graph graph) : Program(std::move(graph), on_gpu() ? gpu_target() : host_target()) {}
 Program::Program(v1::Graph graph, v1::Target target, TuningRecords records)
     : graph_(std::move(graph)), target_(std::move(target)), records_(std::move(records)) {
   options_.set_opt_level(2);
@@ -198,7 +211,11 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
   Kernel& kernel = *kernels_[launch.kernel()];
   std::vector<std::int64_t> vars;
   for (const std::uint32_t var : launch.vars()) vars.push_back(feed.vars.at(var));
-  if (execution == Execution::Vulkan) {
+  if (execution == Execution::Gpu && kernel.entry != nullptr) {
+    run_invocations(kernel.entry, launch, memory.addresses, vars, part.end);
+    return absl::OkStatus();
+  }
+  if (execution == Execution::Gpu) {
     VulkanRunner::Launch& recorded = recorded_.emplace_back();
     recorded.module = &kernel.module;
     recorded.units = part.end;
@@ -210,7 +227,7 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
   if (execution == Execution::Compiled) {
     std::vector<void*> slots;
     for (const std::uint32_t buffer : launch.buffers()) slots.push_back(memory.addresses[buffer]);
-    kernel.entry(slots.data(), vars.data(), part.begin, part.end);
+    reinterpret_cast<hearth_kernel_fn>(kernel.entry)(slots.data(), vars.data(), part.begin, part.end);
     return absl::OkStatus();
   }
   Tensors buffers(static_cast<std::size_t>(launch.buffers_size()));
@@ -241,7 +258,7 @@ absl::Status Program::fork(int first, int end, const Feed& feed, Execution execu
   const v1::Plan& plan = lowered_.plan();
   const std::int64_t grid = evaluate(plan.launches(first).grid(), feed.vars);
   std::vector<reference::GridPart> parts = {{grid - grid / 3, grid}, {grid / 3, grid - grid / 3}, {0, grid / 3}};
-  if (execution == Execution::Vulkan) parts = {{0, grid}};
+  if (execution == Execution::Gpu) parts = {{0, grid}};
   if (end - first > 1 && execution == Execution::Linear) std::ranges::reverse(parts);
   for (const reference::GridPart& part : parts) {
     if (part.begin >= part.end) continue;
@@ -320,7 +337,7 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     }
     first = next;
   }
-  if (execution == Execution::Vulkan) {
+  if (execution == Execution::Gpu && on_vulkan()) {
     std::vector<VulkanRunner::Block> all = {{arena.data(), arena.size()}, {persistent.data(), persistent.size()}};
     for (const GuardedBlock& block : blocks) all.push_back({block.data(), block.size()});
     const std::vector<VulkanRunner::Launch> launches = std::exchange(recorded_, {});

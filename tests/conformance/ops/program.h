@@ -4,9 +4,10 @@
 //   ast        lower + kernel interpreter on every launch's AST: checks every access
 //   linear     compile_kernel's linear bodies + linear interpreter: checks every access, lane by lane
 //   compiled   compile_kernel's artifacts, dlopened, in guarded memory
-// With HEARTH_CONFORMANCE_DEVICE=vulkan a program is compiled for Vulkan (on_vulkan), and there are three:
+// With HEARTH_CONFORMANCE_DEVICE a program is compiled for a GPU (on_gpu), and there are three:
 //   ast, linear
-//   vulkan     compile_kernel's artifacts on this machine's first Vulkan device (conformance/vulkan)
+//   gpu        compile_kernel's artifacts: of `vulkan` on this machine's first Vulkan device (conformance/vulkan), of
+//              `simt` those that LLVM makes for GPUs, of this processor's triple, one invocation after the other
 // What that target lacks is refused by name and counted as a skip; refusals of f32, i32 and bool alone are failures.
 // A launch runs in three parts of its grid, the last part first; a parallel region's launches together, either way
 // round.
@@ -52,7 +53,7 @@ class Program {
   Program(v1::Graph graph, v1::Target target, TuningRecords records = {});
   ~Program();
 
-  enum class Execution { Imported, Ast, Linear, Compiled, Vulkan };
+  enum class Execution { Imported, Ast, Linear, Compiled, Gpu };
   absl::StatusOr<Tensors> run_reference(const Feed& feed) const;
   // The first call compiles; later calls reuse it.
   absl::StatusOr<Tensors> run(const Feed& feed, Execution execution);
@@ -91,10 +92,12 @@ class Program {
   std::vector<VulkanRunner::Launch> recorded_;  // of a run on Vulkan, until all are known
 };
 
-// Whether this process judges Vulkan's code instead of the CPU's. Without a device of that kind every check is skipped.
+// Whether this process judges a GPU's code instead of the CPU's, and whether a Vulkan device runs it; without one every
+// check is skipped.
+bool on_gpu();
 bool on_vulkan();
-// What hearth knows of Debian 12's lavapipe.
-v1::Target vulkan_target();
+// What hearth knows of Debian 12's lavapipe; or an H100's record with this processor's triple.
+v1::Target gpu_target();
 
 // The host's features (or the baseline's) as a target.
 v1::Target host_target();

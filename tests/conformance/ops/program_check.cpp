@@ -50,12 +50,13 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
                                                                {Execution::Ast, "ast"},
                                                                {Execution::Linear, "linear"},
                                                                {Execution::Compiled, "compiled"}};
-  if (on_vulkan()) {
-    if (target_.device() != "vulkan") {
+  if (on_gpu()) {
+    if (target_.device() != gpu_target().device()) {
       test::skip_part("of a CPU's target, which runs where programs are judged on the CPU");
       return "";
     }
-    if (const absl::Status found = VulkanRunner::get().status(); absl::IsNotFound(found)) {
+    if (const absl::Status found = on_vulkan() ? VulkanRunner::get().status() : absl::OkStatus();
+        absl::IsNotFound(found)) {
       test::skip_part(absl::StrCat("no Vulkan: ", std::string(found.message())));
       return "";
     }
@@ -63,7 +64,7 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
       test::skip_part(absl::StrCat("refused on Vulkan: ", refused_feature(prepared_)));
       return "";
     }
-    executions = {{Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Vulkan, "vulkan"}};
+    executions = {{Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Gpu, "gpu"}};
   }
   // Interpreters of large graphs take minutes, and find in them what they find in small ones.
   if (work(feed) > kMostInterpretedOps) executions.erase(executions.begin(), executions.end() - 1);

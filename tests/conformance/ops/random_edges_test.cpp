@@ -140,7 +140,7 @@ TEST_CASE("random graphs over the edges of their types agree, of inputs and of c
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
     INFO("HEARTH_FUZZ_SEED=" << seed);
-    const v1::Target target = on_vulkan() ? vulkan_target() : seed % 2 == 0 ? wide_target() : host_target();
+    const v1::Target target = on_gpu() ? gpu_target() : seed % 2 == 0 ? wide_target() : host_target();
     const EdgeGraph run(seed, false), folded(seed, true);
     for (const v1::Node& node : run.graph().nodes()) ops.insert(node.op());
     Program of_inputs(run.graph(), target), of_constants(folded.graph(), target);

@@ -219,7 +219,7 @@ TEST_CASE("random graphs in half precision are as near to f64 as roundings allow
   const std::uint64_t first = half_setting("HEARTH_FUZZ_SEED", 1);
   using Execution = Program::Execution;
   std::vector<Execution> executions = {Execution::Ast, Execution::Linear};
-  executions.push_back(on_vulkan() ? Execution::Vulkan : Execution::Compiled);
+  executions.push_back(on_gpu() ? Execution::Gpu : Execution::Compiled);
   if (on_vulkan() && !VulkanRunner::get().ok()) SKIP_CASE("there is no Vulkan device");
   int failures = 0;
   double judged = 0;
@@ -227,7 +227,7 @@ TEST_CASE("random graphs in half precision are as near to f64 as roundings allow
     const HalfGraph random(seed, seed % 2 == 0 ? Scalar::F16 : Scalar::BF16);
     INFO("HEARTH_FUZZ_SEED=" << seed);
     judged += random.judged();
-    Program program(random.graph(), on_vulkan() ? vulkan_target() : seed % 3 == 0 ? wide_target() : host_target());
+    Program program(random.graph(), on_gpu() ? gpu_target() : seed % 3 == 0 ? wide_target() : host_target());
     const auto reference = program.run_reference(random.feed());
     REQUIRE(reference.ok());
     std::string what = random.complaint(*reference);

@@ -72,11 +72,20 @@ v1::Target threaded_target() {
 
 v1::Target baseline_target() { return target_with({}, 128); }
 
+bool on_gpu() { return std::getenv("HEARTH_CONFORMANCE_DEVICE") != nullptr; }
+
 bool on_vulkan() {
   static const char* const device = std::getenv("HEARTH_CONFORMANCE_DEVICE");
   return device != nullptr && std::string_view(device) == "vulkan";
 }
 
-v1::Target vulkan_target() { return *runtime::named_target("vulkan:lavapipe"); }
+v1::Target gpu_target() {
+  if (on_vulkan()) return *runtime::named_target("vulkan:lavapipe");
+  v1::Target target = *runtime::named_target("cuda:sm_90a");
+  const v1::Target host = host_target();
+  target.set_triple(host.triple());
+  *target.mutable_features() = host.features();
+  return target;
+}
 
 }  // namespace hearth::conformance

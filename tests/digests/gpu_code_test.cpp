@@ -1,0 +1,175 @@
+// Every kernel of the models at hand and of a sample of ONNX's cases, drawn anew in every run, as LLVM compiles it for
+// GPUs, before judges that are not ours: PTX is assembled by NVIDIA's ptxas (HEARTH_PTXAS, else the one on PATH or of
+// /usr/local/cuda), code objects are read by LLVM's readelf. Neither may spill or call anything. HEARTH_FUZZ_COUNT says
+// how many ONNX cases.
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <regex>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/compile.h"
+#include "runtime/devices/named_target.h"
+#include "tests/digests/digest_cases.h"
+#include "tests/support/fresh_seed.h"
+#include "tests/support/skip.h"
+
+namespace hearth::digests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    char path[] = "/tmp/hearth-gpu-code-XXXXXX";
+    REQUIRE(mkdtemp(path) != nullptr);
+    path_ = path;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    const fs::path file = path_ / name;
+    std::ofstream(file, std::ios::binary) << bytes;
+    return file.string();
+  }
+
+ private:
+  fs::path path_;
+};
+
+struct Ran {
+  int code = -1;
+  std::string text;
+};
+
+Ran run(const std::string& command) {
+  Ran ran;
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.text.append(buffer, n);
+  ran.code = pclose(pipe);
+  return ran;
+}
+
+std::string find_ptxas() {
+  if (const char* given = std::getenv("HEARTH_PTXAS")) return given;
+  for (const char* name : {"ptxas", "/usr/local/cuda/bin/ptxas"}) {
+    if (run(absl::StrCat(name, " --version")).code == 0) return name;
+  }
+  return "";
+}
+
+// The kernels of ptxas' report that spill, with its line.
+std::string spilling(const std::string& report) {
+  static const std::regex line("Function properties for (\\w+)\n *(.*[1-9][0-9]* bytes spill.*)\n");
+  std::string found;
+  for (auto i = std::sregex_iterator(report.begin(), report.end(), line); i != std::sregex_iterator(); ++i)
+    absl::StrAppend(&found, (*i)[1].str(), ": ", (*i)[2].str(), "\n");
+  return found;
+}
+
+// By symbol: kernels that several graphs have are compiled once.
+using Kernels = std::map<std::string, v1::KernelSpec>;
+
+void add_kernels(const v1::Graph& graph, const v1::Target& target, Kernels* kernels) {
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(graph, target, options);
+  INFO(lowered.status().message());
+  REQUIRE(lowered.ok());
+  for (const v1::KernelSpec& kernel : lowered->kernels()) kernels->emplace(kernel.symbol(), kernel);
+}
+
+Kernels kernels_for(const v1::Target& target) {
+  const char* source_dir = std::getenv("HEARTH_SOURCE_DIR");
+  REQUIRE(source_dir != nullptr);
+  std::vector<DigestCase> cases = digest_cases(source_dir, "");
+  const auto is_onnx = [](const DigestCase& c) { return c.name.starts_with("onnx/"); };
+  std::vector<DigestCase> drawn;
+  std::ranges::copy_if(cases, std::back_inserter(drawn), is_onnx);
+  std::erase_if(cases, [](const DigestCase& c) { return !c.name.starts_with("models/"); });
+  std::shuffle(drawn.begin(), drawn.end(), std::mt19937_64(test::fresh_seed()));
+  drawn.resize(std::min<std::size_t>(drawn.size(), test::fresh_count(40)));
+  cases.insert(cases.end(), drawn.begin(), drawn.end());
+  Kernels kernels;
+  for (const DigestCase& c : cases) {
+    const absl::StatusOr<v1::Graph> graph = c.graph();
+    if (!graph.ok()) continue;  // it needs what is fed at run time
+    INFO(c.name);
+    add_kernels(*graph, target, &kernels);
+  }
+  return kernels;
+}
+
+std::string compiled(const v1::KernelSpec& kernel, const v1::Target& target, v1::Artifact::Format format) {
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  const absl::StatusOr<v1::CompiledKernel> done = compiler::compile_kernel(kernel, target, options);
+  INFO(done.status().message() << "\n" << kernel.ast());
+  REQUIRE(done.ok());
+  REQUIRE(done->artifact().format() == format);
+  return done->artifact().data();
+}
+
+}  // namespace
+
+TEST_CASE("PTX is assembled by ptxas without a spill, and calls nothing") {
+  const std::string ptxas = find_ptxas();
+  const std::string name = GENERATE("cuda:sm_70", "cuda:sm_80", "cuda:sm_90a");
+  const v1::Target target = *runtime::named_target(name);
+  std::string all;
+  const Kernels kernels = kernels_for(target);
+  for (const auto& [symbol, kernel] : kernels) {
+    std::string text = compiled(kernel, target, v1::Artifact::PTX);
+    CHECK_FALSE(absl::StrContains(text, ".extern"));
+    CHECK(absl::StrContains(text, absl::StrCat(".visible .entry ", symbol, "(")));
+    // One module of all: of the others, what stands behind its first lines.
+    if (!all.empty()) text = text.substr(text.find('\n', text.find(".address_size")));
+    all += text;
+  }
+  if (ptxas.empty()) SKIP_CASE("there is no ptxas");
+  const Folder folder;
+  // CUDA 13's assembles for no Volta; sm_70's PTX is also Turing's.
+  const std::string arch = target.arch() == "sm_70" ? "sm_75" : target.arch();
+  const Ran ran = run(absl::StrCat(ptxas, " -v -arch=", arch, " ", folder.write("all.ptx", all), " -o /dev/null"));
+  if (absl::StrContains(ran.text, "is not defined for option 'gpu-name'")) SKIP_CASE("this ptxas has no " + arch);
+  INFO((ran.code == 0 ? "" : ran.text.substr(0, 4000)));
+  CHECK(ran.code == 0);
+  CHECK(spilling(ran.text) == "");
+  std::printf("%s: %zu kernels assembled\n", name.c_str(), kernels.size());
+}
+
+TEST_CASE("code objects of AMD GPUs have a kernel of their wave size, without a spill or private memory") {
+  const std::string name = GENERATE("hip:gfx90a", "hip:gfx942", "hip:gfx1100", "hip:gfx1201", "hip:gfx11-generic");
+  const v1::Target target = *runtime::named_target(name);
+  const Folder folder;
+  std::string files;
+  const Kernels kernels = kernels_for(target);
+  for (const auto& [symbol, kernel] : kernels)
+    absl::StrAppend(&files, " ", folder.write(symbol + ".hsaco", compiled(kernel, target, v1::Artifact::HSACO)));
+  const Ran ran = run(absl::StrCat(HEARTH_READELF, " --notes --dyn-syms --wide", files));
+  INFO(ran.text.substr(0, 4000));
+  REQUIRE(ran.code == 0);
+  const auto count = [&](const std::string& what) {
+    const std::regex line(what);
+    return std::distance(std::sregex_iterator(ran.text.begin(), ran.text.end(), line), std::sregex_iterator());
+  };
+  const auto all = static_cast<std::ptrdiff_t>(kernels.size());
+  CHECK(count(R"(\.vgpr_spill_count: +0\n)") == all);
+  CHECK(count(R"(\.sgpr_spill_count: +0\n)") == all);
+  CHECK(count(R"(\.private_segment_fixed_size: +0\n)") == all);
+  CHECK(count(absl::StrCat(R"(\.wavefront_size: +)", target.gpu().subgroup_size(), "\n")) == all);
+  CHECK(count(R"( hearth_\w+\.kd\n)") == 2 * all);  // in the notes, and among the symbols
+  std::printf("%s: %zu kernels\n", name.c_str(), kernels.size());
+}
+
+}  // namespace hearth::digests
