@@ -244,18 +244,24 @@ namespace {
 constexpr int kTile = 8;                // accumulators
 constexpr std::int64_t kShortLoop = 4;  // iterations: the window of a convolution
 
+void add_loop_option(llvm::BranchInst& back_edge, const char* name, std::optional<std::uint32_t> value) {
+  llvm::LLVMContext& context = back_edge.getContext();
+  llvm::SmallVector<llvm::Metadata*, 2> option = {llvm::MDString::get(context, name)};
+  if (value)
+    option.push_back(
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t{*value})));
+  llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, option)});
+  id->replaceOperandWith(0, id);
+  back_edge.setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
 // Of the innermost loop of a tile, LLVM counts the instructions, not the registers. Where there are 32, a short loop is
 // unrolled though a tile is long; where there are 16, all operands of several iterations at once would make it spill.
 void decide_unrolling(llvm::BranchInst& back_edge, UOpRef range, std::int64_t registers) {
   const bool is_short = range->source(0)->is_const() && range->source(0)->int_value() <= kShortLoop;
   const bool is_roomy = registers >= 32;
   if (is_roomy && !is_short) return;
-  llvm::LLVMContext& context = back_edge.getContext();
-  const char* decision = is_roomy ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable";
-  llvm::Metadata* option = llvm::MDNode::get(context, {llvm::MDString::get(context, decision)});
-  llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, option});
-  id->replaceOperandWith(0, id);
-  back_edge.setMetadata(llvm::LLVMContext::MD_loop, id);
+  add_loop_option(back_edge, is_roomy ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable", std::nullopt);
 }
 
 }  // namespace
@@ -272,6 +278,10 @@ absl::Status Emitter::close_range(UOpRef node) {
   const bool is_tile = !loop.holds_loop && loop.updates >= kTile;
   if (is_tile && is_range(loop.range, ir::RangeKind::Reduce))
     decide_unrolling(*back, loop.range, traits_.vector_registers);
+  const UOpRef size = loop.range->source(0);
+  const bool is_long = !size->is_const() || size->int_value() > traits_.max_unrolled;
+  if (traits_.max_unrolled > 0 && !loop.holds_loop && is_long)
+    add_loop_option(*back, "llvm.loop.unroll.count", traits_.max_unrolled);
   if (!loops_.empty()) loops_.back().holds_loop = true;
   if (&function_->back() != loop.exit) loop.exit->moveAfter(&function_->back());
   b_.SetInsertPoint(loop.exit);

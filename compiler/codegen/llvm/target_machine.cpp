@@ -78,9 +78,14 @@ constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
 
 bool is_gpu(const llvm::Triple& triple) { return triple.isNVPTX() || triple.isAMDGPU(); }
 
-// Of all GPUs: kernels are scalar, and what an invocation waits for others hide.
-constexpr TargetTraits kGpuTraits = {
-    .has_fma = true, .has_round = true, .has_half_convert = true, .prefetches = false, .chooses_addresses = false};
+// Of all GPUs: kernels are scalar, and what an invocation waits for others hide. LLVM unrolls loops of 128 products whole,
+// which ptxas has no registers for: eight keep as many loads in flight.
+constexpr TargetTraits kGpuTraits = {.has_fma = true,
+                                     .has_round = true,
+                                     .has_half_convert = true,
+                                     .prefetches = false,
+                                     .chooses_addresses = false,
+                                     .max_unrolled = 8};
 
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {
   const target::Target facts(target);

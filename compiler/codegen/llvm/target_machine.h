@@ -28,6 +28,8 @@ struct TargetTraits {
   // Whether vectors that a reduction reads next are worth asking for; the next channel of a window always is.
   bool prefetches_streams = true;
   std::int64_t vector_registers = 16;
+  // Iterations of an innermost loop that stand in a row; 0: LLVM decides.
+  std::uint32_t max_unrolled = 0;
   // Bits of the widest vector that one masked load of 4 or 8 byte elements reads; 0: LLVM splits wider ones rightly.
   unsigned masked_load_bits = 0;
 };
