@@ -3,8 +3,10 @@
 # test runs where it finds most: code that reads others' bytes, hands memory about or fails on purpose under sanitizers,
 # which need a build of their own; what runs generated code, other compilers or programs as users get them in release.
 set(HEARTH_TEST_PHASES
-  # A sample of the whole, and what counts allocations, memory, limits or times in one and is hostile in the other.
-  "(integration|daemon_life|runtime|sandbox|attack|daemon_process|onnx|c_abi|python_(arrays|calls|threads))_test" release+asan
+  # What counts allocations, memory, limits or times in one and is hostile in the other.
+  "(runtime|sandbox|daemon_process|onnx|c_abi)_test" release+asan
+  # Whole programs over a longer time; what a terminal shows.
+  "(integration|daemon_life)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
   "(numpy|ops|onnx|buffers)_(conformance|compiled_cases|simt)_test|numpy_cases|wire_oracle_test" release
   "(model_numbers|model_importer|model_commands|models_simt|net_kernels|digests|spirv_modules|gpu_code)_test" release

@@ -54,6 +54,17 @@ TEST_CASE("a record with nonsense limits is refused by field before anything is 
        "target.vector_bits: 100 is no multiple of 32 up to 2048"},
       {"cpu:x86-64-v3", [](v1::Target& t) { t.set_device("tpu\n"); },
        "target.device: 'tpu\\n' is not known; it is one of cpu, null, cuda, hip, vulkan"},
+      {"cuda:sm_80", [](v1::Target& t) { t.set_arch("sm_8"); },
+       "target.arch: 'sm_8' is not known; it is one of sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_90a"},
+      {"cuda:sm_80", [](v1::Target& t) { t.set_triple("amdgcn-amd-amdhsa"); },
+       "target.triple: \"amdgcn-amd-amdhsa\" is not nvptx64-nvidia-cuda, nor a processor's that stands in for it"},
+      {"cuda:sm_80", [](v1::Target& t) { t.set_vector_bits(256); },
+       "target.vector_bits: kernels of a GPU are scalar; leave it out"},
+      {"hip:gfx942", [](v1::Target& t) { t.mutable_gpu()->set_workgroup_size(0); },
+       "target.gpu.workgroup_size: 0 is not from 1 to max_workgroup_invocations, 1024"},
+      // LLVM 19 itself would go on with a generic GPU.
+      {"hip:gfx942", [](v1::Target& t) { t.set_arch("gfx950"); },
+       "target.arch: gfx950: it needs LLVM 20, and this build has LLVM 19"},
   };
   for (const Case& c : cases) {
     v1::Target target = known_record(c.name);
