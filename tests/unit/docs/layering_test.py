@@ -73,7 +73,7 @@ class LayeringTest(unittest.TestCase):
     def test_an_include_against_the_order_of_rooms_is_seen(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("runtime/hal/device.h", '#include "runtime/replay/instance.h"\n'), ("runtime/replay/instance.h", ""),
-                               ("runtime/plan/plan.h", '#include "base/kernel_abi.h"\n'), ("base/kernel_abi.h", "")):
+                               ("runtime/plan/plan.h", '#include "runtime/thread_pool.h"\n'), ("runtime/thread_pool.h", "")):
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
