@@ -1,10 +1,7 @@
 #include "runtime/hal/vulkan/vulkan_context.h"
 
-#include <cstdlib>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "base/fork.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 
@@ -16,18 +13,6 @@ bool has(const v1::Target& target, std::string_view feature) {
 }
 
 VkBool32 flag(bool value) { return value ? VK_TRUE : VK_FALSE; }
-
-// How long a submission may take before the device counts as stuck.
-std::chrono::nanoseconds timeout_from_environment() {
-  std::int64_t ms = 0;
-  const char* const text = std::getenv("HEARTH_DEVICE_TIMEOUT_MS");
-  if (text == nullptr || !absl::SimpleAtoi(text, &ms) || ms <= 0) return std::chrono::minutes(2);
-  return std::chrono::milliseconds(std::min<std::int64_t>(ms, 86'400'000));
-}
-
-std::int64_t milliseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-}
 
 absl::StatusCode code_of(VkResult result) {
   switch (result) {
@@ -59,8 +44,6 @@ absl::StatusOr<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanD
   if (listed != VK_SUCCESS || info.index >= count)
     return absl::UnavailableError(str_cat("Vulkan device ", info.index, ", ", info.name, ": it is there no more"));
   std::shared_ptr<VulkanContext> context(new VulkanContext(info));
-  context->fork_generation_ = runtime::fork_generation();
-  context->timeout_ = timeout_from_environment();
   HEARTH_RETURN_IF_ERROR(context->make_device(devices[info.index], hook));
   return context;
 }
@@ -131,31 +114,13 @@ absl::Status VulkanContext::make_device(VkPhysicalDevice physical, const EntryPo
 }
 
 absl::Status VulkanContext::check(VkResult result, std::string_view what) const {
-  if (result == VK_ERROR_DEVICE_LOST) is_lost_ = true;
+  if (result == VK_ERROR_DEVICE_LOST) state_.set_lost("VK_ERROR_DEVICE_LOST");
   const std::string messages = take_validation_messages();
   if (!messages.empty()) return absl::InternalError(str_cat(info_.name, ": ", what, ": validation: ", messages));
   if (result == VK_SUCCESS) return absl::OkStatus();
-  const std::string_view remedy =
-      result == VK_ERROR_DEVICE_LOST ? "; start the process anew, or use another device" : "";
+  const std::string_view remedy = result == VK_ERROR_DEVICE_LOST ? kLostRemedy : "";
   return absl::Status(code_of(result), str_cat(info_.name, ": ", what, ": ", to_string(result), remedy));
 }
-
-absl::Status VulkanContext::check_usable() const {
-  if (fork_generation_ != runtime::fork_generation()) {
-    return absl::FailedPreconditionError(
-        str_cat(info_.name,
-                ": it was in use when this process was forked, and drivers do not follow; prepare the plan in the "
-                "child, before the parent uses the device"));
-  }
-  if (is_lost_) return check(VK_ERROR_DEVICE_LOST, "an earlier call");
-  if (is_stuck_) {
-    return absl::UnavailableError(str_cat(info_.name, ": an earlier run did not end within ", milliseconds(timeout_),
-                                          " ms; start the process anew, or use another device"));
-  }
-  return absl::OkStatus();
-}
-
-bool VulkanContext::is_abandoned() const { return is_stuck_ || fork_generation_ != runtime::fork_generation(); }
 
 absl::Status VulkanContext::submit(VkCommandBuffer commands, VkSemaphore semaphore, std::uint64_t value) const {
   const VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
@@ -182,17 +147,12 @@ absl::Status VulkanContext::wait(VkSemaphore semaphore, std::uint64_t value) con
                                     .semaphoreCount = 1,
                                     .pSemaphores = &semaphore,
                                     .pValues = &value};
-  const VkResult result = table_.vkWaitSemaphores(device_, &wait, static_cast<std::uint64_t>(timeout_.count()));
-  if (result == VK_TIMEOUT) {
-    is_stuck_ = true;
-    return absl::DeadlineExceededError(
-        str_cat(info_.name, ": a run did not end within ", milliseconds(timeout_),
-                " ms (HEARTH_DEVICE_TIMEOUT_MS); start the process anew, or use another device"));
-  }
+  const VkResult result = table_.vkWaitSemaphores(device_, &wait, static_cast<std::uint64_t>(state_.timeout().count()));
+  if (result == VK_TIMEOUT) return state_.stuck();
   // What was waited for may still use what its owner is about to free.
   if (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST) {
     const std::lock_guard lock(queue_mutex_);
-    if (table_.vkDeviceWaitIdle(device_) != VK_SUCCESS) is_stuck_ = true;
+    if (table_.vkDeviceWaitIdle(device_) != VK_SUCCESS) state_.set_stuck();
   }
   return check(result, "vkWaitSemaphores");
 }

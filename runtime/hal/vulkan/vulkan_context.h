@@ -7,8 +7,6 @@
 //
 //   absl::StatusOr<std::shared_ptr<VulkanContext>> context = VulkanContext::open(info, nullptr);
 #pragma once
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/hal/gpu/device_state.h"
 #include "runtime/hal/vulkan/vulkan_devices.h"
 #include "runtime/hal/vulkan/vulkan_instance.h"
 
@@ -45,9 +44,9 @@ class VulkanContext {
   // OK for VK_SUCCESS. `what` is the entry point, or what it was called for.
   absl::Status check(VkResult result, std::string_view what) const;
   // Before anything else of the device: whether it was lost, is stuck, or belongs to another process.
-  absl::Status check_usable() const;
+  absl::Status check_usable() const { return state_.check_usable(); }
   // Whether nothing may be destroyed any more: it may still be in use, or is another process's.
-  bool is_abandoned() const;
+  bool is_abandoned() const { return state_.is_abandoned(); }
 
   // `semaphore`, a timeline's, becomes `value` when `commands` are done.
   absl::Status submit(VkCommandBuffer commands, VkSemaphore semaphore, std::uint64_t value) const;
@@ -58,13 +57,12 @@ class VulkanContext {
   void set_name(VkObjectType type, std::uint64_t handle, const std::string& name) const;
 
  private:
-  explicit VulkanContext(const VulkanDeviceInfo& info) : info_(info) {}
+  explicit VulkanContext(const VulkanDeviceInfo& info) : info_(info), state_(info.name) {}
   absl::Status make_device(VkPhysicalDevice physical, const EntryPointHook& hook);
   absl::Status find_queue(VkPhysicalDevice physical);
 
   VulkanDeviceInfo info_;
-  std::uint32_t fork_generation_ = 0;
-  std::chrono::nanoseconds timeout_ = {};
+  const DeviceState state_;
   VkDevice device_ = VK_NULL_HANDLE;
   VolkDeviceTable table_ = {};
   std::uint32_t family_ = 0;
@@ -73,7 +71,6 @@ class VulkanContext {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   mutable std::mutex queue_mutex_;
-  mutable std::atomic<bool> is_lost_ = false, is_stuck_ = false;
 };
 
 // An object of a context's device, destroyed with `Destroy`, an entry point. Move-only.

@@ -12,40 +12,11 @@
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/text.h"
+#include "runtime/hal/gpu/check_target.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
 
 namespace hearth::runtime {
 namespace {
-
-// Whether kernels that were compiled for `target` run on a device with this record.
-absl::Status check_target(const v1::Target& target, const VulkanDeviceInfo& info) {
-  const auto refuse = [&](const auto&... reason) {
-    return absl::FailedPreconditionError(
-        str_cat("the plan was compiled for ", reason..., "; prepare it for device 'vulkan:", info.index, "'"));
-  };
-  const v1::Target& own = info.target;
-  if (target.device() != "vulkan") return refuse("device '", target.device(), "' and this is ", info.name);
-  if (target.abi_version() != HEARTH_KERNEL_ABI_VERSION) {
-    return absl::FailedPreconditionError(str_cat("the plan's kernels use ABI version ", target.abi_version(),
-                                                 "; this runtime calls version ", HEARTH_KERNEL_ABI_VERSION,
-                                                 "; use a client and a daemon of one release"));
-  }
-  std::string missing;
-  for (const std::string& feature : target.features()) {
-    if (std::ranges::find(own.features(), feature) == own.features().end())
-      str_append(&missing, missing.empty() ? "" : ", ", feature);
-  }
-  if (!missing.empty()) return refuse("a device with ", missing, ", which ", info.name, " lacks");
-  if (target.gpu().workgroup_size() > own.gpu().max_workgroup_invocations()) {
-    return refuse("workgroups of ", target.gpu().workgroup_size(), " invocations, and ", info.name, " has at most ",
-                  own.gpu().max_workgroup_invocations());
-  }
-  const std::uint64_t rounds = own.gpu().max_loop_rounds();
-  if (rounds > 0 && (target.gpu().max_loop_rounds() == 0 || target.gpu().max_loop_rounds() > rounds)) {
-    return refuse("loops of any number of rounds, and ", info.name, " ends those of an invocation after ", rounds);
-  }
-  return absl::OkStatus();
-}
 
 bool is_meant(const VulkanDeviceInfo& info, const std::string& which) {
   std::uint32_t index = 0;
@@ -120,7 +91,7 @@ absl::Status VulkanDevice::read(const Buffer& from, std::size_t offset, void* to
 
 absl::StatusOr<std::unique_ptr<Executable>> VulkanDevice::load(const Plan& plan,
                                                                const std::vector<ArtifactSource>& artifacts) const {
-  HEARTH_RETURN_IF_ERROR(check_target(plan.target, info_));
+  HEARTH_RETURN_IF_ERROR(check_gpu_target(plan.target, info_));
   HEARTH_ASSIGN_OR_RETURN(Opened* const device, opened());
   HEARTH_ASSIGN_OR_RETURN(
       std::unique_ptr<VulkanExecutable> executable,

@@ -1,11 +1,7 @@
 #include "runtime/hal/vulkan/vulkan_program.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/status_macros.h"
 #include "base/text.h"
-#include "runtime/hal/barriers.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
 
 namespace hearth::runtime {
@@ -14,8 +10,6 @@ namespace {
 // What every device takes in one dimension (maxComputeWorkGroupCount is at least that); a kernel's invocations take
 // their units in steps of all.
 constexpr std::int64_t kMaxGroups = 65'535;
-// A command takes a few hundred bytes of the driver's memory.
-constexpr std::size_t kMaxLaunches = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -23,7 +17,8 @@ absl::StatusOr<std::unique_ptr<VulkanProgram>> VulkanProgram::record(std::shared
                                                                      const std::shared_ptr<VulkanMemory>& memory,
                                                                      const VulkanExecutable& executable, Rows& rows) {
   HEARTH_RETURN_IF_ERROR(context->check_usable());
-  std::unique_ptr<VulkanProgram> program(new VulkanProgram(std::move(context), executable, rows));
+  HEARTH_ASSIGN_OR_RETURN(LaunchRows launches, LaunchRows::of(rows));
+  std::unique_ptr<VulkanProgram> program(new VulkanProgram(std::move(context), executable, std::move(launches)));
   HEARTH_RETURN_IF_ERROR(program->allocate(*memory));
   absl::Status recorded = program->record_into(program->commands_.buffer, VK_NULL_HANDLE);
   if (!recorded.ok()) return recorded;
@@ -32,23 +27,8 @@ absl::StatusOr<std::unique_ptr<VulkanProgram>> VulkanProgram::record(std::shared
 }
 
 absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
-  std::size_t words = 0;
-  rows_.for_each_launch([&](std::uint32_t step, bool) {
-    const PlanLaunch& launch = rows_.plan->launches[rows_.steps[step].launch];
-    steps_.push_back(step);
-    row_at_.push_back(words);
-    words += 1 + launch.buffers.size() + launch.vars.size();
-  });
-  if (steps_.size() > kMaxLaunches) {
-    return absl::ResourceExhaustedError(str_cat("the plan's loops make ", steps_.size(),
-                                                " launches in one run; at most ", kMaxLaunches,
-                                                " are recorded: run shorter pieces, carrying the state"));
-  }
-  std::vector<std::uint32_t> launches;
-  for (const std::uint32_t step : steps_) launches.push_back(rows_.steps[step].launch);
-  waits_ = barriers(*rows_.plan, launches);
-  HEARTH_ASSIGN_OR_RETURN(Buffer rows,
-                          memory.allocate(words * sizeof(std::uint64_t), "the launches' rows", MemoryUse::kWritten));
+  HEARTH_ASSIGN_OR_RETURN(Buffer rows, memory.allocate(launches_.num_words() * sizeof(std::uint64_t),
+                                                       "the launches' rows", MemoryUse::kWritten));
   row_memory_ = std::move(rows);
   HEARTH_ASSIGN_OR_RETURN(VulkanSemaphore done, make_timeline(context_));
   done_ = std::move(done);
@@ -57,15 +37,14 @@ absl::Status VulkanProgram::allocate(VulkanMemory& memory) {
   return absl::OkStatus();
 }
 
-void VulkanProgram::dispatch(VkCommandBuffer commands, const Rows::Step& step, std::size_t launch) const {
+void VulkanProgram::dispatch(VkCommandBuffer commands, std::size_t launch) const {
   const VolkDeviceTable& table = context_->table();
-  const std::int64_t units = rows_.plan->launches[step.launch].grid.max(),
-                     size = rows_.plan->kernels[step.kernel].workgroup_size;
-  const VkDeviceAddress row = reinterpret_cast<VkDeviceAddress>(row_memory_.address()) + row_at_[launch] * 8;
-  table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, executable_.pipeline(step.kernel));
+  const std::uint32_t kernel = launches_.step(launch).kernel;
+  const VkDeviceAddress row =
+      reinterpret_cast<VkDeviceAddress>(row_memory_.address()) + launches_.first_word(launch) * 8;
+  table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, executable_.pipeline(kernel));
   table.vkCmdPushConstants(commands, context_->pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof row, &row);
-  const std::int64_t groups = std::min(units / size + (units % size != 0), kMaxGroups);
-  table.vkCmdDispatch(commands, static_cast<std::uint32_t>(groups), 1, 1);
+  table.vkCmdDispatch(commands, static_cast<std::uint32_t>(launches_.groups(launch, kMaxGroups)), 1, 1);
 }
 
 absl::Status VulkanProgram::record_into(VkCommandBuffer commands, VkQueryPool queries) const {
@@ -89,16 +68,16 @@ absl::Status VulkanProgram::record_into(VkCommandBuffer commands, VkQueryPool qu
     table.vkCmdPipelineBarrier2(commands, &dependency);
   };
   if (queries != VK_NULL_HANDLE)
-    table.vkCmdResetQueryPool(commands, queries, 0, static_cast<std::uint32_t>(steps_.size() + 1));
+    table.vkCmdResetQueryPool(commands, queries, 0, static_cast<std::uint32_t>(launches_.size() + 1));
   const auto time = [&](std::size_t place) {
     if (queries == VK_NULL_HANDLE) return;
     table.vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries,
                                static_cast<std::uint32_t>(place));
   };
   time(0);
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (waits_[i] || (i > 0 && queries != VK_NULL_HANDLE)) depend(between);  // times are of one launch alone
-    dispatch(commands, rows_.steps[steps_[i]], i);
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    if (launches_.waits(i) || (i > 0 && queries != VK_NULL_HANDLE)) depend(between);  // times are of one launch alone
+    dispatch(commands, i);
     time(i + 1);
   }
   depend(last);
@@ -106,18 +85,7 @@ absl::Status VulkanProgram::record_into(VkCommandBuffer commands, VkQueryPool qu
 }
 
 absl::Status VulkanProgram::rows_changed() {
-  auto* const words = static_cast<std::uint64_t*>(row_memory_.data());
-  std::size_t i = 0;
-  rows_.for_each_launch([&](std::uint32_t number, bool runs) {
-    const Rows::Step& step = rows_.steps[number];
-    const PlanLaunch& launch = rows_.plan->launches[step.launch];
-    std::uint64_t* row = words + row_at_[i++];
-    *row++ = runs ? static_cast<std::uint64_t>(step.grid) : 0;
-    std::memcpy(row, rows_.addresses.data() + step.first_address, launch.buffers.size() * sizeof *row);
-    row += launch.buffers.size();
-    if (!launch.vars.empty())
-      std::memcpy(row, rows_.values.data() + step.first_value, launch.vars.size() * sizeof *row);
-  });
+  launches_.write(static_cast<std::uint64_t*>(row_memory_.data()));
   return absl::OkStatus();
 }
 
@@ -137,7 +105,7 @@ absl::Status VulkanProgram::prepare_to_profile() {
   }
   const VkQueryPoolCreateInfo create = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                         .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                        .queryCount = static_cast<std::uint32_t>(steps_.size() + 1)};
+                                        .queryCount = static_cast<std::uint32_t>(launches_.size() + 1)};
   VkQueryPool pool = VK_NULL_HANDLE;
   const VkResult made = context_->table().vkCreateQueryPool(context_->device(), &create, nullptr, &pool);
   HEARTH_RETURN_IF_ERROR(context_->check(made, "vkCreateQueryPool"));
@@ -153,21 +121,12 @@ absl::Status VulkanProgram::run_profiled(Profile& profile) {
   HEARTH_RETURN_IF_ERROR(context_->check_usable());
   HEARTH_RETURN_IF_ERROR(prepare_to_profile());
   HEARTH_RETURN_IF_ERROR(submit(profiled_.buffer));
-  std::vector<std::uint64_t> ticks(steps_.size() + 1);
+  std::vector<std::uint64_t> ticks(launches_.size() + 1);
   const VkResult got = context_->table().vkGetQueryPoolResults(
       context_->device(), queries_.get(), 0, static_cast<std::uint32_t>(ticks.size()), ticks.size() * sizeof ticks[0],
       ticks.data(), sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   HEARTH_RETURN_IF_ERROR(context_->check(got, "vkGetQueryPoolResults"));
-  std::size_t i = 0;
-  rows_.for_each_launch([&](std::uint32_t step, bool runs) {
-    const std::uint64_t time = ticks[i + 1] - ticks[i];
-    ++i;
-    if (!runs) return;
-    LaunchTime& launch = profile.launches[step];
-    launch.time_ns += static_cast<std::uint64_t>(static_cast<double>(time) * context_->timestamp_ns());
-    launch.num_ops += rows_.steps[step].num_ops;
-    ++launch.runs;
-  });
+  launches_.add_times(ticks, context_->timestamp_ns(), profile);
   return absl::OkStatus();
 }
 

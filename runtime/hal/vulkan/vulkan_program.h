@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/hal/gpu/launch_rows.h"
 #include "runtime/hal/program.h"
-#include "runtime/hal/rows.h"
 #include "runtime/hal/vulkan/vulkan_context.h"
 #include "runtime/hal/vulkan/vulkan_memory.h"
 
@@ -25,21 +25,18 @@ class VulkanProgram final : public Program {
   absl::Status rows_changed() override;
 
  private:
-  VulkanProgram(std::shared_ptr<const VulkanContext> context, const VulkanExecutable& executable, Rows& rows)
-      : context_(std::move(context)), executable_(executable), rows_(rows) {}
+  VulkanProgram(std::shared_ptr<const VulkanContext> context, const VulkanExecutable& executable, LaunchRows launches)
+      : context_(std::move(context)), executable_(executable), launches_(std::move(launches)) {}
   absl::Status allocate(VulkanMemory& memory);
   // `queries` null: times nothing.
   absl::Status record_into(VkCommandBuffer commands, VkQueryPool queries) const;
-  void dispatch(VkCommandBuffer commands, const Rows::Step& step, std::size_t launch) const;
+  void dispatch(VkCommandBuffer commands, std::size_t launch) const;
   absl::Status prepare_to_profile();
   absl::Status submit(VkCommandBuffer commands);
 
   std::shared_ptr<const VulkanContext> context_;
   const VulkanExecutable& executable_;
-  Rows& rows_;
-  std::vector<std::uint32_t> steps_;  // of every launch in its order, those of a loop's steps one after the other
-  std::vector<bool> waits_;           // for all launches before it
-  std::vector<std::size_t> row_at_;   // where its row begins
+  LaunchRows launches_;
   Buffer row_memory_;
   VulkanSemaphore done_;
   std::uint64_t runs_ = 0;  // done_ when all are done
