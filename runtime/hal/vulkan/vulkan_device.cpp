@@ -1,53 +1,15 @@
 #include "runtime/hal/vulkan/vulkan_device.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_replace.h"
-#include "base/kernel_abi.h"
-#include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/gpu/check_target.h"
+#include "runtime/hal/gpu/choose_device.h"
 #include "runtime/hal/vulkan/vulkan_executable.h"
 
 namespace hearth::runtime {
-namespace {
-
-bool is_meant(const VulkanDeviceInfo& info, const std::string& which) {
-  std::uint32_t index = 0;
-  if (absl::SimpleAtoi(which, &index)) return info.index == index;
-  const std::string plain = absl::AsciiStrToLower(absl::StrReplaceAll(which, {{"-", ""}}));
-  return (!info.uuid.empty() && plain == to_hex(info.uuid)) || absl::EqualsIgnoreCase(which, info.name);
-}
-
-// Those that compute fastest first.
-int rank(const VulkanDeviceInfo& info) {
-  const std::vector<std::string_view> types = {"discrete", "integrated", "virtual", "other", "cpu"};
-  return static_cast<int>(std::ranges::find(types, info.type) - types.begin());
-}
-
-absl::StatusOr<VulkanDeviceInfo> choose(const std::vector<VulkanDeviceInfo>& infos, const std::string& which) {
-  std::string there;
-  const VulkanDeviceInfo* best = nullptr;
-  for (const VulkanDeviceInfo& info : infos) {
-    str_append(&there, there.empty() ? "" : "; ", "vulkan:", info.index, " is ", info.name,
-               info.unusable.empty() ? "" : str_cat(", which cannot be used: ", info.unusable));
-    if (!which.empty() && is_meant(info, which)) return info;
-    if (which.empty() && info.unusable.empty() && (best == nullptr || rank(info) < rank(*best))) best = &info;
-  }
-  if (best != nullptr) return *best;
-  if (infos.empty()) return absl::NotFoundError("the Vulkan drivers of this machine have no device");
-  return absl::NotFoundError(which.empty() ? str_cat("no Vulkan device of this machine can be used: ", there)
-                                           : str_cat("there is no device 'vulkan:", which, "'; ", there));
-}
-
-}  // namespace
-
 VulkanDevice::VulkanDevice(VulkanDeviceInfo info, VulkanOptions options)
     : info_(std::move(info)), options_(std::move(options)), name_(str_cat("vulkan:", info_.index)) {}
 
@@ -108,7 +70,9 @@ absl::StatusOr<const Device*> find_vulkan_device(std::string_view which) {
   static std::mutex& mutex = *new std::mutex;
   static auto& devices = *new std::map<std::uint32_t, std::unique_ptr<VulkanDevice>>;  // by number; never destroyed
   HEARTH_ASSIGN_OR_RETURN(const std::vector<VulkanDeviceInfo> infos, vulkan_devices());
-  HEARTH_ASSIGN_OR_RETURN(const VulkanDeviceInfo info, choose(infos, std::string(which)));
+  HEARTH_ASSIGN_OR_RETURN(const std::size_t chosen,
+                          choose_device({infos.begin(), infos.end()}, "vulkan", "Vulkan", which));
+  const VulkanDeviceInfo& info = infos[chosen];
   if (!info.unusable.empty())
     return absl::FailedPreconditionError(str_cat("device 'vulkan:", which, "', ", info.name, ": ", info.unusable));
   const std::lock_guard lock(mutex);
