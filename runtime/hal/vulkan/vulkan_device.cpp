@@ -10,6 +10,7 @@
 #include "runtime/hal/vulkan/vulkan_executable.h"
 
 namespace hearth::runtime {
+
 VulkanDevice::VulkanDevice(VulkanDeviceInfo info, VulkanOptions options)
     : info_(std::move(info)), options_(std::move(options)), name_(str_cat("vulkan:", info_.index)) {}
 
