@@ -19,7 +19,7 @@ struct Opt {
     PadTo,   // output axis -> rounded up to a multiple of `amount`; what is beyond its end touches no memory
     Unroll,  // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
     Dot,     // reduced axis -> groups of `amount` neighbours whose dot product a matrix unit computes
-             // (tune/matrix_units), the last one filled up with zeros
+             // (matrix_units.h), the last one filled up with zeros
     Split,   // axis of constant length -> those before `amount` and the others, in two sums or two stores: where a
              // condition on it changes
     Before,  // output axis -> its loop stands directly outside of the loop of output axis `amount`

@@ -6,32 +6,30 @@ namespace {
 // Of LLVM 19. NVIDIA's later GPUs run the PTX of sm_90; AMD's generic names stand for all of a family from code object
 // version 6 on.
 constexpr GpuArch kArchs[] = {
-    {"cuda", "sm_70", 32, ""},
-    {"cuda", "sm_75", 32, ""},
-    {"cuda", "sm_80", 32, ""},
-    {"cuda", "sm_86", 32, ""},
-    {"cuda", "sm_89", 32, ""},
-    {"cuda", "sm_90", 32, ""},
-    {"cuda", "sm_90a", 32, ""},
-    {"cuda", "sm_100", 32, "LLVM 19 has no code for it; sm_90's runs on it"},
-    {"cuda", "sm_100a", 32, "LLVM 19 has no code for it; sm_90's runs on it"},
-    {"cuda", "sm_120", 32, "LLVM 19 has no code for it; sm_90's runs on it"},
-    {"hip", "gfx90a", 64, ""},
-    {"hip", "gfx942", 64, ""},
-    {"hip", "gfx950", 64, "it needs LLVM 20, and this build has LLVM 19"},
-    {"hip", "gfx1100", 32, ""},
-    {"hip", "gfx1101", 32, ""},
-    {"hip", "gfx1102", 32, ""},
-    {"hip", "gfx1103", 32, ""},
-    {"hip", "gfx1200", 32, ""},
-    {"hip", "gfx1201", 32, ""},
-    {"hip", "gfx11-generic", 32, ""},
-    {"hip", "gfx12-generic", 32, ""},
+    {"cuda", "sm_70", ""},
+    {"cuda", "sm_75", ""},
+    {"cuda", "sm_80", ""},
+    {"cuda", "sm_86", ""},
+    {"cuda", "sm_89", ""},
+    {"cuda", "sm_90", ""},
+    {"cuda", "sm_90a", ""},
+    {"cuda", "sm_100", "LLVM 19 has no code for it; sm_90's runs on it"},
+    {"cuda", "sm_100a", "LLVM 19 has no code for it; sm_90's runs on it"},
+    {"cuda", "sm_120", "LLVM 19 has no code for it; sm_90's runs on it"},
+    {"hip", "gfx90a", ""},
+    {"hip", "gfx942", ""},
+    {"hip", "gfx950", "it needs LLVM 20, and this build has LLVM 19"},
+    {"hip", "gfx1100", ""},
+    {"hip", "gfx1101", ""},
+    {"hip", "gfx1102", ""},
+    {"hip", "gfx1103", ""},
+    {"hip", "gfx1200", ""},
+    {"hip", "gfx1201", ""},
+    {"hip", "gfx11-generic", ""},
+    {"hip", "gfx12-generic", ""},
 };
 
 }  // namespace
-
-std::span<const GpuArch> gpu_archs() { return kArchs; }
 
 const GpuArch* find_gpu_arch(std::string_view device, std::string_view name) {
   for (const GpuArch& arch : kArchs) {

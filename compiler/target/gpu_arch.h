@@ -3,8 +3,6 @@
 //
 //   const GpuArch* arch = find_gpu_arch("cuda", "sm_90a");   // null where it is not known
 #pragma once
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,12 +11,10 @@ namespace hearth::target {
 struct GpuArch {
   std::string_view device;  // v1::Target.device: "cuda", "hip"
   std::string_view name;    // "sm_80", "gfx942"
-  std::uint32_t subgroup;   // invocations that run in step, where the record says nothing else
   // Why it cannot be compiled for; empty: it can.
   std::string_view unknown_to_llvm;
 };
 
-std::span<const GpuArch> gpu_archs();
 const GpuArch* find_gpu_arch(std::string_view device, std::string_view name);
 // "sm_70, sm_75, ..." of those that can be compiled for.
 std::string gpu_arch_names(std::string_view device);

@@ -146,6 +146,13 @@ TEST_CASE("missing artifacts and symbols are named", "[host]") {
   std::string bytes = made.plan.SerializeAsString();
   request.plan = bytes;
   CHECK_THAT(message(LoadedPlan::create(request).status()), Catch::Contains("was not delivered"));
+  hearth::v1::Plan without_code = made.plan;
+  without_code.mutable_kernels(0)->clear_artifact();
+  bytes = without_code.SerializeAsString();
+  request.plan = bytes;
+  CHECK_THAT(message(LoadedPlan::create(request).status()), Catch::Contains("the plan names no artifact"));
+  bytes = made.plan.SerializeAsString();
+  request.plan = bytes;
   request.artifacts = made.artifacts;
   made.plan.mutable_kernels(1)->set_symbol("substract");
   bytes = made.plan.SerializeAsString();
