@@ -20,7 +20,7 @@ struct Flat {
   UOpRef root = nullptr;
   std::vector<UOpRef> buffers;
   std::vector<schedule::SlotFacts> facts;
-  std::vector<std::pair<UOpRef, UOpRef>> most;  // variable -> its upper bound
+  std::vector<std::pair<UOpRef, UOpRef>> upper_bounds;  // variable -> its upper bound
 };
 
 // Elements a param must have for every access of the kernel.
@@ -42,7 +42,7 @@ absl::StatusOr<Flat> read(ir::Graph& g, const v1::FlatKernel& wire) {
   for (const v1::FlatKernel::Slot& slot : wire.slots()) flat.facts.push_back({slot.once(), slot.constant_shape()});
   const std::vector<UOpRef> nodes = toposort(flat.root);
   for (UOpRef x : nodes) {
-    if (x->is(Op::Var)) flat.most.emplace_back(x, g.index(x->as<ir::VarInfo>().max));
+    if (x->is(Op::Var)) flat.upper_bounds.emplace_back(x, g.index(x->as<ir::VarInfo>().max));
     if (!x->is(Op::Param)) continue;
     const std::uint32_t slot = x->as<ir::ParamInfo>().slot;
     if (slot >= num_slots) return absl::InvalidArgumentError(fmt::format("a flat kernel without its slot {}", slot));
@@ -89,11 +89,11 @@ class Builder {
     for (UOpRef buffer : kernel.buffers)
       launch.add_buffers(static_cast<std::uint32_t>(std::ranges::find(order_, buffer) - order_.begin()));
     for (std::uint32_t var : kernel.vars) {
-      for (const auto& [x, most] : flat_.most) {
+      for (const auto& [x, most] : flat_.upper_bounds) {
         if (x->as<ir::VarInfo>().slot == var) launch.add_vars(most->int_value());
       }
     }
-    const ir::Bounds grid = substitute(g_, kernel.grid, flat_.most)->bounds;
+    const ir::Bounds grid = substitute(g_, kernel.grid, flat_.upper_bounds)->bounds;
     if (grid.min != grid.max) return absl::InternalError("the grid is no function of the variables");
     launch.set_grid(static_cast<std::uint64_t>(std::max<std::int64_t>(0, grid.max)));
     v1::KernelSpec spec;
@@ -128,11 +128,13 @@ absl::StatusOr<v1::Candidate> candidate(const v1::CandidateSpec& spec, const v1:
   if (spec.has_opts()) {
     HEARTH_ASSIGN_OR_RETURN(task.forced, schedule::from_proto(spec.opts().opts()));
   }
-  const passes::IsOnce is_once = [&](UOpRef buffer) { return flat.facts[buffer->as<ir::BufferInfo>().id].once; };
+  const passes::IsInvariant is_invariant = [&](UOpRef buffer) {
+    return flat.facts[buffer->as<ir::BufferInfo>().id].once;
+  };
   google::protobuf::RepeatedPtrField<v1::PassReport> reports;
   passes::PassLog log(&reports, /*dump=*/false);
   HEARTH_ASSIGN_OR_RETURN(const std::optional<passes::Kernel> kernel,
-                          lower_to_kernel(task, {g, target, tuning, is_once}, log));
+                          lower_to_kernel(task, {g, target, tuning, is_invariant}, log));
   v1::CompileOptions plain = options;
   plain.clear_dump();
   return Builder(g, flat, target, plain).run(*kernel);

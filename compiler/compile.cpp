@@ -93,7 +93,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
 static absl::StatusOr<std::optional<passes::Kernel>> lower_one(const passes::KernelTask& task,
                                                                const passes::KernelContext& context,
                                                                passes::PassLog& log) {
-  const auto& [g, target, tuning, is_once] = context;
+  const auto& [g, target, tuning, is_invariant] = context;
   passes::Kernel kernel{.buffers = task.buffers, .provenance = task.provenance};
   UOpRef root = task.flat;
   if (task.stage) {

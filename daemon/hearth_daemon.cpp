@@ -303,7 +303,7 @@ class HearthDaemon::Impl {
         cache_->flush();
         last_flush = Clock::now();
         (void)serve_metrics();
-        tell_health();
+        log_health();
       }
       lock.lock();
     }
@@ -315,7 +315,7 @@ class HearthDaemon::Impl {
     if (resident_bytes(::getpid()) > heap.uordblks + heap.hblkhd + kTrimAfterBytes) ::malloc_trim(kTrimSlackBytes);
   }
 
-  void tell_health() {
+  void log_health() {
     const std::string now = health();
     if (now == last_health_) return;
     spdlog::warn("health: {}", now);

@@ -55,7 +55,7 @@ void raise_descriptor_limit() {
 }
 
 // "1": this daemon serves; "0": another one has the socket.
-void tell_ready(int fd, const char* said) {
+void notify_ready(int fd, const char* said) {
   if (fd < 0) return;
   if (::write(fd, said, 1) != 1) spdlog::debug("nobody reads --ready-fd");
   ::close(fd);
@@ -66,7 +66,7 @@ void wait_for_end(const HearthDaemon& daemon, int signals, const hearth::daemon:
   for (;;) {
     const int ready = ::poll(entries, 2, manager.alive_every_ms());
     if (ready < 0 && errno != EINTR) return;
-    manager.tell_alive();
+    manager.notify_alive();
     if (ready == 0) continue;
     if (entries[1].revents != 0) return;
     if (entries[0].revents == 0) continue;
@@ -95,7 +95,7 @@ int hearthd_main(int argc, char** argv) {
   config->activated_socket = *activated;
   absl::StatusOr<std::unique_ptr<HearthDaemon>> daemon = HearthDaemon::start(*config);
   if (absl::IsAlreadyExists(daemon.status())) {
-    tell_ready(config->ready_fd, "0");
+    notify_ready(config->ready_fd, "0");
     return complain(daemon.status(), 3);
   }
   if (!daemon.ok()) return complain(daemon.status(), 1);
@@ -107,10 +107,10 @@ int hearthd_main(int argc, char** argv) {
         "folder with --cache-dir or HEARTH_CACHE_DIR",
         config->cache_dir, config->cache_reason);
   }
-  tell_ready(config->ready_fd, "1");
-  manager.tell_ready();
+  notify_ready(config->ready_fd, "1");
+  manager.notify_ready();
   wait_for_end(**daemon, signals, manager);
-  manager.tell_stopping();
+  manager.notify_stopping();
   constexpr std::chrono::seconds kEnding{4};  // for what comes after the drain
   const hearth::daemon::ExitDeadline deadline(std::chrono::milliseconds(config->drain_ms) + kEnding);
   const bool all_ended = (*daemon)->drain();

@@ -32,9 +32,9 @@ absl::StatusOr<int> ServiceManager::socket() const {
   return SD_LISTEN_FDS_START;
 }
 
-void ServiceManager::tell_ready() const { ::sd_notify(0, "READY=1"); }
-void ServiceManager::tell_stopping() const { ::sd_notify(0, "STOPPING=1"); }
-void ServiceManager::tell_alive() const {
+void ServiceManager::notify_ready() const { ::sd_notify(0, "READY=1"); }
+void ServiceManager::notify_stopping() const { ::sd_notify(0, "STOPPING=1"); }
+void ServiceManager::notify_alive() const {
   if (alive_every_ms_ > 0) ::sd_notify(0, "WATCHDOG=1");
 }
 

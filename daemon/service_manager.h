@@ -3,7 +3,7 @@
 // Errors: INVALID_ARGUMENT when it passes more than one socket. Example:
 //   const ServiceManager manager;
 //   absl::StatusOr<int> socket = manager.socket();   // -1: the daemon makes its own
-//   manager.tell_ready();
+//   manager.notify_ready();
 #pragma once
 #include <absl/status/statusor.h>
 
@@ -15,10 +15,10 @@ class ServiceManager {
   ServiceManager();
 
   absl::StatusOr<int> socket() const;
-  void tell_ready() const;
-  void tell_stopping() const;
+  void notify_ready() const;
+  void notify_stopping() const;
   // To be called at least every alive_every_ms() (-1: never), else the daemon is restarted (WatchdogSec=).
-  void tell_alive() const;
+  void notify_alive() const;
   int alive_every_ms() const { return alive_every_ms_; }
 
  private:

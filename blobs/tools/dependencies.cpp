@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 
-#include "base/file_digest/bystanders.h"
 #include "base/file_digest/file_digest.h"
+#include "base/file_digest/include_shadowing.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 
@@ -37,7 +37,7 @@ bool unchanged(const Dependency& dependency, const std::string& path) {
   return file.ok() && to_hex(file->digest) == dependency.sha256_hex;
 }
 
-bool is_bystander(const Dependency& dependency) { return dependency.sha256_hex.empty(); }
+bool is_shadowing_file(const Dependency& dependency) { return dependency.sha256_hex.empty(); }
 
 }  // namespace
 
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
         {files::without_root(path, spec.root), to_hex(file->digest), file->stamp.size_bytes, file->stamp.modified_ns});
   }
   files::FileDigestCache files;
-  for (const std::string& path : files::bystanders_of(compile_of(spec, flags), {used.begin(), used.end()}, files))
+  for (const std::string& path : files::shadowing_files(compile_of(spec, flags), {used.begin(), used.end()}, files))
     dependencies.push_back({path, "", 0, 0});
   std::sort(dependencies.begin(), dependencies.end(),
             [](const Dependency& a, const Dependency& b) { return a.path < b.path; });
@@ -70,28 +70,28 @@ absl::StatusOr<std::vector<Dependency>> collect_dependencies(const BlobSpec& spe
 
 bool changed_since(std::int64_t moment_ns, const BlobSpec& spec, const std::vector<Dependency>& dependencies) {
   return std::any_of(dependencies.begin(), dependencies.end(), [&](const Dependency& dependency) {
-    // Whether the compiler saw a bystander that came meanwhile is not known.
-    if (is_bystander(dependency)) return files::any_since(moment_ns, {dependency.path}, spec.root);
+    // Whether the compiler saw a shadowing file that came meanwhile is not known.
+    if (is_shadowing_file(dependency)) return files::any_since(moment_ns, {dependency.path}, spec.root);
     const auto stamp = files::stamp_of_file(path_of(dependency, spec));
     return !stamp || std::max(stamp->modified_ns, stamp->changed_ns) > moment_ns;
   });
 }
 
 bool dependencies_unchanged(const BlobSpec& spec, const std::vector<Dependency>& dependencies) {
-  std::vector<std::string> used, bystanders;
+  std::vector<std::string> used, shadowing;
   for (const Dependency& dependency : dependencies) {
-    if (is_bystander(dependency)) {
-      bystanders.push_back(dependency.path);
+    if (is_shadowing_file(dependency)) {
+      shadowing.push_back(dependency.path);
     } else {
       if (!unchanged(dependency, path_of(dependency, spec))) return false;
       used.push_back(dependency.path);
     }
   }
   if (used.empty()) return false;
-  std::sort(bystanders.begin(), bystanders.end());  // a list may come from a file
+  std::sort(shadowing.begin(), shadowing.end());  // a list may come from a file
   files::FileDigestCache files;
-  const std::vector<std::string> now = files::bystanders_of(compile_of(spec, spec.flags), used, files);
-  return std::includes(bystanders.begin(), bystanders.end(), now.begin(), now.end());
+  const std::vector<std::string> now = files::shadowing_files(compile_of(spec, spec.flags), used, files);
+  return std::includes(shadowing.begin(), shadowing.end(), now.begin(), now.end());
 }
 
 }  // namespace hearth::blobs

@@ -1,6 +1,6 @@
 // What a blob was made of: from a compiler's lists to Dependency values, and back to "is it still so?".
 //
-// A Dependency with an empty sha256_hex is a bystander (base/file_digest/bystanders.h): only one that appears later
+// A Dependency with an empty sha256_hex is a shadowing file (base/file_digest/include_shadowing.h): only one that appears later
 // means that a compile might now find another header. `__has_include` of a missing file, .incbin and #embed are not
 // seen. Thread-safe. Errors: those of reading. Example:
 //   auto list = collect_dependencies(spec, usable_flags, folder, paths);

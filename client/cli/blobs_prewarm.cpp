@@ -114,7 +114,7 @@ unsigned jobs_of(const BlobPrewarmFlags& flags, const BlobStore& store) {
   return flags.jobs > 0 ? flags.jobs : store.default_jobs();
 }
 
-void tell_unknown(const BlobSelection& selection) {
+void report_unknown(const BlobSelection& selection) {
   for (const std::string& name : selection.unknown) {
     print_error(name, " is not in ", selection.manifest_path);
   }
@@ -165,7 +165,7 @@ absl::StatusOr<int> build_blobs(const BlobPrewarmFlags& flags) {
                 {"unknown", selection.unknown}});
     return good ? 0 : 1;
   }
-  tell_unknown(selection);
+  report_unknown(selection);
   for (const BlobFailure& failure : progress->failures()) print_error(failure.stem, ": ", failure.message);
   print_summary(progress->compiled(), " compiled, ", progress->cached(), " cached before, ",
                 progress->failures().size(), " failed, ", selection.unknown.size(), " unknown, in ", store->place());

@@ -66,7 +66,7 @@ std::string typed_data(const Proto& proto) {
 }  // namespace
 
 ModelFile::ModelFile(::hearth_onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
-                     const LeanModel& lean)
+                     const ModelWithoutWeights& lean)
     : proto_(std::make_unique<const ::hearth_onnx::ModelProto>(std::move(proto))),
       path_(std::move(path)),
       external_(std::move(external)),
@@ -100,7 +100,7 @@ std::string_view ModelFile::bytes_in_file(const Proto& tensor) const {
 namespace {
 
 absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& path,
-                                   std::unique_ptr<const ExternalData> external, const LeanModel& lean = {}) {
+                                   std::unique_ptr<const ExternalData> external, const ModelWithoutWeights& lean = {}) {
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return absl::InvalidArgumentError(str_cat(
         path,
@@ -122,7 +122,7 @@ absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& pa
 absl::StatusOr<ModelFilePtr> read_model(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   auto external = std::make_unique<const ExternalData>(folder.empty() ? "." : folder);
-  if (const std::optional<LeanModel> lean = read_lean_model(path)) {
+  if (const std::optional<ModelWithoutWeights> lean = read_without_weights(path)) {
     return parse(lean->message, path, std::move(external), *lean);
   }
   HEARTH_ASSIGN_OR_RETURN(const std::string bytes, runtime::read_file(path));

@@ -14,8 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/onnx/external_data.h"
-#include "client/onnx/lean_model.h"
 #include "client/onnx/value.h"
+#include "client/onnx/without_weights.h"
 #include "hearth/onnx.h"
 
 namespace hearth_onnx {
@@ -31,7 +31,7 @@ class ModelFile {
   // `external` may be null: then every tensor in another file is refused. `lean` says what `proto` is without, if
   // anything: its message is not looked at.
   ModelFile(::hearth_onnx::ModelProto proto, std::string path, std::unique_ptr<const ExternalData> external,
-            const LeanModel& lean = {});
+            const ModelWithoutWeights& lean = {});
   ~ModelFile();
   const ::hearth_onnx::ModelProto& proto() const { return *proto_; }
   const std::string& path() const { return path_; }

@@ -186,6 +186,14 @@ std::vector<UOpRef> toposort(std::span<const UOpRef> roots) {
   return order;
 }
 
+std::uint32_t next_axis(UOpRef root) {
+  std::uint32_t next = 0;
+  for (UOpRef x : toposort(root)) {
+    if (x->is(Op::Range)) next = std::max(next, x->as<RangeInfo>().axis + 1);
+  }
+  return next;
+}
+
 UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map) {
   absl::flat_hash_map<UOpRef, UOpRef> replaced(map.begin(), map.end());
   std::vector<UOpRef> sources;

@@ -113,6 +113,8 @@ inline std::vector<UOpRef> toposort(UOpRef root) { return toposort(std::span<con
 inline bool contains_op(UOpRef root, Op op) {
   return std::ranges::any_of(toposort(root), [&](UOpRef x) { return x->is(op); });
 }
+// The first number that no range at or below `root` has for its axis.
+std::uint32_t next_axis(UOpRef root);
 
 // Copies `root` with every node of `map` (pairs from -> to) replaced, bottom up.
 UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/rules/facts.h"
 #include "compiler/rules/range_solve.h"
 #include "compiler/rules/rules.h"
@@ -49,23 +50,14 @@ UOpRef without_range(ir::Graph& graph, UOpRef node, std::size_t s, UOpRef value)
 
 // `value` at range = `at`, every access below it that depends on the range gated by `gate` too.
 UOpRef value_at(ir::Graph& graph, UOpRef value, UOpRef range, UOpRef at, UOpRef gate) {
-  absl::flat_hash_map<UOpRef, UOpRef> done = {{range, at}};  // only looked up
-  std::vector<UOpRef> sources;
-  for (UOpRef node : ir::toposort(value)) {
-    if (done.contains(node)) continue;
-    sources.clear();
-    bool changed = false;
-    for (UOpRef source : node->sources) {
-      sources.push_back(done.at(source));
-      changed |= sources.back() != source;
-    }
-    if (changed && node->is(Op::Index) && !gate->is_const()) {
+  return rebuild(graph, value, [&](UOpRef node, ir::Sources& sources) -> UOpRef {
+    if (node == range) return at;
+    if (node->is(Op::Index) && !gate->is_const() && !std::ranges::equal(sources, node->sources)) {
       sources.back() =
           sources.back()->is_const() && sources.back()->int_value() ? gate : graph.logical_and(gate, sources.back());
     }
-    done[node] = changed ? graph.with_sources(node, sources) : node;
-  }
-  return done.at(value);
+    return nullptr;
+  });
 }
 
 UOpRef range_of_one(Context& context, UOpRef node, const Match&) {

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <utility>
 
-#include "base/file_digest/bystanders.h"
+#include "base/file_digest/include_shadowing.h"
 
 namespace hearth::daemon {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 v1::BlobRecord record_of(const v1::BlobSpec& spec, const v1::CompiledBlob& blob) {
   v1::BlobRecord record;
   for (const v1::BlobDependency& dependency : blob.dependencies()) {
-    if (dependency.sha256_hex().empty()) continue;  // a bystander the compiler's side has seen
+    if (dependency.sha256_hex().empty()) continue;  // a shadowing file the compiler's side has seen
     v1::BlobFile& file = *record.add_files();
     file.set_path(files::without_root(dependency.path(), spec.root()));
     file.set_sha256(absl::HexStringToBytes(dependency.sha256_hex()));
@@ -31,11 +31,11 @@ bool same_files(const v1::BlobRecord& a, const v1::BlobRecord& b) {
                     [](const auto& x, const auto& y) { return x.path() == y.path() && x.sha256() == y.sha256(); });
 }
 
-std::vector<std::string> bystanders_now(const v1::BlobSpec& spec, const v1::BlobRecord& record,
-                                        files::FileDigestCache& files, files::FileSnapshot* watched = nullptr) {
+std::vector<std::string> shadowing_now(const v1::BlobSpec& spec, const v1::BlobRecord& record,
+                                       files::FileDigestCache& files, files::FileSnapshot* watched = nullptr) {
   std::vector<std::string> used;
   for (const v1::BlobFile& file : record.files()) used.push_back(file.path());
-  return files::bystanders_of(
+  return files::shadowing_files(
       {.root = spec.root(), .source = spec.source(), .flags = {spec.flags().begin(), spec.flags().end()}}, used, files,
       watched);
 }
@@ -62,8 +62,8 @@ bool BlobRecords::holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, 
     const absl::StatusOr<Digest> digest = files_->digest(files::with_root(file.path(), spec.root()), &watched);
     if (!digest.ok() || to_bytes(*digest) != file.sha256()) return false;
   }
-  const std::vector<std::string> now = bystanders_now(spec, record, *files_, &watched);
-  return std::includes(record.bystanders().begin(), record.bystanders().end(), now.begin(), now.end());
+  const std::vector<std::string> now = shadowing_now(spec, record, *files_, &watched);
+  return std::includes(record.shadowing().begin(), record.shadowing().end(), now.begin(), now.end());
 }
 
 std::optional<FoundBlob> BlobRecords::find_fresh(const Digest& request_and_root) {
@@ -103,12 +103,12 @@ std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache
 FoundBlob BlobRecords::put(const v1::BlobSpec& spec, const cache::KeyMaterial& request, const v1::CompiledBlob& blob,
                            bool keep, std::chrono::system_clock::time_point began) {
   v1::BlobRecord record = record_of(spec, blob);
-  const std::vector<std::string> bystanders = bystanders_now(spec, record, *files_);
-  record.mutable_bystanders()->Assign(bystanders.begin(), bystanders.end());
+  const std::vector<std::string> shadowing = shadowing_now(spec, record, *files_);
+  record.mutable_shadowing()->Assign(shadowing.begin(), shadowing.end());
   const cache::KeyMaterial material = cache::blob_material(request, record);
   // Whether the compiler saw one that came while it ran is not known.
   const bool unclear =
-      files::any_since(std::chrono::nanoseconds(began.time_since_epoch()).count(), bystanders, spec.root());
+      files::any_since(std::chrono::nanoseconds(began.time_since_epoch()).count(), shadowing, spec.root());
   if (unclear) spdlog::warn("blob '{}' is not kept: a header of a name it includes appeared meanwhile", spec.stem());
   if (!keep || unclear) {
     return {cache::key(material), store_->put_blob(unasked(material), blob.artifact().data())};

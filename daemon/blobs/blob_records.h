@@ -2,7 +2,7 @@
 //
 // A request has up to kMaxRecords records, newest first, so that a header that is changed to and fro finds both blobs.
 // A record holds when every file of it has its digest and nothing new lies in the compiler's way
-// (base/file_digest/bystanders.h). Thread-safe; owns nothing. Example:
+// (base/file_digest/include_shadowing.h). Thread-safe; owns nothing. Example:
 //   std::optional<FoundBlob> found = records.find(spec, request_material);
 //   FoundBlob kept = records.keep(spec, request_material, std::move(compiled), began);
 #pragma once

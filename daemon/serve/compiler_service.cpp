@@ -9,6 +9,7 @@
 #include "daemon/serve/blob_call.h"
 #include "daemon/serve/explain_call.h"
 #include "daemon/serve/fetch_call.h"
+#include "daemon/serve/grpc_status.h"
 #include "daemon/serve/prepare_call.h"
 #include "daemon/serve/tune_call.h"
 
@@ -16,8 +17,12 @@ namespace hearth::daemon {
 
 class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  SessionCall(OpenSessions* sessions, const CallServices& services, const ClientId& client)
-      : sessions_(sessions), leases_(services.leases), client_(client), token_(services.activity->begin()) {
+  SessionCall(OpenSessions* sessions, const CallServices& services, grpc::CallbackServerContext* context)
+      : sessions_(sessions),
+        leases_(services.leases),
+        context_(context),
+        client_(services.clients->of(*context)),
+        token_(services.activity->begin()) {
     {
       std::lock_guard lock(sessions_->mutex);
       sessions_->calls.insert(this);
@@ -28,10 +33,10 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void OnReadDone(bool ok) override {
     if (!ok) return end(grpc::Status::OK);
     v1::SessionRequest request;
-    if (absl::Status read = read_small_request(bytes_, request); !read.ok()) return end(to_status(read));
+    if (absl::Status read = read_small_request(bytes_, request); !read.ok()) return end(to_grpc_status(read, context_));
     if (session_ == 0) {
       if (absl::Status status = check_protocol_version(request.protocol_version()); !status.ok()) {
-        return end(to_status(status));
+        return end(to_grpc_status(status, context_));
       }
       session_ = leases_->open_session(client_);
       spdlog::trace("a session opens, {} are open", leases_->num_sessions());
@@ -67,12 +72,9 @@ class SessionCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   }
 
  private:
-  static grpc::Status to_status(const absl::Status& status) {
-    return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-  }
-
   OpenSessions* const sessions_;
   Leases* const leases_;
+  grpc::CallbackServerContext* const context_;
   const ClientId client_;
   const Activity::Token token_;
   std::mutex mutex_;
@@ -93,7 +95,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* CompilerServiceImpl::FetchArtifact(g
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CompilerServiceImpl::Session(
     grpc::CallbackServerContext* context) {
-  return new SessionCall(sessions_, services_, services_.clients->of(*context));
+  return new SessionCall(sessions_, services_, context);
 }
 
 grpc::ServerUnaryReactor* CompilerServiceImpl::Explain(grpc::CallbackServerContext* context,

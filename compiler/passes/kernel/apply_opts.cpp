@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/status_macros.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/rules/polynomial.h"
@@ -23,11 +24,7 @@ using schedule::Opt;
 
 class Applier {
  public:
-  Applier(ir::Graph& g, UOpRef root) : g_(g), root_(root) {
-    for (UOpRef x : toposort(root)) {
-      if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
-    }
-  }
+  Applier(ir::Graph& g, UOpRef root) : g_(g), root_(root), next_axis_(ir::next_axis(root)) {}
 
   absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
@@ -179,21 +176,14 @@ class Applier {
 
   // Memory that depends on the masked lanes is touched where `gate` holds.
   UOpRef gated(UOpRef root, UOpRef lanes, UOpRef gate) {
-    std::unordered_map<UOpRef, bool> depends;
-    std::unordered_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> sources;
-    for (UOpRef x : toposort(root)) {
-      bool d = x == lanes;
-      sources.clear();
-      for (UOpRef s : x->sources) {
-        d |= depends.at(s);
-        sources.push_back(done.at(s));
-      }
-      depends[x] = d;
+    std::unordered_set<UOpRef> depends = {lanes};
+    return rebuild(g_, root, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
+      const bool d =
+          depends.contains(x) || std::ranges::any_of(x->sources, [&](UOpRef s) { return depends.contains(s); });
+      if (d) depends.insert(x);
       if (d && x->is(Op::Index)) sources.back() = ir::fold_and(g_, sources.back(), gate);
-      done[x] = g_.with_sources(x, sources);
-    }
-    return done.at(root);
+      return nullptr;
+    });
   }
 
   // A later unrolled axis goes outside of an earlier one: what the earlier one's copies share stays in few registers.
@@ -319,26 +309,21 @@ class Applier {
   }
 
   void split_reductions(const Opt& opt) {
-    std::unordered_map<UOpRef, UOpRef> done;
     using Key = std::pair<UOpRef, bool>;  // the split range, and whether its last group is filled up
     std::map<Key, Pieces> pieces_of;      // the reductions of a group share their loops
     std::map<Key, std::vector<UOpRef>> tail_ranges;
-    std::vector<UOpRef> sources;
-    for (UOpRef x : toposort(root_)) {
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+    root_ = rebuild(g_, root_, [&](UOpRef x, ir::Sources& sources) {
       UOpRef copy = g_.with_sources(x, sources);
-      done[x] = copy;
-      if (!copy->is(Op::Reduce)) continue;
+      if (!copy->is(Op::Reduce)) return copy;
       UOpRef range = nullptr;
       for (std::size_t i = 1; i < copy->sources.size(); ++i) {
         if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
       }
-      if (!range) continue;
+      if (!range) return copy;
       // What an earlier opt has shortened may have no such place any longer.
       if (opt.kind == Opt::Kind::Split &&
           (!range->source(0)->is_const() || range->source(0)->int_value() <= opt.amount))
-        continue;
+        return copy;
       // Loads that are off give zeros, and the product of two of them adds nothing.
       const bool fills_up = opt.kind == Opt::Kind::Dot && schedule::is_product_along(copy, range);
       const auto key = std::make_pair(range, fills_up);
@@ -350,9 +335,8 @@ class Applier {
         tail = reduce_piece(copy, range, {p.tail_position, p.tail_range, p.tail_inner},
                             main ? &tail_ranges[key] : nullptr);
       if (p.tail_gate) tail = gated(tail, p.tail_inner, p.tail_gate);
-      done[x] = main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
-    }
-    root_ = done.at(root_);
+      return main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
+    });
   }
 
   // Where in a range's place a piece of it is, and its own loops, if it has them.
@@ -386,7 +370,7 @@ class Applier {
 
   ir::Graph& g_;
   UOpRef root_;
-  std::uint32_t next_axis_ = 0;
+  std::uint32_t next_axis_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 
@@ -30,9 +31,8 @@ std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t
 class Blocker {
  public:
   Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows, std::int64_t allocation_bytes)
-      : g_(g), kernel_(kernel), rows_(rows), allocation_bytes_(allocation_bytes) {
+      : g_(g), kernel_(kernel), rows_(rows), allocation_bytes_(allocation_bytes), next_axis_(ir::next_axis(kernel)) {
     for (UOpRef x : toposort(kernel)) {
-      if (x->is(Op::Range)) next_axis_ = std::max(next_axis_, x->as<ir::RangeInfo>().axis + 1);
       if (!x->is(Op::Allocate) || !depends(x)) continue;
       const auto& info = x->as<ir::AllocationInfo>();
       if (info.memory == info.id) bytes_per_row_ += info.elements * byte_size(x->dtype);
@@ -70,41 +70,35 @@ class Blocker {
 
   UOpRef blocked(UOpRef store) {
     UOpRef row = range(length_);  // in the block
-    std::unordered_map<UOpRef, UOpRef> done;
-    done[rows_] = ir::fold_add(g_, begin_, row);
-    std::vector<UOpRef> sources;
-    for (UOpRef x : toposort(store)) {
-      if (x == rows_ || x == store) continue;
-      if (x->is(Op::Allocate) && depends(x)) {
-        done[x] = block_of_allocation(x);
-        continue;
-      }
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+    return rebuild(g_, store, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
+      if (x == rows_) return ir::fold_add(g_, begin_, row);
+      if (x == store) return g_.with_sources(x, loops_of_block(x, sources, row));
+      if (x->is(Op::Allocate) && depends(x)) return block_of_allocation(x);
       if (x->is(Op::Index) && x->source(0)->is(Op::Allocate) && depends(x->source(0))) {
         UOpRef elements = g_.index(x->source(0)->as<ir::AllocationInfo>().elements);
         sources[1] = ir::fold_add(g_, ir::fold_mul(g_, row, elements), sources[1]);
       }
-      done[x] = g_.with_sources(x, sources);
+      return nullptr;
+    });
+  }
+
+  // `sources` of a store with the loops over blocks and rows in the place of the one over all rows.
+  ir::Sources loops_of_block(UOpRef store, const ir::Sources& sources, UOpRef row) {
+    ir::Sources out = {sources[0], sources[1]};
+    for (std::size_t i = 2; i < sources.size(); ++i) {
+      const bool is_rows = store->source(i) == rows_;
+      out.push_back(is_rows ? block_ : sources[i]);
+      if (is_rows) out.push_back(row);
     }
-    sources = {done.at(store->source(0)), done.at(store->source(1))};
-    for (std::size_t i = 2; i < store->sources.size(); ++i) {
-      if (store->source(i) == rows_) {
-        sources.push_back(block_);
-        sources.push_back(row);
-      } else {
-        sources.push_back(done.at(store->source(i)));
-      }
-    }
-    return g_.with_sources(store, sources);
+    return out;
   }
 
   ir::Graph& g_;
   UOpRef kernel_, rows_;
   const std::int64_t allocation_bytes_;
+  std::uint32_t next_axis_;
   UOpRef block_ = nullptr, begin_ = nullptr, length_ = nullptr;
   std::int64_t bytes_per_row_ = 0, count_ = 0;
-  std::uint32_t next_axis_ = 0;
 };
 
 }  // namespace

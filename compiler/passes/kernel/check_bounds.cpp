@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/running_loops.h"
 #include "compiler/rules/inequality.h"
@@ -64,17 +65,10 @@ UOpRef guarded(ir::Graph& g, UOpRef index, const UnprovedAccess& access) {
 
 // A position may hold loads that are guarded themselves.
 UOpRef with_guards(ir::Graph& g, UOpRef kernel, const absl::flat_hash_map<UOpRef, UnprovedAccess>& unproved) {
-  absl::flat_hash_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef x : toposort(kernel)) {
-    ir::ProvenanceScope scope(g, x->provenance);
-    sources.clear();
-    for (UOpRef s : x->sources) sources.push_back(done.at(s));
-    UOpRef copy = g.with_sources(x, sources);
-    auto access = unproved.find(x);
-    done[x] = access == unproved.end() ? copy : guarded(g, copy, access->second);
-  }
-  return done.at(kernel);
+  return rebuild(g, kernel, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
+    const auto access = unproved.find(x);
+    return access == unproved.end() ? nullptr : guarded(g, g.with_sources(x, sources), access->second);
+  });
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ FlatFacts facts_of(const KernelContext& context, const KernelTask& task, const K
   FlatFacts facts{kernel.work, {}, task.may_pack, &task};
   for (ir::UOpRef b : kernel.buffers) {
     facts.slots.push_back(
-        {task.may_pack && b != kernel.buffers[0] && context.is_once(b), task.may_pack && has_constant_shape(b)});
+        {task.may_pack && b != kernel.buffers[0] && context.is_invariant(b), task.may_pack && has_constant_shape(b)});
   }
   return facts;
 }
 
 absl::StatusOr<ChosenOpts> choose_opts(const KernelContext& context, ir::UOpRef flat, const FlatFacts& facts) {
-  const auto& [g, target, tuning, is_once] = context;
+  const auto& [g, target, tuning, is_invariant] = context;
   ChosenOpts out;
   if (facts.task && facts.task->own) return ChosenOpts{*facts.task->own, {}};
   const bool is_forced = facts.task && facts.task->forced;

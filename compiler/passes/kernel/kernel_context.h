@@ -23,13 +23,13 @@ struct Tuning {
 };
 
 // Whether a stage or Buffer holds the same values at every replay: what is made of it is made once.
-using IsOnce = std::function<bool(ir::UOpRef)>;
+using IsInvariant = std::function<bool(ir::UOpRef)>;
 
 struct KernelContext {
   ir::Graph& g;
   const target::Target& target;
   const Tuning& tuning;
-  IsOnce is_once;
+  IsInvariant is_invariant;
 };
 
 // The list of a kernel's steps (compiler/compile.cpp). Nothing: a task `in_place` has to be made elsewhere.

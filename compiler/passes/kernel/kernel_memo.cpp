@@ -40,7 +40,7 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
     const auto found = std::ranges::find(form.buffers, buffer);
     const auto number = static_cast<std::uint32_t>(found - form.buffers.begin());
     if (found == form.buffers.end()) form.buffers.push_back(buffer);
-    const auto kind = context_.is_once(buffer) ? ir::BufferKind::Parameter : ir::BufferKind::Input;
+    const auto kind = context_.is_invariant(buffer) ? ir::BufferKind::Parameter : ir::BufferKind::Input;
     return g_.make(Op::Buffer, buffer->dtype, axes_of(buffer), ir::BufferInfo{kind, number});
   };
   for (UOpRef x : stage_body(stage)) {

@@ -66,7 +66,7 @@ std::vector<std::int64_t> max_elements(ir::Graph& g, const std::vector<UOpRef>& 
 }  // namespace
 
 void count_work(const KernelContext& context, UOpRef flat, Kernel& out) {
-  const auto& [g, target, tuning, is_once] = context;
+  const auto& [g, target, tuning, is_invariant] = context;
   out.num_ops = count_ops(flat);
   out.work = std::max(out.num_ops, count_stored(flat));
   out.launch_work = launch_work(g, flat);

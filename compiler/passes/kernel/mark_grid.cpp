@@ -102,11 +102,8 @@ std::optional<MarkedGrid> with_shares(ir::Graph& g, UOpRef kernel, UOpRef outer,
   if (has_ordered_stores(kernel)) return std::nullopt;
   const std::size_t place = outer ? 3 : 2;
   std::vector<UOpRef> divided;
-  std::uint32_t next_axis = 0;
-  for (UOpRef x : toposort(kernel)) {
-    if (x->is(Op::Allocate)) return std::nullopt;
-    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
-  }
+  if (contains_op(kernel, Op::Allocate)) return std::nullopt;
+  std::uint32_t next_axis = ir::next_axis(kernel);
   std::int64_t longest = 0;
   for (UOpRef store : kernel->sources) {
     UOpRef loop = store->sources.size() > place ? store->source(place) : nullptr;

@@ -29,14 +29,6 @@ bool works_along(UOpRef x, UOpRef range) {
   return found;
 }
 
-std::uint32_t free_axis(UOpRef kernel) {
-  std::uint32_t next = 0;
-  for (UOpRef x : toposort(kernel)) {
-    if (x->is(Op::Range)) next = std::max(next, x->as<ir::RangeInfo>().axis + 1);
-  }
-  return next;
-}
-
 struct Row {
   UOpRef reduce = nullptr;  // over the row
   UOpRef kept = nullptr;    // its value at the store's position in the row
@@ -85,7 +77,7 @@ absl::StatusOr<std::vector<UOpRef>> stores_of(ir::Graph& g, UOpRef kernel, UOpRe
   auto at = [&](UOpRef range) { return g.make(Op::Index, ir::Scalar::Void, {allocation, range, g.boolean(true)}); };
   auto read = [&](UOpRef range) { return g.make(Op::Load, dtype, {at(range)}); };
 
-  UOpRef writing = g.range(axis->source(0), free_axis(kernel), axis->as<ir::RangeInfo>().kind);
+  UOpRef writing = g.range(axis->source(0), ir::next_axis(kernel), axis->as<ir::RangeInfo>().kind);
   std::pair<UOpRef, UOpRef> to_writing[] = {{axis, writing}};
   std::vector<UOpRef> first = {at(writing), substitute(g, row->kept, to_writing)};
   first.insert(first.end(), outer.begin(), outer.end());

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/ir/affine.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 #include "compiler/schedule/opts.h"
@@ -209,18 +210,10 @@ class Packer {
   }
 
   UOpRef replaced() {
-    std::unordered_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> sources;
-    for (UOpRef x : order_) {
-      if (auto found = map_.find(x); found != map_.end()) {
-        done[x] = found->second;
-        continue;
-      }
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      done[x] = g_.with_sources(x, sources);
-    }
-    return done.at(kernel_);
+    return rebuild(g_, kernel_, [&](UOpRef x, ir::Sources&) -> UOpRef {
+      const auto found = map_.find(x);
+      return found == map_.end() ? nullptr : found->second;
+    });
   }
 
   ir::Graph& g_;

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/kernel/flatten.h"
 #include "compiler/passes/kernel/pack_operands.h"
@@ -29,15 +30,11 @@ std::vector<UOpRef> coordinates(ir::Graph& g, UOpRef position, const Shape& shap
 // `value` where `gate` holds, every load below it gated too; else zero.
 UOpRef gated(ir::Graph& g, UOpRef value, UOpRef gate) {
   if (gate == g.boolean(true)) return value;
-  std::unordered_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef x : toposort(value)) {
-    sources.clear();
-    for (UOpRef s : x->sources) sources.push_back(done.at(s));
+  const UOpRef inside = rebuild(g, value, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
     if (x->is(Op::Index)) sources.back() = ir::fold_and(g, gate, sources.back());
-    done[x] = g.with_sources(x, sources);
-  }
-  return g.where(gate, done.at(value), g.zero_like(value));
+    return nullptr;
+  });
+  return g.where(gate, inside, g.zero_like(value));
 }
 
 }  // namespace

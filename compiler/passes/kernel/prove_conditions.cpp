@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/report.h"
 #include "compiler/rules/facts.h"
@@ -43,24 +44,13 @@ bool says_it_twice(ir::Graph& g, UOpRef x) {
 
 absl::StatusOr<UOpRef> prove_conditions(ir::Graph& g, UOpRef kernel) {
   if (!contains_op(kernel, Op::Var)) return kernel;
-  std::unordered_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef x : toposort(kernel)) {
-    ir::ProvenanceScope scope(g, x->provenance);
-    sources.clear();
-    for (UOpRef s : x->sources) sources.push_back(done.at(s));
-    done[x] = compares_lengths(x) ? decided(g, sources[0], sources[1]) : g.with_sources(x, sources);
-  }
-  if (done.at(kernel) == kernel) return kernel;
-  HEARTH_ASSIGN_OR_RETURN(kernel, rules::simplify(g, done.at(kernel)));
-  done.clear();
-  for (UOpRef x : toposort(kernel)) {
-    ir::ProvenanceScope scope(g, x->provenance);
-    sources.clear();
-    for (UOpRef s : x->sources) sources.push_back(done.at(s));
-    done[x] = says_it_twice(g, x) ? sources[1] : g.with_sources(x, sources);
-  }
-  return done.at(kernel);
+  const UOpRef proved = rebuild(g, kernel, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
+    return compares_lengths(x) ? decided(g, sources[0], sources[1]) : nullptr;
+  });
+  if (proved == kernel) return kernel;
+  HEARTH_ASSIGN_OR_RETURN(kernel, rules::simplify(g, proved));
+  return rebuild(g, kernel,
+                 [&](UOpRef x, ir::Sources& sources) -> UOpRef { return says_it_twice(g, x) ? sources[1] : nullptr; });
 }
 
 }  // namespace hearth::passes

@@ -15,7 +15,7 @@
 #include "compiler/passes/kernel/kernel_memo.h"
 #include "compiler/passes/kernel/main_source.h"
 #include "compiler/passes/kernel/scatter.h"
-#include "compiler/passes/ranged/once_stages.h"
+#include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
@@ -35,9 +35,9 @@ class Splitter {
         sink_(stages.sink),
         imported_(stages.imported),
         stages_(stages),
-        once_(stages.sink),
+        invariant_(stages.sink),
         needed_if_(needed_if(context.g, stages.sink)),
-        context_{context.g, context.target, context.tuning, [this](UOpRef b) { return once_.contains(b); }},
+        context_{context.g, context.target, context.tuning, [this](UOpRef b) { return invariant_.contains(b); }},
         lower_(lower),
         memo_(context_, lower) {}
   Splitter(const Splitter&) = delete;
@@ -125,8 +125,8 @@ class Splitter {
     if (buffer_of_.contains(stage) || stage->as<ir::StageInfo>().kept || in_copy_.contains(stage)) return;
     const ir::Shape shape = axes_of(stage);
     buffer_of_[stage] = static_cast<std::uint32_t>(out_.buffers.size());
-    out_.buffers.push_back(
-        planned(once_.contains(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "", stage->dtype, shape));
+    out_.buffers.push_back(planned(invariant_.contains(stage) ? ir::BufferKind::Persistent : ir::BufferKind::Arena, "",
+                                   stage->dtype, shape));
   }
 
   absl::Status check_size(UOpRef stage) const {
@@ -181,11 +181,11 @@ class Splitter {
       out_.not_in_place.push_back(carried->second);
     }
     for (const ChoicePart& part : parts_of(g_, stage)) {
-      if (part.stage != stage) once_.add_equal(part.stage, stage);
+      if (part.stage != stage) invariant_.add_equal(part.stage, stage);
       HEARTH_ASSIGN_OR_RETURN(Kernel kernel, memo_.lower(part.stage));
       kernel.buffers[0] = stage;
       // What is the same at every replay is made before the first one, whatever its values.
-      UOpRef needed = once_.contains(stage) ? nullptr : needed_if_.at(stage);
+      UOpRef needed = invariant_.contains(stage) ? nullptr : needed_if_.at(stage);
       built.push_back({std::move(kernel), both_run(g_, needed, part.runs_if)});
     }
     return absl::OkStatus();
@@ -229,7 +229,7 @@ class Splitter {
   }
 
   void add_launches(UOpRef stage) {
-    const bool once = once_.contains(stage);
+    const bool once = invariant_.contains(stage);
     UOpRef value = stage->source(0);
     const std::string main = context_.tuning.describe ? main_source(g_, stage) : "";
     for (const auto& [kernel, runs_if] : built_.at(stage)) {
@@ -252,7 +252,7 @@ class Splitter {
   std::uint32_t add_copy(const Kernel::Packing& packing, UOpRef runs_if, const std::string& main) {
     std::string text;
     for (const Kernel& kernel : packing.kernels) text += ir::print(kernel.root);
-    const bool once = once_.contains(packing.source);
+    const bool once = invariant_.contains(packing.source);
     if (once) runs_if = nullptr;
     if (runs_if) text += fmt::format("if {}", runs_if->id);
     const auto next = static_cast<std::uint32_t>(out_.buffers.size());
@@ -359,7 +359,7 @@ class Splitter {
   UOpRef sink_;
   const ImportedGraph& imported_;
   const StageGraph& stages_;
-  OnceStages once_;
+  InvariantStages invariant_;
   const std::unordered_map<UOpRef, UOpRef> needed_if_;
   const KernelContext context_;
   const LowerKernel& lower_;

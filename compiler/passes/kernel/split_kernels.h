@@ -24,7 +24,7 @@ struct StageGraph {
   std::vector<Schedule> bodies = {};                   // what the loops' bodies became, by LoopInfo::id
 };
 
-// `context`: its is_once is set here.
+// `context`: its is_invariant is set here.
 absl::StatusOr<Schedule> split_kernels(const StageGraph& stages, KernelContext context, const LowerKernel& lower);
 
 }  // namespace hearth::passes

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/passes/lowered/decompose_value.h"
 #include "compiler/schedule/matrix_units.h"
 
@@ -53,23 +54,10 @@ UOpRef lower_node(ir::Graph& graph, UOpRef node, std::span<const UOpRef> sources
 }  // namespace
 
 UOpRef decompose(ir::Graph& graph, UOpRef root, const target::Target& target) {
-  std::unordered_map<UOpRef, UOpRef> lowered;
-  std::vector<UOpRef> sources;
-  for (UOpRef node : ir::toposort(root)) {
-    sources.clear();
-    bool changed = false;
-    for (UOpRef source : node->sources) {
-      sources.push_back(lowered.at(source));
-      changed |= sources.back() != source;
-    }
-    ir::ProvenanceScope provenance(graph, node->provenance);
-    if (ir::is_transcendental(node->op) && ir::is_float(node->dtype)) {
-      lowered[node] = lower_node(graph, node, sources, target);
-    } else {
-      lowered[node] = changed ? graph.with_sources(node, sources) : node;
-    }
-  }
-  return lowered.at(root);
+  return rebuild(graph, root, [&](UOpRef node, ir::Sources& sources) -> UOpRef {
+    const bool decomposes = ir::is_transcendental(node->op) && ir::is_float(node->dtype);
+    return decomposes ? lower_node(graph, node, sources, target) : nullptr;
+  });
 }
 
 }  // namespace hearth::passes

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/ir/affine.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/lowered/contract.h"
 #include "compiler/passes/lowered/reduce_kind.h"
@@ -53,11 +54,7 @@ bool is_product(UOpRef x) { return x->is(Op::Mul) && is_float(x->dtype); }
 
 // Copies for Unroll ranges of reductions, innermost first.
 UOpRef unroll_reductions(ir::Graph& g, UOpRef root) {
-  std::unordered_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef x : toposort(root)) {
-    sources.clear();
-    for (UOpRef s : x->sources) sources.push_back(done.at(s));
+  return rebuild(g, root, [&](UOpRef x, ir::Sources& sources) {
     UOpRef copy = g.with_sources(x, sources);
     if (copy->is(Op::Reduce)) {
       std::vector<UOpRef> parts = {copy};
@@ -90,9 +87,8 @@ UOpRef unroll_reductions(ir::Graph& g, UOpRef root) {
       }
       copy = parts[0];
     }
-    done[x] = copy;
-  }
-  return done.at(root);
+    return copy;
+  });
 }
 
 UOpRef unroll_stores(ir::Graph& g, UOpRef root) {
@@ -141,10 +137,7 @@ class Vectorizer {
  private:
   // The values of reductions that a wmma computes, before everything else.
   absl::Status contract_reductions() {
-    std::uint32_t next_axis = 0;
-    for (UOpRef x : toposort(root_)) {
-      if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
-    }
+    std::uint32_t next_axis = ir::next_axis(root_);
     for (UOpRef x : toposort(root_)) {
       if (!x->is(Op::Reduce)) continue;
       HEARTH_ASSIGN_OR_RETURN(auto found, contract(g_, x, next_axis));

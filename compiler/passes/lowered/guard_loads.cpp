@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 
 namespace hearth::passes {
@@ -100,11 +101,7 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
   }
 
   const std::unordered_map<UOpRef, LoopSet> around = loops_around(order, depends);
-  std::unordered_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef x : order) {
-    sources.clear();
-    for (UOpRef s : x->sources) sources.push_back(done.at(s));
+  return rebuild(g, kernel, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
     Condition guard;
     if (x->is(Op::Load)) {
       const LoopSet inside = with_loops_around(depends.at(x), around);  // where it stands, they run
@@ -127,9 +124,8 @@ UOpRef guard_loads(ir::Graph& g, UOpRef kernel) {
       parts.back() = gate->is_const() && gate->int_value() ? runs : g.logical_and(runs, gate);
       sources[0] = g.with_sources(index, parts);
     }
-    done[x] = g.with_sources(x, sources);
-  }
-  return done.at(kernel);
+    return nullptr;
+  });
 }
 
 }  // namespace hearth::passes

@@ -9,10 +9,7 @@ using ir::Op;
 using ir::UOpRef;
 
 UOpRef with_own_ranges(ir::Graph& g, UOpRef kernel, const std::vector<UOpRef>& loops) {
-  std::uint32_t next_axis = 0;
-  for (UOpRef x : toposort(kernel)) {
-    if (x->is(Op::Range)) next_axis = std::max(next_axis, x->as<ir::RangeInfo>().axis + 1);
-  }
+  std::uint32_t next_axis = ir::next_axis(kernel);
   std::vector<std::pair<UOpRef, UOpRef>> ranges, copies;
   const std::size_t first = loops[0]->is(Op::Store) ? 2 : 1;
   for (std::size_t i = first; i < loops[0]->sources.size(); ++i) {

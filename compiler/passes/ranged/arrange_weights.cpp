@@ -4,8 +4,8 @@
 
 #include "compiler/ir/affine.h"
 #include "compiler/passes/ranged/contraction_reuse.h"
+#include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/movement_index.h"
-#include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stage_facts.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
@@ -23,12 +23,12 @@ class Arranger {
   explicit Arranger(ir::Graph& g) : g_(g) {}
 
   absl::StatusOr<UOpRef> rewritten(UOpRef stage, bool is_output) {
-    once_.add(stage, is_output);
+    invariant_.add(stage, is_output);
     const StageFacts facts(stage);
     if (!facts.contracts && !has_sum_of_products(stage_body(stage))) return stage;
     Map arranged;  // loads
     for (const StageRead& read : facts.reads) {
-      if (!read.in_reduction || !once_.contains(read.from()) || !fits(read)) continue;
+      if (!read.in_reduction || !invariant_.contains(read.from()) || !fits(read)) continue;
       HEARTH_ASSIGN_OR_RETURN(const ir::Affine place, place_in_memory(read));
       std::vector<UOpRef> summed = facts.reduced;
       if (!facts.contracts || is_sum_of_loops(place)) {
@@ -43,7 +43,7 @@ class Arranger {
     }
     if (arranged.empty()) return stage;
     UOpRef made = replaced_below(g_, stage, arranged);
-    once_.add_equal(made, stage);
+    invariant_.add_equal(made, stage);
     return made;
   }
 
@@ -125,14 +125,14 @@ class Arranger {
     ir::ProvenanceScope scope(g_, load->provenance);
     sources[0] = replaced_below(g_, computed(load), renamed);
     UOpRef stage = g_.make(Op::Stage, load->dtype, sources, ir::StageInfo{g_.fresh_id()});
-    once_.add(stage, /*is_output=*/false);
+    invariant_.add(stage, /*is_output=*/false);
     at[0] = stage;
     at.push_back(g_.boolean(true));
     return g_.make(Op::Load, load->dtype, {g_.make(Op::Index, ir::Scalar::Void, at)});
   }
 
   ir::Graph& g_;
-  OnceStages once_;
+  InvariantStages invariant_;
 };
 
 }  // namespace

@@ -7,9 +7,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/passes/ranged/convolution.h"
+#include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/layout_cost.h"
-#include "compiler/passes/ranged/once_stages.h"
 #include "compiler/passes/ranged/stage_facts.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/ranged/winograd_cost.h"
@@ -36,7 +37,7 @@ UOpRef single_range(const ir::Affine& at) {
 class Chooser {
  public:
   Chooser(ir::Graph& g, UOpRef sink, const target::Target& target, bool with_winograd)
-      : g_(g), sink_(sink), target_(target), with_winograd_(with_winograd), once_(sink) {
+      : g_(g), sink_(sink), target_(target), with_winograd_(with_winograd), invariant_(sink) {
     for (UOpRef stage : stages_in_order(sink)) {
       number_[stage] = stages_.size();
       stages_.emplace_back(stage);
@@ -93,9 +94,9 @@ class Chooser {
 
   bool may_move(const Stage& stage) const {
     const bool moves = stage.channels && *stage.channels + 1 < stage.facts.loops.size();
-    return moves && !stage.pinned && !stage.conflicts && !is_once(stage.facts.stage);
+    return moves && !stage.pinned && !stage.conflicts && !is_invariant(stage.facts.stage);
   }
-  bool is_once(UOpRef buffer) const { return once_.contains(buffer); }
+  bool is_invariant(UOpRef buffer) const { return invariant_.contains(buffer); }
 
   void look_at_stages() {
     for (Stage& stage : stages_) {
@@ -110,7 +111,7 @@ class Chooser {
         }
       }
       if (!with_winograd_) continue;
-      const auto once = [this](UOpRef buffer) { return is_once(buffer); };
+      const auto once = [this](UOpRef buffer) { return is_invariant(buffer); };
       if (const auto found = find_convolution(g_, stage.facts, kWinogradTaps, once))
         stage.winograd_cycles = winograd_cycles(*found, target_);
     }
@@ -138,7 +139,7 @@ class Chooser {
     const StageRead *weights = nullptr, *image = nullptr;
     for (const StageRead& read : facts.reads) {
       if (!read.in_reduction) continue;
-      const StageRead*& place = is_once(read.from()) ? weights : image;
+      const StageRead*& place = is_invariant(read.from()) ? weights : image;
       if (place != nullptr) return;
       place = &read;
     }
@@ -168,7 +169,7 @@ class Chooser {
     std::size_t news = 0;
     for (const StageRead& read : stage.facts.reads) {
       Stage* from = stage_of(read.from());
-      if (from == nullptr || is_once(read.from()) || from->conflicts || stage.conflicts) continue;
+      if (from == nullptr || is_invariant(read.from()) || from->conflicts || stage.conflicts) continue;
       if (from->channels) {
         UOpRef range = single_range(read.position[*from->channels]);
         const auto axis = range == nullptr ? std::nullopt : axis_of(stage.facts, range);
@@ -209,7 +210,7 @@ class Chooser {
   bool is_moved_whole(const Stage& stage) {
     return stage.moved && std::ranges::all_of(stage.facts.reads, [&](const StageRead& read) {
              const Stage* from = stage_of(read.from());
-             return is_once(read.from()) || (from != nullptr && from->moved);
+             return is_invariant(read.from()) || (from != nullptr && from->moved);
            });
   }
 
@@ -259,7 +260,7 @@ class Chooser {
 
   // An output made of what has moved may be made in its order, too, and copied, rather than be stored to many places.
   void copy_out(Stage& stage) {
-    if (!stage.channels || stage.conflicts || is_once(stage.facts.stage)) return;
+    if (!stage.channels || stage.conflicts || is_invariant(stage.facts.stage)) return;
     if (stage.facts.reductions.empty() || stage.facts.contracts) return;
     if (*stage.channels + 1 >= stage.facts.loops.size() || stage.moved || is_read_in_place(stage)) return;
     const double stored = cycles(stage);
@@ -274,7 +275,7 @@ class Chooser {
       if (stage != nullptr && stage->moved) return *stage->channels;
       return buffer->sources.size() - (stage != nullptr ? 2 : 1);  // a stage's first source is its value
     };
-    const auto once = [this](UOpRef buffer) { return is_once(buffer); };
+    const auto once = [this](UOpRef buffer) { return is_invariant(buffer); };
     const auto padded = [this](UOpRef buffer) {
       const Stage* stage = stage_of(buffer);
       return stage != nullptr ? stage->padded : std::vector<std::size_t>();
@@ -303,11 +304,7 @@ class Chooser {
   }
 
   UOpRef rebuilt() {
-    std::unordered_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> sources;
-    for (UOpRef x : toposort(sink_)) {
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
+    return rebuild(g_, sink_, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
       const Stage* moved = x->is(Op::Stage) ? stage_of(x) : x->is(Op::Index) ? stage_of(x->source(0)) : nullptr;
       if (moved != nullptr && moved->moved) {
         const auto at = sources.begin() + 1 + static_cast<std::ptrdiff_t>(*moved->channels);
@@ -315,13 +312,11 @@ class Chooser {
       } else if (x->is(Op::Reduce)) {
         sources = reduce_order(x, sources);
       }
-      ir::ProvenanceScope scope(g_, x->provenance);
       if (x == sink_) {
         for (std::size_t i = 0; i < sources.size(); ++i) sources[i] = copy_of(*stage_of(x->source(i)), sources[i]);
       }
-      done[x] = g_.with_sources(x, sources);
-    }
-    return done.at(sink_);
+      return nullptr;
+    });
   }
 
   // What an output is: `made`, or a copy of it in the graph's order.
@@ -343,7 +338,7 @@ class Chooser {
   UOpRef sink_;
   const target::Target& target_;
   const bool with_winograd_;
-  const OnceStages once_;
+  const InvariantStages invariant_;
   std::vector<Stage> stages_;  // each after those it reads
   std::unordered_map<UOpRef, std::size_t> number_;
   std::vector<std::set<std::size_t>> readers_;

@@ -6,8 +6,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/passes/ranged/contraction_reuse.h"
-#include "compiler/passes/ranged/once_stages.h"
+#include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/schedule/kernel_facts.h"
 #include "compiler/target/core_model.h"
@@ -23,13 +24,13 @@ using ir::UOpRef;
 constexpr std::int64_t kMinRows = 8;  // of a block: each value read serves as many multiply-adds
 constexpr double kMaxReread = 256;    // in rows: four times what 16 stored rows are in four passes over them
 
-class Keeper {
+class ComputeAt {
  public:
-  Keeper(ir::Graph& g, UOpRef sink, const target::Target& target)
+  ComputeAt(ir::Graph& g, UOpRef sink, const target::Target& target)
       : g_(g),
         sink_(sink),
         stages_(stages_in_order(sink)),
-        once_(sink),
+        invariant_(sink),
         l2_bytes_(static_cast<double>(target.l2_bytes())),
         allocation_bytes_(static_cast<double>(target.allocation_bytes())) {}
 
@@ -75,7 +76,7 @@ class Keeper {
   // Nobody but one reader wants it.
   bool is_inner(const Facts& facts, UOpRef stage) const {
     const auto& info = stage->as<ir::StageInfo>();
-    if (facts.is_output || facts.uses.empty() || once_.contains(stage) || info.forced || info.choice) return false;
+    if (facts.is_output || facts.uses.empty() || invariant_.contains(stage) || info.forced || info.choice) return false;
     UOpRef reader = facts.uses.front().reader;
     return std::ranges::all_of(facts.uses, [&](const Use& u) { return u.reader == reader; });
   }
@@ -200,22 +201,12 @@ class Keeper {
 
   UOpRef marked() {
     if (kept_.empty()) return sink_;
-    std::unordered_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> sources;
-    for (UOpRef x : toposort(sink_)) {
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      if (kept_.contains(x)) {
-        ir::StageInfo info = x->as<ir::StageInfo>();
-        info.kept = true;
-        ir::ProvenanceScope scope(g_, x->provenance);
-        done[x] = g_.make(Op::Stage, x->dtype, sources, info);
-      } else {
-        ir::ProvenanceScope scope(g_, x->provenance);
-        done[x] = g_.with_sources(x, sources);
-      }
-    }
-    return done.at(sink_);
+    return rebuild(g_, sink_, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
+      if (!kept_.contains(x)) return nullptr;
+      ir::StageInfo info = x->as<ir::StageInfo>();
+      info.kept = true;
+      return g_.make(Op::Stage, x->dtype, sources, info);
+    });
   }
 
   std::optional<std::vector<UOpRef>> loops_of(UOpRef stage) {
@@ -227,7 +218,7 @@ class Keeper {
   ir::Graph& g_;
   UOpRef sink_;
   std::vector<UOpRef> stages_;
-  const OnceStages once_;
+  const InvariantStages invariant_;
   double l2_bytes_;
   double allocation_bytes_;
   std::unordered_map<UOpRef, Facts> facts_;
@@ -259,7 +250,7 @@ std::optional<std::vector<UOpRef>> shared_loops(UOpRef stage, UOpRef reader, std
 }
 
 UOpRef compute_at(ir::Graph& graph, UOpRef sink, const target::Target& target) {
-  return Keeper(graph, sink, target).run();
+  return ComputeAt(graph, sink, target).run();
 }
 
 }  // namespace hearth::passes

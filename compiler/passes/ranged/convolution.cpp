@@ -13,8 +13,8 @@ using ir::UOpRef;
 
 class Finder {
  public:
-  Finder(ir::Graph& g, const StageFacts& facts, std::int64_t window, absl::FunctionRef<bool(UOpRef)> is_once)
-      : g_(g), facts_(facts), window_(window), is_once_(is_once) {}
+  Finder(ir::Graph& g, const StageFacts& facts, std::int64_t window, absl::FunctionRef<bool(UOpRef)> is_invariant)
+      : g_(g), facts_(facts), window_(window), is_invariant_(is_invariant) {}
 
   std::optional<Convolution> run() {
     if (!facts_.contracts || facts_.reductions.size() != 1 || facts_.reduced.size() != 3) return std::nullopt;
@@ -39,8 +39,9 @@ class Finder {
   static bool moves(UOpRef x, UOpRef range) { return contains(free_ranges({x}), range); }
 
   bool is_fixed(UOpRef weights) const {
-    return std::ranges::all_of(
-        nodes_of(weights), [&](UOpRef x) { return !x->is(Op::Var) && (!x->is(Op::Index) || is_once_(x->source(0))); });
+    return std::ranges::all_of(nodes_of(weights), [&](UOpRef x) {
+      return !x->is(Op::Var) && (!x->is(Op::Index) || is_invariant_(x->source(0)));
+    });
   }
 
   // The loop that moves the weights, alone.
@@ -90,7 +91,7 @@ class Finder {
   ir::Graph& g_;
   const StageFacts& facts_;
   const std::int64_t window_;
-  absl::FunctionRef<bool(UOpRef)> is_once_;
+  absl::FunctionRef<bool(UOpRef)> is_invariant_;
   Convolution c_;
 };
 
@@ -99,8 +100,8 @@ class Finder {
 std::int64_t constant_length(UOpRef range) { return range->source(0)->is_const() ? range->source(0)->int_value() : 0; }
 
 std::optional<Convolution> find_convolution(ir::Graph& graph, const StageFacts& stage, std::int64_t window,
-                                            absl::FunctionRef<bool(UOpRef)> is_once) {
-  return Finder(graph, stage, window, is_once).run();
+                                            absl::FunctionRef<bool(UOpRef)> is_invariant) {
+  return Finder(graph, stage, window, is_invariant).run();
 }
 
 }  // namespace hearth::passes

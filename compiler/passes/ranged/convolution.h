@@ -19,9 +19,9 @@ struct Convolution {
   std::vector<ir::UOpRef> batch;  // the other loops
 };
 
-// `window`: length of its sides. `is_once`: whether a stage or buffer holds the same at every replay.
+// `window`: length of its sides. `is_invariant`: whether a stage or buffer holds the same at every replay.
 std::optional<Convolution> find_convolution(ir::Graph& graph, const StageFacts& stage, std::int64_t window,
-                                            absl::FunctionRef<bool(ir::UOpRef)> is_once);
+                                            absl::FunctionRef<bool(ir::UOpRef)> is_invariant);
 
 // Of a range; 0 when it is not known.
 std::int64_t constant_length(ir::UOpRef range);

@@ -95,7 +95,7 @@ class Cost {
       case Along::Elsewhere:
         break;
     }
-    return layouts_.is_once(read.from()) ? kCore.vector_move_cycles : lanes_;
+    return layouts_.is_invariant(read.from()) ? kCore.vector_move_cycles : lanes_;
   }
 
   // Vectors along a loop, one after the other.
@@ -158,7 +158,7 @@ class Cost {
       } else if (how == Along::Next) {
         column_gates += is_gated(read, axis);
         copies += 2 * kCore.copy_cycles * elements(read);
-      } else if (!layouts_.is_once(read.from())) {
+      } else if (!layouts_.is_invariant(read.from())) {
         const double copied = extent(read.ranges);  // in the order of the kernel
         if (is_gated(read) || !schedule::is_small_copy(copied, elements(read))) return INFINITY;
         others += kCore.gathered_copy_cycles * copied;

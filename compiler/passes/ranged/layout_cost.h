@@ -11,7 +11,7 @@ struct Layouts {
   // Position of the axis that is innermost in memory, of a stage or a buffer with axes.
   absl::FunctionRef<std::size_t(ir::UOpRef)> innermost;
   // Whether it holds the same at every replay: such operands are packed as the kernel wants them, for nothing.
-  absl::FunctionRef<bool(ir::UOpRef)> is_once;
+  absl::FunctionRef<bool(ir::UOpRef)> is_invariant;
   // Axes of a stage along which it is padded: where it is computed in place, these are conditions.
   absl::FunctionRef<std::vector<std::size_t>(ir::UOpRef)> padded;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
 #include "compiler/rules/rules.h"
@@ -18,19 +19,10 @@ class Merger {
   Merger(ir::Graph& g, UOpRef sink) : g_(g), sink_(sink) {}
 
   absl::StatusOr<UOpRef> run() {
-    std::unordered_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> sources;
-    for (UOpRef x : toposort(sink_)) {
-      sources.clear();
-      for (UOpRef s : x->sources) sources.push_back(done.at(s));
-      ir::ProvenanceScope scope(g_, x->provenance);
-      UOpRef copy = g_.with_sources(x, sources);
-      if (copy->is(Op::Where)) {
-        HEARTH_ASSIGN_OR_RETURN(copy, merged(copy));
-      }
-      done[x] = copy;
-    }
-    return done.at(sink_);
+    return rebuild(g_, sink_, [&](UOpRef x, ir::Sources& sources) -> absl::StatusOr<UOpRef> {
+      if (!x->is(Op::Where)) return nullptr;
+      return merged(g_.with_sources(x, sources));
+    });
   }
 
  private:

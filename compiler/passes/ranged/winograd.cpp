@@ -5,7 +5,7 @@
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/ranged/convolution.h"
-#include "compiler/passes/ranged/once_stages.h"
+#include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/stage_facts.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/ranged/winograd_cost.h"
@@ -30,9 +30,9 @@ class Rewriter {
 
   absl::StatusOr<UOpRef> run() {
     return rewrite_stages(g_, sink_, [this](UOpRef stage, bool is_output) -> absl::StatusOr<UOpRef> {
-      once_.add(stage, is_output);
+      invariant_.add(stage, is_output);
       HEARTH_ASSIGN_OR_RETURN(UOpRef made, tiled(stage));
-      if (made != stage) once_.add_equal(made, stage);
+      if (made != stage) invariant_.add_equal(made, stage);
       return made;
     });
   }
@@ -40,8 +40,8 @@ class Rewriter {
  private:
   // A stage without its convolution, or as it is.
   absl::StatusOr<UOpRef> tiled(UOpRef stage) {
-    const auto is_once = [this](UOpRef buffer) { return once_.contains(buffer); };
-    std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, is_once);
+    const auto is_invariant = [this](UOpRef buffer) { return invariant_.contains(buffer); };
+    std::optional<Convolution> found = find_convolution(g_, StageFacts(stage), kWinogradTaps, is_invariant);
     if (!found) return stage;
     found->image = unpadded(*found);
     if (found->made != stage->sources.back() || !is_summed_innermost(*found) || may_be_empty(*found)) return stage;
@@ -279,7 +279,7 @@ class Rewriter {
   ir::Graph& g_;
   UOpRef sink_;
   const target::Target& target_;
-  OnceStages once_;
+  InvariantStages invariant_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "compiler/passes/tensor/canonicalize.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
 
@@ -55,16 +56,10 @@ UOpRef decompose_matmul(ir::Graph& g, ir::ShapeCache& shapes, UOpRef a, UOpRef b
 
 absl::StatusOr<UOpRef> canonicalize(ir::Graph& g, UOpRef sink) {
   ir::ShapeCache shapes(g);
-  absl::flat_hash_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef node : toposort(sink)) {
-    ir::ProvenanceScope scope(g, node->provenance);
-    sources.clear();
-    for (UOpRef s : node->sources) sources.push_back(done.at(s));
-    done[node] =
-        node->is(Op::MatMul) ? decompose_matmul(g, shapes, sources[0], sources[1]) : g.with_sources(node, sources);
-  }
-  return rules::simplify_tensor(g, done.at(sink));
+  sink = rebuild(g, sink, [&](UOpRef node, ir::Sources& sources) -> UOpRef {
+    return node->is(Op::MatMul) ? decompose_matmul(g, shapes, sources[0], sources[1]) : nullptr;
+  });
+  return rules::simplify_tensor(g, sink);
 }
 
 }  // namespace hearth::passes

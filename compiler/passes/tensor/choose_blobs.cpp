@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/sha256.h"
 #include "compiler/ir/length.h"
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -37,16 +38,9 @@ class Chooser {
       : g_(g), shapes_(g), imported_(offer.imported), target_(offer.target), libraries_(offer.libraries), out_(out) {}
 
   UOpRef run(UOpRef sink) {
-    absl::flat_hash_map<UOpRef, UOpRef> done;
-    std::vector<UOpRef> sources;
-    for (UOpRef node : toposort(sink)) {
-      ir::ProvenanceScope scope(g_, node->provenance);
-      sources.clear();
-      for (UOpRef s : node->sources) sources.push_back(done.at(s));
-      UOpRef same = g_.with_sources(node, sources);
-      done[node] = same->is(Op::Attention) ? replace(same) : same;
-    }
-    return done.at(sink);
+    return rebuild(g_, sink, [&](UOpRef node, ir::Sources& sources) -> UOpRef {
+      return node->is(Op::Attention) ? replace(g_.with_sources(node, sources)) : nullptr;
+    });
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/target/core_model.h"
@@ -174,16 +175,9 @@ class ReductionSplitter {
 UOpRef split_reductions(ir::Graph& g, UOpRef sink, const target::Target& target) {
   if (target.threads() < 2 && target.max_reduction_rounds() == 0) return sink;
   ReductionSplitter splitter(g, target);
-  std::unordered_map<UOpRef, UOpRef> done;
-  std::vector<UOpRef> sources;
-  for (UOpRef node : toposort(sink)) {
-    ir::ProvenanceScope scope(g, node->provenance);
-    sources.clear();
-    for (UOpRef s : node->sources) sources.push_back(done.at(s));
-    const UOpRef split = node->is(Op::ReduceAxis) ? splitter.split(node, sources[0]) : nullptr;
-    done[node] = split != nullptr ? split : g.with_sources(node, sources);
-  }
-  return done.at(sink);
+  return rebuild(g, sink, [&](UOpRef node, ir::Sources& sources) -> UOpRef {
+    return node->is(Op::ReduceAxis) ? splitter.split(node, sources[0]) : nullptr;
+  });
 }
 
 }  // namespace hearth::passes

@@ -1,5 +1,5 @@
-// Every file that an include could have found instead of a used one is a bystander, wherever it lies.
-#include "base/file_digest/bystanders.h"
+// Every file that an include could have found instead of a used one is a shadowing file, wherever it lies.
+#include "base/file_digest/include_shadowing.h"
 
 #include <catch2/catch.hpp>
 
@@ -8,7 +8,7 @@
 namespace hearth::files {
 namespace {
 
-TEST_CASE("bystanders: files an include could have found, wherever it looks") {
+TEST_CASE("shadowing: files an include could have found, wherever it looks") {
   TestFolder folder;
   const std::string root = folder / "root";
   write(root + "/src/x.cpp", "");
@@ -20,7 +20,7 @@ TEST_CASE("bystanders: files an include could have found, wherever it looks") {
                                          "/usr/include/c++/12/vector"};
   const auto now = [&] {
     FileDigestCache files;
-    return bystanders_of(compile, used, files);
+    return shadowing_files(compile, used, files);
   };
   CHECK(now().empty());
   write(root + "/first/other.h", "");
@@ -35,7 +35,7 @@ TEST_CASE("bystanders: files an include could have found, wherever it looks") {
   }
 }
 
-TEST_CASE("bystanders: they are found in a folder of more names than are listed") {
+TEST_CASE("shadowing: they are found in a folder of more names than are listed") {
   TestFolder folder;
   const std::string root = folder / "root";
   write(root + "/x.cpp", "");
@@ -43,8 +43,8 @@ TEST_CASE("bystanders: they are found in a folder of more names than are listed"
   for (std::size_t i = 0; i <= FileDigestCache::kMaxNames; ++i) write(root + "/first/n" + std::to_string(i), "");
   const auto now = [&] {
     FileDigestCache files;
-    return bystanders_of({.root = root, .source = "x.cpp", .flags = {"-I{root}/first", "-I{root}/include"}},
-                         {"{root}/x.cpp", "{root}/include/ck/a.h"}, files);
+    return shadowing_files({.root = root, .source = "x.cpp", .flags = {"-I{root}/first", "-I{root}/include"}},
+                           {"{root}/x.cpp", "{root}/include/ck/a.h"}, files);
   };
   CHECK(now().empty());
   write(root + "/first/ck/a.h", "");
@@ -53,14 +53,14 @@ TEST_CASE("bystanders: they are found in a folder of more names than are listed"
   CHECK(now() == std::vector<std::string>{"{root}/first/a.h", "{root}/first/ck/a.h"});
 }
 
-TEST_CASE("bystanders: every way to name a folder of the search") {
+TEST_CASE("shadowing: every way to name a folder of the search") {
   TestFolder folder;
   const std::string root = folder / "root";
   write(root + "/x.cpp", "");
   write(root + "/used/a.h", "");
   const auto with = [&](std::vector<std::string> flags) {
     FileDigestCache files;
-    return bystanders_of({.root = root, .source = "x.cpp", .flags = std::move(flags)}, {"{root}/used/a.h"}, files);
+    return shadowing_files({.root = root, .source = "x.cpp", .flags = std::move(flags)}, {"{root}/used/a.h"}, files);
   };
   write(folder / "other/a.h", "");
   const std::string other = folder / "other";
@@ -80,7 +80,7 @@ TEST_CASE("bystanders: every way to name a folder of the search") {
   CHECK(with({"-I{root}/link/../quiet"}) == std::vector<std::string>{"{root}/link/../quiet/a.h"});
 }
 
-TEST_CASE("bystanders: beside a used header outside of the root too, for it may quote another") {
+TEST_CASE("shadowing: beside a used header outside of the root too, for it may quote another") {
   TestFolder folder;
   write(folder / "root/x.cpp", "");
   write(folder / "outside/outer.h", "");
@@ -88,12 +88,12 @@ TEST_CASE("bystanders: beside a used header outside of the root too, for it may 
   const Compile compile{.root = folder / "root", .source = "x.cpp", .flags = {"-I{root}/include"}};
   const std::vector<std::string> used = {folder / "outside/outer.h", "{root}/include/inner.h"};
   FileDigestCache files;
-  CHECK(bystanders_of(compile, used, files).empty());
+  CHECK(shadowing_files(compile, used, files).empty());
   write(folder / "outside/inner.h", "");
-  CHECK(bystanders_of(compile, used, files) == std::vector<std::string>{folder / "outside/inner.h"});
+  CHECK(shadowing_files(compile, used, files) == std::vector<std::string>{folder / "outside/inner.h"});
 }
 
-TEST_CASE("bystanders: what was looked into is watched, also a folder that is not there yet") {
+TEST_CASE("shadowing: what was looked into is watched, also a folder that is not there yet") {
   TestFolder folder;
   const std::string root = folder / "root";
   write(root + "/x.cpp", "");
@@ -101,13 +101,13 @@ TEST_CASE("bystanders: what was looked into is watched, also a folder that is no
   FileDigestCache files;
   FileSnapshot watched;
   const Compile compile{.root = root, .source = "x.cpp", .flags = {"-I{root}/include", "-I{root}/later"}};
-  CHECK(bystanders_of(compile, {"{root}/include/ck/a.h"}, files, &watched).empty());
+  CHECK(shadowing_files(compile, {"{root}/include/ck/a.h"}, files, &watched).empty());
   CHECK(watched.unchanged());
   std::filesystem::create_directory(root + "/later");
   CHECK_FALSE(watched.unchanged());
 }
 
-TEST_CASE("bystanders: one that came since a moment") {
+TEST_CASE("shadowing: one that came since a moment") {
   TestFolder folder;
   write(folder / "a.h", "");
   const std::int64_t moment = file_clock_tick();

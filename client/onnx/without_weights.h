@@ -3,7 +3,7 @@
 // does not understand, and files without large weights, are left to protobuf as a whole. Nothing in the file is
 // trusted: lengths lie within the message that holds them and within the file. Stateless; thread-safe.
 //
-//   if (std::optional<LeanModel> lean = read_lean_model("model.onnx")) proto.ParseFromString(lean->message);
+//   if (std::optional<ModelWithoutWeights> lean = read_without_weights("model.onnx")) proto.ParseFromString(lean->message);
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,13 +23,13 @@ struct LargeWeight {
   std::string_view bytes;  // of the file
 };
 
-struct LeanModel {
+struct ModelWithoutWeights {
   std::string message;  // the model, in which the raw_data of each large weight is empty
   std::vector<LargeWeight> weights;
   std::shared_ptr<const runtime::MappedFile> file;
 };
 
 // Nothing when the file is small, cannot be opened, is larger than protobuf reads or is not as expected.
-std::optional<LeanModel> read_lean_model(const std::string& path);
+std::optional<ModelWithoutWeights> read_without_weights(const std::string& path);
 
 }  // namespace hearth::onnx

@@ -1,4 +1,4 @@
-#include "client/onnx/lean_model.h"
+#include "client/onnx/without_weights.h"
 
 #include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -142,7 +142,7 @@ class LeanReader {
   std::vector<LargeWeight> weights_;
 };
 
-std::optional<LeanModel> read_open(int fd, const std::string& path) {
+std::optional<ModelWithoutWeights> read_open(int fd, const std::string& path) {
   absl::StatusOr<std::shared_ptr<const runtime::MappedFile>> file = runtime::MappedFile::map(fd, path);
   if (!file.ok()) return std::nullopt;
   const std::string_view bytes = (*file)->bytes();
@@ -154,7 +154,7 @@ std::optional<LeanModel> read_open(int fd, const std::string& path) {
   google::protobuf::io::FileInputStream stream(fd, kBlockBytes);
   CodedInputStream in(&stream);
   LeanReader reader(in, bytes);
-  LeanModel model;
+  ModelWithoutWeights model;
   if (!reader.copy(Level::kModel, &model.message)) return std::nullopt;
   model.weights = reader.take_weights();
   model.file = *std::move(file);
@@ -163,10 +163,10 @@ std::optional<LeanModel> read_open(int fd, const std::string& path) {
 
 }  // namespace
 
-std::optional<LeanModel> read_lean_model(const std::string& path) {
+std::optional<ModelWithoutWeights> read_without_weights(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return std::nullopt;
-  std::optional<LeanModel> model = read_open(fd, path);
+  std::optional<ModelWithoutWeights> model = read_open(fd, path);
   ::close(fd);
   return model;
 }

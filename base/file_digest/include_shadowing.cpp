@@ -1,4 +1,4 @@
-#include "base/file_digest/bystanders.h"
+#include "base/file_digest/include_shadowing.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -133,15 +133,15 @@ std::string without_root(const std::string& path, const std::string& root) {
   return is_below(path, root) ? kRootMark + path.substr(root.size()) : path;
 }
 
-bool any_since(std::int64_t moment_ns, const std::vector<std::string>& bystanders, const std::string& root) {
-  return std::any_of(bystanders.begin(), bystanders.end(), [&](const std::string& path) {
+bool any_since(std::int64_t moment_ns, const std::vector<std::string>& shadowing, const std::string& root) {
+  return std::any_of(shadowing.begin(), shadowing.end(), [&](const std::string& path) {
     const std::optional<FileStamp> stamp = stamp_of(with_root(path, root));
     return stamp && stamp->changed_ns >= moment_ns;
   });
 }
 
-std::vector<std::string> bystanders_of(const Compile& compile, const std::vector<std::string>& used,
-                                       FileDigestCache& files, FileSnapshot* watched) {
+std::vector<std::string> shadowing_files(const Compile& compile, const std::vector<std::string>& used,
+                                         FileDigestCache& files, FileSnapshot* watched) {
   const std::string root = tidy(compile.root);
   const std::vector<std::string> given = include_folders(compile);
   std::set<std::string> folders(given.begin(), given.end());
