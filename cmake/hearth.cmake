@@ -243,6 +243,17 @@ function(hearth_vulkan_run name program arguments timeout labels)
   hearth_on_vulkan(${name} HEARTH_VULKAN_VALIDATION=1 ${ARGN})
 endfunction()
 
+# hearth_stand_in_run(NAME DRIVER PROGRAM ARGUMENTS TIMEOUT LABELS ...): a test program once more, on a device of DRIVER
+# (cuda, hip) whose driver is a stand-in (tests/stand_in); further arguments are of its environment.
+function(hearth_stand_in_run name driver program arguments timeout labels)
+  separate_arguments(_arguments UNIX_COMMAND "${arguments}")
+  add_test(NAME ${name} COMMAND ${program} ${_arguments})
+  hearth_test_properties(${name} "${timeout}" "${labels}")
+  add_dependencies(${program} ${driver}_driver_stand_in)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT HEARTH_TEST_DEVICE=${driver}
+    LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/stand_in ${ARGN})
+endfunction()
+
 # hearth_python_test(NAME SCRIPT [ARGUMENTS ...] [LABELS ...] [TIMEOUT s]): by Debian's Python, which has numpy.
 function(hearth_python_test name script)
   cmake_parse_arguments(A "" "TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})

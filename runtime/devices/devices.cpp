@@ -4,7 +4,8 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "runtime/hal/cpu/cpu_driver.h"
-#include "runtime/hal/gpu/compiled_only.h"
+#include "runtime/hal/cuda/cuda_driver.h"
+#include "runtime/hal/hip/hip_driver.h"
 #include "runtime/hal/null/null_driver.h"
 #include "runtime/hal/vulkan/vulkan_driver.h"
 

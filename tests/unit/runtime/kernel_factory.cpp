@@ -52,15 +52,23 @@ runtime::ArtifactSource compile_kernel(const std::string& source) {
 
 runtime::ArtifactSource compile_map(const std::string& symbol, const std::vector<std::string>& arrays,
                                     const std::string& statement, const std::string& type) {
-  if (device_of_tests() != nullptr && device_of_tests()->target(1).has_gpu()) {
+  const v1::Target target = device_of_tests() != nullptr ? device_of_tests()->target(1) : v1::Target();
+  const bool is_gpu = target.has_gpu(), is_stand_in = is_gpu && !target.triple().empty();
+  if (is_gpu && !is_stand_in) {
     const std::string module = compile_glsl(arrays, type, statement);
     return {to_bytes(sha256(module)), "", module};
   }
-  std::string source = "#define ALIGNED(array) ((uintptr_t)(array) % 4 == 0)\nvoid " + symbol +
-                       "(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n  (void)v;\n";
+  // A stand-in of a GPU's driver calls invocations (hearth_simt_fn).
+  const std::string arguments = is_stand_in ? "const uint64_t* b, int64_t i0, int64_t all"
+                                            : "void* const* b, const int64_t* v, int64_t i0, int64_t i1";
+  std::string source =
+      "#define ALIGNED(array) ((uintptr_t)(array) % 4 == 0)\nvoid " + symbol + "(" + arguments + ") {\n";
   for (std::size_t i = 0; i < arrays.size(); ++i)
-    source += "  " + type + "* " + arrays[i] + " = b[" + std::to_string(i) + "];\n";
-  return compile_kernel(source + "  for (int64_t i = i0; i < i1; ++i) {\n" + statement + "\n} }\n");
+    source +=
+        "  " + type + "* " + arrays[i] + " = (" + type + "*)b[" + std::to_string(is_stand_in ? i + 1 : i) + "];\n";
+  source += is_stand_in ? "  for (int64_t i = i0; i < (int64_t)b[0]; i += all) {\n"
+                        : "  (void)v;\n  for (int64_t i = i0; i < i1; ++i) {\n";
+  return compile_kernel(source + statement + "\n} }\n");
 }
 
 void set_target(v1::Plan& plan, int threads) {

@@ -1,0 +1,157 @@
+#include "runtime/hal/stream/stream_memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/numbers.h"
+#include "base/status_macros.h"
+#include "base/text.h"
+#include "runtime/hal/stream/stream_error.h"
+#include "runtime/plan/plan.h"
+
+namespace hearth::runtime {
+namespace {
+
+std::size_t cache_bytes(const StreamDeviceInfo& info) {
+  std::uint64_t bytes = 0;
+  const char* const text = std::getenv("HEARTH_DEVICE_CACHE_BYTES");
+  return text != nullptr && absl::SimpleAtoi(text, &bytes) ? bytes : info.memory_bytes / 8;
+}
+
+}  // namespace
+
+// Freed by who made it, which it keeps.
+struct StreamMemory::Block {
+  explicit Block(std::shared_ptr<StreamMemory> of) : memory(std::move(of)) {}
+  Block(const Block&) = delete;
+  ~Block() {
+    if (address != nullptr && !memory->context_->is_abandoned()) memory->give_back(*this);
+  }
+  const std::shared_ptr<StreamMemory> memory;
+  void* data = nullptr;  // of pinned memory
+  void* address = nullptr;
+  std::size_t size_bytes = 0;  // that were allocated
+};
+
+StreamMemory::StreamMemory(std::shared_ptr<const StreamContext> context)
+    : context_(std::move(context)), free_blocks_(cache_bytes(context_->info())) {}
+
+absl::StatusOr<std::shared_ptr<StreamMemory>> StreamMemory::make(std::shared_ptr<const StreamContext> context) {
+  std::shared_ptr<StreamMemory> memory(new StreamMemory(std::move(context)));
+  const StreamContext::Current current(*memory->context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  HEARTH_ASSIGN_OR_RETURN(Stream stream, make_stream(memory->context_));
+  memory->stream_ = std::move(stream);
+  return memory;
+}
+
+StreamMemory::~StreamMemory() {
+  if (context_->is_abandoned()) return;
+  const StreamContext::Current current(*context_);
+  if (current.status().ok()) free_all(free_blocks_.take_all());
+}
+
+void StreamMemory::free_all(const std::vector<void*>& blocks) const {
+  for (void* const block : blocks) context_->api().free(block);
+}
+
+void StreamMemory::give_back(const Block& block) {
+  const StreamContext::Current current(*context_);
+  if (!current.status().ok()) return;
+  if (block.data != nullptr) {
+    context_->api().free_host(block.data);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  free_all(free_blocks_.give(block.address, block.size_bytes));
+}
+
+absl::Status StreamMemory::allocate_own(std::size_t size_bytes, Block& block) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t rounded = FreeBlocks::rounded(size_bytes);
+  void* address = free_blocks_.take(rounded);
+  if (address == nullptr) {
+    int error = context_->api().allocate(&address, rounded);
+    if (error == kOutOfMemory && free_blocks_.bytes() > 0) {
+      free_all(free_blocks_.take_all());
+      error = context_->api().allocate(&address, rounded);
+    }
+    HEARTH_RETURN_IF_ERROR(context_->check(error, Entry::allocate));
+  }
+  block.address = address;
+  block.size_bytes = rounded;
+  return run(Entry::fill, [&](void* stream) { return context_->api().fill(address, 0, rounded, stream); });
+}
+
+absl::Status StreamMemory::allocate_pinned(std::size_t size_bytes, Block& block) {
+  void* data = nullptr;
+  block.size_bytes = aligned_size(std::max<std::size_t>(size_bytes, 1));
+  HEARTH_RETURN_IF_ERROR(context_->check(context_->api().allocate_host(&data, block.size_bytes, kHostPortableMapped),
+                                         Entry::allocate_host));
+  std::memset(data, 0, block.size_bytes);
+  block.data = data;
+  const absl::Status mapped =
+      context_->check(context_->api().host_address(&block.address, data, 0), Entry::host_address);
+  if (!mapped.ok()) context_->api().free_host(data);
+  return mapped;
+}
+
+absl::StatusOr<Buffer> StreamMemory::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  const std::uint64_t most = context_->info().memory_bytes;
+  if (size_bytes > most) {
+    return absl::ResourceExhaustedError(str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ",
+                                                context_->info().name, " has ", most, " bytes of memory"));
+  }
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  auto block = std::make_shared<Block>(shared_from_this());
+  const absl::Status made =
+      use == MemoryUse::kDevice ? allocate_own(size_bytes, *block) : allocate_pinned(size_bytes, *block);
+  if (!made.ok()) {
+    return absl::Status(made.code(),
+                        str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ", made.message()));
+  }
+  void* const data = block->data;
+  void* const address = block->address;
+  return Buffer(data, address, size_bytes, std::move(block));
+}
+
+template <typename Queue>
+absl::Status StreamMemory::run(Entry entry, const Queue& queue) {
+  HEARTH_RETURN_IF_ERROR(context_->check(queue(stream_.get()), entry));
+  return context_->wait(stream_.get());
+}
+
+absl::Status StreamMemory::write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  if (size_bytes == 0) return absl::OkStatus();
+  if (to.data() != nullptr) {
+    std::memcpy(static_cast<char*>(to.data()) + offset, from, size_bytes);
+    return absl::OkStatus();
+  }
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  const std::lock_guard lock(mutex_);
+  return run(Entry::copy_in, [&](void* stream) {
+    return context_->api().copy_in(static_cast<char*>(to.address()) + offset, from, size_bytes, stream);
+  });
+}
+
+absl::Status StreamMemory::read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  if (size_bytes == 0) return absl::OkStatus();
+  if (from.data() != nullptr) {
+    std::memcpy(to, static_cast<const char*>(from.data()) + offset, size_bytes);
+    return absl::OkStatus();
+  }
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  const std::lock_guard lock(mutex_);
+  return run(Entry::copy_out, [&](void* stream) {
+    return context_->api().copy_out(to, static_cast<const char*>(from.address()) + offset, size_bytes, stream);
+  });
+}
+
+}  // namespace hearth::runtime

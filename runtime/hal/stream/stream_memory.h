@@ -1,0 +1,42 @@
+// Memory of a StreamContext's device: its own, which the host does not see and which is kept for the next of its size
+// (HEARTH_DEVICE_CACHE_BYTES, else an eighth of the device's memory), and pinned memory of the host, which kernels reach
+// at once. Thread-safe. Errors: RESOURCE_EXHAUSTED naming what it was for and the size; those of StreamContext.
+//
+//   absl::StatusOr<Buffer> arena = memory->allocate(bytes, "the arena", MemoryUse::kDevice);
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "runtime/hal/device.h"
+#include "runtime/hal/stream/free_blocks.h"
+#include "runtime/hal/stream/stream_context.h"
+
+namespace hearth::runtime {
+
+class StreamMemory : public std::enable_shared_from_this<StreamMemory> {
+ public:
+  static absl::StatusOr<std::shared_ptr<StreamMemory>> make(std::shared_ptr<const StreamContext> context);
+  ~StreamMemory();
+
+  absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use);
+  absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes);
+  absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes);
+
+ private:
+  struct Block;
+  explicit StreamMemory(std::shared_ptr<const StreamContext> context);
+  absl::Status allocate_own(std::size_t size_bytes, Block& block);
+  absl::Status allocate_pinned(std::size_t size_bytes, Block& block);
+  void give_back(const Block& block);
+  void free_all(const std::vector<void*>& blocks) const;
+  // Queues with `queue(stream)`, an entry point's result, and waits.
+  template <typename Queue>
+  absl::Status run(Entry entry, const Queue& queue);
+
+  const std::shared_ptr<const StreamContext> context_;
+  std::mutex mutex_;  // of all below
+  FreeBlocks free_blocks_;
+  Stream stream_;
+};
+
+}  // namespace hearth::runtime

@@ -1,0 +1,117 @@
+// The stand-in's streams, which run what is queued when somebody waits, and events.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "tests/stand_in/faults.h"
+#include "tests/stand_in/objects.h"
+
+namespace hearth::stand_in {
+namespace {
+
+std::atomic<bool> hangs = false;
+
+}  // namespace
+
+void hang(bool now) { hangs = now; }
+
+int run_all(Stream& stream) {
+  const Touch touch;
+  int first = kSuccess;
+  while (!stream.queue.empty()) {
+    const Operation operation = std::move(stream.queue.front());
+    stream.queue.pop_front();
+    if (const int error = operation.run(); error != kSuccess && first == kSuccess) first = error;
+  }
+  return first;
+}
+
+int copy(void* to, const void* from, std::size_t size_bytes, void* stream, bool to_device) {
+  const auto locked = lock();
+  check_range("a copy", to_device ? to : from, size_bytes);
+  const void* const host = to_device ? from : to;
+  if (host == nullptr) broken("a copy", "there is no address of the host");
+  of<Stream>("a copy", stream)
+      .queue.push_back({[=] {
+                          std::memcpy(to, from, size_bytes);
+                          return kSuccess;
+                        },
+                        host});
+  return kSuccess;
+}
+
+int fill(void* to, unsigned char value, std::size_t count, void* stream) {
+  const auto locked = lock();
+  check_range("a fill", to, count);
+  of<Stream>("a fill", stream).queue.push_back({[=] {
+    std::memset(to, value, count);
+    return kSuccess;
+  }});
+  return kSuccess;
+}
+
+int stream_create(void** stream, unsigned flags) {
+  if (flags != 1) broken("making a stream", "it would wait for the default stream");
+  const auto locked = lock();
+  *stream = add(std::make_unique<Stream>());
+  return kSuccess;
+}
+
+int stream_query(void* handle) {
+  const auto locked = lock();
+  Stream& stream = of<Stream>("looking at a stream", handle);
+  if (!stream.queue.empty() && (hangs || !std::exchange(stream.was_looked_at, true))) return kNotReady;
+  stream.was_looked_at = false;
+  return run_all(stream);
+}
+
+int stream_synchronize(void* handle) {
+  while (hangs) usleep(1000);
+  const auto locked = lock();
+  return run_all(of<Stream>("waiting for a stream", handle));
+}
+
+int stream_destroy(void* handle) {
+  const auto locked = lock();
+  const int error = run_all(of<Stream>("destroying a stream", handle));
+  remove(handle);
+  return error;
+}
+
+int event_create(void** event) {
+  const auto locked = lock();
+  *event = add(std::make_unique<Event>());
+  return kSuccess;
+}
+
+int event_record(void* event, void* stream) {
+  const auto locked = lock();
+  Event& one = of<Event>("recording an event", event);
+  one.is_recorded = false;
+  of<Stream>("recording an event", stream).queue.push_back({[event] {
+    Event& then = of<Event>("an event that is recorded", event);
+    then.is_recorded = true;
+    then.time = std::chrono::steady_clock::now();
+    return kSuccess;
+  }});
+  return kSuccess;
+}
+
+int event_elapsed(float* ms, void* start, void* end) {
+  const auto locked = lock();
+  const Event &from = of<Event>("the time between events", start), &to = of<Event>("the time between events", end);
+  if (!from.is_recorded || !to.is_recorded) return kNotReady;
+  *ms = std::chrono::duration<float, std::milli>(to.time - from.time).count();
+  return kSuccess;
+}
+
+int event_destroy(void* event) {
+  const auto locked = lock();
+  of<Event>("destroying an event", event);
+  remove(event);
+  return kSuccess;
+}
+
+}  // namespace hearth::stand_in
