@@ -43,9 +43,9 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) {
     const auto names = device_names(device);
     if (!names.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", names.status().message()));
-    if (names->size() == 1) {  // of several, prepare() takes one that is there
-      const absl::Status known = runtime::find_device(device).status();
-      if (!known.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", known.message()));
+    // Of several, prepare() takes one that is there. No driver is opened here: a child of this process may want it.
+    if (names->size() == 1 && !runtime::is_device_name(device)) {
+      return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", runtime::find_device(device).status().message()));
     }
     config.device = device;
   }

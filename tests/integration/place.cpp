@@ -91,7 +91,7 @@ Place::Place() {
   environment_ = {
       {"LC_ALL", "C.UTF-8"}, {"HEARTH_SOCKET", socket()}, {"HEARTH_CACHE_DIR", cache()}, {"HEARTH_IDLE_EXIT_S", "120"}};
   for (const char* kept : {"PATH", "HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS",
-                           "HEARTH_VULKAN_VALIDATION"}) {
+                           "HEARTH_VULKAN_VALIDATION", "LD_LIBRARY_PATH", "HEARTH_STAND_IN_ARCH"}) {
     if (const char* value = std::getenv(kept)) environment_[kept] = value;
   }
   if (const char* device = std::getenv("HEARTH_TEST_DEVICE")) environment_["HEARTH_DEVICE"] = device;

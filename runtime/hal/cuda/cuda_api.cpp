@@ -11,19 +11,12 @@
 namespace hearth::runtime {
 namespace {
 
-// cuda.h: CUdevice_attribute, CUjit_option, CUDA_KERNEL_NODE_PARAMS_v1.
+// cuda.h: CUdevice_attribute, CUjit_option.
 constexpr int kKernelTimeout = 17, kIntegrated = 18, kComputeMode = 20, kMajor = 75, kMinor = 76;
 constexpr int kProhibited = 2;
 // The driver ends what runs for longer than about two to five seconds on a GPU that draws a screen: half of the least.
 constexpr std::uint32_t kScreenInvocationMs = 1000;
 constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
-
-struct CudaKernelNode {
-  void* function;
-  unsigned grid[3], block[3], shared_bytes;
-  void** parameters;
-  void** extra;
-};
 
 // The GPUs that kernels are compiled for, and the version of the driver that takes the PTX which LLVM makes for each
 // (PTX ISA, release notes: 6.0, 6.3, 7.0, 7.1, 7.8, 7.8, 8.0).
@@ -124,7 +117,7 @@ class CudaApi final : public StreamApi {
       return absl::Status(code_of_stream_error(error), str_cat("cuDeviceGetAttribute: ", error_name(error)));
     }
     info.driver = "NVIDIA";
-    info.api_version = str_cat("CUDA ", version / 1000, ".", version % 1000 / 10);
+    info.api_version = str_cat(version / 1000, ".", version % 1000 / 10);
     if (integrated != 0) info.type = "integrated";
     info.has_host_visible_memory = integrated != 0;
     if (timeout != 0) info.target.mutable_gpu()->set_max_invocation_ms(kScreenInvocationMs);

@@ -7,6 +7,14 @@
 
 namespace hearth::runtime {
 
+// cuda.h: CUDA_KERNEL_NODE_PARAMS_v1.
+struct CudaKernelNode {
+  void* function;
+  unsigned grid[3], block[3], shared_bytes;
+  void** parameters;
+  void** extra;
+};
+
 // Opened and initialised when it is first asked for, once. NOT_FOUND without a driver; FAILED_PRECONDITION for one that
 // is too old, or that finds no GPU.
 absl::StatusOr<const StreamApi*> cuda_api();

@@ -10,16 +10,6 @@
 namespace hearth::runtime {
 namespace {
 
-// hip_runtime_api.h: hipKernelNodeParams.
-struct HipKernelNode {
-  unsigned block[3];
-  void** extra;
-  void* function;
-  unsigned grid[3];
-  void** parameters;
-  unsigned shared_bytes;
-};
-
 // The name of the GPU in hipDeviceProp_t. Where that field is differs between releases, as does the structure's size; its
 // text does not: "gfx" and the version, up to ':' or the end, behind the 256 bytes of the product's name.
 std::string arch_in(const char* properties, std::size_t size) {
@@ -107,7 +97,7 @@ class HipApi final : public StreamApi {
       return absl::Status(code_of_stream_error(error), str_cat("hipGetDeviceProperties: ", error_name(error)));
     }
     info.driver = "AMD";
-    info.api_version = str_cat("HIP ", version / 10'000'000, ".", version / 100'000 % 100);
+    info.api_version = str_cat(version / 10'000'000, ".", version / 100'000 % 100);
     info.target.set_arch(arch_in(properties.data(), properties.size()));
     if (info.target.arch().empty()) info.unusable = "the library does not say what kind of GPU it is";
     return absl::OkStatus();

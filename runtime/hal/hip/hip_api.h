@@ -6,6 +6,16 @@
 
 namespace hearth::runtime {
 
+// hip_runtime_api.h: hipKernelNodeParams.
+struct HipKernelNode {
+  unsigned block[3];
+  void** extra;
+  void* function;
+  unsigned grid[3];
+  void** parameters;
+  unsigned shared_bytes;
+};
+
 // Opened and initialised when it is first asked for, once. NOT_FOUND without a driver or a GPU; FAILED_PRECONDITION for
 // one that is too old.
 absl::StatusOr<const StreamApi*> hip_api();

@@ -1,5 +1,5 @@
-// Whole models as they are compiled for GPUs, on this processor, beside the same on the CPU: plans, loops, memory and
-// kernels of a cuda record, with weights and inputs drawn once.
+// Whole models as they are compiled for CUDA's and HIP's GPUs, on stand-ins of their drivers (HEARTH_TEST_DEVICE), beside
+// the same on the CPU: plans, loops, memory, graphs of launches and kernels, with weights and inputs drawn once.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -12,7 +12,6 @@
 #include "compiler/compile.h"
 #include "runtime/devices/devices.h"
 #include "runtime/replay/loaded_plan.h"
-#include "tests/conformance/simt/simt_device.h"
 #include "tests/digests/digest_cases.h"
 
 namespace hearth::conformance {
@@ -33,11 +32,17 @@ void fill(void* data, std::size_t size_bytes, DType dtype, const std::string& na
   std::memset(data, 0, size_bytes);  // indices, states and numbers of other types
 }
 
+const runtime::Device& gpu() {
+  const auto device = runtime::find_device(std::getenv("HEARTH_TEST_DEVICE"));
+  if (!device.ok()) throw std::runtime_error(std::string(device.status().message()));
+  return **device;
+}
+
 // Beyond it a scalar kernel takes minutes, one invocation after the other.
 constexpr double kMostOps = 2e8;
 
 double work_of(const v1::Graph& graph) {
-  const auto lowered = compiler::lower(graph, simt_device().target(1), {});
+  const auto lowered = compiler::lower(graph, gpu().target(1), {});
   REQUIRE(lowered.ok());
   double ops = 0;
   for (const v1::Launch& launch : lowered->plan().launches())
@@ -113,10 +118,10 @@ TEST_CASE("models at hand compute in a GPU's form what they compute on the CPU")
     const absl::StatusOr<v1::Graph> graph = c.graph();
     REQUIRE(graph.ok());
     if (work_of(*graph) > kMostOps) continue;
-    const Run cpu = run_on(**runtime::find_device("cpu"), *graph), gpu = run_on(simt_device(), *graph);
-    REQUIRE(cpu.outputs.size() == gpu.outputs.size());
+    const Run cpu = run_on(**runtime::find_device("cpu"), *graph), on_gpu = run_on(gpu(), *graph);
+    REQUIRE(cpu.outputs.size() == on_gpu.outputs.size());
     for (const auto& [name, want] : cpu.outputs) {
-      const std::vector<float>& got = gpu.outputs.at(name);
+      const std::vector<float>& got = on_gpu.outputs.at(name);
       REQUIRE(got.size() == want.size());
       double greatest = 0, error = 0;
       for (std::size_t i = 0; i < want.size(); ++i) {
@@ -128,7 +133,7 @@ TEST_CASE("models at hand compute in a GPU's form what they compute on the CPU")
       CHECK(error <= 1e-4 * std::max(greatest, 1e-3));
     }
     ++models;
-    std::printf("%s: %zu kernels\n", c.name.c_str(), gpu.kernels);
+    std::printf("%s: %zu kernels\n", c.name.c_str(), on_gpu.kernels);
   }
   CHECK(models >= 3);
 }

@@ -1,0 +1,62 @@
+// The entry points that the runtime calls of CUDA's driver, beside cuda.h.
+#define __CUDA_API_VERSION_INTERNAL  // every version of an entry point by its own name
+#include <cuda.h>
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+
+#include "runtime/hal/cuda/cuda_api.h"
+#include "tests/unit/stream/same_abi.h"
+
+namespace hearth::runtime {
+
+#define HEARTH_SAME(ours, theirs) \
+  static_assert(testing::kSameAbi<decltype(StreamApi::ours), decltype(&::theirs)>, #theirs);
+HEARTH_SAME(init, cuInit)
+HEARTH_SAME(driver_version, cuDriverGetVersion)
+HEARTH_SAME(device_count, cuDeviceGetCount)
+HEARTH_SAME(device, cuDeviceGet)
+HEARTH_SAME(device_name, cuDeviceGetName)
+HEARTH_SAME(device_uuid, cuDeviceGetUuid_v2)
+HEARTH_SAME(device_memory, cuDeviceTotalMem_v2)
+HEARTH_SAME(allocate, cuMemAlloc_v2)
+HEARTH_SAME(free, cuMemFree_v2)
+HEARTH_SAME(allocate_host, cuMemHostAlloc)
+HEARTH_SAME(free_host, cuMemFreeHost)
+HEARTH_SAME(host_address, cuMemHostGetDevicePointer_v2)
+HEARTH_SAME(copy_in, cuMemcpyHtoDAsync_v2)
+HEARTH_SAME(copy_out, cuMemcpyDtoHAsync_v2)
+HEARTH_SAME(fill, cuMemsetD8Async)
+HEARTH_SAME(stream_create, cuStreamCreate)
+HEARTH_SAME(stream_query, cuStreamQuery)
+HEARTH_SAME(stream_synchronize, cuStreamSynchronize)
+HEARTH_SAME(stream_destroy, cuStreamDestroy_v2)
+HEARTH_SAME(event_create, cuEventCreate)
+HEARTH_SAME(event_record, cuEventRecord)
+HEARTH_SAME(event_elapsed_ms, cuEventElapsedTime)
+HEARTH_SAME(event_destroy, cuEventDestroy_v2)
+HEARTH_SAME(module_function, cuModuleGetFunction)
+HEARTH_SAME(module_unload, cuModuleUnload)
+HEARTH_SAME(launch, cuLaunchKernel)
+HEARTH_SAME(graph_create, cuGraphCreate)
+HEARTH_SAME(graph_add_empty, cuGraphAddEmptyNode)
+HEARTH_SAME(graph_instantiate, cuGraphInstantiateWithFlags)
+HEARTH_SAME(graph_destroy, cuGraphDestroy)
+HEARTH_SAME(graph_launch, cuGraphLaunch)
+HEARTH_SAME(graph_executable_destroy, cuGraphExecDestroy)
+
+static_assert(sizeof(CudaKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+static_assert(offsetof(CudaKernelNode, grid) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, gridDimX));
+static_assert(offsetof(CudaKernelNode, block) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, blockDimX));
+static_assert(offsetof(CudaKernelNode, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithTime == CU_EVENT_DEFAULT);
+static_assert(kHostPortableMapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+static_assert(CUDA_ERROR_NOT_READY == 600 && CUDA_ERROR_LAUNCH_FAILED == 719 && CUDA_ERROR_OUT_OF_MEMORY == 2);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75 && CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == 20 && CU_COMPUTEMODE_PROHIBITED == 2);
+static_assert(CU_DEVICE_ATTRIBUTE_INTEGRATED == 18 && CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT == 17);
+static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);
+
+TEST_CASE("the entry points of CUDA's driver are called as cuda.h declares them") { SUCCEED("it was compiled"); }
+
+}  // namespace hearth::runtime

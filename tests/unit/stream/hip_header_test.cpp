@@ -1,0 +1,66 @@
+// The entry points that the runtime calls of HIP's driver, beside hip_runtime_api.h.
+#define __HIP_PLATFORM_AMD__
+#include <hip/hip_runtime_api.h>
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+
+#include "runtime/hal/hip/hip_api.h"
+#include "tests/unit/stream/same_abi.h"
+
+namespace hearth::runtime {
+
+#define HEARTH_SAME(ours, theirs) \
+  static_assert(testing::kSameAbi<decltype(StreamApi::ours), decltype(&::theirs)>, #theirs);
+HEARTH_SAME(init, hipInit)
+HEARTH_SAME(driver_version, hipDriverGetVersion)
+HEARTH_SAME(device_count, hipGetDeviceCount)
+HEARTH_SAME(device, hipDeviceGet)
+HEARTH_SAME(device_name, hipDeviceGetName)
+HEARTH_SAME(device_uuid, hipDeviceGetUuid)
+HEARTH_SAME(device_memory, hipDeviceTotalMem)
+// Of those that C++ has overloads of, the C one.
+static_assert(testing::kSameAbi<decltype(StreamApi::allocate),
+                                decltype(static_cast<hipError_t (*)(void**, std::size_t)>(&::hipMalloc))>);
+static_assert(
+    testing::kSameAbi<decltype(StreamApi::allocate_host),
+                      decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipHostMalloc))>);
+HEARTH_SAME(free, hipFree)
+HEARTH_SAME(free_host, hipHostFree)
+HEARTH_SAME(host_address, hipHostGetDevicePointer)
+HEARTH_SAME(copy_in, hipMemcpyHtoDAsync)
+HEARTH_SAME(copy_out, hipMemcpyDtoHAsync)
+HEARTH_SAME(fill, hipMemsetD8Async)
+HEARTH_SAME(stream_create, hipStreamCreateWithFlags)
+HEARTH_SAME(stream_query, hipStreamQuery)
+HEARTH_SAME(stream_synchronize, hipStreamSynchronize)
+HEARTH_SAME(stream_destroy, hipStreamDestroy)
+HEARTH_SAME(event_create, hipEventCreateWithFlags)
+HEARTH_SAME(event_record, hipEventRecord)
+HEARTH_SAME(event_elapsed_ms, hipEventElapsedTime)
+HEARTH_SAME(event_destroy, hipEventDestroy)
+HEARTH_SAME(module_function, hipModuleGetFunction)
+HEARTH_SAME(module_unload, hipModuleUnload)
+HEARTH_SAME(launch, hipModuleLaunchKernel)
+HEARTH_SAME(graph_create, hipGraphCreate)
+HEARTH_SAME(graph_add_empty, hipGraphAddEmptyNode)
+HEARTH_SAME(graph_instantiate, hipGraphInstantiateWithFlags)
+HEARTH_SAME(graph_destroy, hipGraphDestroy)
+HEARTH_SAME(graph_launch, hipGraphLaunch)
+HEARTH_SAME(graph_executable_destroy, hipGraphExecDestroy)
+
+static_assert(sizeof(HipKernelNode) == sizeof(hipKernelNodeParams));
+static_assert(offsetof(HipKernelNode, extra) == offsetof(hipKernelNodeParams, extra));
+static_assert(offsetof(HipKernelNode, function) == offsetof(hipKernelNodeParams, func));
+static_assert(offsetof(HipKernelNode, grid) == offsetof(hipKernelNodeParams, gridDim));
+static_assert(offsetof(HipKernelNode, parameters) == offsetof(hipKernelNodeParams, kernelParams));
+static_assert(offsetof(HipKernelNode, shared_bytes) == offsetof(hipKernelNodeParams, sharedMemBytes));
+static_assert(kStreamNonBlocking == hipStreamNonBlocking && kEventWithTime == hipEventDefault);
+static_assert(kHostPortableMapped == (hipHostMallocPortable | hipHostMallocMapped));
+static_assert(hipErrorNotReady == 600 && hipErrorIllegalAddress == 700 && hipErrorOutOfMemory == 2);
+
+TEST_CASE("the entry points of HIP's driver are called as hip_runtime_api.h declares them") {
+  SUCCEED("it was compiled");
+}
+
+}  // namespace hearth::runtime

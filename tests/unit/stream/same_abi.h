@@ -1,0 +1,24 @@
+// Whether a call by one function's type is a call of another: the same number of parameters, each passed alike. Addresses
+// of device memory are words in CUDA and pointers in ours; enumerations and handles are numbers and pointers.
+//
+//   static_assert(kSameAbi<decltype(hearth::runtime::StreamApi::launch), decltype(&::cuLaunchKernel)>);
+#pragma once
+#include <tuple>
+#include <type_traits>
+
+namespace hearth::testing {
+
+template <typename A, typename B>
+constexpr bool kPassedAlike =
+    std::is_floating_point_v<A> == std::is_floating_point_v<B> &&
+    (std::is_pointer_v<A> || std::is_integral_v<A> || std::is_enum_v<A>) &&
+    (std::is_pointer_v<B> || std::is_integral_v<B> || std::is_enum_v<B>) && sizeof(A) == sizeof(B);
+
+template <typename A, typename B>
+constexpr bool kSameAbi = false;
+
+template <typename R, typename... A, typename S, typename... B>
+  requires(sizeof...(A) == sizeof...(B))
+constexpr bool kSameAbi<R (*)(A...), S (*)(B...)> = (kPassedAlike<A, B> && ...) && kPassedAlike<R, S>;
+
+}  // namespace hearth::testing
