@@ -181,12 +181,14 @@ void ModelFlags::add_import_to(CLI::App& command, bool with_inputs) {
 
 void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
   command
-      .add_option("--device", device,
-                  "Where to run: cpu, vulkan, vulkan:N, vulkan:UUID (hearth devices lists them), or several, the first "
-                  "that can: vulkan,cpu (a software device after cpu); null computes nothing. Without it "
-                  "HEARTH_DEVICE, else cpu")
+      .add_option(
+          "--device", device,
+          "Where to run: cpu, vulkan, cuda, hip, one of several as vulkan:N or vulkan:UUID (hearth devices lists "
+          "them), or the first of several that can: cuda,cpu (a software device after cpu); null computes nothing. "
+          "Without it "
+          "HEARTH_DEVICE, else cpu")
       ->type_name("DEVICE")
-      ->check(CLI::Validator(device_error, "{cpu,null,vulkan}"));
+      ->check(CLI::Validator(device_error, "{cpu,null,vulkan,cuda,hip}"));
   if (threads_flag == Threads::kOne) {
     command.add_option("--threads", threads, "Threads of a replay; 0: every CPU. Without it HEARTH_THREADS, else 0")
         ->type_name("N")

@@ -101,6 +101,14 @@ class Instance {
                           std::shared_ptr<const void> owner = nullptr);
   // Writes the output to the caller's memory from now on, which overlaps no input.
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
+  // Likewise memory of the plan's device, as other libraries of this process have it (a CUDA or HIP address, in the
+  // device's primary context): kernels read and write it where it is, nothing is copied. On the CPU they are bind_input
+  // and bind_output. INVALID_ARGUMENT for an address that is none of the device's, or too small a part of one;
+  // UNIMPLEMENTED where a device's memory has no addresses that others know (Vulkan). input() and output() of what is
+  // so bound are FAILED_PRECONDITION.
+  absl::Status bind_device_input(std::string_view name, const void* address, std::size_t size_bytes,
+                                 std::shared_ptr<const void> owner = nullptr);
+  absl::Status bind_device_output(std::string_view name, void* address, std::size_t size_bytes);
   // Valid until the next execute().
   absl::StatusOr<ConstView> output(std::string_view name) const;
   // Any buffer of the plan: an input or output as input() and output() give it, an intermediate as the last execute
@@ -147,6 +155,12 @@ class Instance {
   void unbind();
 
   absl::Status execute();
+  // Queues a run behind what `stream` (a CUstream, cudaStream_t or hipStream_t of the plan's device) has, and returns
+  // without waiting: results are there when the stream has got so far, and what is bound stays as it is until then. A
+  // later call of this instance, on whatever stream, comes after it. An error of the run is that of a later call.
+  // FAILED_PRECONDITION while memory of the host is bound, which would have to be copied; UNIMPLEMENTED on devices
+  // without streams.
+  absl::Status execute_on(void* stream);
   // Slower: measures every launch, each divided between threads by itself.
   absl::StatusOr<Profile> execute_profiled();
 

@@ -65,6 +65,9 @@ class Device {
   // that part may run.
   virtual absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) const;
   virtual absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) const;
+  // Whether `size_bytes` from that address on are one part of this device's memory, whoever allocated it.
+  // INVALID_ARGUMENT: they are not; UNIMPLEMENTED: its memory has no addresses that others know.
+  virtual absl::Status check_memory(const void* address, std::size_t size_bytes) const;
   virtual absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                            const std::vector<ArtifactSource>& artifacts) const = 0;
 };

@@ -16,7 +16,9 @@ class Program {
   virtual ~Program() = default;
   // All launches in their order; returns when their results are there. Allocates nothing.
   virtual absl::Status run() = 0;
-  // Likewise, and adds each step's time, operations and runs to its entry of `profile.launches` (one a step).
+  // Queues all launches behind what `stream`, one of the device's driver, has, and returns. Later runs come after them.
+  virtual absl::Status queue_on(void* stream);
+  // As run(), and adds each step's time, operations and runs to its entry of `profile.launches` (one a step).
   virtual absl::Status run_profiled(Profile& profile) = 0;
   // Addresses, values, units or counts of loops differ from those of the run before.
   virtual absl::Status rows_changed() = 0;

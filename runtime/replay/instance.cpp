@@ -179,6 +179,7 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
     return absl::FailedPreconditionError(
         str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
   }
+  HEARTH_RETURN_IF_ERROR(state_->check_seen_by_host(index));
   return MutableView{state_->slots[index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
                      state_->shape_of(buffer), buffer.name};
 }
@@ -197,8 +198,7 @@ absl::Status Instance::State::bind(std::string_view name, v1::PlanBuffer::Kind k
   return index.ok() ? bind(*index, data, size_bytes, std::move(owner)) : index.status();
 }
 
-absl::Status Instance::State::bind(std::uint32_t index, void* data, std::size_t size_bytes,
-                                   std::shared_ptr<const void> owner) {
+absl::Status Instance::State::check_size(std::uint32_t index, const void* data, std::size_t size_bytes) const {
   const PlanBuffer& buffer = wire().buffers[index];
   const v1::PlanBuffer::Kind kind = buffer.kind;
   const std::string& name = buffer.name;
@@ -220,12 +220,19 @@ absl::Status Instance::State::bind(std::uint32_t index, void* data, std::size_t 
                                               "' is bound to an address that is not aligned to ",
                                               dtype_bytes(buffer.dtype), " bytes"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Instance::State::bind(std::uint32_t index, void* data, std::size_t size_bytes,
+                                   std::shared_ptr<const void> owner) {
+  HEARTH_RETURN_IF_ERROR(check_size(index, data, size_bytes));
   Slot& slot = slots[index];
-  if (slot.host == data && slot.size_bytes == size_bytes) {
+  if (slot.host == data && slot.size_bytes == size_bytes && slot.on_device == nullptr) {
     slot.owner = std::move(owner);
     return absl::OkStatus();
   }
   slot.host = data;
+  slot.on_device = nullptr;
   slot.size_bytes = size_bytes;
   slot.owner = std::move(owner);
   rows->memory[index] = address_of(index);
@@ -235,6 +242,7 @@ absl::Status Instance::State::bind(std::uint32_t index, void* data, std::size_t 
 
 // Of an input or output, for kernels: the caller's memory where the device reaches it.
 void* Instance::State::address_of(std::uint32_t buffer) const {
+  if (slots[buffer].on_device != nullptr) return slots[buffer].on_device;
   return plan->device().reaches_host_memory() ? slots[buffer].host : slots[buffer].own_address;
 }
 
@@ -310,14 +318,18 @@ void Instance::State::copy_out() const {
   }
 }
 
+absl::Status Instance::State::prepare_run() {
+  if (!fixed.empty()) {
+    HEARTH_RETURN_IF_ERROR(check_fixed());
+  }
+  if (slots_stale || values_stale) {
+    HEARTH_RETURN_IF_ERROR(refresh());
+  }
+  return begin();
+}
+
 absl::Status Instance::execute() {
-  if (!state_->fixed.empty()) {
-    HEARTH_RETURN_IF_ERROR(state_->check_fixed());
-  }
-  if (state_->slots_stale || state_->values_stale) {
-    HEARTH_RETURN_IF_ERROR(state_->refresh());
-  }
-  HEARTH_RETURN_IF_ERROR(state_->begin());
+  HEARTH_RETURN_IF_ERROR(state_->prepare_run());
   if (state_->copied.empty()) return state_->program->run();
   state_->copy_in();
   absl::Status ran = state_->program->run();

@@ -215,8 +215,9 @@ absl::StatusOr<ConstView> Instance::output(std::size_t index) const {
 void Instance::unbind() {
   for (std::uint32_t i = 0; i < state_->slots.size(); ++i) {
     State::Slot& slot = state_->slots[i];
-    if (!slot.is_bound() || state_->carry_of(i) != nullptr) continue;
+    if ((!slot.is_bound() && slot.on_device == nullptr) || state_->carry_of(i) != nullptr) continue;
     slot.host = slot.own;
+    slot.on_device = nullptr;
     slot.size_bytes = state_->wire().buffers[i].max_bytes;
     slot.owner = nullptr;
     state_->rows->memory[i] = state_->address_of(i);

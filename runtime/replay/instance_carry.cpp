@@ -67,6 +67,7 @@ absl::Status Instance::State::give_room(std::uint32_t buffer, std::size_t room) 
     carried.push_back(std::move(larger));
   }
   slot.host = slot.own;
+  slot.on_device = nullptr;
   slot.size_bytes = room;
   slot.owner = nullptr;
   rows->memory[buffer] = slot.own_address;
@@ -137,6 +138,7 @@ absl::Status Instance::set_carried(std::string_view input, const void* data, std
 // An input or output row by row, as a caller sees it.
 absl::StatusOr<const void*> Instance::State::read_io(std::uint32_t id) {
   const PlanBuffer& buffer = wire().buffers[id];
+  HEARTH_RETURN_IF_ERROR(check_seen_by_host(id));
   const StoredRows rows_of(buffer, values);
   const auto* host = static_cast<const char*>(slots[id].host);
   if (buffer.storage.empty() || rows_of.are_side_by_side()) return host;

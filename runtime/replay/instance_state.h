@@ -21,6 +21,7 @@ struct Instance::State {
     void* host = nullptr;               // an input or output as the caller sees it
     void* own = nullptr;                // likewise, the instance's own memory
     void* own_address = nullptr;        // of that, for kernels
+    void* on_device = nullptr;          // memory of the device that is bound in its place; then `host` is `own`
     std::shared_ptr<const void> owner;  // of what is bound
     bool is_bound() const { return host != own; }
   };
@@ -89,6 +90,11 @@ struct Instance::State {
   const Carry* carry_of(std::uint32_t buffer) const;
   absl::Status add_carry(std::uint32_t output, std::uint32_t input);
   absl::Status check_carried(const Carry& carry) const;
+  absl::Status check_size(std::uint32_t buffer, const void* data, std::size_t size_bytes) const;
+  absl::Status bind_device(std::string_view name, v1::PlanBuffer::Kind kind, void* address, std::size_t size_bytes,
+                           std::shared_ptr<const void> owner);
+  absl::Status check_seen_by_host(std::uint32_t buffer) const;
+  absl::Status prepare_run();
   absl::StatusOr<const void*> read_io(std::uint32_t buffer);
   absl::Status give_room(std::uint32_t buffer, std::size_t room);
   void measure(Carry& carry) const;

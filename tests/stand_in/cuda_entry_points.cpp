@@ -127,6 +127,9 @@ HEARTH_EXPORT cuMemAlloc_v2(void** address, std::size_t bytes) {
 HEARTH_EXPORT cuMemFree_v2(void* address) {
   return call("cuMemFree_v2", [&] { return hearth::stand_in::free(address); });
 }
+HEARTH_EXPORT cuMemGetAddressRange_v2(void** begin, std::size_t* bytes, void* address) {
+  return call("cuMemGetAddressRange_v2", [&] { return address_range(begin, bytes, address); });
+}
 HEARTH_EXPORT cuMemHostAlloc(void** data, std::size_t bytes, unsigned flags) {
   return call("cuMemHostAlloc", [&] { return allocate_host(data, bytes, flags); });
 }
@@ -154,6 +157,9 @@ HEARTH_EXPORT cuStreamQuery(void* stream) {
 HEARTH_EXPORT cuStreamSynchronize(void* stream) {
   return call("cuStreamSynchronize", [&] { return stream_synchronize(stream); });
 }
+HEARTH_EXPORT cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  return call("cuStreamWaitEvent", [&] { return flags == 0 ? stream_wait_event(stream, event) : kInvalidValue; });
+}
 HEARTH_EXPORT cuStreamDestroy_v2(void* stream) {
   return call("cuStreamDestroy_v2", [&] { return stream_destroy(stream); });
 }
@@ -162,6 +168,9 @@ HEARTH_EXPORT cuEventCreate(void** event, unsigned) {
 }
 HEARTH_EXPORT cuEventRecord(void* event, void* stream) {
   return call("cuEventRecord", [&] { return event_record(event, stream); });
+}
+HEARTH_EXPORT cuEventQuery(void* event) {
+  return call("cuEventQuery", [&] { return event_query(event); });
 }
 HEARTH_EXPORT cuEventElapsedTime(float* ms, void* start, void* end) {
   return call("cuEventElapsedTime", [&] { return event_elapsed(ms, start, end); });

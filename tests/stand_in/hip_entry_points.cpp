@@ -100,6 +100,9 @@ HEARTH_EXPORT hipMalloc(void** address, std::size_t bytes) {
 HEARTH_EXPORT hipFree(void* address) {
   return call("hipFree", [&] { return hearth::stand_in::free(address); });
 }
+HEARTH_EXPORT hipMemGetAddressRange(void** begin, std::size_t* bytes, void* address) {
+  return call("hipMemGetAddressRange", [&] { return address_range(begin, bytes, address); });
+}
 HEARTH_EXPORT hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
   return call("hipHostMalloc", [&] { return allocate_host(data, bytes, flags); });
 }
@@ -127,6 +130,9 @@ HEARTH_EXPORT hipStreamQuery(void* stream) {
 HEARTH_EXPORT hipStreamSynchronize(void* stream) {
   return call("hipStreamSynchronize", [&] { return stream_synchronize(stream); });
 }
+HEARTH_EXPORT hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  return call("hipStreamWaitEvent", [&] { return flags == 0 ? stream_wait_event(stream, event) : kInvalidValue; });
+}
 HEARTH_EXPORT hipStreamDestroy(void* stream) {
   return call("hipStreamDestroy", [&] { return stream_destroy(stream); });
 }
@@ -135,6 +141,9 @@ HEARTH_EXPORT hipEventCreateWithFlags(void** event, unsigned) {
 }
 HEARTH_EXPORT hipEventRecord(void* event, void* stream) {
   return call("hipEventRecord", [&] { return event_record(event, stream); });
+}
+HEARTH_EXPORT hipEventQuery(void* event) {
+  return call("hipEventQuery", [&] { return event_query(event); });
 }
 HEARTH_EXPORT hipEventElapsedTime(float* ms, void* start, void* end) {
   return call("hipEventElapsedTime", [&] { return event_elapsed(ms, start, end); });

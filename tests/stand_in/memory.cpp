@@ -122,6 +122,16 @@ int free_host(void* data) {
   return kSuccess;
 }
 
+int address_range(void** begin, std::size_t* size_bytes, void* address) {
+  const auto locked = lock();
+  const char* first = nullptr;
+  const Block* const block = block_of(address, &first);
+  if (block == nullptr || block->is_pinned) return kInvalidValue;
+  *begin = const_cast<char*>(first);
+  *size_bytes = block->size_bytes;
+  return kSuccess;
+}
+
 int host_address(void** address, void* data) {
   const auto locked = lock();
   const char* begin = nullptr;

@@ -30,7 +30,8 @@ struct Stream : Object {
 };
 
 struct Event : Object {
-  bool is_recorded = false;
+  bool is_recorded = false, was_looked_at = false;
+  void* stream = nullptr;  // where it was last recorded
   std::chrono::steady_clock::time_point time;
 };
 

@@ -90,6 +90,7 @@ int event_record(void* event, void* stream) {
   const auto locked = lock();
   Event& one = of<Event>("recording an event", event);
   one.is_recorded = false;
+  one.stream = stream;
   of<Stream>("recording an event", stream).queue.push_back({[event] {
     Event& then = of<Event>("an event that is recorded", event);
     then.is_recorded = true;
@@ -97,6 +98,28 @@ int event_record(void* event, void* stream) {
     return kSuccess;
   }});
   return kSuccess;
+}
+
+// What was queued before the event was recorded, on its stream, runs first.
+int stream_wait_event(void* handle, void* event) {
+  const auto locked = lock();
+  of<Event>("waiting for an event", event);
+  of<Stream>("waiting for an event", handle).queue.push_back({[event] {
+    const Event& awaited = of<Event>("an event that is waited for", event);
+    if (!awaited.is_recorded && awaited.stream != nullptr)
+      return run_all(of<Stream>("an event's stream", awaited.stream));
+    return kSuccess;
+  }});
+  return kSuccess;
+}
+
+int event_query(void* handle) {
+  const auto locked = lock();
+  Event& event = of<Event>("looking at an event", handle);
+  if (event.is_recorded || event.stream == nullptr) return kSuccess;  // as of one that was never recorded
+  if (hangs || !std::exchange(event.was_looked_at, true)) return kNotReady;
+  event.was_looked_at = false;
+  return run_all(of<Stream>("an event's stream", event.stream));
 }
 
 int event_elapsed(float* ms, void* start, void* end) {

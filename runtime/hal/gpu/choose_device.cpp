@@ -14,7 +14,10 @@ namespace {
 
 bool is_meant(const DeviceInfo& info, std::string_view driver, const std::string& which) {
   if (info.device == str_cat(driver, ":", which)) return true;
-  const bool is_number = std::ranges::all_of(which, [](char c) { return c >= '0' && c <= '9'; });
+  // A UUID may have nothing but decimal digits.
+  constexpr std::size_t kUuidDigits = 32;
+  const bool is_number =
+      which.size() < kUuidDigits && std::ranges::all_of(which, [](char c) { return c >= '0' && c <= '9'; });
   if (is_number) return false;
   const std::string plain = absl::AsciiStrToLower(absl::StrReplaceAll(which, {{"-", ""}}));
   return (!info.uuid.empty() && plain == to_hex(info.uuid)) || absl::EqualsIgnoreCase(which, info.name);

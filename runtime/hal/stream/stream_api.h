@@ -29,7 +29,7 @@ enum class Entry {
 };
 
 // Of stream_create, event_create and allocate_host, in both.
-inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kHostPortableMapped = 3;
+inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kEventWithoutTime = 2, kHostPortableMapped = 3;
 
 // One launch of a kernel whose only argument is its row's address.
 struct StreamLaunch {

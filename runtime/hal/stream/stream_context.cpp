@@ -25,21 +25,30 @@ absl::Status StreamContext::check(int error, Entry entry) const {
                       str_cat(info_.name, ": ", api_.entry_name(entry), ": ", name, remedy_of(error)));
 }
 
-absl::Status StreamContext::wait(void* stream) const {
+template <typename Look>
+absl::StatusOr<int> StreamContext::look_until_ready(const Look& look) const {
   using Clock = std::chrono::steady_clock;
   // A run of a small model ends while this looks again and again; of a long one, no more than a hundredth is waited on.
   constexpr std::chrono::microseconds kLooking(200), kMostSleep(1000);
   const Clock::time_point begin = Clock::now();
   for (;;) {
-    const int error = api_.stream_query(stream);
-    if (error != kNotReady) {
-      if (error != 0 && !is_lost(error)) drain(stream);
-      return check(error, Entry::stream_query);
-    }
+    const int error = look();
+    if (error != kNotReady) return error;
     const Clock::duration waited = Clock::now() - begin;
     if (waited > state_.timeout()) return state_.stuck();
     if (waited > kLooking) std::this_thread::sleep_for(std::min<Clock::duration>(kMostSleep, waited / 100));
   }
+}
+
+absl::Status StreamContext::wait(void* stream) const {
+  HEARTH_ASSIGN_OR_RETURN(const int error, look_until_ready([&] { return api_.stream_query(stream); }));
+  if (error != 0 && !is_lost(error)) drain(stream);
+  return check(error, Entry::stream_query);
+}
+
+absl::Status StreamContext::wait_for_event(void* event) const {
+  HEARTH_ASSIGN_OR_RETURN(const int error, look_until_ready([&] { return api_.event_query(event); }));
+  return check(error, Entry::event_query);
 }
 
 // What was queued may still use what its owner is about to free.

@@ -51,10 +51,15 @@ class StreamContext {
   // For all of `stream`. DEADLINE_EXCEEDED after HEARTH_DEVICE_TIMEOUT_MS, else two minutes: the device counts as stuck
   // from then on.
   absl::Status wait(void* stream) const;
+  // Likewise for what was queued before `event` was recorded.
+  absl::Status wait_for_event(void* event) const;
   // The same where `queued` is OK; else `queued`, after what was queued before it has ended.
   absl::Status wait_for(const absl::Status& queued, void* stream) const;
 
  private:
+  // Until look() gives something else than that it is not ready.
+  template <typename Look>
+  absl::StatusOr<int> look_until_ready(const Look& look) const;
   void drain(void* stream) const;
   StreamContext(const StreamApi& api, const StreamDeviceInfo& info) : api_(api), info_(info), state_(info.name) {}
 

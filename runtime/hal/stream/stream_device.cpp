@@ -31,6 +31,11 @@ absl::Status StreamDevice::read(const Buffer& from, std::size_t offset, void* to
   return device.memory->read(from, offset, to, size_bytes);
 }
 
+absl::Status StreamDevice::check_memory(const void* address, std::size_t size_bytes) const {
+  HEARTH_ASSIGN_OR_RETURN(const Opened device, opened());
+  return device.memory->check_address(address, size_bytes);
+}
+
 absl::Status StreamDevice::check_target(const v1::Target& target) const {
   HEARTH_RETURN_IF_ERROR(check_gpu_target(target, info_));
   const v1::Target& own = info_.target;

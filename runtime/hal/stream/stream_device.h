@@ -23,6 +23,7 @@ class StreamDevice final : public Device {
   absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const override;
   absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) const override;
   absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) const override;
+  absl::Status check_memory(const void* address, std::size_t size_bytes) const override;
   absl::StatusOr<std::unique_ptr<Executable>> load(const Plan& plan,
                                                    const std::vector<ArtifactSource>& artifacts) const override;
 

@@ -139,6 +139,24 @@ absl::Status StreamMemory::write(const Buffer& to, std::size_t offset, const voi
   });
 }
 
+absl::Status StreamMemory::check_address(const void* address, std::size_t size_bytes) const {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  if (size_bytes == 0) return absl::OkStatus();
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  void* begin = nullptr;
+  std::size_t whole = 0;
+  const int error = context_->api().address_range(&begin, &whole, const_cast<void*>(address));
+  const absl::Status asked = context_->check(error, Entry::address_range);
+  if (absl::IsUnavailable(asked)) return asked;
+  const auto* const end = static_cast<const char*>(begin) + whole;
+  if (asked.ok() && static_cast<std::size_t>(end - static_cast<const char*>(address)) >= size_bytes)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(asked.ok() ? str_cat("its ", size_bytes, " bytes go beyond the end of what was ",
+                                                         "allocated on ", context_->info().name)
+                                               : str_cat("its address is in no memory of ", context_->info().name));
+}
+
 absl::Status StreamMemory::read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) {
   HEARTH_RETURN_IF_ERROR(context_->check_usable());
   if (size_bytes == 0) return absl::OkStatus();

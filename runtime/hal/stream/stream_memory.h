@@ -21,6 +21,8 @@ class StreamMemory : public std::enable_shared_from_this<StreamMemory> {
   absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use);
   absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes);
   absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes);
+  // INVALID_ARGUMENT where they are no part of one block of the device's memory, whoever allocated it.
+  absl::Status check_address(const void* address, std::size_t size_bytes) const;
 
  private:
   struct Block;

@@ -48,7 +48,19 @@ absl::Status StreamProgram::allocate(StreamMemory& memory) {
   const StreamContext::Current current(*context_);
   HEARTH_RETURN_IF_ERROR(current.status());
   HEARTH_ASSIGN_OR_RETURN(stream_, make_stream(context_));
+  for (StreamEvent* const event : {&rows_copied_, &last_}) {
+    void* made = nullptr;
+    const int error = context_->api().event_create(&made, kEventWithoutTime);
+    HEARTH_RETURN_IF_ERROR(context_->check(error, Entry::event_create));
+    *event = StreamEvent(context_, made);
+  }
   return absl::OkStatus();
+}
+
+StreamProgram::~StreamProgram() {
+  if (!is_queued_ || !context_->check_usable().ok()) return;
+  const StreamContext::Current current(*context_);
+  if (current.status().ok()) (void)context_->wait_for_event(last_.get());  // what it uses is freed next
 }
 
 StreamLaunch StreamProgram::launch_of(std::size_t launch) const {
@@ -102,32 +114,38 @@ absl::Status StreamProgram::make_graph() {
 }
 
 absl::Status StreamProgram::rows_changed() {
+  if (is_queued_) {  // its copy of the rows may not have begun
+    const StreamContext::Current current(*context_);
+    HEARTH_RETURN_IF_ERROR(current.status());
+    HEARTH_RETURN_IF_ERROR(context_->wait_for_event(rows_copied_.get()));
+  }
   launches_.write(static_cast<std::uint64_t*>(host_rows_.data()));
   rows_changed_ = true;
   return absl::OkStatus();
 }
 
-absl::Status StreamProgram::copy_rows() {
+absl::Status StreamProgram::copy_rows(void* stream) {
   if (!rows_changed_ || host_rows_.size_bytes() == 0) return absl::OkStatus();
-  const int error =
-      context_->api().copy_in(device_rows_.address(), host_rows_.data(), host_rows_.size_bytes(), stream_.get());
-  rows_changed_ = error != 0;
-  return context_->check(error, Entry::copy_in);
+  const int error = context_->api().copy_in(device_rows_.address(), host_rows_.data(), host_rows_.size_bytes(), stream);
+  HEARTH_RETURN_IF_ERROR(context_->check(error, Entry::copy_in));
+  rows_changed_ = false;
+  if (stream == stream_.get()) return absl::OkStatus();
+  return context_->check(context_->api().event_record(rows_copied_.get(), stream), Entry::event_record);
 }
 
-absl::Status StreamProgram::launch_alone(std::size_t launch) {
+absl::Status StreamProgram::launch_alone(std::size_t launch, void* stream) {
   StreamLaunch one = launch_of(launch);
   if (one.groups == 0) return absl::OkStatus();
   void* parameters[] = {&one.row};
-  return context_->check(context_->api().launch(one.function, one.groups, 1, 1, one.invocations, 1, 1, 0, stream_.get(),
-                                                parameters, nullptr),
-                         Entry::launch);
+  return context_->check(
+      context_->api().launch(one.function, one.groups, 1, 1, one.invocations, 1, 1, 0, stream, parameters, nullptr),
+      Entry::launch);
 }
 
-absl::Status StreamProgram::run_in_order(bool checks) {
+absl::Status StreamProgram::run_in_order(void* stream, bool checks) {
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    absl::Status ran = launch_alone(i);
-    if (ran.ok() && checks) ran = context_->wait(stream_.get());
+    absl::Status ran = launch_alone(i, stream);
+    if (ran.ok() && checks) ran = context_->wait(stream);
     if (ran.ok()) continue;
     const std::string& symbol = rows_.plan->kernels[launches_.step(i).kernel].symbol;
     return absl::Status(ran.code(), str_cat("launch ", i, ", kernel '", symbol, "': ", ran.message()));
@@ -139,13 +157,35 @@ absl::Status StreamProgram::run() {
   HEARTH_RETURN_IF_ERROR(context_->check_usable());
   const StreamContext::Current current(*context_);
   HEARTH_RETURN_IF_ERROR(current.status());
-  return context_->wait_for(queue(), stream_.get());
+  absl::Status queued = come_after_last(stream_.get());
+  if (queued.ok()) queued = queue(stream_.get());
+  const absl::Status ran = context_->wait_for(queued, stream_.get());
+  is_queued_ = is_queued_ && !ran.ok();
+  return ran;
 }
 
-absl::Status StreamProgram::queue() {
-  HEARTH_RETURN_IF_ERROR(copy_rows());
-  if (checks_ || graph_.get() == nullptr) return run_in_order(checks_);
-  return context_->check(context_->api().graph_launch(graph_.get(), stream_.get()), Entry::graph_launch);
+absl::Status StreamProgram::queue_on(void* stream) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  HEARTH_RETURN_IF_ERROR(come_after_last(stream));
+  absl::Status queued = queue(stream);
+  if (queued.ok()) queued = context_->check(context_->api().event_record(last_.get(), stream), Entry::event_record);
+  // Of what failed half way some may run: it is waited for here, since no event says when.
+  if (!queued.ok()) return context_->wait_for(queued, stream);
+  is_queued_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status StreamProgram::come_after_last(void* stream) {
+  if (!is_queued_) return absl::OkStatus();
+  return context_->check(context_->api().stream_wait_event(stream, last_.get(), 0), Entry::stream_wait_event);
+}
+
+absl::Status StreamProgram::queue(void* stream) {
+  HEARTH_RETURN_IF_ERROR(copy_rows(stream));
+  if (checks_ || graph_.get() == nullptr) return run_in_order(stream, checks_);
+  return context_->check(context_->api().graph_launch(graph_.get(), stream), Entry::graph_launch);
 }
 
 absl::Status StreamProgram::make_events() {
@@ -161,14 +201,15 @@ absl::Status StreamProgram::make_events() {
 }
 
 absl::Status StreamProgram::queue_timed() {
-  HEARTH_RETURN_IF_ERROR(copy_rows());
+  HEARTH_RETURN_IF_ERROR(come_after_last(stream_.get()));
+  HEARTH_RETURN_IF_ERROR(copy_rows(stream_.get()));
   const auto record = [&](std::size_t place) {
     const int error = context_->api().event_record(events_[place].get(), stream_.get());
     return context_->check(error, Entry::event_record);
   };
   HEARTH_RETURN_IF_ERROR(record(0));
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    HEARTH_RETURN_IF_ERROR(launch_alone(i));
+    HEARTH_RETURN_IF_ERROR(launch_alone(i, stream_.get()));
     HEARTH_RETURN_IF_ERROR(record(i + 1));
   }
   return absl::OkStatus();

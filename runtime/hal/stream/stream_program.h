@@ -20,7 +20,9 @@ class StreamProgram final : public Program {
   static absl::StatusOr<std::unique_ptr<StreamProgram>> make(std::shared_ptr<const StreamContext> context,
                                                              const std::shared_ptr<StreamMemory>& memory,
                                                              const StreamExecutable& executable, Rows& rows);
+  ~StreamProgram() override;
   absl::Status run() override;
+  absl::Status queue_on(void* stream) override;
   absl::Status run_profiled(Profile& profile) override;
   absl::Status rows_changed() override;
 
@@ -32,12 +34,14 @@ class StreamProgram final : public Program {
   absl::StatusOr<bool> add_nodes(void* graph);
   StreamLaunch launch_of(std::size_t launch) const;
   // The rows are on their way to the device.
-  absl::Status copy_rows();
-  absl::Status queue();
+  absl::Status copy_rows(void* stream);
+  absl::Status queue(void* stream);
   absl::Status queue_timed();
-  absl::Status launch_alone(std::size_t launch);
+  absl::Status launch_alone(std::size_t launch, void* stream);
   // One after the other; `checks`: waits for each, so that an error names it.
-  absl::Status run_in_order(bool checks);
+  absl::Status run_in_order(void* stream, bool checks);
+  // `stream` comes behind what was queued on another one.
+  absl::Status come_after_last(void* stream);
   absl::Status make_events();
 
   const std::shared_ptr<const StreamContext> context_;
@@ -49,7 +53,9 @@ class StreamProgram final : public Program {
   Buffer device_rows_;  // what the nodes were given
   bool rows_changed_ = true;
   Stream stream_;
-  StreamGraphExecutable graph_;  // null: the driver makes no nodes of a module's functions (HIP 5.1)
+  StreamEvent rows_copied_, last_;  // of what was queued on streams of others
+  bool is_queued_ = false;          // and was not waited for
+  StreamGraphExecutable graph_;     // null: the driver makes no nodes of a module's functions (HIP 5.1)
   std::vector<StreamEvent> events_;
 };
 

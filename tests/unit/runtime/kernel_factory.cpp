@@ -33,42 +33,64 @@ const std::string& scratch_folder() {
   return folder.path;
 }
 
-runtime::ArtifactSource compile_kernel(const std::string& source) {
+namespace {
+
+// What `command` makes of `source`, which it finds in the file whose name is in the place of "IN", in "OUT".
+runtime::ArtifactSource compile_file(const std::string& source, const std::string& suffix, std::string command) {
   static std::map<std::string, runtime::ArtifactSource> done;
   if (auto found = done.find(source); found != done.end()) return found->second;
   const std::string base = scratch_folder() + "/kernel" + std::to_string(done.size());
-  std::ofstream(base + ".c") << "#include <stdint.h>\n" << source;
-  const char* cc = std::getenv("HEARTH_CC");
-  const std::string command =
-      std::string(cc && *cc ? cc : "cc") + " -shared -fPIC -O1 -nostdlib -o " + base + ".so " + base + ".c";
+  const std::string in = base + suffix, out = base + ".out";
+  std::ofstream(in) << "#include <stdint.h>\n" << source;
+  command.replace(command.find("OUT"), 3, out);
+  command.replace(command.find("IN"), 2, in);
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
-  fs::permissions(base + ".so", fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(out, fs::perms::owner_read | fs::perms::owner_write);
   std::ostringstream bytes;
-  bytes << std::ifstream(base + ".so", std::ios::binary).rdbuf();
-  runtime::ArtifactSource artifact{to_bytes(sha256(bytes.str())), base + ".so", bytes.str()};
+  bytes << std::ifstream(out, std::ios::binary).rdbuf();
+  runtime::ArtifactSource artifact{to_bytes(sha256(bytes.str())), out, bytes.str()};
   done[source] = artifact;
   return artifact;
+}
+
+// PTX by nvcc, where there is a GPU.
+runtime::ArtifactSource compile_cuda(const std::string& source, const std::string& arch) {
+  const bool is_on_path = std::system("command -v nvcc >/dev/null") == 0;
+  const std::string nvcc = is_on_path ? "nvcc" : "/usr/local/cuda/bin/nvcc";
+  return compile_file(source, ".cu", nvcc + " -ptx -arch=" + arch + " -o OUT IN");
+}
+
+}  // namespace
+
+runtime::ArtifactSource compile_kernel(const std::string& source) {
+  const char* cc = std::getenv("HEARTH_CC");
+  return compile_file(source, ".c", std::string(cc && *cc ? cc : "cc") + " -shared -fPIC -O1 -nostdlib -o OUT IN");
 }
 
 runtime::ArtifactSource compile_map(const std::string& symbol, const std::vector<std::string>& arrays,
                                     const std::string& statement, const std::string& type) {
   const v1::Target target = device_of_tests() != nullptr ? device_of_tests()->target(1) : v1::Target();
-  const bool is_gpu = target.has_gpu(), is_stand_in = is_gpu && !target.triple().empty();
-  if (is_gpu && !is_stand_in) {
+  if (target.has_gpu() && target.device() == "vulkan") {
     const std::string module = compile_glsl(arrays, type, statement);
     return {to_bytes(sha256(module)), "", module};
   }
-  // A stand-in of a GPU's driver calls invocations (hearth_simt_fn).
-  const std::string arguments = is_stand_in ? "const uint64_t* b, int64_t i0, int64_t all"
-                                            : "void* const* b, const int64_t* v, int64_t i0, int64_t i1";
-  std::string source =
-      "#define ALIGNED(array) ((uintptr_t)(array) % 4 == 0)\nvoid " + symbol + "(" + arguments + ") {\n";
-  for (std::size_t i = 0; i < arrays.size(); ++i)
+  const bool is_gpu = target.has_gpu(), is_cuda = target.triple().starts_with("nvptx");
+  std::string source = "#define ALIGNED(array) ((uintptr_t)(array) % 4 == 0)\n";
+  // Of a GPU the row's words; a stand-in of its driver calls invocations (hearth_simt_fn).
+  source += is_cuda  ? "extern \"C\" __global__ void " + symbol + "(const uint64_t* b) {\n"
+            : is_gpu ? "void " + symbol + "(const uint64_t* b, int64_t i0, int64_t all) {\n"
+                     : "void " + symbol + "(void* const* b, const int64_t* v, int64_t i0, int64_t i1) {\n  (void)v;\n";
+  if (is_cuda) {
     source +=
-        "  " + type + "* " + arrays[i] + " = (" + type + "*)b[" + std::to_string(is_stand_in ? i + 1 : i) + "];\n";
-  source += is_stand_in ? "  for (int64_t i = i0; i < (int64_t)b[0]; i += all) {\n"
-                        : "  (void)v;\n  for (int64_t i = i0; i < i1; ++i) {\n";
-  return compile_kernel(source + statement + "\n} }\n");
+        "  const int64_t i0 = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, "
+        "all = gridDim.x * (int64_t)blockDim.x;\n";
+  }
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    source += "  " + type + "* " + arrays[i] + " = (" + type + "*)b[" + std::to_string(is_gpu ? i + 1 : i) + "];\n";
+  source +=
+      is_gpu ? "  for (int64_t i = i0; i < (int64_t)b[0]; i += all) {\n" : "  for (int64_t i = i0; i < i1; ++i) {\n";
+  source += statement + "\n} }\n";
+  return is_cuda ? compile_cuda(source, target.arch()) : compile_kernel(source);
 }
 
 void set_target(v1::Plan& plan, int threads) {

@@ -22,6 +22,7 @@ HEARTH_SAME(device_memory, cuDeviceTotalMem_v2)
 HEARTH_SAME(allocate, cuMemAlloc_v2)
 HEARTH_SAME(free, cuMemFree_v2)
 HEARTH_SAME(allocate_host, cuMemHostAlloc)
+HEARTH_SAME(address_range, cuMemGetAddressRange_v2)
 HEARTH_SAME(free_host, cuMemFreeHost)
 HEARTH_SAME(host_address, cuMemHostGetDevicePointer_v2)
 HEARTH_SAME(copy_in, cuMemcpyHtoDAsync_v2)
@@ -30,9 +31,11 @@ HEARTH_SAME(fill, cuMemsetD8Async)
 HEARTH_SAME(stream_create, cuStreamCreate)
 HEARTH_SAME(stream_query, cuStreamQuery)
 HEARTH_SAME(stream_synchronize, cuStreamSynchronize)
+HEARTH_SAME(stream_wait_event, cuStreamWaitEvent)
 HEARTH_SAME(stream_destroy, cuStreamDestroy_v2)
 HEARTH_SAME(event_create, cuEventCreate)
 HEARTH_SAME(event_record, cuEventRecord)
+HEARTH_SAME(event_query, cuEventQuery)
 HEARTH_SAME(event_elapsed_ms, cuEventElapsedTime)
 HEARTH_SAME(event_destroy, cuEventDestroy_v2)
 HEARTH_SAME(module_function, cuModuleGetFunction)
@@ -50,6 +53,7 @@ static_assert(offsetof(CudaKernelNode, grid) == offsetof(CUDA_KERNEL_NODE_PARAMS
 static_assert(offsetof(CudaKernelNode, block) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, blockDimX));
 static_assert(offsetof(CudaKernelNode, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithTime == CU_EVENT_DEFAULT);
+static_assert(kEventWithoutTime == CU_EVENT_DISABLE_TIMING);
 static_assert(kHostPortableMapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 static_assert(CUDA_ERROR_NOT_READY == 600 && CUDA_ERROR_LAUNCH_FAILED == 719 && CUDA_ERROR_OUT_OF_MEMORY == 2);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75 && CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);

@@ -26,6 +26,7 @@ static_assert(
     testing::kSameAbi<decltype(StreamApi::allocate_host),
                       decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipHostMalloc))>);
 HEARTH_SAME(free, hipFree)
+HEARTH_SAME(address_range, hipMemGetAddressRange)
 HEARTH_SAME(free_host, hipHostFree)
 HEARTH_SAME(host_address, hipHostGetDevicePointer)
 HEARTH_SAME(copy_in, hipMemcpyHtoDAsync)
@@ -34,9 +35,11 @@ HEARTH_SAME(fill, hipMemsetD8Async)
 HEARTH_SAME(stream_create, hipStreamCreateWithFlags)
 HEARTH_SAME(stream_query, hipStreamQuery)
 HEARTH_SAME(stream_synchronize, hipStreamSynchronize)
+HEARTH_SAME(stream_wait_event, hipStreamWaitEvent)
 HEARTH_SAME(stream_destroy, hipStreamDestroy)
 HEARTH_SAME(event_create, hipEventCreateWithFlags)
 HEARTH_SAME(event_record, hipEventRecord)
+HEARTH_SAME(event_query, hipEventQuery)
 HEARTH_SAME(event_elapsed_ms, hipEventElapsedTime)
 HEARTH_SAME(event_destroy, hipEventDestroy)
 HEARTH_SAME(module_function, hipModuleGetFunction)
@@ -56,6 +59,7 @@ static_assert(offsetof(HipKernelNode, grid) == offsetof(hipKernelNodeParams, gri
 static_assert(offsetof(HipKernelNode, parameters) == offsetof(hipKernelNodeParams, kernelParams));
 static_assert(offsetof(HipKernelNode, shared_bytes) == offsetof(hipKernelNodeParams, sharedMemBytes));
 static_assert(kStreamNonBlocking == hipStreamNonBlocking && kEventWithTime == hipEventDefault);
+static_assert(kEventWithoutTime == hipEventDisableTiming);
 static_assert(kHostPortableMapped == (hipHostMallocPortable | hipHostMallocMapped));
 static_assert(hipErrorNotReady == 600 && hipErrorIllegalAddress == 700 && hipErrorOutOfMemory == 2);
 
