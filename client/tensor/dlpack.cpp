@@ -41,6 +41,25 @@ absl::Status check_strides(const DLTensor& tensor) {
   return absl::OkStatus();
 }
 
+// Wherever its memory is.
+absl::StatusOr<ArrayView> view_anywhere(const DLTensor& tensor) {
+  HEARTH_ASSIGN_OR_RETURN(const DType dtype, dtype_of_dlpack(tensor.dtype));
+  if (tensor.ndim < 0 || tensor.ndim > kMaxAxes)
+    return wrong(str_cat("has ", tensor.ndim, " axes; expected 0 to ", kMaxAxes));
+  if (tensor.ndim > 0 && tensor.shape == nullptr) return wrong("has no shape");
+  std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
+  std::size_t size = dtype_bytes(dtype);
+  for (std::int64_t length : shape) {
+    if (length < 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(length), &size)) {
+      return wrong(str_cat("has the length ", length));
+    }
+  }
+  HEARTH_RETURN_IF_ERROR(check_strides(tensor));
+  if (tensor.data == nullptr && size > 0) return wrong("points to null");
+  const void* data = tensor.data == nullptr ? nullptr : static_cast<const char*>(tensor.data) + tensor.byte_offset;
+  return ArrayView(data, size, dtype, std::move(shape));
+}
+
 // What an exported tensor of either version points to.
 template <typename Tensor>
 struct Exported {
@@ -50,13 +69,14 @@ struct Exported {
 };
 
 template <typename Tensor>
-absl::StatusOr<Tensor*> to_managed(const ArrayView& view, std::shared_ptr<const void> owner) {
+absl::StatusOr<Tensor*> to_managed(const ArrayView& view, std::shared_ptr<const void> owner,
+                                   DLDevice device = {kDLCPU, 0}) {
   HEARTH_RETURN_IF_ERROR(check_array(view, "the array"));
   auto* exported = new Exported<Tensor>;  // owned by the tensor's deleter
   exported->shape = view.shape;
   exported->owner = std::move(owner);
   exported->tensor.dl_tensor = {const_cast<void*>(view.data),
-                                {kDLCPU, 0},
+                                device,
                                 static_cast<std::int32_t>(view.shape.size()),
                                 dlpack_type(view.dtype),
                                 exported->shape.data(),
@@ -96,21 +116,24 @@ absl::StatusOr<ArrayView> view_of_dlpack(const DLTensor& tensor) {
   if (tensor.device.device_type != kDLCPU) {
     return wrong(str_cat("is on device type ", static_cast<int>(tensor.device.device_type), "; expected the CPU (1)"));
   }
-  HEARTH_ASSIGN_OR_RETURN(const DType dtype, dtype_of_dlpack(tensor.dtype));
-  if (tensor.ndim < 0 || tensor.ndim > kMaxAxes)
-    return wrong(str_cat("has ", tensor.ndim, " axes; expected 0 to ", kMaxAxes));
-  if (tensor.ndim > 0 && tensor.shape == nullptr) return wrong("has no shape");
-  std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
-  std::size_t size = dtype_bytes(dtype);
-  for (std::int64_t length : shape) {
-    if (length < 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(length), &size)) {
-      return wrong(str_cat("has the length ", length));
-    }
+  return view_anywhere(tensor);
+}
+
+absl::StatusOr<DeviceArray> device_array_of_dlpack(const DLTensor& tensor) {
+  if (tensor.device.device_type != kDLCUDA && tensor.device.device_type != kDLROCM) {
+    return wrong(
+        str_cat("is on device type ", static_cast<int>(tensor.device.device_type), "; expected CUDA (2) or ROCm (10)"));
   }
-  HEARTH_RETURN_IF_ERROR(check_strides(tensor));
-  if (tensor.data == nullptr && size > 0) return wrong("points to null");
-  const void* data = tensor.data == nullptr ? nullptr : static_cast<const char*>(tensor.data) + tensor.byte_offset;
-  return ArrayView(data, size, dtype, std::move(shape));
+  HEARTH_ASSIGN_OR_RETURN(ArrayView view, view_anywhere(tensor));
+  return DeviceArray{std::move(view), tensor.device};
+}
+
+absl::StatusOr<DLManagedTensorVersioned*> device_to_dlpack(const DeviceArray& array,
+                                                           std::shared_ptr<const void> owner) {
+  HEARTH_ASSIGN_OR_RETURN(DLManagedTensorVersioned* const made,
+                          to_managed<DLManagedTensorVersioned>(array.view, std::move(owner), array.device));
+  made->version = {1, 1};
+  return made;
 }
 
 absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensor* managed) {

@@ -1,7 +1,8 @@
 // DLPack (dmlc.github.io/dlpack): arrays to and from other libraries of this process without copying, as tensors of ABI
 // version 0.x (DLManagedTensor) and of 1.x (DLManagedTensorVersioned, which says whether it may be written to). The
-// structs below are the ABI's; where its own dlpack.h is included first, that one is used. CPU memory, dense and
-// row-major, one lane. Errors: absl::Status naming what is not; a refused tensor stays the caller's.
+// structs below are the ABI's; where its own dlpack.h is included first, that one is used. Dense and row-major, one lane;
+// CPU memory, but for the functions that say device. Errors: absl::Status naming what is not; a refused tensor stays the
+// caller's.
 //
 //   absl::StatusOr<ImportedArray> x = from_dlpack(capsule);        // owns it now, calls its deleter in the end
 //   Tensor w = parameter("w", shape, x->view.dtype, {x->view.data, x->view.size_bytes, x->owner});
@@ -91,6 +92,17 @@ absl::StatusOr<DLManagedTensor*> to_dlpack(const ArrayView& view, std::shared_pt
 absl::StatusOr<DLManagedTensorVersioned*> to_dlpack_versioned(Array array, std::uint64_t flags = 0);
 absl::StatusOr<DLManagedTensorVersioned*> to_dlpack_versioned(const ArrayView& view, std::shared_ptr<const void> owner,
                                                               std::uint64_t flags = 0);
+
+// A tensor in memory of a CUDA or ROCm device: its view's `data` is an address there, for Instance::bind_device_input()
+// and bind_device_output(). Nothing is read or written; who gives it says when it may be (a stream). Valid as long as the
+// tensor is. InvalidArgument for memory of another kind of device.
+struct DeviceArray {
+  ArrayView view;
+  DLDevice device;
+};
+absl::StatusOr<DeviceArray> device_array_of_dlpack(const DLTensor& tensor);
+// Memory of a device, which `owner` keeps alive, for other libraries.
+absl::StatusOr<DLManagedTensorVersioned*> device_to_dlpack(const DeviceArray& array, std::shared_ptr<const void> owner);
 
 }  // namespace hearth::client
 #pragma GCC visibility pop

@@ -226,3 +226,34 @@ TEST_CASE("DLPack 1.x: a tensor says whether it may be written to, and float8 ha
   CHECK_THAT(std::string(refused.status().message()), Contains("is of DLPack version 2.1; expected 1.x"));
   (*newer)->deleter(*newer);  // it stayed the caller's
 }
+
+TEST_CASE("DLPack: memory of a GPU is taken by its address and device, never read, and given on") {
+  Foreign foreign;
+  DLTensor& tensor = foreign.managed.dl_tensor;
+  tensor.data = reinterpret_cast<void*>(0x7f0000000000);  // nothing that this process may read
+  tensor.byte_offset = 64;
+  for (const DLDeviceType type : {kDLCUDA, kDLROCM}) {
+    tensor.device = {type, 3};
+    const absl::StatusOr<DeviceArray> array = device_array_of_dlpack(tensor);
+    REQUIRE(array.ok());
+    CHECK(array->view.data == reinterpret_cast<void*>(0x7f0000000040));
+    CHECK(array->view.size_bytes == 24);
+    CHECK(array->view.shape == std::vector<std::int64_t>{2, 3});
+    CHECK(array->device.device_id == 3);
+    const auto owner = std::make_shared<int>(1);
+    const absl::StatusOr<DLManagedTensorVersioned*> given = device_to_dlpack(*array, owner);
+    REQUIRE(given.ok());
+    CHECK((*given)->dl_tensor.data == array->view.data);
+    CHECK((*given)->dl_tensor.device.device_type == type);
+    CHECK((*given)->dl_tensor.device.device_id == 3);
+    CHECK(owner.use_count() == 2);
+    (*given)->deleter(*given);
+    CHECK(owner.use_count() == 1);
+  }
+  tensor.device = {kDLCPU, 0};
+  CHECK_THAT(std::string(device_array_of_dlpack(tensor).status().message()),
+             Contains("is on device type 1; expected CUDA (2) or ROCm (10)"));
+  foreign.strides = {1, 2};
+  tensor.device = {kDLCUDA, 0};
+  CHECK_THAT(std::string(device_array_of_dlpack(tensor).status().message()), Contains("dense, row-major"));
+}
