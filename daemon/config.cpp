@@ -123,6 +123,8 @@ std::vector<Setting> settings_of(Config& c) {
       {"blob_compile_limit_s", "longest time for compiling a blob", seconds(&c.blob_compile_limit_ms)},
       {"blob_queue_limit", "blobs that may wait to be compiled", count(&c.blob_queue_limit)},
       {"blob_retry_s", "how long a blob that failed to compile is not tried again", seconds(&c.blob_retry_ms)},
+      {"ptxas", "NVIDIA's ptxas, which makes cubins of kernels for CUDA; empty: drivers compile the PTX",
+       text(&c.ptxas)},
       {"blob_libraries", "folders of blobs that traced attention may use, with ':' between them",
        Value([&c](const std::string& value) { return parse_folders(value, &c.blob_libraries); }, "FOLDERS", "")},
       {"weights_memory", "memory for weights that processes share; 0: half of the machine's or container's",
@@ -262,6 +264,10 @@ absl::Status resolve(Config& config) {
   if (config.blob_worker.empty()) config.blob_worker = program_near(self, "hearth-blob-worker");
   config.worker = std::filesystem::absolute(config.worker, error).lexically_normal().string();
   config.blob_worker = std::filesystem::absolute(config.blob_worker, error).lexically_normal().string();
+  if (!config.ptxas.empty() && (config.ptxas[0] != '/' || ::access(config.ptxas.c_str(), X_OK) != 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ptxas '", config.ptxas, "' is no absolute path of a program that can be run"));
+  }
   if (config.log_file.empty()) config.log_file = config.default_log;
   if (config.temp_dir.empty()) {
     const char* folder = secure_getenv("TMPDIR");

@@ -66,6 +66,7 @@ struct Config {
   std::uint64_t blob_compile_limit_ms = 900'000;
   std::uint64_t blob_queue_limit = 10'000;
   std::uint64_t blob_retry_ms = 30'000;
+  std::string ptxas;                        // makes cubins of PTX; empty: PTX is what kernels for CUDA are
   std::vector<std::string> blob_libraries;  // folders with a manifest whose blobs traced ops may become
 
   // Weights that processes of one user share.

@@ -106,10 +106,11 @@ class HearthDaemon::Impl {
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         plan_reads_(&store_),
+        ptx_(config.ptxas, &blob_pool_),
         preparer_(
             {std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &plan_reads_,
              &blobs_, &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner),
-             &accounts_, config.sealed, config.sealed_takes_older_tuning},
+             &accounts_, config.sealed, config.sealed_takes_older_tuning, &ptx_},
             config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms)),
@@ -348,6 +349,7 @@ class HearthDaemon::Impl {
   WorkerPool blob_pool_;
   TuningTable tuning_;
   PlanReads plan_reads_;
+  PtxAssembler ptx_;
   Preparer preparer_;
   Explainer explainer_;
   Tuner tuner_;

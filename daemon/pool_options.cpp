@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -64,6 +65,10 @@ WorkerPoolOptions blob_pool_options(const Config& config) {
   options.command.limits.tasks = kTasks;
   options.command.runs = compiler_paths(options.command.secrets);
   options.command.runs.insert(options.command.runs.end(), config.sandbox_read.begin(), config.sandbox_read.end());
+  if (!config.ptxas.empty()) {
+    const std::filesystem::path folder = std::filesystem::path(config.ptxas).parent_path();
+    options.command.runs.push_back(folder.string());
+  }
   options.command.program_limit = std::chrono::milliseconds(config.blob_compile_limit_ms);
   options.command.wall_limit = options.command.program_limit + kMargin;
   // All processors for as long as a compile may take, from the time on at which a worker would be replaced: at half.

@@ -6,7 +6,7 @@ set(HEARTH_TEST_PHASES
   # What counts allocations, memory, limits or times in one and is hostile in the other.
   "(runtime|sandbox|daemon_process|onnx|c_abi)_test" release+asan
   # Whole programs over a longer time; what a terminal shows.
-  "(integration|daemon_life)_test|terminal_.*" release
+  "(integration|daemon_life|ptxas)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
   "(numpy|ops|onnx|buffers)_(conformance|compiled_cases|simt)_test|numpy_cases|wire_oracle_test" release
   "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release

@@ -24,9 +24,12 @@ using Json = nlohmann::ordered_json;
 constexpr int kManifestVersion = 1;
 
 // Of a target without a driver here: blobs alone, which are ELF files.
-runtime::KernelFormat format_of(const v1::Target& target) {
+runtime::KernelFormat format_of(const v1::Target& target, const std::string& code) {
   const runtime::Driver* const driver = runtime::find_driver(target.device());
-  return driver != nullptr ? driver->format() : runtime::KernelFormat{"elf", ".so"};
+  const runtime::KernelFormat format = driver != nullptr ? driver->format() : runtime::KernelFormat{"elf", ".so"};
+  // Of a daemon that has ptxas.
+  if (format.name == "ptx" && code.starts_with("\177ELF")) return {"cubin", ".cubin"};
+  return format;
 }
 
 std::string three_digits(int number) {
@@ -34,9 +37,11 @@ std::string three_digits(int number) {
   return text.insert(0, text.size() < 3 ? 3 - text.size() : 0, '0');
 }
 
-std::string kernel_file(const v1::Plan& plan, int kernel) {
-  return str_cat(three_digits(kernel), "_", short_symbol(plan.kernels(kernel).symbol()),
-                 std::string(format_of(plan.target()).suffix));
+std::string kernel_file(const EmittedPlan& emitted, int kernel) {
+  const runtime::KernelFormat format =
+      format_of(emitted.plan.target(), emitted.codes[static_cast<std::size_t>(kernel)]);
+  return str_cat(three_digits(kernel), "_", short_symbol(emitted.plan.kernels(kernel).symbol()),
+                 std::string(format.suffix));
 }
 
 std::string constant_file(int buffer) { return str_cat("constant_", three_digits(buffer), ".bin"); }
@@ -53,9 +58,9 @@ Json kernels_json(const EmittedPlan& emitted) {
   for (int i = 0; i < plan.kernels_size(); ++i) {
     const v1::PlanKernel& kernel = plan.kernels(i);
     const std::string& code = emitted.codes[static_cast<std::size_t>(i)];
-    const runtime::KernelFormat format = format_of(plan.target());
+    const runtime::KernelFormat format = format_of(plan.target(), code);
     Json item = {{"name", kernel.symbol()},
-                 {"file", kernel_file(plan, i)},
+                 {"file", kernel_file(emitted, i)},
                  {"format", std::string(format.name)},
                  {"entry_point", format.name == "spirv" ? "main" : kernel.symbol()},
                  {"bytes", code.size()},
@@ -156,7 +161,7 @@ absl::Status write_emitted(const EmittedPlan& emitted, const std::string& folder
     return runtime::write_file(fs::path(folder) / file, {bytes});
   };
   for (int i = 0; i < emitted.plan.kernels_size(); ++i) {
-    const absl::Status written = write(kernel_file(emitted.plan, i), emitted.codes[static_cast<std::size_t>(i)]);
+    const absl::Status written = write(kernel_file(emitted, i), emitted.codes[static_cast<std::size_t>(i)]);
     if (!written.ok()) return written;
   }
   for (int i = 0; i < emitted.plan.buffers_size(); ++i) {

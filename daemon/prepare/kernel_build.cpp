@@ -1,4 +1,4 @@
-// The body of a kernel flight: look again, compile in a worker, store.
+// The body of a kernel flight: look again, compile in a worker, assemble what is PTX, store.
 #include <absl/strings/str_cat.h>
 
 #include <utility>
@@ -9,6 +9,22 @@ namespace hearth::daemon {
 namespace {
 
 using Flight = std::shared_ptr<KernelFlights::Flight>;
+
+// Of the PTX that was compiled, the cubin; then store().
+void assemble(const BuildServices& services, const v1::Target& target, const std::string& symbol,
+              const ClientId& client, const std::shared_ptr<v1::WorkerReply>& reply, const Flight& flight,
+              std::function<void()> store) {
+  v1::Artifact& artifact = *reply->mutable_compiled()->mutable_artifact();
+  absl::StatusOr<std::uint64_t> id = services.ptx->assemble(
+      {.symbol = symbol, .ptx = std::move(*artifact.mutable_data()), .arch = target.arch()}, client,
+      [&artifact, reply, flight, store = std::move(store)](absl::StatusOr<v1::Artifact> assembled) {
+        if (!assembled.ok()) return flight->complete(assembled.status());
+        artifact = *std::move(assembled);
+        store();
+      });
+  if (!id.ok()) return flight->complete(id.status());
+  flight->on_cancel([ptx = services.ptx, id = *id] { ptx->cancel(id); });
+}
 
 void store_kernel(const BuildServices& services, const cache::KeyMaterial& material, const std::string& what,
                   const v1::WorkerReply& reply, uid_t user, const Flight& flight) {
@@ -43,16 +59,21 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
   job.client = client;
   job.key = cache::key(material);
   job.what = absl::StrCat("kernel '", spec.symbol(), "'");
-  job.done = [services, material = std::move(material), symbol = spec.symbol(), user = client.uid,
+  job.done = [services, material = std::move(material), symbol = spec.symbol(), target, client,
               flight](absl::StatusOr<v1::WorkerReply> reply) {
     if (!reply.ok()) return flight->complete(reply.status());
     if (reply->compiled().artifact().data().empty() && reply->compiled().artifact().format() != v1::Artifact::NONE) {
       return flight->complete(absl::InternalError(absl::StrCat("kernel '", symbol, "' compiled to nothing")));
     }
     auto shared = std::make_shared<v1::WorkerReply>(std::move(*reply));
-    services.executor->post([services, material, symbol, shared, user, flight] {
-      store_kernel(services, material, symbol, *shared, user, flight);
-    });
+    const auto store = [services, material, symbol, shared, user = client.uid, flight] {
+      services.executor->post([services, material, symbol, shared, user, flight] {
+        store_kernel(services, material, symbol, *shared, user, flight);
+      });
+    };
+    const bool is_ptx = shared->compiled().artifact().format() == v1::Artifact::PTX;
+    if (is_ptx && services.ptx->makes(target)) return assemble(services, target, symbol, client, shared, flight, store);
+    store();
   };
   absl::StatusOr<std::uint64_t> id = services.pool->submit(std::move(job));
   if (!id.ok()) return flight->complete(id.status());

@@ -54,6 +54,7 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options) {
 cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
                               const v1::CompileOptions& options, uid_t user) {
   cache::KeyMaterial material = cache::kernel_key_material(spec, target, options, services.build_id);
+  if (services.ptx->makes(target)) material.add("ptxas", services.ptx->identity());
   services.key_namespace.add_to_kernel(material, user);
   return material;
 }

@@ -26,6 +26,7 @@
 #include "daemon/blobs/blob_libraries.h"
 #include "daemon/metrics.h"
 #include "daemon/prepare/build_trace.h"
+#include "daemon/prepare/ptx_assembler.h"
 #include "daemon/store/key_namespace.h"
 #include "daemon/store/plan_reads.h"
 #include "daemon/store/result_store.h"
@@ -78,6 +79,7 @@ struct BuildServices {
   UserAccounts* accounts = nullptr;
   bool sealed = false;                    // nothing is compiled for clients
   bool sealed_takes_older_tuning = true;  // what is sealed may have been lowered with other tuning records
+  const PtxAssembler* ptx = nullptr;
 };
 
 // What a plan is made of besides graph, target and options, and the keys that follow.

@@ -16,6 +16,7 @@ PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, co
   if (with_libraries) inputs.libraries = services.blob_libraries->for_graph(graph);
   cache::KeyMaterial everybodys =
       cache::plan_key_material(graph, target, options, services.build_id, key_of(inputs.libraries));
+  if (services.ptx->makes(target)) everybodys.add("ptxas", services.ptx->identity());
   if (services.key_namespace.is_own_plan(graph, user)) {
     cache::KeyMaterial own = everybodys;
     KeyNamespace::add(own, user);

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/blob_compiler.h"
+#include "blobs/tools/ptxas.h"
 #include "blobs/tools/toolchain.h"
 
 namespace hearth::daemon {
@@ -47,11 +48,8 @@ absl::StatusOr<v1::CompiledBlob> to_proto(const blobs::CompiledBlob& blob, const
   return proto;
 }
 
-}  // namespace
-
-absl::StatusOr<v1::CompiledBlob> BlobBackend::compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) {
-  HEARTH_ASSIGN_OR_RETURN(const blobs::Toolchain toolchain,
-                          blobs::find_toolchain(spec.toolchain(), bitcode_folder(limits)));
+// Options of a compile in an empty folder.
+absl::StatusOr<blobs::BlobCompileOptions> with_fresh_folder(const ProgramLimits& limits) {
   blobs::BlobCompileOptions options;
   options.folder = limits.folder + "/blob";
   options.wall_limit = limits.wall_limit;
@@ -59,15 +57,36 @@ absl::StatusOr<v1::CompiledBlob> BlobBackend::compile_blob(const v1::BlobSpec& s
   options.output_bytes = limits.output_bytes;
   std::error_code error;
   std::filesystem::remove_all(options.folder, error);  // of a compile before
-  if (!std::filesystem::create_directories(options.folder, error)) {
+  if (!std::filesystem::create_directories(options.folder, error))
     return absl::InternalError(str_cat("cannot create '", options.folder, "': ", error.message()));
-  }
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::CompiledBlob> BlobBackend::compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) {
+  HEARTH_ASSIGN_OR_RETURN(const blobs::Toolchain toolchain,
+                          blobs::find_toolchain(spec.toolchain(), bitcode_folder(limits)));
+  HEARTH_ASSIGN_OR_RETURN(const blobs::BlobCompileOptions options, with_fresh_folder(limits));
   const absl::StatusOr<blobs::CompiledBlob> blob = blobs::compile_blob(from_proto(spec), toolchain, options);
   absl::StatusOr<v1::CompiledBlob> result =
       blob.ok() ? to_proto(*blob, options.folder + "/") : absl::StatusOr<v1::CompiledBlob>(blob.status());
   if (result.ok()) result->set_toolchain_digest(toolchain.digest);
-  std::filesystem::remove_all(options.folder, error);
+  std::error_code ignored;
+  std::filesystem::remove_all(options.folder, ignored);
   return result;
+}
+
+absl::StatusOr<v1::Artifact> BlobBackend::assemble(const v1::AssembleSpec& spec, const ProgramLimits& limits) {
+  HEARTH_ASSIGN_OR_RETURN(const blobs::BlobCompileOptions options, with_fresh_folder(limits));
+  HEARTH_ASSIGN_OR_RETURN(
+      std::string cubin,
+      blobs::assemble_ptx({.symbol = spec.symbol(), .ptx = spec.ptx(), .arch = spec.arch(), .program = spec.program()},
+                          options));
+  v1::Artifact artifact;
+  artifact.set_format(v1::Artifact::CUBIN);
+  artifact.set_data(std::move(cubin));
+  return artifact;
 }
 
 absl::StatusOr<v1::ToolchainInfo> BlobBackend::find_toolchain(const v1::ToolchainQuery& query,

@@ -1,4 +1,5 @@
-// BlobBackend: blobs/tools behind the worker loop, for hearth-blob-worker. Compiles no graphs and no kernels.
+// BlobBackend: blobs/tools behind the worker loop, for hearth-blob-worker, which starts programs. Compiles no graphs and no
+// kernels.
 //   BlobBackend backend;
 //   return worker_main(argc, argv, backend);
 #pragma once
@@ -24,6 +25,7 @@ class BlobBackend : public CompilerBackend {
 
   bool starts_programs() const override { return true; }
   absl::StatusOr<v1::CompiledBlob> compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) override;
+  absl::StatusOr<v1::Artifact> assemble(const v1::AssembleSpec& spec, const ProgramLimits& limits) override;
   absl::StatusOr<v1::ToolchainInfo> find_toolchain(const v1::ToolchainQuery& query,
                                                    const ProgramLimits& limits) override;
 

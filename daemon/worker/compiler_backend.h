@@ -40,6 +40,9 @@ class CompilerBackend {
   virtual absl::StatusOr<v1::CompiledBlob> compile_blob(const v1::BlobSpec& spec, const ProgramLimits& limits) {
     return absl::UnimplementedError("this worker compiles no blobs");
   }
+  virtual absl::StatusOr<v1::Artifact> assemble(const v1::AssembleSpec& spec, const ProgramLimits& limits) {
+    return absl::UnimplementedError("this worker assembles nothing");
+  }
   virtual absl::StatusOr<v1::ToolchainInfo> find_toolchain(const v1::ToolchainQuery& query,
                                                            const ProgramLimits& limits) {
     return absl::UnimplementedError("this worker compiles no blobs");

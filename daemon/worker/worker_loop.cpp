@@ -201,6 +201,9 @@ v1::WorkerReply perform_or_throw(const v1::WorkerRequest& request, CompilerBacke
     case v1::WorkerRequest::kToolchain:
       answer(backend.find_toolchain(request.toolchain(), limits), reply.mutable_toolchain());
       break;
+    case v1::WorkerRequest::kAssemble:
+      answer(backend.assemble(request.assemble(), limits), reply.mutable_assembled());
+      break;
     case v1::WorkerRequest::WORK_NOT_SET:
       set_error(absl::InvalidArgumentError("the request holds no work"), &reply);
       break;

@@ -44,6 +44,8 @@ bool answers(const v1::WorkerRequest& request, const v1::WorkerReply& reply) {
       return reply.has_blob();
     case v1::WorkerRequest::kToolchain:
       return reply.has_toolchain();
+    case v1::WorkerRequest::kAssemble:
+      return reply.has_assembled();
     case v1::WorkerRequest::WORK_NOT_SET:
       return false;
   }

@@ -71,6 +71,8 @@ std::string_view remedy_of(int error) {
       return "; another process has it alone (compute mode), or it is being set up";
     case kOutOfMemory:
       return "; release instances and plans, or set a smaller HEARTH_DEVICE_CACHE_BYTES";
+    case 209:
+      return "; prepare the plan for this GPU";
     case kUnsupportedPtx:
     case 35:
     case 803:
