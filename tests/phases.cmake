@@ -6,7 +6,7 @@ set(HEARTH_TEST_PHASES
   # What counts allocations, memory, limits or times in one and is hostile in the other.
   "(runtime|sandbox|daemon_process|onnx|c_abi)_test" release+asan
   # Whole programs over a longer time; what a terminal shows.
-  "(integration|daemon_life|ptxas)_test|terminal_.*" release
+  "(integration|daemon_life|ptxas|gpu_machines)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
   "(numpy|ops|onnx|buffers)_(conformance|compiled_cases|simt)_test|numpy_cases|wire_oracle_test" release
   "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release
@@ -15,7 +15,7 @@ set(HEARTH_TEST_PHASES
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # On stand-ins of GPUs' drivers.
-  "(integration|models|onnx|sdk)_(cuda|hip)_test" release
+  "(integration|models|onnx|sdk)_(cuda|hip)_test|runtime_hip_test" release
   # As installed, and what other compilers do.
   "(install|packages|static_archive|ck_real|dispatcher_rewriter_compile)_test|libhearth_links_no_compiler" release
   "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test|python_.*" release

@@ -138,11 +138,12 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--kernel", flags->kernel, "One kernel alone, by its number in the table or its name")
       ->type_name("KERNEL");
   command
-      ->add_option(
-          "--show", flags->show,
-          "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm), SPIR-V (spirv) or every pass (passes)")
+      ->add_option("--show", flags->show,
+                   "Of that kernel: its syntax tree (ast), LLVM IR (ir), assembly (asm; of a GPU's also ptx, amdgpu), "
+                   "SPIR-V (spirv) "
+                   "or every pass (passes)")
       ->type_name("WHAT")
-      ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "spirv", "passes"}));
+      ->check(CLI::IsMember(std::vector<std::string>{"ast", "ir", "asm", "ptx", "amdgpu", "spirv", "passes"}));
   CLI::Option* const measure =
       command->add_flag("--measure", flags->measure, "Replay the model and show the time of every kernel")
           ->excludes("--target");

@@ -163,6 +163,8 @@ struct CodeText {
 
 CodeText code_text(const std::string& what) {
   if (what == "spirv") return {"SPIR-V", {"spirv"}, "codegen"};
+  if (what == "ptx") return {"PTX", {"ptx"}, "assembly"};
+  if (what == "amdgpu") return {"AMD's assembly", {"hsaco"}, "assembly"};
   if (what == "asm") return {"assembly", {"elf", "ptx", "hsaco"}, "assembly"};
   return {"LLVM IR", {"elf", "ptx", "hsaco"}, "codegen"};
 }
@@ -273,7 +275,7 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
     return absl::OkStatus();
   }
   const v1::Plan& plan = report.reply.plan();
-  if (what == "ir" || what == "asm" || what == "spirv") {
+  if (what != "passes" && !what.empty()) {
     const CodeText text = code_text(what);
     const bool is_blob = kernel.ast().rfind("blob ", 0) == 0;
     const runtime::Driver* const driver = runtime::find_driver(plan.target().device());

@@ -30,7 +30,7 @@ nlohmann::ordered_json report_json(const ExplainReport& report);
 void print_miss(const std::string& path, const v1::ExplainResponse& reply);
 nlohmann::ordered_json miss_json(const std::string& path, const v1::ExplainResponse& reply);
 
-// Of one kernel, by number or symbol. `what`: "ast", "ir", "asm", "spirv" or "passes"; empty: what there is to know of
+// Of one kernel, by number or symbol. `what`: "ast", "ir", "asm", "ptx", "amdgpu", "spirv" or "passes"; empty: what there is to know of
 // it.
 absl::Status print_kernel(const ExplainReport& report, const std::string& kernel, const std::string& what);
 

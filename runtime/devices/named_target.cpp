@@ -2,8 +2,10 @@
 
 #include <absl/strings/str_join.h>
 
+#include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/devices/devices.h"
+#include "runtime/hal/cpu/cpu_target.h"
 
 namespace hearth::runtime {
 
@@ -16,6 +18,18 @@ std::vector<std::string> target_names() {
 }
 
 absl::StatusOr<v1::Target> named_target(std::string_view name) {
+  // For stand-ins of GPUs' drivers, which run kernels of a GPU's form on this host: of no use to anybody else, and in no
+  // list.
+  constexpr std::string_view kOnHost = "+simt";
+  if (name.ends_with(kOnHost)) {
+    HEARTH_ASSIGN_OR_RETURN(v1::Target target, named_target(name.substr(0, name.size() - kOnHost.size())));
+    if (target.has_gpu() && !target.triple().empty()) {
+      const v1::Target host = cpu_target(1);
+      target.set_triple(host.triple());
+      *target.mutable_features() = host.features();
+      return target;
+    }
+  }
   if (const Driver* const driver = find_driver(name)) {
     for (NamedTarget& target : driver->targets()) {
       if (target.name == name) return std::move(target.record);

@@ -159,9 +159,13 @@ TEST_CASE("explain --target: kernels of a GPU that is not here, and the SPIR-V o
   CHECK_THAT(one.out, Contains("64 invocations"));
   const Ran spirv = explain({"--target", "vulkan:lavapipe", "--kernel", "0", "--show", "spirv"});
   CHECK_THAT(spirv.out, Contains("OpEntryPoint GLCompute %main \"main\"") && Contains("LocalSize 64 1 1"));
+  CHECK_THAT(explain({"--target", "cuda:sm_80", "--kernel", "0", "--show", "ptx"}).out, Contains(".target sm_80"));
+  CHECK_THAT(explain({"--target", "hip:gfx942", "--kernel", "0", "--show", "amdgpu"}).out, Contains("gfx942"));
   for (const std::vector<std::string>& wrong :
        {std::vector<std::string>{"--target", "vulkan:lavapipe", "--kernel", "0", "--show", "ir"},
-        {"--kernel", "0", "--show", "spirv"}}) {
+        {"--kernel", "0", "--show", "spirv"},
+        {"--target", "hip:gfx942", "--kernel", "0", "--show", "ptx"},
+        {"--kernel", "0", "--show", "amdgpu"}}) {
     const Ran ran = explain(wrong);
     CHECK(ran.code == 1);
     CHECK_THAT(ran.err, Contains("none is made for device"));

@@ -124,6 +124,9 @@ HEARTH_EXPORT cuCtxPopCurrent_v2(void** context) {
 HEARTH_EXPORT cuMemAlloc_v2(void** address, std::size_t bytes) {
   return call("cuMemAlloc_v2", [&] { return allocate(address, bytes); });
 }
+HEARTH_EXPORT cuMemAllocManaged(void** address, std::size_t bytes, unsigned flags) {
+  return call("cuMemAllocManaged", [&] { return flags == 1 ? allocate_managed(address, bytes) : kInvalidValue; });
+}
 HEARTH_EXPORT cuMemFree_v2(void* address) {
   return call("cuMemFree_v2", [&] { return hearth::stand_in::free(address); });
 }

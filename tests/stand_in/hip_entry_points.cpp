@@ -97,6 +97,9 @@ HEARTH_EXPORT hipGetDevicePropertiesR0600(void* properties, int device) {
 HEARTH_EXPORT hipMalloc(void** address, std::size_t bytes) {
   return call("hipMalloc", [&] { return allocate(address, bytes); });
 }
+HEARTH_EXPORT hipMallocManaged(void** address, std::size_t bytes, unsigned flags) {
+  return call("hipMallocManaged", [&] { return flags == 1 ? allocate_managed(address, bytes) : kInvalidValue; });
+}
 HEARTH_EXPORT hipFree(void* address) {
   return call("hipFree", [&] { return hearth::stand_in::free(address); });
 }

@@ -46,10 +46,11 @@ const Block* block_of(const void* address, const char** begin) {
   return static_cast<const char*>(address) < after->first + after->second.size_bytes ? &after->second : nullptr;
 }
 
-int make(void** address, std::size_t size_bytes, bool is_pinned) {
-  constexpr std::size_t kMost = std::size_t{16} << 30;  // what this GPU has
+constexpr std::size_t kMemory = std::size_t{16} << 30;  // what this GPU has
+
+int make(void** address, std::size_t size_bytes, bool is_pinned, std::size_t most = kMemory) {
   if (size_bytes == 0) return kInvalidValue;
-  if (size_bytes > kMost) return kOutOfMemory;
+  if (size_bytes > most) return kOutOfMemory;
   const auto locked = lock();
   Block block = {size_bytes, nullptr, (size_bytes + kPage - 1) / kPage * kPage, is_pinned};
   void* const mapping = mmap(nullptr, block.mapping_bytes + kPage, PROT_READ | PROT_WRITE,
@@ -93,6 +94,7 @@ void check_range(const char* entry, const void* address, std::size_t size_bytes)
 }
 
 int allocate(void** address, std::size_t size_bytes) { return make(address, size_bytes, false); }
+int allocate_managed(void** address, std::size_t size_bytes) { return make(address, size_bytes, false, 4 * kMemory); }
 int allocate_host(void** data, std::size_t size_bytes, unsigned flags) {
   if (flags != 3) broken("allocating pinned memory", "it is to be portable and mapped");
   return make(data, size_bytes, true);

@@ -34,6 +34,7 @@ void set_initialized();
 void set_has_device(bool (*has_device)());
 
 int allocate(void** address, std::size_t size_bytes);
+int allocate_managed(void** address, std::size_t size_bytes);  // as much as the host has
 int free(void* address);
 int allocate_host(void** data, std::size_t size_bytes, unsigned flags);
 int free_host(void* data);

@@ -28,8 +28,9 @@ enum class Entry {
   describe,
 };
 
-// Of stream_create, event_create and allocate_host, in both.
-inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kEventWithoutTime = 2, kHostPortableMapped = 3;
+// Of stream_create, event_create, allocate_host and allocate_managed, in both.
+inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kEventWithoutTime = 2, kHostPortableMapped = 3,
+                          kManagedGlobal = 1;
 
 // One launch of a kernel whose only argument is its row's address.
 struct StreamLaunch {

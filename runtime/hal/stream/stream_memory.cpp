@@ -19,6 +19,11 @@ std::size_t cache_bytes(const StreamDeviceInfo& info) {
   return text != nullptr && absl::SimpleAtoi(text, &bytes) ? bytes : info.memory_bytes / 8;
 }
 
+bool wants_managed() {
+  const char* const text = std::getenv("HEARTH_DEVICE_MEMORY");
+  return text != nullptr && std::string_view(text) == "managed";
+}
+
 }  // namespace
 
 // Freed by who made it, which it keeps.
@@ -35,7 +40,7 @@ struct StreamMemory::Block {
 };
 
 StreamMemory::StreamMemory(std::shared_ptr<const StreamContext> context)
-    : context_(std::move(context)), free_blocks_(cache_bytes(context_->info())) {}
+    : context_(std::move(context)), is_managed_(wants_managed()), free_blocks_(cache_bytes(context_->info())) {}
 
 absl::StatusOr<std::shared_ptr<StreamMemory>> StreamMemory::make(std::shared_ptr<const StreamContext> context) {
   std::shared_ptr<StreamMemory> memory(new StreamMemory(std::move(context)));
@@ -72,12 +77,16 @@ absl::Status StreamMemory::allocate_own(std::size_t size_bytes, Block& block) {
   const std::size_t rounded = FreeBlocks::rounded(size_bytes);
   void* address = free_blocks_.take(rounded);
   if (address == nullptr) {
-    int error = context_->api().allocate(&address, rounded);
+    const StreamApi& api = context_->api();
+    const auto ask = [&] {
+      return is_managed_ ? api.allocate_managed(&address, rounded, kManagedGlobal) : api.allocate(&address, rounded);
+    };
+    int error = ask();
     if (error == kOutOfMemory && free_blocks_.bytes() > 0) {
       free_all(free_blocks_.take_all());
-      error = context_->api().allocate(&address, rounded);
+      error = ask();
     }
-    HEARTH_RETURN_IF_ERROR(context_->check(error, Entry::allocate));
+    HEARTH_RETURN_IF_ERROR(context_->check(error, is_managed_ ? Entry::allocate_managed : Entry::allocate));
   }
   block.address = address;
   block.size_bytes = rounded;
@@ -100,7 +109,8 @@ absl::Status StreamMemory::allocate_pinned(std::size_t size_bytes, Block& block)
 absl::StatusOr<Buffer> StreamMemory::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) {
   HEARTH_RETURN_IF_ERROR(context_->check_usable());
   const std::uint64_t most = context_->info().memory_bytes;
-  if (size_bytes > most) {
+  constexpr std::size_t kMostAddresses = std::size_t{1} << 46;  // sizes beyond it are none, and would not be rounded
+  if (size_bytes > (is_managed_ ? kMostAddresses : most)) {
     return absl::ResourceExhaustedError(str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ",
                                                 context_->info().name, " has ", most, " bytes of memory"));
   }

@@ -1,6 +1,7 @@
 // Memory of a StreamContext's device: its own, which the host does not see and which is kept for the next of its size
 // (HEARTH_DEVICE_CACHE_BYTES, else an eighth of the device's memory), and pinned memory of the host, which kernels reach
-// at once. Thread-safe. Errors: RESOURCE_EXHAUSTED naming what it was for and the size; those of StreamContext.
+// at once. With HEARTH_DEVICE_MEMORY=managed the driver moves the device's between it and the host page by page, so that
+// there may be more of it than the device has. Thread-safe. Errors: RESOURCE_EXHAUSTED naming what it was for and the size; those of StreamContext.
 //
 //   absl::StatusOr<Buffer> arena = memory->allocate(bytes, "the arena", MemoryUse::kDevice);
 #pragma once
@@ -36,6 +37,7 @@ class StreamMemory : public std::enable_shared_from_this<StreamMemory> {
   absl::Status run(Entry entry, const Queue& queue);
 
   const std::shared_ptr<const StreamContext> context_;
+  const bool is_managed_;
   std::mutex mutex_;  // of all below
   FreeBlocks free_blocks_;
   Stream stream_;

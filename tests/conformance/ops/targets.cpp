@@ -81,11 +81,7 @@ bool on_vulkan() {
 
 v1::Target gpu_target() {
   if (on_vulkan()) return *runtime::named_target("vulkan:lavapipe");
-  v1::Target target = *runtime::named_target("cuda:sm_90a");
-  const v1::Target host = host_target();
-  target.set_triple(host.triple());
-  *target.mutable_features() = host.features();
-  return target;
+  return *runtime::named_target("cuda:sm_90a+simt");
 }
 
 }  // namespace hearth::conformance

@@ -20,6 +20,7 @@ HEARTH_SAME(device_name, cuDeviceGetName)
 HEARTH_SAME(device_uuid, cuDeviceGetUuid_v2)
 HEARTH_SAME(device_memory, cuDeviceTotalMem_v2)
 HEARTH_SAME(allocate, cuMemAlloc_v2)
+HEARTH_SAME(allocate_managed, cuMemAllocManaged)
 HEARTH_SAME(free, cuMemFree_v2)
 HEARTH_SAME(allocate_host, cuMemHostAlloc)
 HEARTH_SAME(address_range, cuMemGetAddressRange_v2)
@@ -54,6 +55,7 @@ static_assert(offsetof(CudaKernelNode, block) == offsetof(CUDA_KERNEL_NODE_PARAM
 static_assert(offsetof(CudaKernelNode, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithTime == CU_EVENT_DEFAULT);
 static_assert(kEventWithoutTime == CU_EVENT_DISABLE_TIMING);
+static_assert(kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kHostPortableMapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 static_assert(CUDA_ERROR_NOT_READY == 600 && CUDA_ERROR_LAUNCH_FAILED == 719 && CUDA_ERROR_OUT_OF_MEMORY == 2);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75 && CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);

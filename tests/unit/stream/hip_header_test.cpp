@@ -25,6 +25,9 @@ static_assert(testing::kSameAbi<decltype(StreamApi::allocate),
 static_assert(
     testing::kSameAbi<decltype(StreamApi::allocate_host),
                       decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipHostMalloc))>);
+static_assert(
+    testing::kSameAbi<decltype(StreamApi::allocate_managed),
+                      decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipMallocManaged))>);
 HEARTH_SAME(free, hipFree)
 HEARTH_SAME(address_range, hipMemGetAddressRange)
 HEARTH_SAME(free_host, hipHostFree)
@@ -60,6 +63,7 @@ static_assert(offsetof(HipKernelNode, parameters) == offsetof(hipKernelNodeParam
 static_assert(offsetof(HipKernelNode, shared_bytes) == offsetof(hipKernelNodeParams, sharedMemBytes));
 static_assert(kStreamNonBlocking == hipStreamNonBlocking && kEventWithTime == hipEventDefault);
 static_assert(kEventWithoutTime == hipEventDisableTiming);
+static_assert(kManagedGlobal == hipMemAttachGlobal);
 static_assert(kHostPortableMapped == (hipHostMallocPortable | hipHostMallocMapped));
 static_assert(hipErrorNotReady == 600 && hipErrorIllegalAddress == 700 && hipErrorOutOfMemory == 2);
 

@@ -244,6 +244,24 @@ TEST_CASE("memory that is given back is used again, and given to the driver wher
   StandIn::reset();
 }
 
+TEST_CASE("managed memory may be more than the device has, and computes the same") {
+  REQUIRE(setenv("HEARTH_DEVICE_MEMORY", "managed", 1) == 0);
+  StandIn::reset();
+  const auto device = StandIn::device();
+  constexpr std::size_t kMore = std::size_t{20} << 30;  // the stand-in's GPU has 16 GiB
+  const absl::StatusOr<Buffer> more = device->allocate(kMore, "weights", MemoryUse::kDevice);
+  REQUIRE(unsetenv("HEARTH_DEVICE_MEMORY") == 0);
+  INFO(more.status().message());
+  CHECK(more.ok());
+  CHECK(StandIn::calls(Entry::allocate) == 0);
+  CHECK(absl::IsResourceExhausted(device->allocate(SIZE_MAX, "weights", MemoryUse::kDevice).status()));
+  const auto plan = load_stream(*device, plan_of(4));
+  REQUIRE(plan.ok());
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
+  REQUIRE(instance.ok());
+  CHECK(is_right(*instance, 256));
+}
+
 TEST_CASE("a plan that was compiled for another GPU is refused, by both names; of an older one of its kind it runs") {
   StandIn::reset();
   const StreamDeviceInfo info = StandIn::info();
