@@ -27,6 +27,8 @@ struct KernelNodeParams {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
   void** parameters;
   void** extra;
+  void* kernel;
+  void* context;
 };
 
 }  // namespace
@@ -210,10 +212,10 @@ HEARTH_EXPORT cuGraphCreate(void** graph, unsigned flags) {
 HEARTH_EXPORT cuGraphAddEmptyNode(void** node, void* graph, void* const* after, std::size_t num_after) {
   return call("cuGraphAddEmptyNode", [&] { return graph_add(node, graph, after, num_after, nullptr, {}, nullptr); });
 }
-HEARTH_EXPORT cuGraphAddKernelNode(void** node, void* graph, void* const* after, std::size_t num_after,
-                                   const KernelNodeParams* kernel) {
+HEARTH_EXPORT cuGraphAddKernelNode_v2(void** node, void* graph, void* const* after, std::size_t num_after,
+                                      const KernelNodeParams* kernel) {
   return call("cuGraphAddKernelNode", [&] {
-    if (kernel->shared_bytes != 0 || kernel->extra != nullptr) return kInvalidValue;
+    if (kernel->shared_bytes != 0 || kernel->extra != nullptr || kernel->kernel != nullptr) return kInvalidValue;
     return graph_add(
         node, graph, after, num_after, kernel->function,
         {{kernel->grid_x, kernel->grid_y, kernel->grid_z}, {kernel->block_x, kernel->block_y, kernel->block_z}},

@@ -44,19 +44,17 @@ class CudaApi final : public StreamApi {
 
   absl::Status open() {
     HEARTH_RETURN_IF_ERROR(StreamApi::open({"libcuda.so.1"}, "install the driver of an NVIDIA GPU", "CUDA 11.4 (470)"));
-    const auto take = [this](auto& function, const char* symbol) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(find(symbol));
-      return function != nullptr;
-    };
-    if (!take(attribute_, "cuDeviceGetAttribute") || !take(retain_, "cuDevicePrimaryCtxRetain") ||
-        !take(push_, "cuCtxPushCurrent_v2") || !take(pop_, "cuCtxPopCurrent_v2") ||
-        !take(load_, "cuModuleLoadDataEx") || !take(add_kernel_, "cuGraphAddKernelNode") ||
-        !take(error_name_, "cuGetErrorName")) {
-      return absl::FailedPreconditionError("CUDA: the driver lacks entry points of CUDA 11.4, which is needed (470)");
+    // A node's structure is the newer entry point's, of which the older one reads what it knows.
+    if (!take(attribute_, {"cuDeviceGetAttribute"}) || !take(retain_, {"cuDevicePrimaryCtxRetain"}) ||
+        !take(push_, {"cuCtxPushCurrent_v2"}) || !take(pop_, {"cuCtxPopCurrent_v2"}) ||
+        !take(load_, {"cuModuleLoadDataEx"}) ||
+        !take(add_kernel_, {"cuGraphAddKernelNode_v2", "cuGraphAddKernelNode"}) ||
+        !take(error_name_, {"cuGetErrorName"})) {
+      return absl::FailedPreconditionError("CUDA's driver lacks entry points of CUDA 11.4, which is needed (470)");
     }
     if (const int error = init(0)) {
       return absl::Status(error == kNoDevice ? absl::StatusCode::kNotFound : code_of_stream_error(error),
-                          str_cat("CUDA: cuInit: ", error_name(error), remedy_of(error)));
+                          str_cat("cuInit: ", error_name(error), remedy_of(error)));
     }
     return absl::OkStatus();
   }
@@ -97,8 +95,8 @@ class CudaApi final : public StreamApi {
                        const StreamLaunch& launch) const override {
     const void* row = launch.row;
     void* parameters[] = {&row};
-    const CudaKernelNode kernel = {launch.function, {launch.groups, 1, 1}, {launch.invocations, 1, 1}, 0, parameters,
-                                   nullptr};
+    const CudaKernelNode kernel = {
+        launch.function, {launch.groups, 1, 1}, {launch.invocations, 1, 1}, 0, parameters, nullptr, nullptr, nullptr};
     return add_kernel_(node, graph, after.data(), after.size(), &kernel);
   }
 

@@ -7,12 +7,14 @@
 
 namespace hearth::runtime {
 
-// cuda.h: CUDA_KERNEL_NODE_PARAMS_v1.
+// cuda.h: CUDA_KERNEL_NODE_PARAMS_v2; _v1, of drivers before CUDA 12, is all but the last two.
 struct CudaKernelNode {
   void* function;
   unsigned grid[3], block[3], shared_bytes;
   void** parameters;
   void** extra;
+  void* kernel;   // null: `function`
+  void* context;  // null: the thread's
 };
 
 // Opened and initialised when it is first asked for, once. NOT_FOUND without a driver; FAILED_PRECONDITION for one that

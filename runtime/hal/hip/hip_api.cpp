@@ -32,23 +32,17 @@ class HipApi final : public StreamApi {
     HEARTH_RETURN_IF_ERROR(
         StreamApi::open({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
                         "install libamdhip64 and the driver of an AMD GPU", "HIP 5.2"));
-    const auto take = [this](auto& function, std::initializer_list<const char*> symbols) {
-      for (const char* const symbol : symbols) {
-        if (function == nullptr) function = reinterpret_cast<std::decay_t<decltype(function)>>(find(symbol));
-      }
-      return function != nullptr;
-    };
     if (!take(properties_, {"hipGetDevicePropertiesR0600", "hipGetDeviceProperties"}) ||
         !take(set_device_, {"hipSetDevice"}) || !take(get_device_, {"hipGetDevice"}) ||
         !take(load_, {"hipModuleLoadData"}) || !take(add_kernel_, {"hipGraphAddKernelNode"}) ||
         !take(error_name_, {"hipGetErrorName"})) {
-      return absl::FailedPreconditionError("HIP: the library lacks entry points of HIP 5.2, which is needed");
+      return absl::FailedPreconditionError("HIP's library lacks entry points of HIP 5.2, which is needed");
     }
     if (const int error = init(0)) {
       const bool has_none = error == kNoDevice || error == kInvalidDevice;
       return absl::Status(
           has_none ? absl::StatusCode::kNotFound : code_of_stream_error(error),
-          str_cat("HIP: hipInit: ", error_name(error), "; is there an AMD GPU, and may this user open ", "/dev/kfd?"));
+          str_cat("hipInit: ", error_name(error), "; is there an AMD GPU, and may this user open ", "/dev/kfd?"));
     }
     return absl::OkStatus();
   }

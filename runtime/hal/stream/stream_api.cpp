@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "base/printable.h"
+#include "absl/strings/escaping.h"
 #include "base/text.h"
 
 namespace hearth::runtime {
@@ -15,9 +15,9 @@ absl::Status StreamApi::open(const std::vector<std::string>& libraries, std::str
     library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ != nullptr) break;
     const char* const error = dlerror();
-    if (why.empty()) why = printable(error != nullptr ? error : library);
+    if (why.empty()) why = absl::Utf8SafeCHexEscape(error != nullptr ? error : library);
   }
-  if (library_ == nullptr) return absl::NotFoundError(str_cat(title(), ": ", why, "; ", remedy));
+  if (library_ == nullptr) return absl::NotFoundError(str_cat(why, "; ", remedy));
   const auto take = [&](Entry entry) {
     const std::string name(entry_name(entry));
     void* const found = find(name.c_str());
@@ -30,7 +30,7 @@ absl::Status StreamApi::open(const std::vector<std::string>& libraries, std::str
 #undef HEARTH_ENTRY_POINT
   takes_host_code = find("hearth_stand_in") != nullptr;
   if (why.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(str_cat(title(), ": the driver has no ", why, "; ", least, " is needed"));
+  return absl::FailedPreconditionError(str_cat(title(), "'s driver has no ", why, "; ", least, " is needed"));
 }
 
 void* StreamApi::find(const char* symbol) const { return dlsym(library_, symbol); }

@@ -6,6 +6,7 @@
 //   if (int error = (*api)->stream_create(&stream, kStreamNonBlocking)) return check(error, Entry::stream_create);
 #pragma once
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -84,10 +85,18 @@ class StreamApi {
   // From the first of `libraries` that there is. NOT_FOUND names the first and `remedy`; FAILED_PRECONDITION the entry
   // point that it lacks, and `least`, what has it.
   absl::Status open(const std::vector<std::string>& libraries, std::string_view remedy, std::string_view least);
-  // Another one of that library; null: it has none.
-  void* find(const char* symbol) const;
+  // Another entry point of that library, by the first of `symbols` that it has; false: it has none of them.
+  template <typename Function>
+  bool take(Function& function, std::initializer_list<const char*> symbols) const {
+    for (const char* const symbol : symbols) {
+      if (function == nullptr) function = reinterpret_cast<Function>(find(symbol));
+    }
+    return function != nullptr;
+  }
 
  private:
+  void* find(const char* symbol) const;
+
   void* library_ = nullptr;
   std::unique_ptr<const DeviceState> state_;
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "base/kernel_abi.h"
-#include "base/printable.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/cpu/cpu_target.h"
@@ -18,7 +18,7 @@ constexpr std::uint32_t kWorkgroup = 128, kMaxInvocations = 1024;
 
 absl::Status failed(const StreamApi& api, Entry entry, int error) {
   return absl::Status(code_of_stream_error(error),
-                      str_cat(api.title(), ": ", api.entry_name(entry), ": ", api.error_name(error), remedy_of(error)));
+                      str_cat(api.entry_name(entry), ": ", api.error_name(error), remedy_of(error)));
 }
 
 // What is the same for both drivers.
@@ -30,7 +30,7 @@ absl::Status describe(const StreamApi& api, int ordinal, StreamDeviceInfo& info)
   if (const int error = api.device_uuid(uuid, device)) return failed(api, Entry::device_uuid, error);
   std::size_t bytes = 0;
   if (const int error = api.device_memory(&bytes, device)) return failed(api, Entry::device_memory, error);
-  info.name = printable(name);
+  info.name = absl::Utf8SafeCHexEscape(name);
   info.uuid.assign(uuid, sizeof uuid);
   info.memory_bytes = bytes;
   info.type = "discrete";

@@ -1,6 +1,6 @@
 #include "runtime/hal/stream/stream_executable.h"
 
-#include "base/printable.h"
+#include "absl/strings/escaping.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/gpu/distinct_artifacts.h"
@@ -24,7 +24,8 @@ absl::StatusOr<std::unique_ptr<StreamExecutable>> StreamExecutable::load(
     std::string log;
     const int error = api.module_load(&module, code.codes[i], &log);
     if (absl::Status loaded = context->check(error, Entry::module_load); !loaded.ok()) {
-      if (!log.empty()) loaded = absl::Status(loaded.code(), str_cat(loaded.message(), ": ", printable(log)));
+      if (!log.empty())
+        loaded = absl::Status(loaded.code(), str_cat(loaded.message(), ": ", absl::Utf8SafeCHexEscape(log)));
       return of_kernel(plan, code.first_kernels[i], loaded);
     }
     executable->modules_.emplace_back(context, module);

@@ -78,7 +78,7 @@ class BashCompletionTest(unittest.TestCase):
     def test_files_folders_and_choices(self):
         self.assertEqual(self.offered("hearth run mo"), {"model.onnx"})
         self.assertEqual(self.offered("hearth run model.onnx --output-dir "), {"sub"})
-        self.assertEqual(self.offered("hearth run --device "), {"cpu", "null", "vulkan"})
+        self.assertEqual(self.offered("hearth run --device "), {"cpu", "null", "vulkan", "cuda", "hip"})
         self.assertEqual(self.offered("hearth run --device=n"), {"null"})
         self.assertEqual(self.offered("hearth completion "), {"bash", "zsh"})
         self.assertEqual(self.offered("hearth blobs build full --toolchain c"), {"c++"})

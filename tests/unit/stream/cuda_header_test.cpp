@@ -49,7 +49,9 @@ HEARTH_SAME(graph_destroy, cuGraphDestroy)
 HEARTH_SAME(graph_launch, cuGraphLaunch)
 HEARTH_SAME(graph_executable_destroy, cuGraphExecDestroy)
 
-static_assert(sizeof(CudaKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+static_assert(sizeof(CudaKernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+static_assert(offsetof(CudaKernelNode, kernel) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+static_assert(offsetof(CudaKernelNode, context) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, ctx));
 static_assert(offsetof(CudaKernelNode, grid) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, gridDimX));
 static_assert(offsetof(CudaKernelNode, block) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, blockDimX));
 static_assert(offsetof(CudaKernelNode, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
