@@ -156,7 +156,7 @@ class Instance {
 
   absl::Status execute();
   // Queues a run behind what `stream` (a CUstream, cudaStream_t or hipStream_t of the plan's device) has, and returns
-  // without waiting: results are there when the stream has got so far, and what is bound stays as it is until then. A
+  // without waiting: results are there when the stream has got so far; what is bound stays bound, alive and as it is until then. A
   // later call of this instance, on whatever stream, comes after it. An error of the run is that of a later call.
   // FAILED_PRECONDITION while memory of the host is bound, which would have to be copied; UNIMPLEMENTED on devices
   // without streams.

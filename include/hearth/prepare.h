@@ -51,9 +51,9 @@ struct Carried {
 
 struct PrepareConfig {
   std::string socket = {};  // empty: HEARTH_SOCKET, else the user's default (docs/daemon.md)
-  // "cpu"; "vulkan", "vulkan:N", "vulkan:UUID" (docs/devices.md); "null" (records launches, computes nothing); or
-  // several between commas: the first on which the plan can be prepared, a software device after "cpu".
-  // PreparedPlan::device says which it is.
+  // "cpu"; "vulkan", "vulkan:N", "vulkan:UUID", and so on with "cuda" and "hip" (docs/devices.md); "null" (records
+  // launches, computes nothing); or several between commas: the first on which the plan can be prepared, a software
+  // device after "cpu". PreparedPlan::device says which it is.
   std::string device = "cpu";
   int threads = 0;  // 0: HEARTH_THREADS, else every CPU this process may use
   std::chrono::milliseconds deadline = std::chrono::seconds(120);  // of the whole call, daemon start included

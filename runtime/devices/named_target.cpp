@@ -23,12 +23,7 @@ absl::StatusOr<v1::Target> named_target(std::string_view name) {
   constexpr std::string_view kOnHost = "+simt";
   if (name.ends_with(kOnHost)) {
     HEARTH_ASSIGN_OR_RETURN(v1::Target target, named_target(name.substr(0, name.size() - kOnHost.size())));
-    if (target.has_gpu() && !target.triple().empty()) {
-      const v1::Target host = cpu_target(1);
-      target.set_triple(host.triple());
-      *target.mutable_features() = host.features();
-      return target;
-    }
+    if (target.has_gpu() && !target.triple().empty()) return as_host_code(std::move(target));
   }
   if (const Driver* const driver = find_driver(name)) {
     for (NamedTarget& target : driver->targets()) {

@@ -40,6 +40,7 @@ HEARTH_EXPORT cuInit(unsigned flags) {
     if (flags != 0) return kInvalidValue;
     if (num_devices() == 0) return kNoDevice;
     set_has_device([] { return depth > 0; });
+    set_current_device([] { return static_cast<Context*>(contexts[depth - 1])->device; });
     set_initialized();
     return kSuccess;
   });
@@ -134,6 +135,10 @@ HEARTH_EXPORT cuMemFree_v2(void* address) {
 }
 HEARTH_EXPORT cuMemGetAddressRange_v2(void** begin, std::size_t* bytes, void* address) {
   return call("cuMemGetAddressRange_v2", [&] { return address_range(begin, bytes, address); });
+}
+HEARTH_EXPORT cuPointerGetAttribute(void* value, int attribute, void* address) {
+  return call("cuPointerGetAttribute",
+              [&] { return attribute == 9 ? device_of(static_cast<int*>(value), address) : kInvalidValue; });
 }
 HEARTH_EXPORT cuMemHostAlloc(void** data, std::size_t bytes, unsigned flags) {
   return call("cuMemHostAlloc", [&] { return allocate_host(data, bytes, flags); });

@@ -29,6 +29,7 @@ HEARTH_EXPORT hipInit(unsigned flags) {
   return call("hipInit", [&] {
     if (flags != 0) return kInvalidValue;
     if (num_devices() == 0) return kNoDevice;
+    set_current_device([] { return current; });
     set_has_device([] { return true; });  // 0, where none was chosen
     set_initialized();
     return kSuccess;
@@ -105,6 +106,10 @@ HEARTH_EXPORT hipFree(void* address) {
 }
 HEARTH_EXPORT hipMemGetAddressRange(void** begin, std::size_t* bytes, void* address) {
   return call("hipMemGetAddressRange", [&] { return address_range(begin, bytes, address); });
+}
+HEARTH_EXPORT hipPointerGetAttribute(void* value, int attribute, void* address) {
+  return call("hipPointerGetAttribute",
+              [&] { return attribute == 9 ? device_of(static_cast<int*>(value), address) : kInvalidValue; });
 }
 HEARTH_EXPORT hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
   return call("hipHostMalloc", [&] { return allocate_host(data, bytes, flags); });

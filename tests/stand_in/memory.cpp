@@ -17,6 +17,7 @@ struct Block {
   char* mapping = nullptr;
   std::size_t mapping_bytes = 0;  // without the page behind
   bool is_pinned = false;
+  int device = 0;
 };
 
 std::map<const char*, Block>& blocks() {
@@ -25,6 +26,7 @@ std::map<const char*, Block>& blocks() {
 }
 
 int num_touches = 0;
+int (*current_device)() = nullptr;
 
 bool protects() {
   static const char* const text = std::getenv("HEARTH_STAND_IN_PROTECT");
@@ -52,7 +54,7 @@ int make(void** address, std::size_t size_bytes, bool is_pinned, std::size_t mos
   if (size_bytes == 0) return kInvalidValue;
   if (size_bytes > most) return kOutOfMemory;
   const auto locked = lock();
-  Block block = {size_bytes, nullptr, (size_bytes + kPage - 1) / kPage * kPage, is_pinned};
+  Block block = {size_bytes, nullptr, (size_bytes + kPage - 1) / kPage * kPage, is_pinned, current_device()};
   void* const mapping = mmap(nullptr, block.mapping_bytes + kPage, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) return kOutOfMemory;
@@ -82,6 +84,8 @@ Touch::Touch() {
 Touch::~Touch() {
   if (--num_touches == 0) protect_all(PROT_NONE);
 }
+
+void set_current_device(int (*which)()) { current_device = which; }
 
 std::uint64_t num_blocks() { return blocks().size(); }
 
@@ -131,6 +135,15 @@ int address_range(void** begin, std::size_t* size_bytes, void* address) {
   if (block == nullptr || block->is_pinned) return kInvalidValue;
   *begin = const_cast<char*>(first);
   *size_bytes = block->size_bytes;
+  return kSuccess;
+}
+
+int device_of(int* device, void* address) {
+  const auto locked = lock();
+  const char* begin = nullptr;
+  const Block* const block = block_of(address, &begin);
+  if (block == nullptr) return kInvalidValue;
+  *device = block->device;
   return kSuccess;
 }
 

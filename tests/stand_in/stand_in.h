@@ -32,6 +32,8 @@ const char* arch(const char* usual);
 // What `call` asks for before anything else: init() was called, and this thread has a device.
 void set_initialized();
 void set_has_device(bool (*has_device)());
+// Which one, of those that memory is allocated on.
+void set_current_device(int (*current_device)());
 
 int allocate(void** address, std::size_t size_bytes);
 int allocate_managed(void** address, std::size_t size_bytes);  // as much as the host has
@@ -39,6 +41,7 @@ int free(void* address);
 int allocate_host(void** data, std::size_t size_bytes, unsigned flags);
 int free_host(void* data);
 int address_range(void** begin, std::size_t* size_bytes, void* address);
+int device_of(int* device, void* address);
 int host_address(void** address, void* data);
 int copy(void* to, const void* from, std::size_t size_bytes, void* stream, bool to_device);
 int fill(void* to, unsigned char value, std::size_t count, void* stream);

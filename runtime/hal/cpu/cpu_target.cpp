@@ -171,4 +171,11 @@ v1::Target cpu_target(int threads) {
   return target;
 }
 
+v1::Target as_host_code(v1::Target gpu) {
+  const v1::Target host = cpu_target(1);
+  gpu.set_triple(host.triple());
+  *gpu.mutable_features() = host.features();
+  return gpu;
+}
+
 }  // namespace hearth::runtime

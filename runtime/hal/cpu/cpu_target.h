@@ -17,6 +17,9 @@ const std::vector<std::string>& host_cpu_features();
 // `threads` 0 or less: every CPU this process may use.
 v1::Target cpu_target(int threads);
 
+// A GPU's record for what stands in for its driver on this host: the same kernels, as this host's code.
+v1::Target as_host_code(v1::Target gpu);
+
 // CPUs this process may use, at least 1: those of its affinity mask, and no more than its control group has time for
 // (base/cgroup_limits) when it was asked for the first time.
 int available_cpus();

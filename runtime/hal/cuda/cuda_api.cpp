@@ -1,7 +1,6 @@
 #include "runtime/hal/cuda/cuda_api.h"
 
 #include <array>
-#include <charconv>
 #include <mutex>
 
 #include "base/status_macros.h"

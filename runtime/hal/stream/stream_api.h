@@ -32,6 +32,7 @@ enum class Entry {
 // Of stream_create, event_create, allocate_host and allocate_managed, in both.
 inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kEventWithoutTime = 2, kHostPortableMapped = 3,
                           kManagedGlobal = 1;
+inline constexpr int kPointerDevice = 9;  // of pointer_attribute: the number of the device whose memory it is
 
 // One launch of a kernel whose only argument is its row's address.
 struct StreamLaunch {

@@ -68,10 +68,7 @@ absl::StatusOr<std::vector<StreamDeviceInfo>> StreamDriver::infos() const {
     const std::uint32_t most_ms = info.target.gpu().max_invocation_ms();
     info.target = known->record;  // so that what was prepared for it by name is found
     if (most_ms > 0) info.target.mutable_gpu()->set_max_invocation_ms(most_ms);
-    if (!api->takes_host_code) continue;
-    const v1::Target host = cpu_target(1);
-    info.target.set_triple(host.triple());
-    *info.target.mutable_features() = host.features();
+    if (api->takes_host_code) info.target = as_host_code(info.target);
   }
   return infos;
 }

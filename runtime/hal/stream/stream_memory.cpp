@@ -156,15 +156,21 @@ absl::Status StreamMemory::check_address(const void* address, std::size_t size_b
   HEARTH_RETURN_IF_ERROR(current.status());
   void* begin = nullptr;
   std::size_t whole = 0;
-  const int error = context_->api().address_range(&begin, &whole, const_cast<void*>(address));
-  const absl::Status asked = context_->check(error, Entry::address_range);
+  int device = -1;
+  void* const asked_of = const_cast<void*>(address);
+  absl::Status asked = context_->check(context_->api().address_range(&begin, &whole, asked_of), Entry::address_range);
+  // One space of addresses has the memory of all GPUs.
+  if (asked.ok()) {
+    asked =
+        context_->check(context_->api().pointer_attribute(&device, kPointerDevice, asked_of), Entry::pointer_attribute);
+  }
   if (absl::IsUnavailable(asked)) return asked;
+  if (!asked.ok() || device != context_->info().ordinal)
+    return absl::InvalidArgumentError(str_cat("its address is in no memory of ", context_->info().name));
   const auto* const end = static_cast<const char*>(begin) + whole;
-  if (asked.ok() && static_cast<std::size_t>(end - static_cast<const char*>(address)) >= size_bytes)
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(asked.ok() ? str_cat("its ", size_bytes, " bytes go beyond the end of what was ",
-                                                         "allocated on ", context_->info().name)
-                                               : str_cat("its address is in no memory of ", context_->info().name));
+  if (static_cast<std::size_t>(end - static_cast<const char*>(address)) >= size_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      str_cat("its ", size_bytes, " bytes go beyond the end of what was allocated on ", context_->info().name));
 }
 
 absl::Status StreamMemory::read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) {

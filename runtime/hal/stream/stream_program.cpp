@@ -159,8 +159,13 @@ absl::Status StreamProgram::run() {
   HEARTH_RETURN_IF_ERROR(current.status());
   absl::Status queued = come_after_last(stream_.get());
   if (queued.ok()) queued = queue(stream_.get());
-  const absl::Status ran = context_->wait_for(queued, stream_.get());
-  is_queued_ = is_queued_ && !ran.ok();
+  return ended(context_->wait_for(queued, stream_.get()));
+}
+
+// Of a run that was waited for. Rows of one that failed may not have arrived.
+absl::Status StreamProgram::ended(absl::Status ran) {
+  if (ran.ok()) is_queued_ = false;
+  if (!ran.ok()) rows_changed_ = true;
   return ran;
 }
 
@@ -172,7 +177,7 @@ absl::Status StreamProgram::queue_on(void* stream) {
   absl::Status queued = queue(stream);
   if (queued.ok()) queued = context_->check(context_->api().event_record(last_.get(), stream), Entry::event_record);
   // Of what failed half way some may run: it is waited for here, since no event says when.
-  if (!queued.ok()) return context_->wait_for(queued, stream);
+  if (!queued.ok()) return ended(context_->wait_for(queued, stream));
   is_queued_ = true;
   return absl::OkStatus();
 }
@@ -220,7 +225,7 @@ absl::Status StreamProgram::run_profiled(Profile& profile) {
   const StreamContext::Current current(*context_);
   HEARTH_RETURN_IF_ERROR(current.status());
   HEARTH_RETURN_IF_ERROR(make_events());
-  HEARTH_RETURN_IF_ERROR(context_->wait_for(queue_timed(), stream_.get()));
+  HEARTH_RETURN_IF_ERROR(ended(context_->wait_for(queue_timed(), stream_.get())));
   const StreamApi& api = context_->api();
   std::vector<std::uint64_t> ticks;  // of nanoseconds
   for (const StreamEvent& event : events_) {

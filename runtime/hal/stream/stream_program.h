@@ -37,6 +37,7 @@ class StreamProgram final : public Program {
   absl::Status copy_rows(void* stream);
   absl::Status queue(void* stream);
   absl::Status queue_timed();
+  absl::Status ended(absl::Status ran);
   absl::Status launch_alone(std::size_t launch, void* stream);
   // One after the other; `checks`: waits for each, so that an error names it.
   absl::Status run_in_order(void* stream, bool checks);

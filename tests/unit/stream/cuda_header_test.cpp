@@ -10,8 +10,9 @@
 
 namespace hearth::runtime {
 
-#define HEARTH_SAME(ours, theirs) \
-  static_assert(testing::kSameAbi<decltype(StreamApi::ours), decltype(&::theirs)>, #theirs);
+#define HEARTH_SAME(ours, theirs)                                                            \
+  static_assert(testing::kSameAbi<decltype(StreamApi::ours), decltype(&::theirs)>, #theirs); \
+  const testing::CheckedEntry checked_##ours(#ours, #theirs);
 HEARTH_SAME(init, cuInit)
 HEARTH_SAME(driver_version, cuDriverGetVersion)
 HEARTH_SAME(device_count, cuDeviceGetCount)
@@ -24,6 +25,7 @@ HEARTH_SAME(allocate_managed, cuMemAllocManaged)
 HEARTH_SAME(free, cuMemFree_v2)
 HEARTH_SAME(allocate_host, cuMemHostAlloc)
 HEARTH_SAME(address_range, cuMemGetAddressRange_v2)
+HEARTH_SAME(pointer_attribute, cuPointerGetAttribute)
 HEARTH_SAME(free_host, cuMemFreeHost)
 HEARTH_SAME(host_address, cuMemHostGetDevicePointer_v2)
 HEARTH_SAME(copy_in, cuMemcpyHtoDAsync_v2)
@@ -57,6 +59,7 @@ static_assert(offsetof(CudaKernelNode, block) == offsetof(CUDA_KERNEL_NODE_PARAM
 static_assert(offsetof(CudaKernelNode, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithTime == CU_EVENT_DEFAULT);
 static_assert(kEventWithoutTime == CU_EVENT_DISABLE_TIMING);
+static_assert(kPointerDevice == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kHostPortableMapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 static_assert(CUDA_ERROR_NOT_READY == 600 && CUDA_ERROR_LAUNCH_FAILED == 719 && CUDA_ERROR_OUT_OF_MEMORY == 2);
@@ -65,6 +68,10 @@ static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == 20 && CU_COMPUTEMODE_PROHIBITE
 static_assert(CU_DEVICE_ATTRIBUTE_INTEGRATED == 18 && CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT == 17);
 static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);
 
-TEST_CASE("the entry points of CUDA's driver are called as cuda.h declares them") { SUCCEED("it was compiled"); }
+TEST_CASE("the entry points that are called of CUDA's driver are those that its header declares, and all of them") {
+#define HEARTH_ENTRY_POINT(name, cuda, hip, ...) CHECK(testing::CheckedEntry::declared(#name) == (cuda));
+#include "runtime/hal/stream/entry_points.def"
+#undef HEARTH_ENTRY_POINT
+}
 
 }  // namespace hearth::runtime

@@ -114,6 +114,8 @@ TEST_CASE("one of several GPUs is found by number or UUID, and several are used 
           if (!(*first)->write(*a, 0, text, 5).ok() || !(*second)->write(*b, 0, text, 5).ok())
             return std::string("write");
           char back[5] = {};
+          if (!absl::IsInvalidArgument((*first)->check_memory(b->address(), 64))) return std::string("the other's");
+          if (!(*first)->check_memory(a->address(), 64).ok()) return std::string("its own");
           return (*second)->read(*b, 0, back, 5).ok() ? std::string(back) : std::string("read");
         }) == "both");
 }

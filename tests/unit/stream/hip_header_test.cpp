@@ -10,8 +10,9 @@
 
 namespace hearth::runtime {
 
-#define HEARTH_SAME(ours, theirs) \
-  static_assert(testing::kSameAbi<decltype(StreamApi::ours), decltype(&::theirs)>, #theirs);
+#define HEARTH_SAME(ours, theirs)                                                            \
+  static_assert(testing::kSameAbi<decltype(StreamApi::ours), decltype(&::theirs)>, #theirs); \
+  const testing::CheckedEntry checked_##ours(#ours, #theirs);
 HEARTH_SAME(init, hipInit)
 HEARTH_SAME(driver_version, hipDriverGetVersion)
 HEARTH_SAME(device_count, hipGetDeviceCount)
@@ -22,14 +23,18 @@ HEARTH_SAME(device_memory, hipDeviceTotalMem)
 // Of those that C++ has overloads of, the C one.
 static_assert(testing::kSameAbi<decltype(StreamApi::allocate),
                                 decltype(static_cast<hipError_t (*)(void**, std::size_t)>(&::hipMalloc))>);
+const testing::CheckedEntry checked_allocate("allocate", "hipMalloc");
 static_assert(
     testing::kSameAbi<decltype(StreamApi::allocate_host),
                       decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipHostMalloc))>);
+const testing::CheckedEntry checked_allocate_host("allocate_host", "hipHostMalloc");
 static_assert(
     testing::kSameAbi<decltype(StreamApi::allocate_managed),
                       decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipMallocManaged))>);
+const testing::CheckedEntry checked_allocate_managed("allocate_managed", "hipMallocManaged");
 HEARTH_SAME(free, hipFree)
 HEARTH_SAME(address_range, hipMemGetAddressRange)
+HEARTH_SAME(pointer_attribute, hipPointerGetAttribute)
 HEARTH_SAME(free_host, hipHostFree)
 HEARTH_SAME(host_address, hipHostGetDevicePointer)
 HEARTH_SAME(copy_in, hipMemcpyHtoDAsync)
@@ -63,12 +68,15 @@ static_assert(offsetof(HipKernelNode, parameters) == offsetof(hipKernelNodeParam
 static_assert(offsetof(HipKernelNode, shared_bytes) == offsetof(hipKernelNodeParams, sharedMemBytes));
 static_assert(kStreamNonBlocking == hipStreamNonBlocking && kEventWithTime == hipEventDefault);
 static_assert(kEventWithoutTime == hipEventDisableTiming);
+static_assert(kPointerDevice == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kManagedGlobal == hipMemAttachGlobal);
 static_assert(kHostPortableMapped == (hipHostMallocPortable | hipHostMallocMapped));
 static_assert(hipErrorNotReady == 600 && hipErrorIllegalAddress == 700 && hipErrorOutOfMemory == 2);
 
-TEST_CASE("the entry points of HIP's driver are called as hip_runtime_api.h declares them") {
-  SUCCEED("it was compiled");
+TEST_CASE("the entry points that are called of HIP's driver are those that its header declares, and all of them") {
+#define HEARTH_ENTRY_POINT(name, cuda, hip, ...) CHECK(testing::CheckedEntry::declared(#name) == (hip));
+#include "runtime/hal/stream/entry_points.def"
+#undef HEARTH_ENTRY_POINT
 }
 
 }  // namespace hearth::runtime

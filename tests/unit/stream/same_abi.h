@@ -3,7 +3,8 @@
 //
 //   static_assert(kSameAbi<decltype(hearth::runtime::StreamApi::launch), decltype(&::cuLaunchKernel)>);
 #pragma once
-#include <tuple>
+#include <map>
+#include <string>
 #include <type_traits>
 
 namespace hearth::testing {
@@ -20,5 +21,18 @@ constexpr bool kSameAbi = false;
 template <typename R, typename... A, typename S, typename... B>
   requires(sizeof...(A) == sizeof...(B))
 constexpr bool kSameAbi<R (*)(A...), S (*)(B...)> = (kPassedAlike<A, B> && ...) && kPassedAlike<R, S>;
+
+// One of our entry points, which was found to be called as a header declares it, and its name there.
+class CheckedEntry {
+ public:
+  CheckedEntry(const char* ours, const char* theirs) { all()[ours] = theirs; }
+  static std::string declared(const std::string& ours) { return all()[ours]; }
+
+ private:
+  static std::map<std::string, std::string>& all() {
+    static auto& entries = *new std::map<std::string, std::string>;
+    return entries;
+  }
+};
 
 }  // namespace hearth::testing

@@ -167,6 +167,21 @@ TEST_CASE("a context that is gone is said to be, from then on, and nothing is as
   StandIn::reset();
 }
 
+TEST_CASE("rows of a run that failed, which may not have arrived, are copied again by the next") {
+  StandIn::reset();
+  const auto device = StandIn::device();
+  const auto plan = load_stream(*device, plan_of(4));
+  REQUIRE(plan.ok());
+  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
+  REQUIRE((instance.ok() && is_right(*instance, 256)));
+  REQUIRE(instance->set_var("n", 100).ok());
+  StandIn::fail(Entry::stream_query, 1, 999);
+  CHECK_FALSE(instance->execute().ok());
+  StandIn::reset();
+  CHECK(is_right(*instance, 100));
+  CHECK(StandIn::calls(Entry::copy_in) == 1);
+}
+
 TEST_CASE("with checks a launch that ends a context is named, with its kernel") {
   REQUIRE(setenv("HEARTH_DEVICE_CHECKS", "1", 1) == 0);
   StandIn::reset();
